@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import type { Forward } from '../http/forward.ts';
 import { pathSegment } from '../http/request-url.ts';
-import { type Route, route } from '../http/route.ts';
+import { type Route, route, WITHOUT_INDEX } from '../http/route.ts';
 
 /** Paths with separate metrics; other requests are counted by the first segment of their path. */
 const COUNTED = new Set(['/v2/transactions', '/v2/fees/transaction', '/v2/info']);
@@ -24,9 +24,7 @@ export const nodeRoutes = (proxy: Forward): Route[] =>
       tag: 'Node',
       hidden: true,
       response: Type.Unknown(),
-      etag: null,
-      history: 'none',
-      snapshot: false,
+      ...WITHOUT_INDEX,
       countedAs,
       handle: ({ request }) => proxy(request),
     }),
@@ -76,9 +74,7 @@ export const prefixRoutes = (prefixes: readonly PrefixForward[]): Route[] =>
         tag: 'Services',
         hidden: true,
         response: Type.Unknown(),
-        etag: null,
-        history: 'none',
-        snapshot: false,
+        ...WITHOUT_INDEX,
         countedAs: () => `${prefix}/*`,
         handle: ({ request }) => forward(request),
       }),

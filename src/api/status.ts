@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../codec/hex.ts';
 import { chainAndBurnTip } from '../http/etag.ts';
 import { HistoryFrom } from '../http/history.ts';
-import { Redirect, route } from '../http/route.ts';
+import { Redirect, route, WITHOUT_INDEX } from '../http/route.ts';
 import type { ChainTip } from '../store/model/block.ts';
 import { named, object } from './shared/fields.ts';
 import { Hash, Height } from './shared/values.ts';
@@ -52,9 +52,7 @@ export const statusRedirects = [
     tag: 'Status',
     hidden: true,
     response: Type.Void(),
-    etag: null,
-    history: 'none',
-    snapshot: false,
+    ...WITHOUT_INDEX,
     handle: () => new Redirect('/extended', 301),
   }),
 ];

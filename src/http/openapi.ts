@@ -8,9 +8,6 @@ import { isOwnPath } from './parameters.ts';
 /** Name of the security scheme for routes that need a key. */
 const KEY_SCHEME = 'key';
 
-/** Descriptions of error statuses of a route, except 400, 401, 404 and 410. */
-export type Refusals = Readonly<Partial<Record<ErrorStatus, string>>>;
-
 /** The part of a route's declaration that the document shows. */
 export interface DescribedRoute {
   /** The path as OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end matches any path. */
@@ -42,8 +39,8 @@ export interface DescribedRoute {
   notFound?: string;
   /** Schema of the 404's body, if it differs from other errors. */
   notFoundBody?: TSchema;
-  /** Descriptions of other error statuses. */
-  refusals?: Refusals;
+  /** Descriptions of error statuses, except 400, 401, 404 and 410. */
+  refusals?: Readonly<Partial<Record<ErrorStatus, string>>>;
   /** Form of errors (default: {@link problems}). */
   errors?: ErrorShape;
   /** Description of the 302, if the handler redirects. */

@@ -113,6 +113,9 @@ interface Declaration<
   ): Handled<Answered<B>, Snapshot, Need, Long>;
 }
 
+/** The declaration of a route that doesn't read the index. */
+export const WITHOUT_INDEX = { etag: null, history: 'none', snapshot: false } as const;
+
 /** A declaration without its type parameters, which only its handler needs. */
 type AnyDeclaration = Declaration<
   TProperties,

@@ -3,23 +3,23 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
 import { HistoryFrom } from '../../http/history.ts';
-import type { Refusals } from '../../http/openapi.ts';
-import { type Access, route } from '../../http/route.ts';
+import { type Access, route, WITHOUT_INDEX } from '../../http/route.ts';
 import { serverStates } from '../server-state.ts';
 import { named } from '../shared/fields.ts';
 import { Hash, nullable, UnixTime, words } from '../shared/values.ts';
 
-/** Declaration that all routes with the admin key share. */
-export interface OperatorFamily {
-  tag: string;
-  /** Accepts the admin key only. */
-  access: Access<object, undefined>;
-  refusals: Refusals;
-  etag: null;
-  history: 'none';
-  snapshot: false;
-  mainThread: true;
-}
+/** The declaration that all routes with the admin key share. @param access accepts the admin key only */
+export const operatorFamily = (access: Access<object, undefined>) =>
+  ({
+    ...{ tag: 'Stackside', access, ...WITHOUT_INDEX, mainThread: true },
+    refusals: {
+      403: 'The admin key is required, or a web page of another origin sent the request',
+      421: 'The `Host` header does not name this server',
+      429: 'Too many requests with wrong keys came from the address',
+      503: "The data can't be used now, or this process does not write",
+    },
+  }) as const;
+export type OperatorFamily = ReturnType<typeof operatorFamily>;
 
 const text = (description: string) => nullable(Type.String(), { description });
 
@@ -233,9 +233,7 @@ export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
     tag: 'Stackside',
     notFound: 'Status not found',
     response: ServerStatus,
-    etag: null,
-    history: 'none',
-    snapshot: false,
+    ...WITHOUT_INDEX,
     mainThread: true,
     handle: async () => {
       if (status === null) throw notFound("Status not found: this process doesn't have one");
@@ -274,9 +272,7 @@ export const serverHistory = (history: (() => ServerHistory) | null) => [
     tag: 'Stackside',
     notFound: 'History not found',
     response: ServerHistory,
-    etag: null,
-    history: 'none',
-    snapshot: false,
+    ...WITHOUT_INDEX,
     mainThread: true,
     handle: () => {
       if (history === null) throw notFound('History not found: this process records none');

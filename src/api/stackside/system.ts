@@ -5,7 +5,7 @@ import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
 import { named } from '../shared/fields.ts';
 import { nullable, UnixTime, words } from '../shared/values.ts';
-import { ArchiveBase, type HostsState, hostsRoute, type OperatorFamily } from './server.ts';
+import { ArchiveBase, type HostsState, hostsRoute, type OperatorFamily, operatorFamily } from './server.ts';
 import { type Queries, sqlRoutes } from './sql.ts';
 
 const kinds = ['check', 'tables'] as const;
@@ -309,20 +309,7 @@ export interface SystemApi {
  * @param access accepts the admin key only
  */
 export function systemRoutes(system: SystemApi | null, access: Access<object, undefined>) {
-  const family = {
-    tag: 'Stackside',
-    access,
-    refusals: {
-      403: 'The admin key is required, or a web page of another origin sent the request',
-      421: 'The `Host` header does not name this server',
-      429: 'Too many requests with wrong keys came from the address',
-      503: "The data can't be used now, or this process does not write",
-    },
-    etag: null,
-    history: 'none',
-    snapshot: false,
-    mainThread: true,
-  } as const;
+  const family = operatorFamily(access);
   const own = (): SystemApi => {
     if (system === null) throw new Error('access refuses requests to a process without a system');
     return system;

@@ -6,7 +6,7 @@ import type { BitcoinSize, Faucets } from '../../faucets/faucets.ts';
 import { bareErrors, type ErrorShape } from '../../http/errors.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
 import { queryText } from '../../http/request-url.ts';
-import { type Route, route } from '../../http/route.ts';
+import { type Route, route, WITHOUT_INDEX } from '../../http/route.ts';
 import { example } from '../shared/examples/examples.ts';
 import { named } from '../shared/fields.ts';
 
@@ -131,8 +131,7 @@ const family = {
     429: 'Too many requests for the address',
     503: "The node can't be reached, or the faucet has too little",
   },
-  etag: null,
-  snapshot: false,
+  ...WITHOUT_INDEX,
   mainThread: true,
 } as const;
 
@@ -148,7 +147,6 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
       'Sends 500 test STX to an address, or enough to stake with `stacking`, and returns the transaction. The limit per address is five requests in five minutes, and one in two days with `stacking`.',
     described: { query: { address, stacking: flag('Whether to send enough STX to stake') } },
     response: SentStacks,
-    history: 'none',
     handle: async (request) => {
       const faucet = faucets.stx();
       const faucetRequest = await asked(request);
@@ -170,7 +168,6 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
       'Sends 0.0001 regtest BTC to an address (0.01 with `large`, 0.5 with `xlarge`) and returns the transaction. The limit per address is five requests in five minutes.',
     described: { query: { address, large: flag('Whether to send 0.01 BTC'), xlarge: flag('Whether to send 0.5 BTC') } },
     response: SentBitcoin,
-    history: 'none',
     handle: async (request) => {
       const faucet = faucets.btc();
       const { query, body, ip } = await asked(request);
@@ -189,7 +186,6 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
       'Sends test sBTC to an address and returns the transaction. The limit per address is five requests in five minutes.',
     described: { query: { address } },
     response: SentStacks,
-    history: 'none',
     handle: async (request) => {
       const faucet = faucets.sbtc();
       const faucetRequest = await asked(request);
@@ -208,7 +204,6 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     refusals: { 403: family.refusals[403], 503: family.refusals[503] },
     deprecated: { replacement: null },
     response: Balance,
-    history: 'none',
     handle: async ({ params }) => ({ balance: await faucets.btc().balance(params.address) }),
   }),
 ];

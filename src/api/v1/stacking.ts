@@ -15,7 +15,7 @@ import {
   uncountedPage,
 } from '../../http/pagination.ts';
 import { pathSegment } from '../../http/request-url.ts';
-import { Redirect, type Route, route } from '../../http/route.ts';
+import { Redirect, type Route, route, WITHOUT_INDEX } from '../../http/route.ts';
 import type { StackingVersion, StackingEvent as StoredStackingEvent } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
 import { named } from '../shared/fields.ts';
@@ -261,9 +261,7 @@ const redirectFrom = (path: string, locationOf: (target: string) => string): Rou
     tag,
     hidden: true,
     response: Type.Void(),
-    etag: null,
-    history: 'none',
-    snapshot: false,
+    ...WITHOUT_INDEX,
     handle: ({ target }) => new Redirect(locationOf(target)),
   });
 

@@ -13,7 +13,7 @@ import { type WaitingRoom, waitingRoom } from '../../http/heights.ts';
 import { jsonText, MaybeSerialized } from '../../http/json.ts';
 import { acceptsEvents } from '../../http/packed.ts';
 import { decodeCursor, encodeCursor } from '../../http/pagination.ts';
-import { type Route, route } from '../../http/route.ts';
+import { type Route, route, WITHOUT_INDEX } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
 import type { ChangePosition } from '../../store/model/block.ts';
 import { UnreadableCursorError } from '../../store/model/read-errors.ts';
@@ -436,9 +436,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
         503: "The data can't be read now, or too many readers are connected",
       },
       errors: problems,
-      etag: null,
-      history: 'none',
-      snapshot: false,
+      ...WITHOUT_INDEX,
       // A page reads and decodes the events of many blocks.
       cost: 10,
       async handle({ query: parameters, request }) {

@@ -1,7 +1,7 @@
 /** Routes that sign a browser in and out; {@link ../access/sessions.ts} has their contract. */
 import { type Static, Type } from '@sinclair/typebox';
 import { nullable } from '../../api/shared/values.ts';
-import { Redirect, type Route, type Access as RouteAccess, route } from '../../http/route.ts';
+import { Redirect, type Route, type Access as RouteAccess, route, WITHOUT_INDEX } from '../../http/route.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../access/keys.ts';
 import { cookieOf, noCookie, type Session, sessionCookie } from '../access/sessions.ts';
@@ -112,9 +112,7 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
     tag: 'Sessions',
     hidden: true,
     errors: hookErrors,
-    etag: null,
-    history: 'none',
-    snapshot: false,
+    ...WITHOUT_INDEX,
     mainThread: true,
   } as const;
   const byKey = accessBy(api, (access, request, peer) => ({ access, caller: access.holderOf(request, peer) }));
