@@ -71,15 +71,7 @@ export const Definition = named('ChainhookDefinition', {
 });
 
 /** A hook as its consumer defined it, without unknown keys. */
-export interface HookDefinition {
-  name: string;
-  version: '1';
-  chain: 'stacks';
-  network: 'mainnet' | 'testnet';
-  filters: { events: Filter[] };
-  options?: Options | null;
-  action: { type: 'http_post'; url: string };
-}
+export type HookDefinition = Omit<Static<typeof Definition>, 'filters'> & { filters: { events: Filter[] } };
 
 /** Keys of the earlier version of chainhooks, and their replacements. */
 const formerKeys: Readonly<Record<string, string>> = {
@@ -182,13 +174,24 @@ function actionOf(value: unknown): HookDefinition['action'] {
   return { type, url };
 }
 
-/** Checks the network of a definition; every chain but mainnet is `testnet`. */
-function networkOf(value: unknown, network: Network | null): HookDefinition['network'] {
-  if (value === undefined) throw invalidField('network', 'is required');
-  if (value !== 'mainnet' && value !== 'testnet') throw invalidField('network', 'must be mainnet or testnet');
-  if (network !== null && value !== network.kind)
+/** The members of a definition that have a plain value. */
+const plain = ['name', 'version', 'chain', 'network'] as const;
+const checkPlain = Object.fromEntries(plain.map((name) => [name, checker(Definition.properties[name])]));
+
+/** Returns the members that have a plain value. @throws HookProblem naming the first one that is missing or wrong */
+function plainMembers(body: Record<string, unknown>, network: Network | null) {
+  // Clients with a coercing validator send the version as a number.
+  const members = { ...body, version: body.version === 1 ? '1' : body.version } as HookDefinition;
+  for (const name of plain) {
+    if (members[name] === undefined) throw invalidField(name, 'is required');
+    const mistake = checkPlain[name]?.(members[name]) ?? null;
+    if (mistake !== null) throw invalidField(name, mistake.rule);
+  }
+  // Every chain but mainnet is `testnet`.
+  if (network !== null && members.network !== network.kind)
     throw invalidField('network', `must be ${network.kind}, like this server`);
-  return value;
+  const { name, version, chain, network: kind } = members;
+  return { name, version, chain, network: kind };
 }
 
 function rejectRemovedFields(body: Record<string, unknown>): void {
@@ -197,25 +200,6 @@ function rejectRemovedFields(body: Record<string, unknown>): void {
       throw invalidField(key, `belongs to an earlier version of chainhooks; use ${instead}`);
   }
 }
-
-const readers = {
-  name(value: unknown): string {
-    if (value === undefined) throw invalidField('name', 'is required');
-    if (typeof value !== 'string') throw invalidField('name', 'must be string');
-    return value;
-  },
-  version(value: unknown): '1' {
-    if (value === undefined) throw invalidField('version', 'is required');
-    // Clients with a coercing validator send the number.
-    if (value !== '1' && value !== 1) throw invalidField('version', 'must be "1"');
-    return '1';
-  },
-  chain(value: unknown): 'stacks' {
-    if (value === undefined) throw invalidField('chain', 'is required');
-    if (value !== 'stacks') throw invalidField('chain', 'must be "stacks"');
-    return value;
-  },
-};
 
 /**
  * Reads a definition from a request body.
@@ -226,10 +210,7 @@ export function readDefinition(body: unknown, network: Network | null): HookDefi
   if (!isObject(body)) throw new HookProblem(400, 'body must be object');
   rejectRemovedFields(body);
   return {
-    name: readers.name(body.name),
-    version: readers.version(body.version),
-    chain: readers.chain(body.chain),
-    network: networkOf(body.network, network),
+    ...plainMembers(body, network),
     filters: filtersOf(body.filters),
     ...(body.options === undefined ? {} : { options: optionsOf(body.options) }),
     action: actionOf(body.action),
