@@ -5,7 +5,7 @@ import { utcMicroseconds } from '../../base/utc-time.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { memoText } from '../../codec/utf8.ts';
-import { csvLine } from '../../http/csv.ts';
+import { type CsvValue, csvLine } from '../../http/csv.ts';
 import { ApiError, ParameterError, Problem } from '../../http/errors.ts';
 import { chainTip, principal as principalTag } from '../../http/etag.ts';
 import { jsonOf } from '../../http/json.ts';
@@ -154,40 +154,27 @@ function measured(moved: readonly StoredMovement[], units: Map<string, Unit>, re
   return movements;
 }
 
-const COLUMNS = [
-  'time',
-  'block_height',
-  'tx_id',
-  'event_index',
-  'type',
-  'asset_type',
-  'asset',
-  'value',
-  'counterparty',
-  'amount',
-  'decimals',
-  'balance',
-  'symbol',
-  'memo',
-];
+/** The columns of CSV, and their values. */
+const columns: Readonly<Record<string, (of: Measured) => CsvValue>> = {
+  time: ({ time }) => isoTime(time),
+  block_height: ({ height }) => height,
+  tx_id: ({ txId }) => (txId === null ? null : toHex(txId)),
+  event_index: ({ eventIndex }) => eventIndex,
+  type: ({ kind }) => kind,
+  asset_type: ({ asset }) => asset.type,
+  asset: ({ asset }) => (asset.type === 'stx' ? 'STX' : asset.identifier),
+  value: ({ value }) => (value === null ? null : clarityRepr(value)),
+  counterparty: ({ counterparty }) => counterparty,
+  amount: ({ amount }) => amount,
+  decimals: ({ unit }) => (unit.decimals === null ? null : JSON.stringify(unit.decimals)),
+  balance: ({ balance }) => balance,
+  symbol: ({ unit }) => unit.symbol,
+  memo: ({ memo: bytes }) => (bytes === null ? null : memoText(bytes)),
+};
+const COLUMNS = Object.keys(columns);
+const valuesOf = Object.values(columns);
 
-const record = (one: Measured): string =>
-  csvLine([
-    isoTime(one.time),
-    one.height,
-    one.txId === null ? null : toHex(one.txId),
-    one.eventIndex,
-    one.kind,
-    one.asset.type,
-    one.asset.type === 'stx' ? 'STX' : one.asset.identifier,
-    one.value === null ? null : clarityRepr(one.value),
-    one.counterparty,
-    one.amount,
-    one.unit.decimals === null ? null : JSON.stringify(one.unit.decimals),
-    one.balance,
-    one.unit.symbol,
-    one.memo === null ? null : memoText(one.memo),
-  ]);
+const record = (one: Measured): string => csvLine(valuesOf.map((value) => value(one)));
 
 /** Yields the movements of a walk in batches, each read from a separate snapshot. */
 function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<Measured[], void> {
@@ -224,24 +211,17 @@ function* texts(moved: readonly Measured[], text: (of: Measured) => string): Gen
   if (part !== '') yield part;
 }
 
-const fileName = (principal: string, { first, last }: { first: number; last: number }): string =>
-  `${principal}-${first}-${last}.csv`;
-
 function csv(principal: string, walk: HistoryWalk | null): Streamed {
   return new Streamed(
     'text/csv; charset=utf-8; header=present',
-    fileName(principal, walk ?? { first: 0, last: 0 }),
+    `${principal}-${walk?.first ?? 0}-${walk?.last ?? 0}.csv`,
     async function* (read) {
       yield csvLine(COLUMNS);
       for (const moved of batches(walk, read)) yield* texts(moved, record);
     },
-    (problem) => csvLine([`INCOMPLETE: ${reasonOf(problem)}`]),
+    // Some bodies of errors lack `message`.
+    ({ message, error }: { message?: unknown; error?: unknown }) => csvLine([`INCOMPLETE: ${message ?? error}`]),
   );
-}
-
-/** Returns the text of an error's body: some bodies lack `message`. */
-function reasonOf(problem: { message?: unknown; error?: unknown }): string {
-  return String(problem.message ?? problem.error);
 }
 
 function json(principal: string, walk: HistoryWalk | null): Streamed {
@@ -269,10 +249,6 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
   );
 }
 
-/** Starts the walk of a history; null if the period is empty. An unknown principal has an empty history. */
-const begun = (read: Reader, principal: string, query: Parameters<typeof periodOf>[0]): HistoryWalk | null =>
-  read.history.begin(principal, periodOf(query));
-
 const Seen = named('SeenTransaction', { tx_id: Hash, block_height: Height, time: UnixTime });
 const Counted = named('Counterparties', {
   transfers: Type.Integer({ description: 'Number of transfers that were counted, the newest' }),
@@ -291,8 +267,7 @@ const seen = (one: SeenTransaction | null): Static<typeof Seen> | null =>
 
 const family = { tag: 'Stackside', params: { principal: PrincipalParameter }, history: 'whole' } as const;
 
-/** A summary of a principal's activity. */
-const activity = [
+export const principalHistory = [
   route({
     ...family,
     path: '/stackside/v1/principals/{principal}/activity',
@@ -337,10 +312,6 @@ const activity = [
       };
     },
   }),
-];
-
-export const principalHistory = [
-  ...activity,
   route({
     ...family,
     path: '/stackside/v1/principals/{principal}/history',
@@ -361,7 +332,7 @@ export const principalHistory = [
     },
     etag: null,
     handle: ({ params: { principal }, query: { format, ...period }, read }) => {
-      const walk = begun(read, principal, period);
+      const walk = read.history.begin(principal, periodOf(period));
       return format === 'csv' ? csv(principal, walk) : json(principal, walk);
     },
   }),
