@@ -37,17 +37,23 @@ export const chainAndBurnTip = (read: Reader): string | null => {
   return tip === null ? null : `${tip.indexBlockHash.toHex()}-${tip.burnBlockHeight}${completed(read)}`;
 };
 
+type Tag = (read: Reader) => string | null;
+
+/** Makes the tag of answers that depend on more than another tag names. Null, like the other tag, before the first block. */
+const and =
+  (tag: Tag, more: (read: Reader) => string | number | undefined): Tag =>
+  (read) => {
+    const state = tag(read);
+    return state === null ? null : `${state}-${more(read)}`;
+  };
+
+const pending = (read: Reader) => read.mempool.version();
+
 /** The tag of answers about any fork: an orphan may arrive without a change of the tip. */
-export const anyFork = (read: Reader): string | null => {
-  const tip = chainTip(read);
-  return tip === null ? null : `${tip}-${read.chain.newestArrival()?.toHex()}`;
-};
+export const anyFork = and(chainTip, (read) => read.chain.newestArrival()?.toHex());
 
 /** The tag of answers about names: zonefiles, and the names from before the chain, can arrive at any time. */
-export const chainTipAndAttachments = (read: Reader): string | null => {
-  const tip = chainTip(read);
-  return tip === null ? null : `${tip}-${read.names.version()}`;
-};
+export const chainTipAndAttachments = and(chainTip, (read) => read.names.version());
 
 /** Returns the tag of answers about tokens: the metadata of their contracts may be read at any time. */
 export const chainTipAndTokens = (read: Reader): string =>
@@ -61,25 +67,16 @@ export const chainAndBurnBlock = (read: Reader): string | null => {
 };
 
 /** The tag of answers about pending transactions. */
-export const mempool = (read: Reader): string | null => {
-  const tip = chainTip(read);
-  return tip === null ? null : `${tip}-${read.mempool.version()}`;
-};
+export const mempool = and(chainTip, pending);
 
 /** The tag of answers about transactions that may be pending, or of any fork. */
-export const mempoolAndAnyFork = (read: Reader): string | null => {
-  const fork = anyFork(read);
-  return fork === null ? null : `${fork}-${read.mempool.version()}`;
-};
+export const mempoolAndAnyFork = and(anyFork, pending);
 
 /** The tag of answers that depend on a principal's history. Only blocks add to this history. */
 export const principal = chainAndBurnTip;
 
 /** The tag of answers that depend on a principal's pending transactions as well. */
-export const principalAndMempool = (read: Reader): string | null => {
-  const tip = chainAndBurnTip(read);
-  return tip === null ? null : `${tip}-${read.mempool.version()}`;
-};
+export const principalAndMempool = and(chainAndBurnTip, pending);
 
 /**
  * The tag of an answer about one transaction: its block, or its status in the mempool with the mempool's version. The
