@@ -4,7 +4,7 @@ import { nullable } from '../../api/shared/values.ts';
 import { Redirect, type Route, type Access as RouteAccess, route, WITHOUT_INDEX } from '../../http/route.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../access/keys.ts';
-import { cookieOf, noCookie, type Session, sessionCookie } from '../access/sessions.ts';
+import { cookieOf, noCookie, sessionCookie } from '../access/sessions.ts';
 import { HookProblem } from '../problem.ts';
 import { type HookCallers, hookErrors, readOnlyProcessError } from './family.ts';
 
@@ -33,35 +33,23 @@ export const LinkResponse = Type.Object({
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
-const nobody = (access: SessionResponse['access']): SessionResponse => ({
+/** Describes a session. @param caller null if the browser isn't signed in @param expiresAt Unix milliseconds; null without an end */
+const described = (
+  access: SessionResponse['access'],
+  caller: Caller | null,
+  expiresAt: number | null = null,
+): SessionResponse => ({
   access,
-  signed_in: false,
-  operator: false,
-  consumer: null,
-  expires_at: null,
-});
-
-const shown = ({ caller, expiresAt }: Session): SessionResponse => ({
-  access: 'key',
-  signed_in: true,
-  operator: caller.isOperator,
-  consumer: caller.consumer,
-  expires_at: seconds(expiresAt),
-});
-
-/** The answer with open access: every client is the operator. */
-const shownOpen = ({ consumer }: Caller): SessionResponse => ({
-  access: 'open',
-  signed_in: true,
-  operator: true,
-  consumer,
-  expires_at: null,
+  signed_in: caller !== null,
+  operator: caller?.isOperator ?? false,
+  consumer: caller?.consumer ?? null,
+  expires_at: expiresAt === null ? null : seconds(expiresAt),
 });
 
 /** Begins a session. @returns its description, and the cookie to set */
 function begin(access: Access, caller: Caller, request: Request): { session: SessionResponse; cookie: string } {
   const { secret, expiresAt } = access.sessions.begin(caller);
-  return { session: shown({ caller, expiresAt }), cookie: cookieOf(request, secret) };
+  return { session: described('key', caller, expiresAt), cookie: cookieOf(request, secret) };
 }
 
 /**
@@ -138,10 +126,10 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
         return () => undefined;
       },
       handle({ request, clientAddress }) {
-        if (api === null) return nobody('none');
-        if (!api.access.needsKey) return shownOpen(api.access.callerOf(request, clientAddress()));
+        if (api === null) return described('none', null);
+        if (!api.access.needsKey) return described('open', api.access.callerOf(request, clientAddress()));
         const session = api.access.sessionOf(request);
-        return session === null ? nobody('key') : shown(session);
+        return described('key', session?.caller ?? null, session?.expiresAt);
       },
     }),
     route({
@@ -153,7 +141,7 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
       response: SessionResponse,
       access: byKey,
       handle({ request, caller: { access, caller } }) {
-        if (!access.needsKey) return shownOpen(caller);
+        if (!access.needsKey) return described('open', caller);
         const { session, cookie } = begin(access, caller, request);
         return Response.json(session, { headers: { 'set-cookie': cookie } });
       },
