@@ -110,16 +110,14 @@ const Setting = named('EffectiveSetting', {
     description: 'Value in words, `<set>` for a secret; null if there is none',
   }),
   help: Type.String(),
-  source: Type.Union(
-    ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
-    { description: 'Source of the value; `program` if the program itself sets it, as a devnet does' },
-  ),
+  source: {
+    ...words('default', 'flag', 'variable', 'program'),
+    description: 'Source of the value; `program` if the program itself sets it, as a devnet does',
+  },
   source_name: nullable(Type.String(), {
     description: 'Name of the flag or variable; null for other sources',
   }),
 });
-type IndexState = 'complete' | 'making' | 'removing';
-type Source = 'default' | 'flag' | 'variable' | 'program';
 
 const Journal = named('JournalState', {
   entries: Type.Integer(),
@@ -142,12 +140,12 @@ export const SystemState = named('SystemState', {
   durability: Type.String({ description: 'Data that is on the disk when the node receives its answer, in words' }),
   value_indexes: Type.Array(
     Type.Object({
-      of: Type.Union([Type.Literal('logs'), Type.Literal('calls')]),
+      of: words('logs', 'calls'),
       contract_id: Type.String(),
       field: nullable(Type.String(), {
         description: 'Field of the logs, or function of the calls; null for all',
       }),
-      state: Type.Union(['complete', 'making', 'removing'].map((word) => Type.Literal(word as IndexState))),
+      state: words('complete', 'making', 'removing'),
       from_height: Type.Integer({
         description: 'Height of the first block that the index has; 0 when it is complete',
       }),

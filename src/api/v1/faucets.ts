@@ -26,15 +26,6 @@ const Balance = named('FaucetBalance', { balance: Type.Number({ description: 'Ba
 const address = Type.String({ description: 'Address that receives the funds', examples: example('principal') });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
-/** The parameters of a request, from its query and, if the route accepts a body, from its body. */
-interface FaucetRequest {
-  url: string;
-  query: URLSearchParams;
-  body: URLSearchParams;
-  /** Address of the client, as a reverse proxy states it. */
-  ip: string;
-}
-
 /** Maximum characters of a body; no valid request has more. */
 const MAX_BODY = 10_000;
 
@@ -106,20 +97,12 @@ const faucetErrors: ErrorShape = {
   failed: { ...bareErrors.failed, success: false },
 };
 
-/** Parses the parameters, which the declarations only describe: clients send them in several forms. */
-async function asked({
-  request,
-  clientAddress,
-}: {
-  request: Request;
-  clientAddress: () => string;
-}): Promise<FaucetRequest> {
-  return {
-    url: request.url,
-    query: new URLSearchParams(queryText(request.url)),
-    ip: clientAddress(),
-    body: await bodyOf(request),
-  };
+type FaucetRequest = Awaited<ReturnType<typeof asked>>;
+
+/** Parses the parameters, which the declarations only describe: clients send them in the query or in the body. */
+async function asked({ request, clientAddress }: { request: Request; clientAddress: () => string }) {
+  const { url } = request;
+  return { url, query: new URLSearchParams(queryText(url)), body: await bodyOf(request), ip: clientAddress() };
 }
 
 /** Declaration that all routes of the faucets share. */
