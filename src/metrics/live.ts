@@ -21,23 +21,12 @@ export const liveMetrics = (registry: Registry): LiveMetrics => ({
 function connectionMetrics(registry: Registry, prefix: Protocol): ConnectionMetrics {
   const registers = [registry];
   const open = new Gauge({ name: `${prefix}_connections`, help: 'Open connections', registers });
-  const connects = new Counter({ name: `${prefix}_connect_total`, help: 'Connections that were opened', registers });
-  const disconnects = new Counter({ name: `${prefix}_disconnect_total`, help: 'Connections that ended', registers });
-  const cut = new Counter({
-    name: `${prefix}_cut_off_total`,
-    help: 'Connections that were ended because the client was too slow',
-    registers,
-  });
-  const refused = new Counter({
-    name: `${prefix}_refused_total`,
-    help: 'Connections that were ended because the client broke a rule of the protocol',
-    registers,
-  });
-  const failed = new Counter({
-    name: `${prefix}_failed_total`,
-    help: 'Connections that were ended because a handler failed; the log has the cause',
-    registers,
-  });
+  const counter = (name: string, help: string) => new Counter({ name: `${prefix}_${name}_total`, help, registers });
+  const connects = counter('connect', 'Connections that were opened');
+  const disconnects = counter('disconnect', 'Connections that ended');
+  const cut = counter('cut_off', 'Connections that were ended because the client was too slow');
+  const refused = counter('refused', 'Connections that were ended because the client broke a rule of the protocol');
+  const failed = counter('failed', 'Connections that were ended because a handler failed; the log has the cause');
   /**
    * Messages by topic since the last collection. A plain map is cheaper than a counter: a message may go to thousands of clients.
    */
