@@ -2,10 +2,8 @@
 
 import type { AnyElysia } from 'elysia';
 import { type Clock, systemClock } from '../base/clock.ts';
-import type { UnexpectedEvent } from '../base/log-events.ts';
-import type { Turns } from '../base/turns.ts';
 import { problem } from './errors.ts';
-import { type Handler, type Listen, listenHttp, stopGracefully } from './listener.ts';
+import { type Handler, type HttpListenerOptions, type Listen, listenHttp, stopGracefully } from './listener.ts';
 
 export interface ApiServer {
   url: string;
@@ -21,21 +19,14 @@ export interface RealtimeServer<Data> {
   stop(): Promise<void>;
 }
 
-interface ApiServerOptions<Data> {
+type Address<Data> = Pick<HttpListenerOptions<Data>, 'hostname' | 'port' | 'shared' | 'bodyLimit' | 'turns' | 'log'>;
+
+interface ApiServerOptions<Data> extends Address<Data> {
   app: AnyElysia;
-  hostname: string;
-  /** 0: any free port. */
-  port: number;
-  /** Whether other threads may listen on the same port; then the operating system distributes the connections. */
-  shared?: boolean;
-  /** Maximum body size of any request in bytes; routes may allow less. */
-  bodyLimit: number;
   /** Undefined if nothing is pushed. */
   pushed?: RealtimeServer<Data>;
-  turns?: Turns;
   clock?: Clock;
   listen?: Listen;
-  log: (event: UnexpectedEvent) => void;
 }
 
 /** Idle timeout in seconds, longer than the timeout of requests that are forwarded to the node. */

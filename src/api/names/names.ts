@@ -209,8 +209,7 @@ export const names = [
         const subdomain = read.names.findSubdomain(name);
         return subdomain === undefined ? resolverOf(name, target, read) : subdomainBody(subdomain);
       }
-      const nameInfo = requireFound(read.names.find(name), `cannot find name ${name}`);
-      return nameBody(nameInfo);
+      return nameBody(requireFound(read.names.find(name), `cannot find name ${name}`));
     },
   }),
   route({
@@ -235,10 +234,9 @@ export const names = [
     query: unanchored,
     response: Zonefile,
     notFound: 'Name not found, or it is revoked',
-    handle: ({ params: { name }, read }) => {
-      const zonefile = requireFound(read.names.zonefile(name, null), 'No such name or zonefile does not exist');
-      return { zonefile };
-    },
+    handle: ({ params: { name }, read }) => ({
+      zonefile: requireFound(read.names.zonefile(name, null), 'No such name or zonefile does not exist'),
+    }),
   }),
   route({
     ...family,
@@ -250,10 +248,9 @@ export const names = [
     query: unanchored,
     response: Zonefile,
     notFound: 'Zonefile not found: the name is unknown, revoked, or never had it',
-    handle: ({ params: { name, zoneFileHash }, read }) => {
-      const zonefile = requireFound(read.names.zonefile(name, zoneFileHash), 'No such name or zonefile');
-      return { zonefile };
-    },
+    handle: ({ params: { name, zoneFileHash }, read }) => ({
+      zonefile: requireFound(read.names.zonefile(name, zoneFileHash), 'No such name or zonefile'),
+    }),
   }),
 ];
 

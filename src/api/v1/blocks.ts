@@ -17,10 +17,8 @@ import { Transaction, transactionRows } from '../shared/transaction.ts';
 
 const tag = 'Blocks (v1)';
 
-function one(read: Reader, search: BlockSearch, unknown: string) {
-  const wholeBlock = requireFound(read.blocks.whole(search), unknown);
-  return block(wholeBlock, 'ascending');
-}
+const one = (read: Reader, search: BlockSearch, unknown: string) =>
+  block(requireFound(read.blocks.whole(search), unknown), 'ascending');
 
 const UNKNOWN = {
   hash: 'cannot find block by hash',

@@ -94,10 +94,8 @@ const signer_key = Type.Transform(
   .Decode(fromHex)
   .Encode(toHex);
 
-function knownCycle(read: Reader, cycle: number): RewardCycle {
-  const rewardCycle = requireFound(read.rewardCycles.find(cycle), UNKNOWN_CYCLE);
-  return rewardCycle;
-}
+const knownCycle = (read: Reader, cycle: number): RewardCycle =>
+  requireFound(read.rewardCycles.find(cycle), UNKNOWN_CYCLE);
 
 const family = { tag, etag: chainTip, history: 'whole' } as const;
 
@@ -123,7 +121,7 @@ export const poxCycles = [
     tag,
     params: { cycle_number },
     response: PoxCycle,
-    notFound: 'PoX cycle not found',
+    notFound: UNKNOWN_CYCLE,
     etag: chainTip,
     history: 'thing',
     handle: ({ params: { cycle_number }, read }) =>
@@ -156,8 +154,7 @@ export const poxCycles = [
     notFound: 'Signer not found in this PoX cycle',
     handle: ({ params: { cycle_number, signer_key }, read }) => {
       const cycle = knownCycle(read, cycle_number);
-      const signer = requireFound(read.rewardCycles.signer(cycle_number, signer_key), UNKNOWN);
-      return poxSigner(signer, cycle);
+      return poxSigner(requireFound(read.rewardCycles.signer(cycle_number, signer_key), UNKNOWN), cycle);
     },
   }),
   route({

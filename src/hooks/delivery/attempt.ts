@@ -11,6 +11,7 @@ import {
   MAX_RETRY_AFTER_MS,
   type Outgoing,
   retryAfter,
+  type SendOptions,
   TargetRefused,
 } from '../../http/outgoing.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
@@ -67,15 +68,9 @@ export interface AttemptResult extends Attempt {
   blocked: boolean;
 }
 
-interface Sending {
+interface Sending extends Pick<SendOptions, 'headers' | 'body' | 'connectTimeoutMs' | 'signal'> {
   url: string;
-  headers: Record<string, string>;
-  body: Uint8Array;
   timeoutMs: number;
-  /** Part of the timeout until the connection is open, in milliseconds. */
-  connectTimeoutMs: number;
-  /** Ends the attempt, for example when the process stops. */
-  signal: AbortSignal;
 }
 
 /** Statuses with a Retry-After that is honoured. */

@@ -81,11 +81,8 @@ export const operatorAccess =
   (api: HookCallers | null): RouteAccess<object, undefined> =>
   (request, clientAddress) => {
     if (api === null) throw readOnlyProcessError();
-    const caller = api.access.callerOf(request, clientAddress);
-    return () => {
-      if (!caller.isOperator) throw new HookProblem(403, ONLY_THE_OPERATOR);
-      return undefined;
-    };
+    const admit = accessTo(api, true)(request, clientAddress);
+    return (params) => void admit(params);
   };
 
 /** Every route is served under both prefixes; the OpenAPI document has only the first. */
