@@ -1,7 +1,6 @@
-/** Validation by TypeBox schemas: of requests, and, in tests, of responses. */
+/** Validation of requests by TypeBox schemas. */
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
-import { Value } from '@sinclair/typebox/value';
 import { lazy } from '../base/cache.ts';
 import { nearestName } from '../base/nearest-name.ts';
 
@@ -84,39 +83,6 @@ function choice({ anyOf }: TSchema): string {
 /** Decodes one reference token of a JSON pointer (RFC 6901). */
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
-
-/** Checks a JSON body. @throws Error for a wrong or missing value, and for a member that the schema doesn't have */
-export function checkedBody(path: string, schema: TSchema, text: string): void {
-  const body: unknown = JSON.parse(text);
-  const error = Value.Errors(schema, body).First();
-  if (error !== undefined) {
-    throw new Error(`${path} answers at ${error.path || '/'}: ${error.message}, got ${text.slice(0, 500)}`);
-  }
-  const declared = Value.Clean(schema, Value.Clone(body));
-  if (!Value.Equal(declared, body)) {
-    const extra = JSON.stringify(Value.Diff(declared, body).filter(({ type }) => type === 'insert'));
-    throw new Error(`${path} returned members that its schema lacks: ${extra}`);
-  }
-}
-
-/**
- * Checks an error response by the schema that its route declares for the status. No route declares internal errors (5xx).
- * @param responses the route's schemas by status, as in the OpenAPI document
- * @returns the response
- * @throws Error
- */
-export async function checkedError(
-  path: string,
-  responses: Readonly<Record<string, { content?: Record<string, { schema: TSchema }> }>>,
-  response: Response,
-): Promise<Response> {
-  if (response.status === 500) return response;
-  const schema = responses[response.status]?.content?.['application/json']?.schema;
-  const text = await response.clone().text();
-  if (schema === undefined) throw new Error(`${path} declares no body for ${response.status}, got ${text}`);
-  checkedBody(`${path} with ${response.status}`, schema, text);
-  return response;
-}
 
 /** The mistake of a text that doesn't match a pattern. @param rule the pattern in words: the `rule` of its schema */
 export const patternMistake = (rule: unknown): string =>

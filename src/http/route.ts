@@ -5,10 +5,9 @@ import { lazy } from '../base/cache.ts';
 import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { checkedBody, checkedError } from './checker.ts';
 import { codingFor, MIN_PACKED, packed } from './content-coding.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute, type QueryOf } from './deprecation.ts';
-import { ApiError, type Failure, UnknownRouteError } from './errors.ts';
+import { ApiError, type Failure } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, minimumHeight, ResponseHeight } from './heights.ts';
@@ -170,8 +169,6 @@ export interface RouteContext {
   askAccount: AskAccount | null;
   /** Returns the state of the server in sentences; null if it is unknown. */
   standing: () => Promise<string | null>;
-  /** Whether each body is checked by its schema. For tests: it costs more than most queries. */
-  checkResponses: boolean;
 }
 
 /** Number of requests that one request of a `long` route counts as. */
@@ -243,7 +240,7 @@ export function route<
     detail,
     serve(context) {
       const readers = lazy(() => readersOf(declaration));
-      const { failure, deprecation, clientAddress, checkResponses } = context;
+      const { failure, deprecation, clientAddress } = context;
       const answerTo = answering(declaration, context, readers);
       const cost = costOf(declaration);
       const limiter = cost === 0 ? null : context.limiter;
@@ -262,9 +259,7 @@ export function route<
         const made = (response: Response): Response => named(withHeaders(response, noted.headers));
         const failed = (error: unknown): Answer => {
           const { from } = noted;
-          const response = named(failure(from === null ? error : errorSince(error, from), request, errors));
-          if (!checkResponses || error instanceof UnknownRouteError) return response;
-          return checkedError(path, detail.responses, response);
+          return named(failure(from === null ? error : errorSince(error, from), request, errors));
         };
         try {
           quota = charge(request);
@@ -341,11 +336,10 @@ function answering(
     askAccount,
     clientAddress,
     standing,
-    checkResponses,
   }: RouteContext,
   readers: () => ReturnType<typeof readersOf>,
 ): (request: Request, noted: NotedSnapshot) => Answer {
-  const { method = 'GET', path, response, status = 200, plainText = false, history } = declaration;
+  const { method = 'GET', status = 200, plainText = false, history } = declaration;
   const { moved, snapshot = true, long = false } = declaration;
   const etag = method === 'GET' ? declaration.etag : null;
   const success = plainText ? respond.plainText : respond.jsonText;
@@ -395,7 +389,6 @@ function answering(
     if (answered instanceof Response) return respond.passedOn(answered);
     if (status === 204) return respond.noContent();
     const sent = (json: string[]): Response => {
-      if (checkResponses) checkedBody(path, response, json.join(''));
       const parts = plainText ? [String(answered)] : json;
       if (parts.length > 1) return sentInParts(success(status, inParts(parts, turns), tag), parsed);
       const [text = ''] = parts;

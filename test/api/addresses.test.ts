@@ -1,11 +1,11 @@
 /** The v1 and v2 routes of addresses and tokens over a simulated chain: answers, errors and deprecation headers. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { alice, announcement, bob, transfer } from '../support/events/handmade.ts';
@@ -15,7 +15,7 @@ const BLOCKS = 60;
 
 let directory: DataDirectory;
 let snapshots: Snapshots;
-let app: ReturnType<typeof createApp>;
+let app: ReturnType<typeof checkedApp>;
 const logged: ApiEvent[] = [];
 /** The busiest account of the chain, an account that only sponsored, and the assets of an owner. */
 let busy: string;
@@ -31,7 +31,7 @@ beforeAll(() => {
   const waiting = [5, 6, 9].map((nonce) => transfer(alice, nonce, 200, undefined, bob));
   directory = ingestOf([...[...devnetEvents(options)].map(received), announcement(waiting, 1_900_000_000)], {});
   snapshots = openSnapshots(directory.path);
-  app = createApp({ snapshots, version: 'test', log: (event) => logged.push(event), checkResponses: true });
+  app = checkedApp({ snapshots, version: 'test', log: (event) => logged.push(event) });
   using db = new Database(indexPath(directory.path), { readonly: true });
   const first = <T>(text: string): T => db.query<T, []>(`${text} LIMIT 1`).get() as T;
   const most =

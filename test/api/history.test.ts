@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
-import { createApp, resources } from '../../src/commands/serve/app.ts';
+import { resources } from '../../src/commands/serve/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -12,6 +12,7 @@ import { HISTORY_HEADER, isPartial } from '../../src/http/history.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { StartingAccount } from '../../src/store/queries/accounts/starting-accounts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { type Beginning, beginnings } from '../support/events/beginning.ts';
 import { alice } from '../support/events/handmade.ts';
@@ -48,12 +49,11 @@ class Server implements Disposable {
     this.#directory = ingestOf(events.map(received));
     this.#snapshots = openSnapshots(this.#directory.path);
     const clock = { ...systemClock, now: () => (events.at(-1)?.time ?? 0) + later };
-    this.#app = createApp({
+    this.#app = checkedApp({
       snapshots: this.#snapshots,
       version: VERSION,
       log: () => {},
       clock,
-      checkResponses: true,
       ...(node === undefined ? {} : { askAccount: (principal, at) => node.accountAt(principal, at) }),
     });
   }

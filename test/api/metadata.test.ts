@@ -4,11 +4,11 @@ import { systemClock } from '../../src/base/clock.ts';
 import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../../src/store/ingest/token-commands.ts';
 import type { TokenFacts } from '../../src/store/model/token.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
 import {
   alice,
@@ -84,7 +84,7 @@ function tokenChain() {
   const nonces = new Map<object, number>();
   const snapshots = openSnapshots(open.directory);
   const appOf = (asksAboutTokens: boolean) =>
-    createApp({ snapshots, version: VERSION, log: () => {}, checkResponses: true, asksAboutTokens });
+    checkedApp({ snapshots, version: VERSION, log: () => {}, asksAboutTokens });
   const apps = { on: appOf(true), off: appOf(false) };
 
   function mine(transactions: readonly object[] = [], fields: object = {}): MadeBlock {

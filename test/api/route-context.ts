@@ -36,7 +36,6 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     limiter: null,
     askAccount: null,
     standing: async () => null,
-    checkResponses: true,
     ...given,
   };
 }

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf } from '../support/data/ingest.ts';
 import { alice, bob, carol, transfer } from '../support/events/handmade.ts';
@@ -62,7 +62,7 @@ beforeAll(() => {
   txIds = first.transactions.map(({ id }) => id);
   directory = ingestOf([first.event, second.event, burnBlock(103, 'a', null, [[BITCOIN, 12]])]);
   snapshots = openSnapshots(directory.path);
-  app = createApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {}, checkResponses: true });
+  app = checkedApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {} });
 });
 afterAll(() => {
   snapshots.close();
@@ -151,7 +151,7 @@ describe('returns 404:', () => {
 });
 
 const apiOf = (snapshots: ReturnType<typeof openSnapshots>) =>
-  createApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {}, checkResponses: true });
+  checkedApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {} });
 
 test('limit=0 means the default on lists of v1 and of signers, and returns only the total on other lists', async () => {
   expect((await ask('v1/pox4/events?limit=0')).body).toMatchObject({ limit: 96, results: [{}, {}] });
@@ -376,11 +376,10 @@ test("returns a principal's rewards by cycle, newest first, with an ETag that ch
     using index = ingestOf([later.event, tip.event, ...burnBlocks]);
     const read = openSnapshots(index.path);
     try {
-      const made = createApp({
+      const made = checkedApp({
         snapshots: read,
         version: 'stackside v0.0.0 (test:test)',
         log: () => {},
-        checkResponses: true,
       });
       const answer = await made.handle(new Request(`http://localhost${path}`));
       return {

@@ -1,10 +1,11 @@
 /** The application over the sample chain or over a test's index, without a server. */
 import { systemClock } from '../../src/base/clock.ts';
 import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
-import { type ApiOptions, createApp } from '../../src/commands/serve/app.ts';
+import type { ApiOptions } from '../../src/commands/serve/app.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { versionText } from '../../src/http/respond.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { sampleEvents } from './sample-chain.ts';
@@ -33,11 +34,10 @@ export const failingIndex = (error: Error): Snapshots =>
 /** The application over an index, and its log. */
 export function testApp(snapshots: Snapshots = sampleIndex(), options: Partial<ApiOptions> = {}) {
   const logged: ApiEvent[] = [];
-  const app = createApp({
+  const app = checkedApp({
     snapshots,
     version: VERSION,
     log: (event) => logged.push(event),
-    checkResponses: true,
     clock: { ...systemClock, now: () => NOW },
     ...options,
   });

@@ -2,10 +2,11 @@
 import { expect, test } from 'bun:test';
 import type { Readiness } from '../../src/api/operations.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { createApp, resources } from '../../src/commands/serve/app.ts';
+import { resources } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { targetOf } from '../support/generate/examples.ts';
@@ -18,8 +19,8 @@ const standing: Readiness = {
 };
 
 function askOf(snapshots: Snapshots) {
-  const app = createApp({
-    ...{ snapshots, version: VERSION, log: () => {}, checkResponses: true },
+  const app = checkedApp({
+    ...{ snapshots, version: VERSION, log: () => {} },
     operations: { readiness: async () => standing, metrics: async () => '' },
   });
   return (target: string): Promise<Response> => Promise.resolve(app.handle(new Request(`http://localhost${target}`)));

@@ -1,10 +1,10 @@
 /** Shared parts of the client tests: a simulated chain behind the API, and the called paths. */
 import createClient from 'openapi-fetch';
 import { systemClock } from '../../src/base/clock.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import type { paths } from '../../src/console/app/api/openapi.d.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 
 /** Created once for all tours of a process. */
@@ -14,11 +14,10 @@ const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12,
 export async function startTour() {
   const directory = ingestOf(events.map(received));
   const snapshots = openSnapshots(directory.path);
-  const app = createApp({
+  const app = checkedApp({
     snapshots,
     version: 'stackside v0.0.0 (test:tour)',
     log: () => {},
-    checkResponses: true,
     clock: { ...systemClock, now: () => events.at(-1)?.time ?? 0 },
   });
   const answer = await app.handle(new Request('http://localhost/docs/json'));

@@ -1,7 +1,6 @@
 /** Chainhooks as in a server, in this process: ingest, routes, deliveries. */
 import { Registry } from 'prom-client';
 import type { Clock } from '../../src/base/clock.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveHooks } from '../../src/commands/serve/hooks.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
@@ -12,6 +11,7 @@ import { readSettings, type Settings } from '../../src/settings/config.ts';
 import type { HookStore } from '../../src/store/hooks/store.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
 import { openedHooks } from './opened.ts';
@@ -80,7 +80,7 @@ export async function hookServer(
   });
   const openHooks = settings.hookAccess === 'open';
   const version = 'stackside v0 (test:test)';
-  const app = createApp({ snapshots, version, log, hooks: api, openHooks, checkResponses: true });
+  const app = checkedApp({ snapshots, version, log, hooks: api, openHooks });
   const server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 10_000_000, log: () => {} });
   let stopped = false;
   const stop = async () => {

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
 import { systemClock } from '../../src/base/clock.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { HEIGHT_HEADER, MAX_WAIT_MS, MAX_WAITING, MIN_HEIGHT_HEADER } from '../../src/http/heights.ts';
 import { startApi } from '../../src/http/server.ts';
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { checkedApp } from '../support/api/checked-app.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -61,7 +61,7 @@ beforeAll(() => {
     readLong: (request) => (unreadable === null ? read.readLong(request) : Promise.reject(unreadable)),
   };
   clock = heldClock([LOOK_MS]);
-  app = createApp({ snapshots, version: 'test', log: () => {}, checkResponses: true, clock });
+  app = checkedApp({ snapshots, version: 'test', log: () => {}, clock });
 });
 afterAll(() => {
   snapshots.close();

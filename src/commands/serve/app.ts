@@ -113,8 +113,6 @@ export interface ApiOptions {
   steering?: Steering | null;
   /** Whether chainhooks are managed without keys. */
   openHooks?: boolean;
-  /** Checks each response body against its schema; for tests. */
-  checkResponses?: boolean;
   clock?: Clock;
   /** Divides the thread's time among its work for clients. */
   turns?: Turns;
@@ -209,7 +207,7 @@ const MAX_LONG_READS = 16;
 
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
 export function createApp(options: ApiOptions): AnyElysia {
-  const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false } = options;
+  const { snapshots, version, log, deprecation = NO_SUNSET } = options;
   const { clock = systemClock, turns = new Turns(clock) } = options;
   const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
   const { steering = null, openHooks = false, internalToken = crypto.randomUUID(), prefixes = [] } = options;
@@ -247,7 +245,6 @@ export function createApp(options: ApiOptions): AnyElysia {
     askAccount: options.askAccount ?? null,
     standing: async () => (await operations?.readiness())?.reason ?? null,
     ...(mainThread === undefined ? {} : { mainThread: marked(mainThread) }),
-    checkResponses,
   };
   families.push([...changeRoutes({ snapshots, clock, turns, ...options.changes })]);
   const managing = [

@@ -1,6 +1,7 @@
 /** The API over a data directory, without a server. */
 import { createApp } from '../../../src/commands/serve/app.ts';
 import { openSnapshots } from '../../../src/store/read/snapshots.ts';
+import { checkedApp } from './checked-app.ts';
 
 export interface OpenApi extends Disposable {
   get(path: string, headers?: Record<string, string>): Promise<Response>;
@@ -16,7 +17,7 @@ export function openApi(
   { checkResponses = true } = {},
 ): OpenApi {
   const snapshots = openSnapshots(directory);
-  const app = createApp({ snapshots, version, log: () => {}, checkResponses });
+  const app = (checkResponses ? checkedApp : createApp)({ snapshots, version, log: () => {} });
   return {
     get: (path, headers = {}) => app.handle(new Request(`http://localhost${path}`, { headers })),
     [Symbol.dispose]: () => snapshots.close(),

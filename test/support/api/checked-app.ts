@@ -1,0 +1,72 @@
+/** Applications that check their JSON responses by the schemas of the OpenAPI document. */
+import type { TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import type { AnyElysia } from 'elysia';
+import { type ApiOptions, createApp } from '../../../src/commands/serve/app.ts';
+
+/** Checks a JSON body. @throws Error for a wrong or missing value, and for a member that the schema doesn't have */
+export function checkedBody(path: string, schema: TSchema, text: string): void {
+  const body: unknown = JSON.parse(text);
+  const error = Value.Errors(schema, body).First();
+  if (error !== undefined) {
+    throw new Error(`${path} answers at ${error.path || '/'}: ${error.message}, got ${text.slice(0, 500)}`);
+  }
+  const declared = Value.Clean(schema, Value.Clone(body));
+  if (!Value.Equal(declared, body)) {
+    const extra = JSON.stringify(Value.Diff(declared, body).filter(({ type }) => type === 'insert'));
+    throw new Error(`${path} returned members that its schema lacks: ${extra}`);
+  }
+}
+
+type Responses = Readonly<Record<string, { content?: Record<string, { schema: TSchema }> }>>;
+
+/** Ranks a path for a request: a segment of its own comes before a parameter, and a parameter before `*`. Null without a match. */
+function rank(pattern: readonly string[], path: readonly string[]): string | null {
+  let ranks = '';
+  for (const [at, segment] of pattern.entries()) {
+    if (segment === '*') return `${ranks}2`;
+    if (path[at] === undefined || (!segment.startsWith(':') && segment !== path[at])) return null;
+    ranks += segment.startsWith(':') ? '1' : '0';
+  }
+  return pattern.length === path.length ? ranks : null;
+}
+
+/** Makes an application check its JSON responses. No route declares internal errors, and none declares unknown paths. */
+export function withCheckedResponses<App extends AnyElysia>(app: App): App {
+  const routes = app.routes.map(({ method, path, hooks }) => ({
+    method,
+    path,
+    segments: path.split('/'),
+    responses: (hooks as { detail?: { responses?: Responses } }).detail?.responses,
+  }));
+
+  function check(request: Request, status: number, text: string): void {
+    const segments = new URL(request.url).pathname.replace(/\/$/, '').split('/');
+    const [found] = routes
+      .filter(({ method }) => method === request.method || method === 'ALL')
+      .flatMap((one) => ({ ...one, rank: rank(one.segments, segments) ?? [] }))
+      .filter((one) => typeof one.rank === 'string')
+      .sort((a, b) => (a.rank < b.rank ? -1 : 1));
+    if (found?.responses === undefined) return;
+    const schema = found.responses[status]?.content?.['application/json']?.schema;
+    const place = status < 400 ? found.path : `${found.path} with ${status}`;
+    if (schema === undefined) throw new Error(`${place} declares no body, got ${text}`);
+    checkedBody(place, schema, text);
+  }
+
+  const { fetch } = app;
+  const checkedFetch = async (request: Request): Promise<Response> => {
+    const response = await fetch(request);
+    const { status, headers } = response;
+    const isJson = headers.get('content-type')?.startsWith('application/json') === true;
+    if (!isJson || status === 500 || headers.has('content-encoding') || request.method === 'HEAD') return response;
+    const text = await response.clone().text();
+    if (!text.includes('"message":"Route ')) check(request, status, text);
+    return response;
+  };
+  return Object.defineProperty(app, 'fetch', { value: checkedFetch });
+}
+
+/** Creates the application of a server, with checked responses. */
+export const checkedApp = (options: ApiOptions): ReturnType<typeof createApp> =>
+  withCheckedResponses(createApp(options));
