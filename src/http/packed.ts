@@ -1,13 +1,12 @@
 /** Responses with content that is stored compressed, and the content codings that a client accepts. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { weightsOf } from './content-coding.ts';
 
-/** Whether a header names one of the values without the weight 0 (RFC 9110, 12.4.2). Header values are comma-separated. */
+/** Whether a header names one of the values without the weight 0 (RFC 9110, 12.4.2). */
 function names(header: string | null, values: readonly string[]): boolean {
-  return (header ?? '').split(',').some((part) => {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
-    return values.includes(name) && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
+  const weights = weightsOf(header ?? '');
+  return values.some((value) => (weights.get(value) ?? 0) > 0);
 }
 
 /** Whether `Accept-Encoding` names a content coding, or anything. */

@@ -177,19 +177,13 @@ const LONG_COST = 10;
 const costOf = ({ cost, long = false, access }: AnyDeclaration): number =>
   cost ?? (access === undefined ? (long ? LONG_COST : 1) : 0);
 
-export interface Route {
-  method: Method;
-  path: string;
-  query: TProperties;
+type Settled = Required<
+  Pick<AnyDeclaration, 'method' | 'path' | 'query' | 'mainThread' | 'snapshot' | 'history' | 'hidden'>
+>;
+
+export interface Route extends Settled {
   deprecated: Deprecation | null;
-  mainThread: boolean;
-  /** Whether the route reads the index. */
-  snapshot: boolean;
-  /** The part of the chain that the answers need. */
-  history: HistoryRequirement;
   countedAs: ((request: Request) => string) | null;
-  /** Omitted from the OpenAPI document. */
-  hidden: boolean;
   /** The route's OpenAPI operation. */
   detail: ReturnType<typeof operation>;
   /** Makes the handler of the route's requests; the handler neither throws nor rejects. */

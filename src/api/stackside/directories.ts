@@ -131,6 +131,12 @@ const [Name, name] = object<ListedName>('ListedName')({
 const NEVER_MINTED = 'Token not found: it was never minted';
 const NO_NAME = 'Name not found';
 
+const tokenQuery = {
+  order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
+  day: Type.Optional(Day),
+  ...cursorQuery,
+};
+
 /** Returns the number of a token by its value; null if the value isn't an unsigned integer. */
 function numberOf(value: Uint8Array): bigint | null {
   const decoded = decodeClarity(value);
@@ -172,11 +178,7 @@ export const directories: readonly Route[] = [
     description:
       'Returns fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
     tag,
-    query: {
-      order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
-      day: Type.Optional(Day),
-      ...cursorQuery,
-    },
+    query: tokenQuery,
     response: dayPage(Ft),
     etag: chainTipAndTokens,
     history: 'whole',
@@ -194,11 +196,7 @@ export const directories: readonly Route[] = [
     description:
       'Returns non-fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
     tag,
-    query: {
-      order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
-      day: Type.Optional(Day),
-      ...cursorQuery,
-    },
+    query: tokenQuery,
     response: dayPage(Nft),
     etag: chainTip,
     history: 'whole',

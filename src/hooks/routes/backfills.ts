@@ -7,7 +7,7 @@ import { foundBackfill } from '../commands/backfills.ts';
 import { ownHook } from '../commands/hooks.ts';
 import { invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
-import { type HookFamily, type HookReader, NO_HOOK, type ReadHooks } from './family.ts';
+import { type HookFamily, type HookReader, ONE_HOOK, type ReadHooks } from './family.ts';
 import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
 
 /** Maximum unfinished backfills of a hook. */
@@ -60,7 +60,6 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
   };
 }
 
-const uuid = { uuid: Uuid };
 const job = { uuid: Uuid, job: Uuid };
 const NO_JOB = 'Backfill not found: the chainhook has none with this id';
 
@@ -73,11 +72,10 @@ export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: 
     summary: 'Start a backfill',
     description:
       'Queues deliveries for past blocks that match, lowest block first, one block in each delivery, and returns the backfill.',
-    params: uuid,
+    ...ONE_HOOK,
     body: BackfillBody,
     status: 202,
     response: BackfillResponse,
-    notFound: NO_HOOK,
     handle: ({ params, body, caller: { consumer, api } }) =>
       api.backfills.start(consumer, params.uuid, {
         from: body.from_height,
@@ -91,10 +89,9 @@ export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: 
     operationId: 'getBackfills',
     summary: 'Backfills',
     description: 'Returns the backfills of a chainhook, newest first.',
-    params: uuid,
+    ...ONE_HOOK,
     query: cursorQuery,
     response: CursorPage(BackfillResponse),
-    notFound: NO_HOOK,
     handle: ({ read, params, query, caller: { consumer, api } }) => {
       const list = cursorList(`backfills ${params.uuid.toLowerCase()}`, query);
       return list.page(api.backfills.page(read, consumer, params.uuid, ...list.start), (one) => one);

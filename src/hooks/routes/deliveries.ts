@@ -13,7 +13,7 @@ import { deliveryOf } from '../commands/deliveries.ts';
 import { ownHook } from '../commands/hooks.ts';
 import { invalidField, unknownHook } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
-import { type HookFamily, type HookReader, NO_HOOK, type ReadHooks } from './family.ts';
+import { type HookFamily, type HookReader, ONE_HOOK, type ReadHooks } from './family.ts';
 import {
   DeliveryDetail,
   DeliverySummary,
@@ -144,10 +144,9 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     summary: 'Delivery log',
     description:
       'Returns the deliveries of a chainhook, sent and pending, newest first. The deliveries of a deleted chainhook are returned as well.',
-    params: { uuid: Uuid },
+    ...ONE_HOOK,
     query: { ...cursorQuery, ...filterQuery },
     response: CursorPage(DeliverySummary),
-    notFound: NO_HOOK,
     handle: ({ read, params, query, caller: { consumer, api } }) => {
       const list = cursorList(`deliveries ${params.uuid.toLowerCase()}`, query);
       const filter: DeliveryFilter = {
@@ -167,11 +166,10 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     summary: 'Redeliver several deliveries',
     description:
       'Queues the deliveries that match the filters in the body again, in their original order, and returns how many there are.',
-    params: { uuid: Uuid },
+    ...ONE_HOOK,
     body: RedeliverBody,
     status: 202,
     response: named('QueuedRedeliveries', { queued: Type.Integer() }),
-    notFound: NO_HOOK,
     handle: async ({ params, body, caller: { consumer, api } }) => ({
       queued: await api.deliveries.redeliverMany(consumer, params.uuid, chosenDeliveries(body)),
     }),

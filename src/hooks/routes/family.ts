@@ -7,6 +7,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import type { ReadNow } from '../../store/read/snapshots.ts';
 import type { Access } from '../access/access.ts';
 import { HookProblem, titles } from '../problem.ts';
+import { Uuid } from './schemas.ts';
 
 export interface HookCallers {
   access: Access;
@@ -88,8 +89,11 @@ export const operatorAccess =
 /** Every route is served under both prefixes; the OpenAPI document has only the first. */
 export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
 
-/** Description of the 404 of a chainhook. */
-export const NO_HOOK = 'Chainhook not found: this consumer has none with this id';
+/** The declaration of routes of one chainhook. */
+export const ONE_HOOK = {
+  params: { uuid: Uuid },
+  notFound: 'Chainhook not found: this consumer has none with this id',
+} as const;
 
 const refusals = {
   403: 'The key may not do this, or a web page of another origin sent the request',

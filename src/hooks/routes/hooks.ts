@@ -28,7 +28,7 @@ import {
   type HookFamily,
   type HookReader,
   hookFamily,
-  NO_HOOK,
+  ONE_HOOK,
   PREFIXES,
   type ReadHooks,
 } from './family.ts';
@@ -253,9 +253,8 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     summary: 'One chainhook',
     description:
       'Returns a chainhook with its definition and its status, such as the last evaluated block and the number of pending deliveries.',
-    params: uuid,
+    ...ONE_HOOK,
     response: HookResponse,
-    notFound: NO_HOOK,
     handle: ({ read, params, caller: { consumer, api } }) => api.management.get(read, consumer, params.uuid),
   }),
   route({
@@ -265,11 +264,10 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     operationId: 'updateChainhook',
     summary: 'Update a chainhook',
     description: 'Replaces the given parts of the definition, starting with the next block, and returns the chainhook.',
-    params: uuid,
+    ...ONE_HOOK,
     body: AnyBody,
     described: { body: Type.Partial(Definition) },
     response: HookResponse,
-    notFound: NO_HOOK,
     handle: ({ params, body, caller: { consumer, api } }) => api.management.update(consumer, params.uuid, body),
   }),
   route({
@@ -279,10 +277,9 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     operationId: 'deleteChainhook',
     summary: 'Delete a chainhook',
     description: 'Deletes a chainhook and cancels its queued deliveries.',
-    params: uuid,
+    ...ONE_HOOK,
     status: 204,
     response: Type.Void(),
-    notFound: NO_HOOK,
     handle: ({ params, caller: { consumer, api } }) => api.management.remove(consumer, params.uuid),
   }),
   route({
@@ -292,11 +289,10 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     operationId: 'enableChainhook',
     summary: 'Enable or disable a chainhook',
     description: 'Enables or disables a chainhook. `resume_from` states where a re-enabled chainhook continues.',
-    params: uuid,
+    ...ONE_HOOK,
     body: EnabledBody,
     status: 204,
     response: Type.Void(),
-    notFound: NO_HOOK,
     handle: ({ params, body, caller: { consumer, api } }) =>
       api.management.setEnabled(consumer, params.uuid, body.enabled, body.resume_from),
   }),
