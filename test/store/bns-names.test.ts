@@ -261,16 +261,22 @@ test('after any forks, names, owners, renewals and primary names equal a model o
   );
 });
 
-test.each([
-  ['byName', 'bns_names_current (contract_id=? AND name=?)'],
-  ['all.forward', 'bns_names_current (contract_id=? AND (name,bns_id)>(?,?) AND name<?)'],
-  ['ofNamespace.forward', 'bns_names_by_namespace (contract_id=? AND namespace=? AND (name,bns_id)>(?,?) AND name<?)'],
-] as const)('%s reads no other names than it returns', (statement, step) => {
+test.each<[string, string, string]>([
+  ['byName', String(sql.byName), 'bns_names_current (contract_id=? AND name=?)'],
+  [
+    'all.forward',
+    String(sql.all.texts.forward),
+    'bns_names_current (contract_id=? AND (name,bns_id)>(?,?) AND name<?)',
+  ],
+  [
+    'ofNamespace.forward',
+    String(sql.ofNamespace.texts.forward),
+    'bns_names_by_namespace (contract_id=? AND namespace=? AND (name,bns_id)>(?,?) AND name<?)',
+  ],
+])('%s reads no other names than it returns', (_, statement, step) => {
   using open = openNew();
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const [first] = db
-    .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${(sql as Readonly<Record<string, string>>)[statement]}`)
-    .all();
+  const [first] = db.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`).all();
   expect(first?.detail).toBe(`SEARCH b USING INDEX ${step}`);
 });
 

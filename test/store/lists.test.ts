@@ -30,7 +30,7 @@ beforeAll(() => {
 afterAll(() => db.close());
 
 const select = 'SELECT r.n, r.name, r.id FROM rows r';
-const lists: Record<string, Ordered> = {
+const lists: Record<string, Ordered<Row>> = {
   'one column down': ordered({ select, where: "r.name = 'a' AND r.id = x''" }, [down('r.n')]),
   'one column up': ordered({ select, where: "r.name = 'a' AND r.id = x''" }, [up('r.n')]),
   'columns of each form down': ordered({ select }, [down('r.n'), down('r.name', 'text'), down('r.id', 'bytes')]),
@@ -111,7 +111,7 @@ const own = (list: string): number[] => (list === 'two selections' ? [2] : []);
 const limits = fc.integer({ min: 1, max: 7 });
 
 test.each(Object.keys(lists))('a list by %s has all rows in order, in both directions', (name) => {
-  const read = lister<Row>(db, lists[name]!);
+  const read = lists[name]!.prepared(db);
   const seen = new Seen({ rows: 50 });
   assertProperty(
     fc.property(rows, limits, (all, limit) => {

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { Glob } from 'bun';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
+import type { Ordered } from '../../src/store/queries/list.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 
@@ -77,7 +78,7 @@ const isOneRow = (step: string, text: string): boolean =>
 const mayScan: Readonly<Record<string, Exception[]>> = {
   ...sortedShort,
   ...pendingSearch,
-  'pending-search.feesAndSizes': [
+  'pending-totals.feesAndSizes': [
     {
       step: /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
       reason: 'statistics cover all pending transactions; the index contains only those',
@@ -231,8 +232,11 @@ for (const [prefix, directory] of [
       const named = /^(?:sql|(.+)Sql)$/.exec(exported);
       if (named === null) continue;
       const name = named[1]?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) ?? basename(file, '.ts');
-      for (const [statement, text] of Object.entries(texts as Record<string, string>)) {
-        statements.set(`${prefix}${name}.${statement}`, text);
+      for (const [statement, one] of Object.entries(texts as Readonly<Record<string, string | Ordered<unknown>>>)) {
+        if (typeof one === 'object' && 'texts' in one) {
+          for (const [way, text] of Object.entries(one.texts))
+            statements.set(`${prefix}${name}.${statement}.${way}`, text);
+        } else statements.set(`${prefix}${name}.${statement}`, String(one));
       }
     }
   }

@@ -1,10 +1,10 @@
 /** Backfills: jobs that deliver past blocks to a hook. */
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
-import { down, lister, ordered, statementsOf } from '../queries/list.ts';
+import { down, ordered } from '../queries/list.ts';
 import { readPage } from '../queries/page.ts';
 import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { hookBackfillsTable } from '../rows/tables.ts';
 import { isOpen as isOpenDelivery } from './delivery-log.ts';
@@ -23,19 +23,17 @@ type Row = Stored<'hook_backfills'>;
 
 const columns = Object.keys(hookBackfillsTable.columns).join(', ');
 
-const lists = {
-  newest: ordered({ select: `SELECT ${columns} FROM hook_backfills`, where: 'hook_id = ?1' }, [down('id')]),
-};
-
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  ...statementsOf(lists),
-  byUuid: `SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
-  byId: `SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
+  newest: ordered<Row>({ select: `SELECT ${columns} FROM hook_backfills`, where: 'hook_id = ?1' }, [down('id')]),
+  byUuid: query<Row, [string, number]>`SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
+  byId: query<Row, [number]>`SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
   // The oldest of each hook: a hook's backfills run one after the other.
-  next: `SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
-  openOf: `SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
-  total: 'SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1',
+  next: query<Pick<Row, 'id'>>`
+    SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
+  openOf: query<{ count: number }, [number]>`
+    SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
+  total: query<{ total: number }, [number]>`SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1`,
 };
 
 const backfillOf = (row: Row): Backfill => ({
@@ -59,12 +57,7 @@ const backfillOf = (row: Row): Backfill => ({
 
 /** Reads backfills. */
 export function backfillReads(db: Database) {
-  const byUuid = prepared<Row, [string, number]>(db, sql.byUuid);
-  const byId = prepared<Row, [number]>(db, sql.byId);
-  const next = db.prepare<Pick<Row, 'id'>, []>(sql.next);
-  const openOf = prepared<{ count: number }, [number]>(db, sql.openOf);
-  const newest = lister<Row>(db, lists.newest);
-  const total = prepared<{ total: number }, [number]>(db, sql.total);
+  const { byUuid, byId, next, openOf, total, newest } = statements(db, sql);
   return {
     find: (uuid: string, hookId: number): Backfill | undefined => {
       const row = byUuid.get(uuid, hookId);

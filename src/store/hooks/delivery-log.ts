@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { decompressed } from '../log/entry.ts';
 import type { Cursor, CursorKey, Page } from '../model/page.ts';
-import { down, lister, ordered, statementsOf } from '../queries/list.ts';
+import { down, ordered } from '../queries/list.ts';
 import { readPage } from '../queries/page.ts';
 import {
   type DeliveryState,
@@ -12,7 +12,7 @@ import {
   storedReason,
   storedState,
 } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
 import { hookDeliveriesTable } from '../rows/tables.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 
@@ -78,26 +78,29 @@ const isNarrowed = ({ states: _, ...others }: DeliveryFilter): boolean =>
 const narrowed = `hook_id = ?1 AND (?2 IS NULL OR reason = ?2) AND max_height >= ?3 AND min_height <= ?4
               AND created_at BETWEEN ?5 AND ?6`;
 
-const lists = {
-  ofState: ordered({ select: `SELECT ${deliveryColumns} FROM hook_deliveries`, where: `${narrowed} AND state = ?7` }, [
-    down('id'),
-  ]),
-};
-
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  ...statementsOf(lists),
-  byWebhookId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
-  byId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE id = ?1`,
-  allOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id`,
-  lastOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1`,
-  total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
+  ofState: ordered<DeliveryRow>(
+    { select: `SELECT ${deliveryColumns} FROM hook_deliveries`, where: `${narrowed} AND state = ?7` },
+    [down('id')],
+  ),
+  byWebhookId: query<DeliveryRow, [string, number]>`
+    SELECT ${deliveryColumns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
+  byId: query<DeliveryRow, [number]>`SELECT ${deliveryColumns} FROM hook_deliveries WHERE id = ?1`,
+  allOfState: query<DeliveryRow, [number, number]>`
+    SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id`,
+  lastOfState: query<DeliveryRow, [number, number]>`
+    SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1`,
+  total: query<{ total: number }, Narrowing>`
+    SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
   // Deliveries of a state are counted using only the index.
-  totalOfState: 'SELECT count(*) AS total FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2',
-  attempts: `SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
-               FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,
-  body: 'SELECT body FROM hook_bodies WHERE delivery_id = ?1',
-  hasBody: 'SELECT 1 AS one FROM hook_bodies WHERE delivery_id = ?1',
+  totalOfState: query<{ total: number }, [number, number]>`
+    SELECT count(*) AS total FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2`,
+  attempts: query<Attempt, [number, number]>`
+    SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
+      FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,
+  body: query<Stored<'hook_bodies', 'body'>, [number]>`SELECT body FROM hook_bodies WHERE delivery_id = ?1`,
+  hasBody: query<{ one: number }, [number]>`SELECT 1 AS one FROM hook_bodies WHERE delivery_id = ?1`,
 };
 
 type Narrowing = [number, number | null, number, number, number, number, number];
@@ -114,22 +117,13 @@ const narrowing = (hookId: number, filter: DeliveryFilter, state: DeliveryState)
 
 /** Reads the log. */
 export function deliveryLog(db: Database) {
-  const byWebhookId = prepared<DeliveryRow, [string, number]>(db, sql.byWebhookId);
-  const byId = prepared<DeliveryRow, [number]>(db, sql.byId);
-  const allOfState = prepared<DeliveryRow, [number, number]>(db, sql.allOfState);
-  const lastOfState = prepared<DeliveryRow, [number, number]>(db, sql.lastOfState);
-  const ofState = lister<DeliveryRow>(db, lists.ofState);
-  const total = db.prepare<{ total: number }, Narrowing>(sql.total);
-  const totalOfState = prepared<{ total: number }, [number, number]>(db, sql.totalOfState);
-  const attempts = prepared<Attempt, [number, number]>(db, sql.attempts);
-  const body = prepared<Stored<'hook_bodies', 'body'>, [number]>(db, sql.body);
-  const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
+  const read = statements(db, sql);
 
   /** Deliveries of a hook, newest first. Each state has a range of the index, in the order of ids. */
   const newest = (hookId: number, filter: DeliveryFilter) => ({
     rows: (key: CursorKey | null, isBackward: boolean, count: number): DeliveryRow[] =>
       filter.states
-        .flatMap((word) => ofState(narrowing(hookId, filter, word)).rows(key, isBackward, count))
+        .flatMap((word) => read.ofState(narrowing(hookId, filter, word)).rows(key, isBackward, count))
         .sort((a, b) => (isBackward ? a.id - b.id : b.id - a.id))
         .slice(0, count),
     keyOf: ({ id }: DeliveryRow): CursorKey => [id],
@@ -137,25 +131,25 @@ export function deliveryLog(db: Database) {
 
   function countOf(hookId: number, filter: DeliveryFilter, word: DeliveryState): number {
     const row = isNarrowed(filter)
-      ? total.get(...narrowing(hookId, filter, word))
-      : totalOfState.get(hookId, storedState.numberOf(word));
+      ? read.total.get(...narrowing(hookId, filter, word))
+      : read.totalOfState.get(hookId, storedState.numberOf(word));
     return row?.total ?? 0;
   }
 
   return {
     find: (webhookId: string, hookId: number): Delivery | undefined => {
-      const row = byWebhookId.get(webhookId, hookId);
+      const row = read.byWebhookId.get(webhookId, hookId);
       return row === null ? undefined : deliveryOf(row);
     },
     get: (id: number): Delivery | undefined => {
-      const row = byId.get(id);
+      const row = read.byId.get(id);
       return row === null ? undefined : deliveryOf(row);
     },
     /** The few deliveries of a hook that failed and wait for a retry, oldest first. */
-    failed: (hookId: number): Delivery[] => allOfState.all(hookId, storedState.numberOf('failed')).map(deliveryOf),
+    failed: (hookId: number): Delivery[] => read.allOfState.all(hookId, storedState.numberOf('failed')).map(deliveryOf),
     /** The newest delivery of a hook that was given up. */
     lastDead: (hookId: number): Delivery | undefined => {
-      const row = lastOfState.get(hookId, storedState.numberOf('dead'));
+      const row = read.lastOfState.get(hookId, storedState.numberOf('dead'));
       return row === null ? undefined : deliveryOf(row);
     },
     /** Deliveries of a hook, newest first. */
@@ -173,13 +167,13 @@ export function deliveryLog(db: Database) {
         .rows([after + 1], true, limit)
         .map(deliveryOf),
     /** Attempts of a delivery, newest first. */
-    attempts: (id: number, limit = MAX_ATTEMPTS): Attempt[] => attempts.all(id, limit),
+    attempts: (id: number, limit = MAX_ATTEMPTS): Attempt[] => read.attempts.all(id, limit),
     /** The body, JSON text; undefined if it is no longer stored. */
     body: (id: number): string | undefined => {
-      const row = body.get(id);
+      const row = read.body.get(id);
       return row === null ? undefined : decompressed(row.body);
     },
     /** Whether the body is still stored. */
-    hasBody: (id: number): boolean => hasBody.get(id) !== null,
+    hasBody: (id: number): boolean => read.hasBody.get(id) !== null,
   };
 }

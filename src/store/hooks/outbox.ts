@@ -14,7 +14,7 @@ import {
   storedReason,
   storedState,
 } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
 import { inserter, numberedInserter } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
 import {
@@ -37,43 +37,53 @@ const REDELIVERY = storedQueue.numberOf('redelivery');
 /** Statements by name; the plan test reads them. */
 export const sql = {
   // Without INDEXED BY the planner may choose the index by state, and sort.
-  head: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
-          WHERE hook_id = ?1 AND queue = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
+  head: query<DeliveryRow, [number, number]>`
+    SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
+     WHERE hook_id = ?1 AND queue = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
   // Seeks from each queue to the next, without reading the deliveries of a queue.
-  openQueues: `WITH RECURSIVE heads (hook_id, queue, id) AS (
-                SELECT hook_id, queue, id FROM (
-                  SELECT hook_id, queue, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-                   WHERE ${isOpen} ORDER BY hook_id, queue, id LIMIT 1)
-                UNION ALL
-                SELECT d.hook_id, d.queue, d.id FROM heads CROSS JOIN hook_deliveries d ON d.id = coalesce(
-                  (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-                    WHERE ${isOpen} AND hook_id = heads.hook_id AND queue > heads.queue ORDER BY queue, id LIMIT 1),
-                  (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-                    WHERE ${isOpen} AND hook_id > heads.hook_id ORDER BY hook_id, queue, id LIMIT 1)))
-              SELECT hook_id, queue, id FROM heads`,
-  waiting: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
-                     (SELECT min(id) FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen})) AS oldest
-              FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen}`,
-  waitingOfAll: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
-                          (SELECT min(id) FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen})) AS oldest
-                   FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen}`,
-  openUpTo: `SELECT count(*) AS count FROM
-               (SELECT 1 FROM hook_deliveries WHERE hook_id = ?1 AND queue = ?2 AND ${isOpen} LIMIT ?3)`,
-  openOfBackfill: `SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
+  openQueues: query<Stored<'hook_deliveries', 'hook_id' | 'queue' | 'id'>>`
+    WITH RECURSIVE heads (hook_id, queue, id) AS (
+     SELECT hook_id, queue, id FROM (
+       SELECT hook_id, queue, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+        WHERE ${isOpen} ORDER BY hook_id, queue, id LIMIT 1)
+     UNION ALL
+     SELECT d.hook_id, d.queue, d.id FROM heads CROSS JOIN hook_deliveries d ON d.id = coalesce(
+       (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+         WHERE ${isOpen} AND hook_id = heads.hook_id AND queue > heads.queue ORDER BY queue, id LIMIT 1),
+       (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+         WHERE ${isOpen} AND hook_id > heads.hook_id ORDER BY hook_id, queue, id LIMIT 1)))
+    SELECT hook_id, queue, id FROM heads`,
+  waiting: query<{ count: number; oldest: number | null }, [number]>`
+    SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
+             (SELECT min(id) FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen})) AS oldest
+      FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen}`,
+  waitingOfAll: query<{ count: number; oldest: number | null }>`
+    SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
+             (SELECT min(id) FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen})) AS oldest
+      FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen}`,
+  openUpTo: query<{ count: number }, [number, number, number]>`
+    SELECT count(*) AS count FROM
+      (SELECT 1 FROM hook_deliveries WHERE hook_id = ?1 AND queue = ?2 AND ${isOpen} LIMIT ?3)`,
+  openOfBackfill: query<{ count: number }, [number]>`
+    SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
   // A delivery of a backfill has one block.
-  openBackfilled: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
-                    WHERE hook_id = ?1 AND queue IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
-                      AND backfill_id IS NOT NULL AND min_height = ?2
-                      AND blocks ->> '$.apply[0].index_block_hash' = ?3`,
+  openBackfilled: query<DeliveryRow, [number, number, string]>`
+    SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
+     WHERE hook_id = ?1 AND queue IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
+       AND backfill_id IS NOT NULL AND min_height = ?2 AND blocks ->> '$.apply[0].index_block_hash' = ?3`,
   // Begins after the last removed body, so that rows without bodies are not read again.
-  aged: `SELECT id, created_at FROM hook_deliveries
-          WHERE ${isFinished} AND (created_at, id) > (?1, ?2) AND created_at < ?3 ORDER BY created_at, id LIMIT ?4`,
-  finishedBefore: `SELECT id FROM hook_deliveries WHERE ${isFinished} AND created_at < ?1 ORDER BY created_at, id LIMIT ?2`,
-  newestSurplus: `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED}
-                   ORDER BY id DESC LIMIT 1 OFFSET ?2`,
-  surplus: `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} AND id > ?2 AND id <= ?3
-             ORDER BY id LIMIT ?4`,
-  allOf: 'SELECT id FROM hook_deliveries WHERE hook_id = ?1 ORDER BY id LIMIT ?2',
+  aged: query<Stored<'hook_deliveries', 'id' | 'created_at'>, [number, number, number, number]>`
+    SELECT id, created_at FROM hook_deliveries
+     WHERE ${isFinished} AND (created_at, id) > (?1, ?2) AND created_at < ?3 ORDER BY created_at, id LIMIT ?4`,
+  finishedBefore: query<Stored<'hook_deliveries', 'id'>, [number, number]>`
+    SELECT id FROM hook_deliveries WHERE ${isFinished} AND created_at < ?1 ORDER BY created_at, id LIMIT ?2`,
+  newestSurplus: query<Stored<'hook_deliveries', 'id'>, [number, number]>`
+    SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} ORDER BY id DESC LIMIT 1 OFFSET ?2`,
+  surplus: query<Stored<'hook_deliveries', 'id'>, [number, number, number, number]>`
+    SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} AND id > ?2 AND id <= ?3
+     ORDER BY id LIMIT ?4`,
+  allOf: query<Stored<'hook_deliveries', 'id'>, [number, number]>`
+    SELECT id FROM hook_deliveries WHERE hook_id = ?1 ORDER BY id LIMIT ?2`,
 };
 
 /** Lowest and highest of some blocks' heights; 0 if there are no blocks. */
@@ -84,13 +94,7 @@ function heights({ apply, rollback }: NotifiedBlocks): [number, number] {
 
 /** Reads the outbox. */
 function outboxReader(db: Database) {
-  const head = prepared<DeliveryRow, [number, number]>(db, sql.head);
-  const openQueues = db.prepare<Stored<'hook_deliveries', 'hook_id' | 'queue' | 'id'>, []>(sql.openQueues);
-  const waiting = prepared<{ count: number; oldest: number | null }, [number]>(db, sql.waiting);
-  const waitingOfAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingOfAll);
-  const openUpTo = prepared<{ count: number }, [number, number, number]>(db, sql.openUpTo);
-  const openOfBackfill = prepared<{ count: number }, [number]>(db, sql.openOfBackfill);
-  const openBackfilled = prepared<DeliveryRow, [number, number, string]>(db, sql.openBackfilled);
+  const { head, openQueues, waiting, waitingOfAll, openUpTo, openOfBackfill, openBackfilled } = statements(db, sql);
   return {
     /** The oldest open delivery of a queue, whether or not its next attempt is due. */
     head: (hookId: number, queue: QueueName): Delivery | undefined => {
@@ -236,11 +240,11 @@ export interface DeliveryKey {
 
 /** Removes deliveries. */
 function deliveryForgetting(db: Database) {
-  const aged = db.prepare<Stored<'hook_deliveries', 'id' | 'created_at'>, [number, number, number, number]>(sql.aged);
-  const finishedBefore = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.finishedBefore);
-  const newestSurplus = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.newestSurplus);
-  const surplus = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number, number, number]>(sql.surplus);
-  const allOf = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.allOf);
+  const aged = sql.aged.prepared(db);
+  const finishedBefore = sql.finishedBefore.prepared(db);
+  const newestSurplus = sql.newestSurplus.prepared(db);
+  const surplus = sql.surplus.prepared(db);
+  const allOf = sql.allOf.prepared(db);
   const forgetAttempts = db.prepare<null, [number]>('DELETE FROM hook_attempts WHERE delivery_id = ?1');
   const forgetBody = db.prepare<null, [number]>('DELETE FROM hook_bodies WHERE delivery_id = ?1');
   const forgetRow = db.prepare<null, [number]>('DELETE FROM hook_deliveries WHERE id = ?1');

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { type HookStatus, type QueueName, storedQueue, storedStage, storedState, storedStatus } from '../rows/enums.ts';
 import { fromHooks, hookNow, isEnabledHook, LIVE, NEW, recordColumns, STREAMING } from '../rows/expressions.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
@@ -58,24 +58,33 @@ const isFailing = `(h.status = ${INTERRUPTED} OR (h.consecutive_failures > 0 AND
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  byUuid: `SELECT ${recordColumns} ${fromHooks} WHERE h.uuid = ?1 AND h.consumer = ?2 AND (h.deleted_at IS NULL OR ?3)`,
+  byUuid: query<RecordRow, [string, string, number]>`
+    SELECT ${recordColumns} ${fromHooks} WHERE h.uuid = ?1 AND h.consumer = ?2 AND (h.deleted_at IS NULL OR ?3)`,
   // The plus keeps the planner from an index that it considers a short list of hooks.
-  byId: `SELECT ${recordColumns} ${fromHooks} WHERE h.id = ?1 AND +h.deleted_at IS NULL`,
-  page: `SELECT ${recordColumns} ${fromHooks} WHERE h.consumer = ?1 AND h.deleted_at IS NULL
-          ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
-  total: 'SELECT count(*) AS total FROM hooks WHERE consumer = ?1 AND deleted_at IS NULL',
-  failing: `SELECT ${recordColumns} ${fromHooks} WHERE h.consumer = ?1 AND h.deleted_at IS NULL AND ${isFailing}
-             ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
-  totalFailing: `SELECT count(*) AS total FROM hooks h WHERE h.consumer = ?1 AND h.deleted_at IS NULL AND ${isFailing}`,
-  idsAt: `SELECT id FROM hooks WHERE stage = ?1 AND stage > ${IDLE}`,
-  active: `SELECT ${recordColumns} ${fromHooks} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
-  expiring: `SELECT h.id FROM hooks h WHERE h.stage = ${LIVE} AND h.expires_at IS NOT NULL AND h.expires_at <= ?1`,
-  deletedBefore: 'SELECT id FROM hooks WHERE deleted_at < ?1 ORDER BY id LIMIT 1',
-  withLongLog: `SELECT id FROM hooks WHERE sequence > ?1`,
-  consumers: `SELECT h.consumer, count(*) AS hooks, sum(${isFailing}) AS failing FROM hooks h WHERE h.deleted_at IS NULL
-               GROUP BY h.consumer ORDER BY h.consumer`,
-  owner: 'SELECT consumer FROM hooks WHERE uuid = ?1',
-  counts: `SELECT ${isEnabledHook} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
+  byId: query<RecordRow, [number]>`SELECT ${recordColumns} ${fromHooks} WHERE h.id = ?1 AND +h.deleted_at IS NULL`,
+  page: query<RecordRow, [string, number, number]>`
+    SELECT ${recordColumns} ${fromHooks} WHERE h.consumer = ?1 AND h.deleted_at IS NULL
+     ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
+  total: query<{ total: number }, [string]>`
+    SELECT count(*) AS total FROM hooks WHERE consumer = ?1 AND deleted_at IS NULL`,
+  failing: query<RecordRow, [string, number, number]>`
+    SELECT ${recordColumns} ${fromHooks} WHERE h.consumer = ?1 AND h.deleted_at IS NULL AND ${isFailing}
+     ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
+  totalFailing: query<{ total: number }, [string]>`
+    SELECT count(*) AS total FROM hooks h WHERE h.consumer = ?1 AND h.deleted_at IS NULL AND ${isFailing}`,
+  idsAt: query<Stored<'hooks', 'id'>, [number]>`SELECT id FROM hooks WHERE stage = ?1 AND stage > ${IDLE}`,
+  active: query<RecordRow, [number]>`SELECT ${recordColumns} ${fromHooks} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
+  expiring: query<Stored<'hooks', 'id'>, [number]>`
+    SELECT h.id FROM hooks h WHERE h.stage = ${LIVE} AND h.expires_at IS NOT NULL AND h.expires_at <= ?1`,
+  deletedBefore: query<Stored<'hooks', 'id'>, [number]>`SELECT id FROM hooks WHERE deleted_at < ?1 ORDER BY id LIMIT 1`,
+  withLongLog: query<Stored<'hooks', 'id'>, [number]>`SELECT id FROM hooks WHERE sequence > ?1`,
+  consumers: query<Stored<'hooks', 'consumer'> & { hooks: number; failing: number }>`
+    SELECT h.consumer, count(*) AS hooks, sum(${isFailing}) AS failing FROM hooks h WHERE h.deleted_at IS NULL
+     GROUP BY h.consumer ORDER BY h.consumer`,
+  owner: query<Stored<'hooks', 'consumer'>, [string]>`SELECT consumer FROM hooks WHERE uuid = ?1`,
+  counts: query<{ enabled: number; status: number; id: number; count: number }>`
+    SELECT ${isEnabledHook} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks}
+     WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
 type ProgressRow = Stored<
@@ -85,71 +94,58 @@ type ProgressRow = Stored<
 
 /** Reads hooks, and the cursor of live hooks. */
 export function recordReads(db: Database) {
-  const byUuid = prepared<RecordRow, [string, string, number]>(db, sql.byUuid);
-  const byId = prepared<RecordRow, [number]>(db, sql.byId);
-  const page = prepared<RecordRow, [string, number, number]>(db, sql.page);
-  const total = prepared<{ total: number }, [string]>(db, sql.total);
-  const failing = prepared<RecordRow, [string, number, number]>(db, sql.failing);
-  const totalFailing = prepared<{ total: number }, [string]>(db, sql.totalFailing);
-  const active = prepared<RecordRow, [number]>(db, sql.active);
-  const idsAt = prepared<Stored<'hooks', 'id'>, [number]>(db, sql.idsAt);
-  const expiring = prepared<Stored<'hooks', 'id'>, [number]>(db, sql.expiring);
-  const counts = prepared<{ enabled: number; status: number; id: number; count: number }, []>(db, sql.counts);
-  const consumers = prepared<Stored<'hooks', 'consumer'> & { hooks: number; failing: number }, []>(db, sql.consumers);
-  const owner = prepared<Stored<'hooks', 'consumer'>, [string]>(db, sql.owner);
-  const withLongLog = db.prepare<Stored<'hooks', 'id'>, [number]>(sql.withLongLog);
-  const deletedBefore = db.prepare<Stored<'hooks', 'id'>, [number]>(sql.deletedBefore);
+  const read = statements(db, sql);
   const progress = db.prepare<ProgressRow, []>(
     'SELECT hooks_evaluated, hooks_cursor_height, hooks_cursor_hash, hooks_evaluated_at FROM progress',
   );
   const epoch = db.prepare<Stored<'progress', 'hooks_epoch'>, []>('SELECT hooks_epoch FROM progress');
 
   /** Number of a consumer's hooks, without deleted ones. */
-  const count = (consumer: string): number => total.get(consumer)?.total ?? 0;
+  const count = (consumer: string): number => read.total.get(consumer)?.total ?? 0;
 
   return {
     /** A hook of the consumer. @param deleted whether to include a deleted hook */
     find: (uuid: string, consumer: string, deleted = false): HookRecord | undefined => {
-      const row = byUuid.get(uuid, consumer, deleted ? 1 : 0);
+      const row = read.byUuid.get(uuid, consumer, deleted ? 1 : 0);
       return row === null ? undefined : recordOf(row);
     },
     get: (id: number): HookRecord | undefined => {
-      const row = byId.get(id);
+      const row = read.byId.get(id);
       return row === null ? undefined : recordOf(row);
     },
     /** Hooks of a consumer, newest first, then by uuid. */
     page: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
-      items: page.all(consumer, limit, offset).map(recordOf),
+      items: read.page.all(consumer, limit, offset).map(recordOf),
       total: count(consumer),
     }),
     /** Hooks of a consumer that were interrupted, or failed in their last attempt, newest first, then by uuid. */
     failing: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
-      items: failing.all(consumer, limit, offset).map(recordOf),
-      total: totalFailing.get(consumer)?.total ?? 0,
+      items: read.failing.all(consumer, limit, offset).map(recordOf),
+      total: read.totalFailing.get(consumer)?.total ?? 0,
     }),
     count,
     /** All hooks of a consumer, newest first. */
-    all: (consumer: string): HookRecord[] => page.all(consumer, -1, 0).map(recordOf),
-    live: (): HookRecord[] => active.all(LIVE).map(recordOf),
+    all: (consumer: string): HookRecord[] => read.page.all(consumer, -1, 0).map(recordOf),
+    live: (): HookRecord[] => read.active.all(LIVE).map(recordOf),
     /** Consumers with their numbers of hooks, and of failing ones. */
-    consumers: (): { consumer: string; hooks: number; failing: number }[] => consumers.all(),
+    consumers: (): { consumer: string; hooks: number; failing: number }[] => read.consumers.all(),
     /** The consumer of a hook, also of a deleted one; undefined if the hook is unknown. */
-    owner: (uuid: string): string | undefined => owner.get(uuid)?.consumer,
+    owner: (uuid: string): string | undefined => read.owner.get(uuid)?.consumer,
     /** Ids of hooks that catch up. */
-    catchingUp: (): number[] => idsAt.all(CATCHING_UP).map(({ id }) => id),
+    catchingUp: (): number[] => read.idsAt.all(CATCHING_UP).map(({ id }) => id),
     /** Number of hooks by status. */
     counts: (): { status: HookStatus; enabled: boolean; count: number }[] =>
-      counts.all().map(({ enabled, status, id, count }) => ({
+      read.counts.all().map(({ enabled, status, id, count }) => ({
         status: storedStatus.nameOf(status, id),
         enabled: enabled === 1,
         count,
       })),
     /** Hooks with more than a number of deliveries. */
-    withLongLog: (least: number): number[] => withLongLog.all(least).map(({ id }) => id),
+    withLongLog: (least: number): number[] => read.withLongLog.all(least).map(({ id }) => id),
     /** A hook that was deleted before a time; null if there is none. */
-    deletedBefore: (before: number): number | null => deletedBefore.get(before)?.id ?? null,
+    deletedBefore: (before: number): number | null => read.deletedBefore.get(before)?.id ?? null,
     /** Live hooks that expire at this number of evaluated blocks. */
-    usedUp: (evaluated: number): number[] => expiring.all(evaluated).map(({ id }) => id),
+    usedUp: (evaluated: number): number[] => read.expiring.all(evaluated).map(({ id }) => id),
     progress: (): HookProgress => {
       const row = progress.get();
       if (row === null) throw new Error('progress has no row');

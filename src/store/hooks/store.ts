@@ -1,7 +1,7 @@
 /** The tables of chainhooks, with the ledger of blocks that hooks were notified of, and the secrets. */
 import type { Database } from 'bun:sqlite';
 import { logIdentityQuery } from '../queries/log-identity.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { prepared, query, type Stored, statements } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { hookLedgerTable } from '../rows/tables.ts';
 import { backfillReads, hookBackfills } from './backfills.ts';
@@ -47,14 +47,13 @@ type Row = Stored<'hook_ledger', 'hook_id' | 'index_block_hash' | 'height' | 'pl
 
 /** Statements by name; the plan test reads them. */
 export const ledgerSql = {
-  ofBlock: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
-             WHERE l.index_block_hash = ?1 ORDER BY l.hook_id`,
+  ofBlock: query<Row, [Uint8Array]>`SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
+     WHERE l.index_block_hash = ?1 ORDER BY l.hook_id`,
   // Starts from the orphans, which are few, and not from all blocks that the hook was notified of.
-  orphansOf: `SELECT l.hook_id, l.index_block_hash, l.height, l.places
-                FROM orphaned_blocks o CROSS JOIN hook_ledger l
-                  ON l.index_block_hash = o.index_block_hash AND l.hook_id = ?1
-               WHERE o.height >= (SELECT min(height) FROM hook_ledger WHERE hook_id = ?1)
-               ORDER BY o.height DESC`,
+  orphansOf: query<Row, [number]>`
+    SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM orphaned_blocks o CROSS JOIN hook_ledger l
+        ON l.index_block_hash = o.index_block_hash AND l.hook_id = ?1
+     WHERE o.height >= (SELECT min(height) FROM hook_ledger WHERE hook_id = ?1) ORDER BY o.height DESC`,
 };
 
 const entryOf = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntry => ({
@@ -70,8 +69,7 @@ function hookLedger(db: Database) {
     'DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2',
   );
   const removeAllOf = db.prepare<null, [number]>('DELETE FROM hook_ledger WHERE hook_id = ?1');
-  const ofBlock = prepared<Row, [Uint8Array]>(db, ledgerSql.ofBlock);
-  const orphansOf = prepared<Row, [number]>(db, ledgerSql.orphansOf);
+  const { ofBlock, orphansOf } = statements(db, ledgerSql);
   // A block that left the chain and was not rolled back yet stays, however old it is.
   const forget = db.prepare<null, [number, number]>(
     `DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (

@@ -7,8 +7,8 @@ import type { BnsName, BnsRenewal } from '../model/bns-name.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { BNS_BURN, storedBnsOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
-import { lister, ordered, statementsOf, up } from './list.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
+import { ordered, up } from './list.ts';
 import { emptyPage, MAX_FILTERED_ROWS, readPage } from './page.ts';
 
 /** @param by names the index, because the planner prefers others, with which it reads all names of the contract */
@@ -20,35 +20,36 @@ const nameRows = (by = '') =>
 const ofNames = nameRows('INDEXED BY bns_names_current');
 const key = [up('b.name', 'text'), up('b.bns_id')];
 const current = 'b.contract_id = ?1 AND b.current = 1';
-const lists = {
-  all: ordered({ select: ofNames, where: current }, key, { isBounded: true }),
-  ofNamespace: ordered(
+
+export const sql = {
+  all: ordered<NameRow>({ select: ofNames, where: current }, key, { isBounded: true }),
+  ofNamespace: ordered<NameRow>(
     { select: nameRows('INDEXED BY bns_names_by_namespace'), where: `${current} AND b.namespace = ?2` },
     key,
     { isBounded: true },
   ),
-  ofOwner: ordered({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
+  ofOwner: ordered<ValueRow>({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
     up('value', 'bytes'),
   ]),
-};
-
-export const sql = {
-  ...statementsOf(lists),
   // A name leads to its newest token, as in the contract.
-  byName: `${ofNames} WHERE b.contract_id = ?1 AND b.name = ?2 AND b.current = 1
-            ORDER BY b.bns_id DESC LIMIT 1`,
-  byId: `${nameRows()} WHERE b.contract_id = ?1 AND b.bns_id = ?2
-          ORDER BY b.position DESC, b.event_index DESC LIMIT 1`,
-  namespace: `SELECT lifetime, launched_at FROM bns_namespaces WHERE contract_id = ?1 AND namespace = ?2
-               ORDER BY position DESC, event_index DESC LIMIT 1`,
-  primary: `SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
-             ORDER BY position DESC, event_index DESC LIMIT 1`,
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  asset: 'SELECT id FROM assets WHERE identifier = ?1',
-  owner: `SELECT p.id, p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
-           WHERE i.asset_id = ?1 AND i.value = ?2`,
-  owned: 'SELECT instances FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
-  tip: `SELECT burn_block_height, block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)`,
+  byName: query<NameRow, [number, string]>`
+    ${ofNames} WHERE b.contract_id = ?1 AND b.name = ?2 AND b.current = 1 ORDER BY b.bns_id DESC LIMIT 1`,
+  byId: query<NameRow, [number, number]>`
+    ${nameRows()} WHERE b.contract_id = ?1 AND b.bns_id = ?2 ORDER BY b.position DESC, b.event_index DESC LIMIT 1`,
+  namespace: query<Stored<'bns_namespaces', 'lifetime' | 'launched_at'>, [number, string]>`
+    SELECT lifetime, launched_at FROM bns_namespaces WHERE contract_id = ?1 AND namespace = ?2
+     ORDER BY position DESC, event_index DESC LIMIT 1`,
+  primary: query<Stored<'bns_primary_names', 'bns_id'>, [number, number]>`
+    SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
+     ORDER BY position DESC, event_index DESC LIMIT 1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
+  owner: query<Stored<'principals', 'id' | 'address'>, [number, Uint8Array]>`
+    SELECT p.id, p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
+     WHERE i.asset_id = ?1 AND i.value = ?2`,
+  owned: query<Stored<'nft_holdings', 'instances'>, [number, string]>`
+    SELECT instances FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2`,
+  tip: query<TipRow>`SELECT burn_block_height, block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)`,
 };
 
 type NameRow = Stored<'bns_names', 'bns_id' | 'operation' | 'name' | 'namespace' | 'renewal_height'> &
@@ -81,24 +82,10 @@ const endOf = (prefix: string): string => `${prefix}\u{10FFFF}`;
 
 /** Names of contracts named BNS-V2. Each function takes the identifier of the contract. */
 export function bnsNameQueries(db: Database) {
-  const all = lister<NameRow>(db, lists.all);
-  const ofNamespace = lister<NameRow>(db, lists.ofNamespace);
-  const valuesOf = lister<ValueRow>(db, lists.ofOwner);
-  const byName = prepared<NameRow, [number, string]>(db, sql.byName);
-  const byId = prepared<NameRow, [number, number]>(db, sql.byId);
-  const namespaces = prepared<Stored<'bns_namespaces', 'lifetime' | 'launched_at'>, [number, string]>(
-    db,
-    sql.namespace,
-  );
-  const primary = prepared<Stored<'bns_primary_names', 'bns_id'>, [number, number]>(db, sql.primary);
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const assets = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
-  const owners = prepared<Stored<'principals', 'id' | 'address'>, [number, Uint8Array]>(db, sql.owner);
-  const owned = prepared<Stored<'nft_holdings', 'instances'>, [number, string]>(db, sql.owned);
-  const tip = prepared<TipRow, []>(db, sql.tip);
+  const read = statements(db, sql);
 
   function renewalOf({ id, tip: now }: Contract, row: NameRow): BnsRenewal | null {
-    const namespaceRow = namespaces.get(id, row.namespace);
+    const namespaceRow = read.namespace.get(id, row.namespace);
     const namespace: BnsNamespace | null =
       namespaceRow === null ? null : { lifetime: namespaceRow.lifetime, launchedAt: namespaceRow.launched_at };
     const operation = storedBnsOperation.nameOf(row.operation);
@@ -115,12 +102,12 @@ export function bnsNameQueries(db: Database) {
 
   function nameOf(contract: Contract, row: NameRow): BnsName {
     const { bns_id: id, name } = row;
-    const owner = contract.assetId === undefined ? null : owners.get(contract.assetId, clarity.uint(id));
+    const owner = contract.assetId === undefined ? null : read.owner.get(contract.assetId, clarity.uint(id));
     return {
       name,
       id,
       owner: owner?.address ?? null,
-      isPrimary: owner !== null && primary.get(contract.id, owner.id)?.bns_id === id,
+      isPrimary: owner !== null && read.primary.get(contract.id, owner.id)?.bns_id === id,
       operation: storedBnsOperation.nameOf(row.operation),
       txId: row.tx_id,
       time: row.block_time,
@@ -130,14 +117,16 @@ export function bnsNameQueries(db: Database) {
 
   /** Null if the chain has no such contract. */
   function contractOf(identifier: string): Contract | null {
-    const id = principal.get(identifier)?.id;
-    const now = tip.get();
-    return id === undefined || now === null ? null : { id, assetId: assets.get(bnsAsset(identifier))?.id, tip: now };
+    const id = read.principal.get(identifier)?.id;
+    const now = read.tip.get();
+    return id === undefined || now === null
+      ? null
+      : { id, assetId: read.asset.get(bnsAsset(identifier))?.id, tip: now };
   }
 
   /** The row of a token's name; null if it is burnt or unknown. */
   function livingRow(contractId: number, id: number): NameRow | null {
-    const row = byId.get(contractId, id);
+    const row = read.byId.get(contractId, id);
     return row === null || row.operation === BNS_BURN ? null : row;
   }
 
@@ -158,7 +147,7 @@ export function bnsNameQueries(db: Database) {
         limit,
         at,
         total: null,
-        ...(namespace === null ? all([contract.id], range) : ofNamespace([contract.id, namespace], range)),
+        ...(namespace === null ? read.all([contract.id], range) : read.ofNamespace([contract.id, namespace], range)),
         itemOf: (row) => nameOf(contract, row),
       });
     },
@@ -166,21 +155,21 @@ export function bnsNameQueries(db: Database) {
     /** Undefined if the name is unknown or burnt. */
     find(identifier: string, name: string): BnsName | undefined {
       const contract = contractOf(identifier);
-      const row = contract === null ? null : byName.get(contract.id, name);
+      const row = contract === null ? null : read.byName.get(contract.id, name);
       return contract === null || row === null ? undefined : nameOf(contract, row);
     },
 
     /** Names whose tokens a principal owns, oldest token first. */
     ofOwner(identifier: string, owner: string, limit: number, at: Cursor | null): Page<BnsName> {
       const contract = contractOf(identifier);
-      const ownerId = principal.get(owner)?.id;
+      const ownerId = read.principal.get(owner)?.id;
       if (contract?.assetId === undefined || ownerId === undefined) return emptyPage(0);
       return readPage<ValueRow, BnsName>({
         limit,
         at,
-        total: owned.get(ownerId, bnsAsset(identifier))?.instances ?? 0,
+        total: read.owned.get(ownerId, bnsAsset(identifier))?.instances ?? 0,
         mostRows: MAX_FILTERED_ROWS,
-        ...valuesOf([ownerId, contract.assetId]),
+        ...read.ofOwner([ownerId, contract.assetId]),
         meets: ({ value }) => rowOfToken(contract.id, value) !== null,
         itemOf: ({ value }) => nameOf(contract, rowOfToken(contract.id, value)!),
       });
@@ -188,9 +177,9 @@ export function bnsNameQueries(db: Database) {
 
     /** The primary name of a principal; null if it has none. */
     primaryOf(contract: string, owner: string): string | null {
-      const [contractId, ownerId] = [principal.get(contract)?.id, principal.get(owner)?.id];
+      const [contractId, ownerId] = [read.principal.get(contract)?.id, read.principal.get(owner)?.id];
       if (contractId === undefined || ownerId === undefined) return null;
-      const id = primary.get(contractId, ownerId)?.bns_id ?? null;
+      const id = read.primary.get(contractId, ownerId)?.bns_id ?? null;
       return id === null ? null : (livingRow(contractId, id)?.name ?? null);
     },
   };

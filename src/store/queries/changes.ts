@@ -3,27 +3,32 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { BlockParties, Change, NftMove, OrphanedParts } from '../model/change.ts';
 import { assetEventOf, EVENT_KIND, PAYLOAD, storedChange } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
 import { addressTransactionsOf, nftEventsOf, type OrphanQueries } from './blocks/orphans.ts';
 
 export const sql = {
-  newest: 'SELECT coalesce(max(id), 0) AS id FROM changes',
-  after: 'SELECT id, kind, subject FROM changes WHERE id > ?1 ORDER BY id LIMIT ?2',
+  newest: query<{ id: number }>`SELECT coalesce(max(id), 0) AS id FROM changes`,
+  after: query<Stored<'changes', 'id' | 'kind' | 'subject'>, [number, number]>`
+    SELECT id, kind, subject FROM changes WHERE id > ?1 ORDER BY id LIMIT ?2`,
   // The recipient of a coinbase isn't a party of the transaction.
-  transactions: `SELECT position, tx_id, sender_id, sponsor_id, iif(type = ${PAYLOAD.token_transfer}, recipient_id, NULL) AS recipient_id, contract_id
-                   FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position`,
+  transactions: query<TransactionRow, [number, number]>`
+    SELECT position, tx_id, sender_id, sponsor_id, iif(type = ${PAYLOAD.token_transfer}, recipient_id, NULL) AS recipient_id, contract_id
+      FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position`,
   // Logs of contracts name no principals.
-  events: `SELECT position, sender_id, recipient_id FROM events
-            WHERE position BETWEEN ?1 AND ?2 AND kind > ${EVENT_KIND.log} ORDER BY position, event_index`,
-  rewarded: 'SELECT recipient_id FROM miner_rewards WHERE height = ?1 ORDER BY reward_index',
-  address: 'SELECT address FROM principals WHERE id = ?1',
-  nftEvents: `SELECT t.tx_id, t.tx_index, e.event_index, e.kind, asset.identifier AS asset, e.value,
-                     sender.address AS sender, recipient.address AS recipient
-                FROM events e JOIN transactions t ON t.position = e.position
-                LEFT JOIN principals sender ON sender.id = e.sender_id
-                LEFT JOIN principals recipient ON recipient.id = e.recipient_id
-                JOIN assets asset ON asset.id = e.asset_id
-               WHERE e.position BETWEEN ?1 AND ?2 AND e.kind >= ${EVENT_KIND.nft_transfer} ORDER BY e.position, e.event_index`,
+  events: query<EventRow, [number, number]>`
+    SELECT position, sender_id, recipient_id FROM events
+     WHERE position BETWEEN ?1 AND ?2 AND kind > ${EVENT_KIND.log} ORDER BY position, event_index`,
+  rewarded: query<Stored<'miner_rewards', 'recipient_id'>, [number]>`
+    SELECT recipient_id FROM miner_rewards WHERE height = ?1 ORDER BY reward_index`,
+  address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
+  nftEvents: query<NftRow, [number, number]>`
+    SELECT t.tx_id, t.tx_index, e.event_index, e.kind, asset.identifier AS asset, e.value,
+           sender.address AS sender, recipient.address AS recipient
+      FROM events e JOIN transactions t ON t.position = e.position
+      LEFT JOIN principals sender ON sender.id = e.sender_id
+      LEFT JOIN principals recipient ON recipient.id = e.recipient_id
+      JOIN assets asset ON asset.id = e.asset_id
+     WHERE e.position BETWEEN ?1 AND ?2 AND e.kind >= ${EVENT_KIND.nft_transfer} ORDER BY e.position, e.event_index`,
 };
 
 interface TransactionRow
@@ -41,13 +46,7 @@ interface NftRow extends Stored<'transactions', 'tx_id' | 'tx_index'>, Stored<'e
 }
 
 export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'>) {
-  const newest = prepared<{ id: number }, []>(db, sql.newest);
-  const after = prepared<Stored<'changes', 'id' | 'kind' | 'subject'>, [number, number]>(db, sql.after);
-  const transactions = prepared<TransactionRow, [number, number]>(db, sql.transactions);
-  const events = prepared<EventRow, [number, number]>(db, sql.events);
-  const rewarded = prepared<Stored<'miner_rewards', 'recipient_id'>, [number]>(db, sql.rewarded);
-  const address = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
-  const nftEvents = prepared<NftRow, [number, number]>(db, sql.nftEvents);
+  const { newest, after, transactions, events, rewarded, address, nftEvents } = statements(db, sql);
 
   return {
     /** Id of the newest change; 0 before the first. */

@@ -13,71 +13,75 @@ import type { FtListing, NftListing, TokensOrder } from '../model/token.ts';
 import { sortable } from '../rows/amounts.ts';
 import { DAILY, DEPLOYMENTS, PAYLOAD, STATUS, storedFamily, TOKEN } from '../rows/enums.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
-import { down, type ListedRows, lister, ordered, statementsOf, walked } from './list.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
+import { down, type ListedRows, ordered, walked } from './list.ts';
 import { MAX_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
 
 /** A list by a count, then by a number, which is the table's key. */
-const ranked = (count: string, id: string, table: string, where: string, columns = '') =>
-  ordered({ select: `SELECT ${count} AS count, ${id} AS id${columns} FROM ${table}`, where }, [down(count), down(id)], {
-    isSplit: true,
-  });
+const ranked = <Row extends Ranked>(count: string, id: string, table: string, where: string, columns = '') =>
+  ordered<Row>(
+    { select: `SELECT ${count} AS count, ${id} AS id${columns} FROM ${table}`, where },
+    [down(count), down(id)],
+    {
+      isSplit: true,
+    },
+  );
 
 const family = ', (SELECT family FROM token_contracts c WHERE c.contract_id = d.subject_id) AS family';
 const byPosition = [down('position')];
 
-const lists = {
-  calls: ranked('d.count', 'd.subject_id', 'daily_counts d', `d.day = ?1 AND d.kind = ${DAILY.calls}`, family),
+const ONLY = sortable(String(FT_TOKEN));
+const countOfDay = (kind: number, subject: string): string =>
+  `coalesce((SELECT count FROM daily_counts d WHERE d.day = ?2 AND d.kind = ${kind} AND d.subject_id = ${subject}), 0)`;
+
+export const sql = {
+  tip: query<Stored<'blocks', 'block_time'>>`
+    SELECT block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)`,
+  contract: query<ContractRow, [number, number]>`
+    SELECT p.address, coalesce((SELECT calls FROM accounts a WHERE a.principal_id = p.id), 0) AS calls,
+           ${countOfDay(DAILY.calls, 'p.id')} AS of_day,
+           (SELECT family FROM token_contracts c WHERE c.contract_id = p.id) AS family
+      FROM principals p WHERE p.id = ?1`,
+  // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
+  deployment: query<Stored<'transactions', 'position' | 'tx_id'> & { block_time: number }, [number]>`
+    SELECT t.position, t.tx_id, ${shownTime} AS block_time FROM (SELECT max(position) AS position FROM transactions
+             WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS})) c
+      CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
+      CROSS JOIN blocks b ON b.height = ${heightIn('t.position')}`,
+  ft: query<FtRow, [number, number]>`
+    SELECT a.identifier, f.supply, f.holders, f.events, ${countOfDay(DAILY.ft, 'f.asset_id')} AS of_day,
+           t.name, t.symbol, t.decimals FROM asset_totals f CROSS JOIN assets a ON a.id = f.asset_id
+      LEFT JOIN token_contracts c ON c.asset_id = f.asset_id
+      LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
+     WHERE f.token = ${TOKEN.ft} AND f.asset_id = ?1 LIMIT 1`,
+  nft: query<NftRow, [number, number]>`
+    SELECT a.identifier, n.mints, CAST(n.supply AS INTEGER) AS instances, n.holders, n.events,
+           ${countOfDay(DAILY.nft, 'n.asset_id')} AS of_day
+      FROM asset_totals n CROSS JOIN assets a ON a.id = n.asset_id WHERE n.token = ${TOKEN.nft} AND n.asset_id = ?1`,
+  calls: ranked<RankedContract>(
+    'd.count',
+    'd.subject_id',
+    'daily_counts d',
+    `d.day = ?1 AND d.kind = ${DAILY.calls}`,
+    family,
+  ),
   ftHolders: ranked('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.ft}`),
   nftHolders: ranked('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.nft}`),
   transfers: ranked('count', 'subject_id', 'daily_counts', 'day = ?1 AND kind = ?2'),
-  newest: ordered(
+  newest: ordered<Deployed>(
     [PAYLOAD.smart_contract, PAYLOAD.versioned_smart_contract].map((type) => ({
       select: 'SELECT position, contract_id AS id, status FROM transactions INDEXED BY transactions_by_type',
       where: `type = ${type}`,
     })),
     byPosition,
   ),
-  newestOfFamily: ordered(
+  newestOfFamily: ordered<Deployed>(
     {
       select: `SELECT position, contract_id AS id, ${STATUS.success} AS status FROM token_contracts`,
       where: 'family = ?1',
     },
     byPosition,
   ),
-};
-
-const ONLY = sortable(String(FT_TOKEN));
-const countOfDay = (kind: number, subject: string): string =>
-  `coalesce((SELECT count FROM daily_counts d WHERE d.day = ?2 AND d.kind = ${kind} AND d.subject_id = ${subject}), 0)`;
-
-const single = {
-  tip: 'SELECT block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)',
-  contract: `SELECT p.address, coalesce((SELECT calls FROM accounts a WHERE a.principal_id = p.id), 0) AS calls,
-                    ${countOfDay(DAILY.calls, 'p.id')} AS of_day,
-                    (SELECT family FROM token_contracts c WHERE c.contract_id = p.id) AS family
-               FROM principals p WHERE p.id = ?1`,
-  // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
-  deployment: `SELECT t.position, t.tx_id, ${shownTime} AS block_time
-                 FROM (SELECT max(position) AS position FROM transactions
-                        WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS})) c
-                 CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
-                 CROSS JOIN blocks b ON b.height = ${heightIn('t.position')}`,
-  ft: `SELECT a.identifier, f.supply, f.holders, f.events, ${countOfDay(DAILY.ft, 'f.asset_id')} AS of_day,
-              t.name, t.symbol, t.decimals
-         FROM asset_totals f CROSS JOIN assets a ON a.id = f.asset_id
-         LEFT JOIN token_contracts c ON c.asset_id = f.asset_id
-         LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
-        WHERE f.token = ${TOKEN.ft} AND f.asset_id = ?1 LIMIT 1`,
-  nft: `SELECT a.identifier, n.mints, CAST(n.supply AS INTEGER) AS instances, n.holders, n.events, ${countOfDay(DAILY.nft, 'n.asset_id')} AS of_day
-          FROM asset_totals n CROSS JOIN assets a ON a.id = n.asset_id
-         WHERE n.token = ${TOKEN.nft} AND n.asset_id = ?1`,
-};
-
-/** All statements; the plan test reads them. */
-export const sql: Readonly<Record<string, string>> = {
-  ...single,
-  ...statementsOf(lists),
 };
 
 interface Ranked {
@@ -102,24 +106,12 @@ export interface DirectoryPage<Item> extends Page<Item, number | null> {
 
 /** @param walkRows rows that a page of contracts reads at most; tests of the bound use fewer than the default */
 export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
-  const calls = lister<RankedContract>(db, lists.calls);
-  const holders = { ft: lister<Ranked>(db, lists.ftHolders), nft: lister<Ranked>(db, lists.nftHolders) };
-  const transfers = lister<Ranked>(db, lists.transfers);
-  const newest = lister<Deployed>(db, lists.newest);
-  const newestOfFamily = lister<Deployed>(db, lists.newestOfFamily);
-  const tip = prepared<Stored<'blocks', 'block_time'>, []>(db, single.tip);
-  const contract = prepared<ContractRow, [number, number]>(db, single.contract);
-  const deployment = prepared<Stored<'transactions', 'position' | 'tx_id'> & { block_time: number }, [number]>(
-    db,
-    single.deployment,
-  );
-  const ft = prepared<FtRow, [number, number]>(db, single.ft);
-  const nft = prepared<NftRow, [number, number]>(db, single.nft);
+  const read = statements(db, sql);
 
   function listedContract(id: number, day: number): ListedContract {
-    const row = contract.get(id, day);
+    const row = read.contract.get(id, day);
     if (row === null) throw new Error(`no principal has the number ${id}`);
-    const deployed = deployment.get(id);
+    const deployed = read.deployment.get(id);
     return {
       contractId: row.address,
       deployment:
@@ -133,14 +125,14 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   }
 
   function ftListing(id: number, day: number): FtListing {
-    const row = ft.get(id, day);
+    const row = read.ft.get(id, day);
     if (row === null) throw new Error(`no fungible token has the number ${id}`);
     const { identifier: asset, of_day: eventsOfDay, ...rest } = row;
     return { asset, eventsOfDay, ...rest };
   }
 
   function nftListing(id: number, day: number): NftListing {
-    const row = nft.get(id, day);
+    const row = read.nft.get(id, day);
     if (row === null) throw new Error(`no collection has the number ${id}`);
     const { identifier: asset, of_day: eventsOfDay, ...rest } = row;
     return { asset, eventsOfDay, ...rest };
@@ -152,7 +144,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
    */
   function dayAt(requestedDay: number | null, at: Cursor | null, isKeyed: boolean): number {
     if (requestedDay !== null) return requestedDay;
-    if (!isKeyed || at === null || at.key.length === 0) return dayOf(tip.get()?.block_time ?? 0);
+    if (!isKeyed || at === null || at.key.length === 0) return dayOf(read.tip.get()?.block_time ?? 0);
     const day = numberAt(at.key, 0);
     if (!isDay(day)) throw new UnreadableCursorError("the cursor's key doesn't begin with a day");
     return day;
@@ -170,7 +162,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   function newestContracts(type: ContractsFilter['family'], day: number, limit: number, at: Cursor | null) {
     return readPage<Deployed, ListedContract, number | null>({
       ...{ limit, at, total: null, mostRows: walkRows },
-      ...walked(type === null ? newest([]) : newestOfFamily([storedFamily.numberOf(type)])),
+      ...walked(type === null ? read.newest([]) : read.newestOfFamily([storedFamily.numberOf(type)])),
       meets: ({ status }) => status === STATUS.success,
       itemOf: ({ id }) => listedContract(id, day),
     });
@@ -180,7 +172,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     const number = type === null ? null : storedFamily.numberOf(type);
     return readPage<RankedContract, ListedContract, number | null>({
       ...{ limit, at, total: null, mostRows: walkRows },
-      ...ofDay(day, calls([day])),
+      ...ofDay(day, read.calls([day])),
       meets: (row) => number === null || row.family === number,
       itemOf: ({ id }) => listedContract(id, day),
     });
@@ -194,7 +186,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     at: Cursor | null,
   ): DirectoryPage<Item> {
     const day = dayAt(requestedDay, at, true);
-    const list = order === 'holders' ? holders[kind]([]) : transfers([day, DAILY[kind]]);
+    const list = order === 'holders' ? read[`${kind}Holders`]([]) : read.transfers([day, DAILY[kind]]);
     const page = readPage<Ranked, Item, number | null>({
       ...{ limit, at, total: null },
       ...ofDay(day, list),

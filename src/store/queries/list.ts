@@ -58,19 +58,27 @@ interface Options {
   union?: 'UNION' | 'UNION ALL';
 }
 
-/** The statements of a list. */
-export interface Ordered {
+/** Reads a list by the list's own parameters and the bounds of the key's first column. */
+type Lister<Row> = (own: readonly Value[], span?: Bounds) => ListedRows<Row>;
+
+/** The statements of a list by name, and its key. */
+interface Texts {
   key: readonly KeyColumn[];
   isBounded: boolean;
   texts: Readonly<Record<string, string>>;
 }
 
+/** A list of rows. */
+export interface Ordered<Row> extends Texts {
+  prepared(db: Database): Lister<Row>;
+}
+
 /** Writes the statements of a list. If it has several selections, each must have an index in the list's order. */
-export function ordered(
+export function ordered<Row>(
   selections: Selection | readonly Selection[],
   key: readonly KeyColumn[],
   { isBounded = false, isSplit = false, union = 'UNION ALL' }: Options = {},
-): Ordered {
+): Ordered<Row> {
   const parts = [selections].flat();
   const own = Math.max(0, ...[...JSON.stringify(parts).matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
   const parameter = (nth: number): string => `?${own + nth}`;
@@ -98,7 +106,7 @@ export function ordered(
       `${first.column} ${first.descends === isBackward ? '>' : '<'} ${parameter(1)}`;
     const equal = (isBackward: boolean): string =>
       `${first.column} = ${parameter(1)} AND ${second.column} ${second.descends === isBackward ? '>=' : '<='} ${parameter(2)}`;
-    return {
+    return listOf({
       key,
       isBounded,
       texts: {
@@ -108,7 +116,7 @@ export function ordered(
         equalBackward: statement(equal(true), [second], true, 3),
         above: statement(beyond(true), key, true, 2),
       },
-    };
+    });
   }
   const directed = (isBackward: boolean): string => {
     const [onward, back] = first.descends === isBackward ? ['>=', '<='] : ['<=', '>='];
@@ -118,16 +126,8 @@ export function ordered(
       ? statement(`${from} AND ${first.column} ${back} ${parameter(end)}`, key, isBackward, end + 1)
       : statement(from, key, isBackward, end);
   };
-  return { key, isBounded, texts: { forward: directed(false), backward: directed(true) } };
+  return listOf({ key, isBounded, texts: { forward: directed(false), backward: directed(true) } });
 }
-
-/** The statements of some lists by name; the plan test reads them. */
-export const statementsOf = (lists: Readonly<Record<string, Ordered>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(lists).flatMap(([list, { texts }]) =>
-      Object.entries(texts).map(([name, text]) => [`${list}.${name}`, text]),
-    ),
-  );
 
 /** The bounds of a list without an end. */
 export const EVERYWHERE: Span = { first: 0, last: Number.MAX_SAFE_INTEGER };
@@ -140,8 +140,10 @@ export interface ListedRows<Row> extends RowSource<Row> {
   rows(key: CursorKey | null, isBackward: boolean, count: number): Row[];
 }
 
-/** Makes the function that reads a list. It takes the list's own parameters and the bounds of the key's first column. */
-export function lister<Row>(db: Database, { key, isBounded, texts }: Ordered) {
+const listOf = <Row>(texts: Texts): Ordered<Row> => ({ ...texts, prepared: (db) => lister(db, texts) });
+
+/** Makes the function that reads a list. */
+export function lister<Row>(db: Database, { key, isBounded, texts }: Texts): Lister<Row> {
   const statements = Object.fromEntries(
     Object.entries(texts).map(([name, text]) => [name, lazy(() => prepared<Row, Value[]>(db, text))]),
   );
@@ -163,7 +165,7 @@ export function lister<Row>(db: Database, { key, isBounded, texts }: Ordered) {
     return [isDown ? last : first, ...key.slice(1).map(({ form }) => forms[form][isDown ? 'greatest' : 'least'])];
   }
 
-  return (own: readonly Value[], span: Bounds = EVERYWHERE): ListedRows<Row> => ({
+  return (own, span = EVERYWHERE) => ({
     rows(cursorKey: CursorKey | null, isBackward: boolean, count: number): Row[] {
       if (texts.forward === undefined) {
         if (cursorKey === null) return read('head', ...own, count);

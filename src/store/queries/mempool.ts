@@ -24,12 +24,12 @@ import type {
 } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
 import { lockQuery } from './accounts/locks.ts';
 import { startingAccountQuery } from './accounts/starting-accounts.ts';
 import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
 import type { ChainQueries } from './blocks/chain.ts';
-import { down, type KeyColumn, lister, ordered, statementsOf } from './list.ts';
+import { down, type KeyColumn, ordered } from './list.ts';
 import { readPage } from './page.ts';
 import { searcher, searchOf, walker, walkOf } from './planner.ts';
 import type { ItemsOf, RowTexts } from './row-texts.ts';
@@ -42,15 +42,15 @@ const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_bl
 /** The columns of {@link DetailRow}. */
 const detailColumns = `${pendingColumns}, m.replaced_by_tx_id, m.raw`;
 
-const lists = {
-  all: ordered(
+export const sql = {
+  all: ordered<ReceiptRow>(
     {
       select: 'SELECT received_at, tx_id, receipt_block_height FROM mempool_transactions',
       where: `state = ${MEMPOOL_STATE.pending}`,
     },
     [down('received_at'), down('tx_id', 'bytes')],
   ),
-  ofPrincipal: ordered(
+  ofPrincipal: ordered<ReceiptRow>(
     {
       select: `SELECT p.received_at, p.tx_id, m.receipt_block_height
                  FROM pending_principals p CROSS JOIN mempool_transactions m ON m.tx_id = p.tx_id`,
@@ -58,36 +58,37 @@ const lists = {
     },
     [down('p.received_at'), down('p.tx_id', 'bytes')],
   ),
-  droppedOf: ordered(
+  droppedOf: ordered<DetailRow>(
     {
       select: `SELECT ${detailColumns} FROM mempool_transactions m ${waiting.joins}`,
       where: 'm.sender_id = ?1 AND m.state < 0',
     },
     [down('m.received_at'), down('m.tx_id', 'bytes')],
   ),
-};
-
-export const sql = {
-  ...statementsOf(lists),
-  total: 'SELECT mempool_pending AS total FROM progress',
-  version: 'SELECT mempool_version AS version FROM progress',
-  fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
-          WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
+  total: query<{ total: number }>`SELECT mempool_pending AS total FROM progress`,
+  version: query<{ version: number }>`SELECT mempool_version AS version FROM progress`,
+  fees: query<Stored<'mempool_transactions', 'type' | 'fee'> & { transactions: number }>`
+    SELECT type, fee, count(*) AS transactions FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
   // In the order of the ids, which are a JSON array.
-  each: `SELECT ${pendingColumns} FROM json_each(?1) k CROSS JOIN mempool_transactions m ON m.tx_id = unhex(k.value)
-          ${waiting.joins}`,
-  byId: `SELECT ${detailColumns}
-           FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
-  mined: `SELECT ${mined.columns}, ${MEMPOOL_STATE.pending} AS state, r.received_at, r.receipt_block_height,
-                 NULL AS replaced_by_tx_id, b.raw
-            FROM transactions t JOIN mined_receipts r ON r.position = t.position
-            JOIN transaction_bodies b ON b.position = t.position ${mined.joins} WHERE t.tx_id = ?1`,
-  state: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
-  ofPrincipalTotal: `SELECT c.principal_id, c.transactions AS total
-                       FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  ofPrincipalAt: `SELECT tx_id FROM pending_principals WHERE principal_id = ?1
-                   ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
+  each: query<PendingRow, [string]>`
+    SELECT ${pendingColumns} FROM json_each(?1) k CROSS JOIN mempool_transactions m ON m.tx_id = unhex(k.value)
+     ${waiting.joins}`,
+  byId: query<DetailRow, [Uint8Array]>`
+    SELECT ${detailColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
+  mined: query<DetailRow, [Uint8Array]>`
+    SELECT ${mined.columns}, ${MEMPOOL_STATE.pending} AS state, r.received_at, r.receipt_block_height,
+           NULL AS replaced_by_tx_id, b.raw FROM transactions t JOIN mined_receipts r ON r.position = t.position
+      JOIN transaction_bodies b ON b.position = t.position ${mined.joins} WHERE t.tx_id = ?1`,
+  state: query<Stored<'mempool_transactions', 'state'>, [Uint8Array]>`
+    SELECT state FROM mempool_transactions WHERE tx_id = ?1`,
+  ofPrincipalTotal: query<Stored<'pending_counts', 'principal_id'> & { total: number }, [string]>`
+    SELECT c.principal_id, c.transactions AS total
+      FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  ofPrincipalAt: query<Stored<'pending_principals', 'tx_id'>, [number, number, number]>`
+    SELECT tx_id FROM pending_principals WHERE principal_id = ?1
+     ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
 };
 
 /** A pending transaction as stored in its table. */
@@ -127,25 +128,7 @@ export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 
 /** @param texts caches texts of pending transactions */
 export function mempoolQueries(db: Database, texts: RowTexts) {
-  const total = prepared<{ total: number }, []>(db, sql.total);
-  const version = prepared<{ version: number }, []>(db, sql.version);
-  const fees = prepared<Stored<'mempool_transactions', 'type' | 'fee'> & { transactions: number }, []>(db, sql.fees);
-  const all = lister<ReceiptRow>(db, lists.all);
-  const ofPrincipal = lister<ReceiptRow>(db, lists.ofPrincipal);
-  const each = prepared<PendingRow, [string]>(db, sql.each);
-  const droppedOf = lister<DetailRow>(db, lists.droppedOf);
-  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
-  const minedById = prepared<DetailRow, [Uint8Array]>(db, sql.mined);
-  const state = prepared<Stored<'mempool_transactions', 'state'>, [Uint8Array]>(db, sql.state);
-  const ofPrincipalTotal = prepared<Stored<'pending_counts', 'principal_id'> & { total: number }, [string]>(
-    db,
-    sql.ofPrincipalTotal,
-  );
-  const ofPrincipalAt = prepared<Stored<'pending_principals', 'tx_id'>, [number, number, number]>(
-    db,
-    sql.ofPrincipalAt,
-  );
+  const read = statements(db, sql);
 
   const detailOf = (row: DetailRow): PendingTransactionDetail => ({
     ...pendingOf(row),
@@ -154,12 +137,12 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
   });
 
   function find(txId: Uint8Array): PendingTransactionDetail | undefined {
-    const row = byId.get(txId);
+    const row = read.byId.get(txId);
     return row === null ? undefined : detailOf(row);
   }
 
   const eachOf = (receipts: readonly ReceiptRow[]): PendingTransaction[] =>
-    each.all(JSON.stringify(receipts.map(({ tx_id: id }) => id.toHex()))).map(pendingOf);
+    read.each.all(JSON.stringify(receipts.map(({ tx_id: id }) => id.toHex()))).map(pendingOf);
   /** A page of pending transactions from the page of their receipts. */
   const listed = <Item>(page: Page<ReceiptRow>, items: ItemsOf<PendingTransaction, Item>): Page<Item> => ({
     ...page,
@@ -168,7 +151,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
 
   return {
     page<Item>(limit: number, at: Cursor | null, items: ItemsOf<PendingTransaction, Item>): Page<Item> {
-      const page = readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: (row) => row });
+      const page = readPage({ limit, at, total: read.total.get()?.total ?? 0, ...read.all([]), itemOf: (row) => row });
       return listed(page, items);
     },
 
@@ -178,41 +161,43 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
       at: Cursor | null,
       items: ItemsOf<PendingTransaction, Item>,
     ): Page<Item> {
-      const { principal_id: id, total } = ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
-      return listed(readPage({ limit, at, total, ...ofPrincipal([id]), itemOf: (row) => row }), items);
+      const { principal_id: id, total } = read.ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
+      return listed(readPage({ limit, at, total, ...read.ofPrincipal([id]), itemOf: (row) => row }), items);
     },
 
     /** Dropped transactions of an origin, newest receipt first. */
     droppedOf(principal: string, limit: number, at: Cursor | null): Page<PendingTransactionDetail, null> {
-      const id = principalId.get(principal)?.id ?? NOBODY;
-      return readPage({ limit, at, total: null, ...droppedOf([id]), itemOf: detailOf });
+      const id = read.principal.get(principal)?.id ?? NOBODY;
+      return readPage({ limit, at, total: null, ...read.droppedOf([id]), itemOf: detailOf });
     },
 
     fees: (): OfferedFee[] =>
-      fees.all().map(({ type, fee, transactions }) => ({
+      read.fees.all().map(({ type, fee, transactions }) => ({
         type: typeName(type),
         fee: BigInt(decimalOf(fee)),
         transactions,
       })),
 
-    version: (): number => version.get()?.version ?? 0,
+    version: (): number => read.version.get()?.version ?? 0,
 
     find,
 
     /** An announced transaction: as it is in the mempool, or as it was there before it was mined. */
     findAnnounced(txId: Uint8Array): PendingTransactionDetail | undefined {
-      const row = byId.get(txId) ?? minedById.get(txId);
+      const row = read.byId.get(txId) ?? read.mined.get(txId);
       return row === null ? undefined : detailOf(row);
     },
 
     detailsOfPrincipal(principal: string, limit: number, offset: number): OffsetPage<PendingTransactionDetail> {
-      const counted = ofPrincipalTotal.get(principal);
+      const counted = read.ofPrincipalTotal.get(principal);
       if (counted === null || offset >= counted.total) return { items: [], total: counted?.total ?? 0 };
-      const items = ofPrincipalAt.all(counted.principal_id, limit, offset).flatMap(({ tx_id }) => find(tx_id) ?? []);
+      const items = read.ofPrincipalAt
+        .all(counted.principal_id, limit, offset)
+        .flatMap(({ tx_id }) => find(tx_id) ?? []);
       return { items, total: counted.total };
     },
 
-    state: (txId: Uint8Array): number | undefined => state.get(txId)?.state,
+    state: (txId: Uint8Array): number | undefined => read.state.get(txId)?.state,
   };
 }
 
@@ -222,17 +207,17 @@ const MAX_COUNTED = 10_000;
 const higher = `SELECT 1 FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`;
 
 export const pendingRankSql = {
-  pending: `SELECT type, fee FROM mempool_transactions WHERE tx_id = ?1 AND state = ${MEMPOOL_STATE.pending}`,
+  pending: query<Stored<'mempool_transactions', 'type' | 'fee'>, [Uint8Array]>`
+    SELECT type, fee FROM mempool_transactions WHERE tx_id = ?1 AND state = ${MEMPOOL_STATE.pending}`,
   // Fees are length-prefixed, so that their texts compare as numbers.
-  ahead: `SELECT count(*) AS n FROM (${higher} AND fee > ?1 LIMIT ?2)`,
-  aheadOfType: `SELECT count(*) AS n FROM (${higher} AND type = ?3 AND fee > ?1 LIMIT ?2)`,
+  ahead: query<{ n: number }, [string, number]>`SELECT count(*) AS n FROM (${higher} AND fee > ?1 LIMIT ?2)`,
+  aheadOfType: query<{ n: number }, [string, number, number]>`
+    SELECT count(*) AS n FROM (${higher} AND type = ?3 AND fee > ?1 LIMIT ?2)`,
 };
 
 /** @param maxCounted maximum of counted transactions; tests use another than the default */
 export function pendingRank(db: Database, maxCounted = MAX_COUNTED) {
-  const pending = prepared<Stored<'mempool_transactions', 'type' | 'fee'>, [Uint8Array]>(db, pendingRankSql.pending);
-  const ahead = prepared<{ n: number }, [string, number]>(db, pendingRankSql.ahead);
-  const aheadOfType = prepared<{ n: number }, [string, number, number]>(db, pendingRankSql.aheadOfType);
+  const { pending, ahead, aheadOfType } = statements(db, pendingRankSql);
 
   const rankAfter = (higherFees: number): number | null => (higherFees > maxCounted ? null : higherFees + 1);
 
@@ -264,22 +249,22 @@ const walk = walkOf({
   key: [],
 });
 
+export const pendingMeetingWalkSql = walk.lists;
 export const pendingMeetingSql = {
-  ...statementsOf(walk.lists),
-  at: `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
-  countOfType: `SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  oldest: `SELECT tx_id, received_at FROM mempool_transactions
-            WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
+  at: query<PendingRow, [Uint8Array]>`
+    SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
+  countOfType: query<{ n: number }, [number]>`
+    SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  oldest: query<Stored<'mempool_transactions', 'tx_id' | 'received_at'>>`
+    SELECT tx_id, received_at FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
 };
 
 /** @param mostRows tests of the bound use fewer than the default */
 export function pendingMeeting(db: Database, mostRows?: number) {
-  const itemAt = prepared<PendingRow, [Uint8Array]>(db, pendingMeetingSql.at);
-  const countOfType = prepared<{ n: number }, [number]>(db, pendingMeetingSql.countOfType);
-  const total = prepared<{ total: number }, []>(db, sql.total);
-  const principalOf = prepared<Stored<'principals', 'id'>, [string]>(db, pendingMeetingSql.principal);
-  const oldest = prepared<Stored<'mempool_transactions', 'tx_id' | 'received_at'>, []>(db, pendingMeetingSql.oldest);
+  const { at: itemAt, countOfType, principal: principalOf, oldest } = statements(db, pendingMeetingSql);
+  const total = sql.total.prepared(db);
   const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, mostRows);
 
   /** Number of transactions if types are the only condition; null if others would have to be counted. */
@@ -338,23 +323,28 @@ const candidateColumns = `m.tx_id, m.received_at, m.fee, m.size, m.type, m.sende
 const candidates = `SELECT ${candidateColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending}`;
 
 export const projectionSql = {
-  byFee: `${candidates} AND (m.fee, m.tx_id) < (?1, ?2) ORDER BY m.fee DESC, m.tx_id DESC LIMIT ?3`,
-  byId: `${candidates} AND m.tx_id = ?1`,
-  ofSender: `${candidates} AND m.sender_id = ?1 AND m.nonce >= ?2 AND m.nonce < ?3 ORDER BY m.nonce LIMIT ?4`,
-  ofSponsor: `${candidates} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
-               ORDER BY m.sponsor_nonce LIMIT ?4`,
-  account: `SELECT (SELECT max(nonce) FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL) AS used,
-                   (SELECT max(sponsor_nonce) FROM transactions WHERE sponsor_id = ?1) AS sponsored,
-                   (SELECT balance FROM accounts WHERE principal_id = ?1) AS balance,
-                   EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1) AS locks`,
+  byFee: query<CandidateRow, [string, Uint8Array, number]>`
+    ${candidates} AND (m.fee, m.tx_id) < (?1, ?2) ORDER BY m.fee DESC, m.tx_id DESC LIMIT ?3`,
+  byId: query<CandidateRow, [Uint8Array]>`${candidates} AND m.tx_id = ?1`,
+  ofSender: query<CandidateRow, [number, number, number, number]>`
+    ${candidates} AND m.sender_id = ?1 AND m.nonce >= ?2 AND m.nonce < ?3 ORDER BY m.nonce LIMIT ?4`,
+  ofSponsor: query<CandidateRow, [number, number, number, number]>`
+    ${candidates} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
+     ORDER BY m.sponsor_nonce LIMIT ?4`,
+  account: query<{ used: number | null; sponsored: number | null; balance: string | null; locks: number }, [number]>`
+    SELECT (SELECT max(nonce) FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL) AS used,
+           (SELECT max(sponsor_nonce) FROM transactions WHERE sponsor_id = ?1) AS sponsored,
+           (SELECT balance FROM accounts WHERE principal_id = ?1) AS balance,
+           EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1) AS locks`,
   // The status comes after the limit, so that no more calls are read if many were skipped.
-  cost: `SELECT avg(b.cost_runtime) AS runtime, avg(b.cost_read_count) AS read_count, avg(b.cost_read_length) AS read_length,
-                avg(b.cost_write_count) AS write_count, avg(b.cost_write_length) AS write_length
-           FROM (SELECT t.position, t.status FROM transactions t
-                  WHERE t.contract_id = ?1 AND t.function_name = ?2 AND t.type = ${PAYLOAD.contract_call}
-                  ORDER BY t.position DESC LIMIT ?3) c
-           JOIN transaction_bodies b ON b.position = c.position WHERE c.status >= -2`,
-  address: 'SELECT address FROM principals WHERE id = ?1',
+  cost: query<Record<(typeof COST_NAMES)[number], number | null>, [number, string, number]>`
+    SELECT avg(b.cost_runtime) AS runtime, avg(b.cost_read_count) AS read_count, avg(b.cost_read_length) AS read_length,
+           avg(b.cost_write_count) AS write_count, avg(b.cost_write_length) AS write_length
+      FROM (SELECT t.position, t.status FROM transactions t
+             WHERE t.contract_id = ?1 AND t.function_name = ?2 AND t.type = ${PAYLOAD.contract_call}
+             ORDER BY t.position DESC LIMIT ?3) c
+      JOIN transaction_bodies b ON b.position = c.position WHERE c.status >= -2`,
+  address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
 };
 
 /** The dimensions of a cost, in the order of TENURE_BUDGET. */
@@ -430,24 +420,11 @@ export function mempoolProjection(
   shared: SharedProjection,
   mostRows = MAX_PROJECTED,
 ) {
-  const byFee = prepared<CandidateRow, [string, Uint8Array, number]>(db, projectionSql.byFee);
-  const byId = prepared<CandidateRow, [Uint8Array]>(db, projectionSql.byId);
-  const followed = [
-    prepared<CandidateRow, [number, number, number, number]>(db, projectionSql.ofSender),
-    prepared<CandidateRow, [number, number, number, number]>(db, projectionSql.ofSponsor),
-  ];
-  const accountOf = prepared<
-    { used: number | null; sponsored: number | null; balance: string | null; locks: number },
-    [number]
-  >(db, projectionSql.account);
-  const cost = prepared<Record<(typeof COST_NAMES)[number], number | null>, [number, string, number]>(
-    db,
-    projectionSql.cost,
-  );
-  const address = prepared<Stored<'principals', 'address'>, [number]>(db, projectionSql.address);
-  const total = prepared<{ total: number }, []>(db, sql.total);
-  const version = prepared<{ version: number }, []>(db, sql.version);
-  const itemAt = prepared<PendingRow, [Uint8Array]>(db, pendingMeetingSql.at);
+  const { byFee, byId, ofSender, ofSponsor, account: accountOf, cost, address } = statements(db, projectionSql);
+  const followed = [ofSender, ofSponsor];
+  const total = sql.total.prepared(db);
+  const version = sql.version.prepared(db);
+  const itemAt = pendingMeetingSql.at.prepared(db);
   const locked = lockQuery(db);
   const startingAccount = startingAccountQuery(db);
 
@@ -693,12 +670,14 @@ const search = searchOf({
   },
 });
 
-export const pendingSearchSql = {
-  ...search.sql,
-  total: 'SELECT mempool_pending AS total FROM progress',
-  counted: `SELECT p.id, coalesce(c.transactions, 0) AS pending FROM principals p
-              LEFT JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
-  feesAndSizes: `SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`,
+export const pendingSearchSql = search.sql;
+export const pendingTotalsSql = {
+  total: query<{ total: number }>`SELECT mempool_pending AS total FROM progress`,
+  counted: query<Stored<'principals', 'id'> & { pending: number }, [string]>`
+    SELECT p.id, coalesce(c.transactions, 0) AS pending FROM principals p
+      LEFT JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
+  feesAndSizes: query<Stored<'mempool_transactions', 'type' | 'fee' | 'receipt_block_height' | 'size'>>`
+    SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`,
 };
 
 /** An account has few pending transactions, so that they are always sorted. */
@@ -715,12 +694,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
     keyof typeof search.ways,
     PendingOrder['by']
   >(db, search, UNLIMITED);
-  const totalOf = prepared<{ total: number }, []>(db, pendingSearchSql.total);
-  const counted = prepared<Stored<'principals', 'id'> & { pending: number }, [string]>(db, pendingSearchSql.counted);
-  const feesAndSizes = prepared<Stored<'mempool_transactions', 'type' | 'fee' | 'receipt_block_height' | 'size'>, []>(
-    db,
-    pendingSearchSql.feesAndSizes,
-  );
+  const { total: totalOf, counted, feesAndSizes } = statements(db, pendingTotalsSql);
 
   function found(filter: PendingFilter, order: PendingOrder, limit: number, offset: number) {
     const { by, direction } = order;

@@ -9,8 +9,8 @@ import { type ListedName, NAMES_OF_PAGE, type NameInfo, type NameLease, type Sub
 import type { Cursor, Page } from '../model/page.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
 import { heightIn, isActiveName } from '../rows/expressions.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
-import { lister, ordered, statementsOf, up } from './list.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
+import { ordered, up } from './list.ts';
 import { readPage } from './page.ts';
 
 /** Condition: a name from before the chain, and no subdomain, and no operation on the chain concerns it. */
@@ -20,42 +20,48 @@ const firstTransfer = `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 
 
 /** @param condition on a namespace, for each table */
 const active = ([condition, oldCondition]: readonly [string, string]) =>
-  ordered(
+  ordered<NameRow>(
     [
       { select: 'SELECT o.name FROM name_operations o', where: `${isActiveName}${condition}` },
       { select: 'SELECT o.name FROM old_names o', where: `${untouched}${oldCondition}` },
     ],
     [up('o.name', 'text')],
   );
-const lists = { all: active(['', '']), ofNamespace: active([' AND o.namespace = ?1', ' AND o.parent = ?1']) };
 
 export const sql = {
-  names: `SELECT name FROM name_operations WHERE ${isActiveName}
-          UNION ALL SELECT o.name FROM old_names o WHERE ${untouched} ORDER BY name LIMIT ?1 OFFSET ?2`,
-  namesOfNamespace: `SELECT name FROM name_operations WHERE ${isActiveName} AND namespace = ?1
-                     UNION ALL SELECT o.name FROM old_names o WHERE o.parent = ?1 AND ${untouched}
-                     ORDER BY name LIMIT ?2 OFFSET ?3`,
-  ...statementsOf(lists),
-  active: `SELECT 1 FROM name_operations WHERE name = ?1 AND ${isActiveName}
-           UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
-  oldName: 'SELECT parent, owner FROM old_names WHERE name = ?1 AND resolver IS NULL',
+  names: query<{ name: string }, [number, number]>`
+    SELECT name FROM name_operations WHERE ${isActiveName}
+    UNION ALL SELECT o.name FROM old_names o WHERE ${untouched} ORDER BY name LIMIT ?1 OFFSET ?2`,
+  namesOfNamespace: query<{ name: string }, [string, number, number]>`
+    SELECT name FROM name_operations WHERE ${isActiveName} AND namespace = ?1
+    UNION ALL SELECT o.name FROM old_names o WHERE o.parent = ?1 AND ${untouched} ORDER BY name LIMIT ?2 OFFSET ?3`,
+  all: active(['', '']),
+  ofNamespace: active([' AND o.namespace = ?1', ' AND o.parent = ?1']),
+  active: query<unknown, [string]>`SELECT 1 FROM name_operations WHERE name = ?1 AND ${isActiveName}
+    UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
+  oldName: query<OldNameRow, [string]>`SELECT parent, owner FROM old_names WHERE name = ?1 AND resolver IS NULL`,
   // Also subdomains, so that the limit bounds the rows that are read.
-  oldNamesOfOwner: 'SELECT name FROM old_names WHERE owner = ?1 AND name > ?2 ORDER BY name LIMIT ?3',
-  isTouched: 'SELECT 1 FROM name_operations WHERE name = ?1 LIMIT 1',
+  oldNamesOfOwner: query<NameRow, [string, string, number]>`
+    SELECT name FROM old_names WHERE owner = ?1 AND name > ?2 ORDER BY name LIMIT ?3`,
+  isTouched: query<unknown, [string]>`SELECT 1 FROM name_operations WHERE name = ?1 LIMIT 1`,
   // The transaction that began the chain, with all balances and names of its start.
-  genesis: `${firstTransfer} AND genesis_block_time IS NOT NULL ORDER BY position LIMIT 1`,
+  genesis: query<Stored<'transactions', 'tx_id'>, [number, number]>`
+    ${firstTransfer} AND genesis_block_time IS NOT NULL ORDER BY position LIMIT 1`,
   // Old nodes announce in block 1 the transactions that others announce in block 0.
-  firstTransfer: `${firstTransfer} ORDER BY position LIMIT 1`,
-  last: `SELECT o.namespace, o.operation, t.tx_id, p.address AS sender
-           FROM name_operations o JOIN transactions t ON t.position = o.position JOIN principals p ON p.id = o.sender_id
-          WHERE o.name = ?1 AND ${isActiveName}`,
-  version: 'SELECT max(id) AS attachment, EXISTS (SELECT 1 FROM old_names) AS old FROM attachments',
-  asset: 'SELECT id FROM assets WHERE identifier = ?1',
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  owner: `SELECT p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
-           WHERE i.asset_id = ?1 AND i.value = ?2`,
-  owned: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 AND value > ?3
-           ORDER BY value LIMIT ?4`,
+  firstTransfer: query<Stored<'transactions', 'tx_id'>, [number, number]>`${firstTransfer} ORDER BY position LIMIT 1`,
+  last: query<OperationRow, [string]>`
+    SELECT o.namespace, o.operation, t.tx_id, p.address AS sender
+      FROM name_operations o JOIN transactions t ON t.position = o.position JOIN principals p ON p.id = o.sender_id
+     WHERE o.name = ?1 AND ${isActiveName}`,
+  version: query<{ attachment: number | null; old: number }>`
+    SELECT max(id) AS attachment, EXISTS (SELECT 1 FROM old_names) AS old FROM attachments`,
+  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  owner: query<Stored<'principals', 'address'>, [number, Uint8Array]>`
+    SELECT p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
+     WHERE i.asset_id = ?1 AND i.value = ?2`,
+  owned: query<Stored<'nft_instances', 'value'>, [number, number, Uint8Array, number]>`
+    SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 AND value > ?3 ORDER BY value LIMIT ?4`,
 };
 
 interface OperationRow extends Stored<'name_operations', 'namespace' | 'operation'>, Stored<'transactions', 'tx_id'> {
@@ -66,10 +72,10 @@ type OldNameRow = Stored<'old_names', 'parent' | 'owner'>;
 
 /** Owners of names, by the tokens of the names. */
 function nameOwners(db: Database) {
-  const asset = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const owner = prepared<Stored<'principals', 'address'>, [number, Uint8Array]>(db, sql.owner);
-  const owned = prepared<Stored<'nft_instances', 'value'>, [number, number, Uint8Array, number]>(db, sql.owned);
+  const asset = sql.asset.prepared(db);
+  const principal = sql.principal.prepared(db);
+  const owner = sql.owner.prepared(db);
+  const owned = sql.owned.prepared(db);
   const assetIds = (): number[] =>
     NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
   return {
@@ -101,18 +107,7 @@ function nameOwners(db: Database) {
 
 /** @param turns yields to other work between batches */
 export function nameQueries(db: Database, turns: Turns) {
-  const names = prepared<{ name: string }, [number, number]>(db, sql.names);
-  const namesOfNamespace = prepared<{ name: string }, [string, number, number]>(db, sql.namesOfNamespace);
-  const all = lister<NameRow>(db, lists.all);
-  const ofNamespace = lister<NameRow>(db, lists.ofNamespace);
-  const active = prepared<unknown, [string]>(db, sql.active);
-  const last = prepared<OperationRow, [string]>(db, sql.last);
-  const oldName = prepared<OldNameRow, [string]>(db, sql.oldName);
-  const oldNamesOfOwner = prepared<NameRow, [string, string, number]>(db, sql.oldNamesOfOwner);
-  const touched = prepared<unknown, [string]>(db, sql.isTouched);
-  const genesis = prepared<Stored<'transactions', 'tx_id'>, [number, number]>(db, sql.genesis);
-  const firstTransferOf = prepared<Stored<'transactions', 'tx_id'>, [number, number]>(db, sql.firstTransfer);
-  const version = prepared<{ attachment: number | null; old: number }, []>(db, sql.version);
+  const read = statements(db, sql);
   const owners = nameOwners(db);
   const namespaces = namespaceQueries(db);
   const zonefiles = zonefileQueries(db);
@@ -121,15 +116,15 @@ export function nameQueries(db: Database, turns: Turns) {
   /** The transaction that began the chain; null if the index doesn't have the chain's beginning. */
   function genesisId(): Uint8Array | null {
     const { first, last: end } = positionsOf(FIRST);
-    return (genesis.get(first, end) ?? firstTransferOf.get(first, end))?.tx_id ?? null;
+    return (read.genesis.get(first, end) ?? read.firstTransfer.get(first, end))?.tx_id ?? null;
   }
 
-  const isActive = (name: string): boolean => active.get(name) !== null;
+  const isActive = (name: string): boolean => read.active.get(name) !== null;
 
   /** A name that is not revoked, with its namespace, and whether it existed before the chain. */
   function known(name: string) {
     if (!isActive(name)) return undefined;
-    const [row, old] = [last.get(name), oldName.get(name)];
+    const [row, old] = [read.last.get(name), read.oldName.get(name)];
     const its = row?.namespace ?? old?.parent;
     const owner = owners.of(name) ?? row?.sender ?? old?.owner;
     if (its === undefined || owner === undefined) return undefined;
@@ -162,11 +157,11 @@ export function nameQueries(db: Database, turns: Turns) {
 
   return {
     /** Names that are not revoked, in order, 100 a page. @param page counted from 0 */
-    page: (page: number): string[] => names.all(NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name),
+    page: (page: number): string[] => read.names.all(NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name),
     /** Names of a namespace; undefined if it is not open. */
     ofNamespace(its: string, page: number): string[] | undefined {
       if (!namespaces.isOpen(its)) return undefined;
-      return namesOfNamespace.all(its, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
+      return read.namesOfNamespace.all(its, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
     },
     /** Names that are not revoked, in order. @param its namespace; null for all */
     list(its: string | null, limit: number, at: Cursor | null): Page<ListedName, null> {
@@ -174,7 +169,7 @@ export function nameQueries(db: Database, turns: Turns) {
         limit,
         at,
         total: null,
-        ...(its === null ? all([]) : ofNamespace([its])),
+        ...(its === null ? read.all([]) : read.ofNamespace([its])),
         itemOf({ name }) {
           const listedName = listed(name);
           if (listedName === undefined) throw new Error(`${name} is listed and has no owner`);
@@ -217,11 +212,11 @@ export function nameQueries(db: Database, turns: Turns) {
           await pause();
         }
       };
-      const old = await allNames(oldNamesOfOwner, address, pause);
+      const old = await allNames(read.oldNamesOfOwner, address, pause);
       const everOf = new Set([...(await subdomains.declaredFor(address, pause)), ...old.filter(isSubdomain)]);
       // The newest declaration of a subdomain names its owner.
       await addThose(everOf, (name) => findSubdomain(name)?.owner === address);
-      const isUntouched = (name: string): boolean => !isSubdomain(name) && touched.get(name) === null;
+      const isUntouched = (name: string): boolean => !isSubdomain(name) && read.isTouched.get(name) === null;
       // A name from before the chain gets a token at its first transfer.
       await addThose(old, (name) => isUntouched(name) && owners.of(name) === undefined);
       for (const names of owners.namesOf(address)) await addThose(names, isActive);
@@ -229,7 +224,7 @@ export function nameQueries(db: Database, turns: Turns) {
     },
     /** Changes with every new attachment, and with the import of names from before the chain. */
     version: (): string => {
-      const row = version.get();
+      const row = read.version.get();
       return `${row?.attachment ?? 0}-${row?.old ?? 0}`;
     },
   };
@@ -246,35 +241,32 @@ const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-rene
 const FIRST = 1;
 
 export const namespacesSql = {
-  namespaces: `SELECT namespace FROM namespaces WHERE lifetime IS NOT NULL
-               UNION SELECT namespace FROM old_namespaces ORDER BY namespace`,
-  namespace: `SELECT position, lifetime FROM namespaces WHERE namespace = ?1 AND lifetime IS NOT NULL
-               ORDER BY position DESC, event_index DESC LIMIT 1`,
-  price: `SELECT base, coefficient, exponents, nonalpha_discount, no_vowel_discount FROM namespaces
-           WHERE namespace = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
-  oldNamespace: `SELECT lifetime, base, coefficient, exponents, nonalpha_discount, no_vowel_discount
-                   FROM old_namespaces WHERE namespace = ?1`,
-  leased: `SELECT position, operation FROM name_operations
-            WHERE name = ?1 AND operation IN (${IMPORT}, ${REGISTER}, ${RENEWAL})
-            ORDER BY position DESC, event_index DESC LIMIT 1`,
+  namespaces: query<{ namespace: string }>`SELECT namespace FROM namespaces WHERE lifetime IS NOT NULL
+    UNION SELECT namespace FROM old_namespaces ORDER BY namespace`,
+  namespace: query<Stored<'namespaces', 'position'> & { lifetime: number }, [string]>`
+    SELECT position, lifetime FROM namespaces WHERE namespace = ?1 AND lifetime IS NOT NULL
+     ORDER BY position DESC, event_index DESC LIMIT 1`,
+  price: query<PriceRow, [string]>`
+    SELECT base, coefficient, exponents, nonalpha_discount, no_vowel_discount FROM namespaces
+     WHERE namespace = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
+  oldNamespace: query<PriceRow & { lifetime: number }, [string]>`
+    SELECT lifetime, base, coefficient, exponents, nonalpha_discount, no_vowel_discount
+      FROM old_namespaces WHERE namespace = ?1`,
+  leased: query<Stored<'name_operations', 'position' | 'operation'>, [string]>`
+    SELECT position, operation FROM name_operations
+     WHERE name = ?1 AND operation IN (${IMPORT}, ${REGISTER}, ${RENEWAL})
+     ORDER BY position DESC, event_index DESC LIMIT 1`,
   // Before Nakamoto, each block is a tenure.
-  tenure: 'SELECT coalesce(tenure_height, height) AS tenure FROM blocks WHERE height = ?1',
-  tip: 'SELECT coalesce(tenure_height, height) AS tenure, block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)',
+  tenure: query<{ tenure: number }, [number]>`
+    SELECT coalesce(tenure_height, height) AS tenure FROM blocks WHERE height = ?1`,
+  tip: query<Stored<'blocks', 'block_time'> & { tenure: number }>`
+    SELECT coalesce(tenure_height, height) AS tenure, block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)`,
 };
 
 type PriceRow = Stored<'namespaces', 'base' | 'coefficient' | 'exponents' | 'nonalpha_discount' | 'no_vowel_discount'>;
 
 function namespaceQueries(db: Database) {
-  const namespaces = prepared<{ namespace: string }, []>(db, namespacesSql.namespaces);
-  const namespace = prepared<Stored<'namespaces', 'position'> & { lifetime: number }, [string]>(
-    db,
-    namespacesSql.namespace,
-  );
-  const price = prepared<PriceRow, [string]>(db, namespacesSql.price);
-  const oldNamespace = prepared<PriceRow & { lifetime: number }, [string]>(db, namespacesSql.oldNamespace);
-  const tenure = prepared<{ tenure: number }, [number]>(db, namespacesSql.tenure);
-  const tip = prepared<Stored<'blocks', 'block_time'> & { tenure: number }, []>(db, namespacesSql.tip);
-  const leased = prepared<Stored<'name_operations', 'position' | 'operation'>, [string]>(db, namespacesSql.leased);
+  const { namespaces, namespace, price, oldNamespace, tenure, tip, leased } = statements(db, namespacesSql);
 
   /** @param opened position of its namespace's launch; null before the chain or before the launch */
   function leaseStart(name: string, opened: number | null, isOld: boolean): number | null {
@@ -342,28 +334,31 @@ const declared = `subdomains s JOIN attachments a ON a.id = s.attachment_id
   CROSS JOIN blocks b ON b.height = ${heightIn('t.position')} AND b.index_block_hash = a.index_block_hash`;
 
 export const subdomainsSql = {
-  oldSubdomain: `SELECT owner, resolver, zonefile_hash, zonefile FROM old_names
-                  WHERE name = ?1 AND resolver IS NOT NULL`,
-  oldResolver: 'SELECT resolver FROM old_names WHERE parent = ?1 ORDER BY name DESC LIMIT 1',
+  oldSubdomain: query<OldSubdomainRow, [string]>`
+    SELECT owner, resolver, zonefile_hash, zonefile FROM old_names WHERE name = ?1 AND resolver IS NOT NULL`,
+  oldResolver: query<{ resolver: string }, [string]>`
+    SELECT resolver FROM old_names WHERE parent = ?1 ORDER BY name DESC LIMIT 1`,
   // The newest declaration; of several in one zonefile the last one.
-  subdomain: `SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
-               WHERE s.name = ?1 AND s.subdomain = ?2 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
+  subdomain: query<SubdomainRow, [string, string]>`
+    SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
+     WHERE s.name = ?1 AND s.subdomain = ?2 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
   // As many rows as a subdomain has declarations.
-  declarations: `SELECT s.zonefile FROM ${declared}
-                  WHERE s.name = ?1 AND s.subdomain = ?2 ORDER BY t.position DESC, s.record DESC`,
-  subdomainsOfName: `SELECT s.subdomain AS name FROM ${declared} WHERE s.name = ?1 AND s.subdomain > ?2
-                     UNION SELECT name FROM old_names WHERE parent = ?1 AND name > ?2
-                     ORDER BY name LIMIT ?3`,
-  subdomainsOfOwner: `SELECT DISTINCT s.subdomain AS name FROM ${declared} WHERE s.owner = ?1 AND s.subdomain > ?2
-                       ORDER BY s.subdomain LIMIT ?3`,
+  declarations: query<Stored<'subdomains', 'zonefile'>, [string, string]>`
+    SELECT s.zonefile FROM ${declared} WHERE s.name = ?1 AND s.subdomain = ?2 ORDER BY t.position DESC, s.record DESC`,
+  subdomainsOfName: query<NameRow, [string, string, number]>`
+    SELECT s.subdomain AS name FROM ${declared} WHERE s.name = ?1 AND s.subdomain > ?2
+    UNION SELECT name FROM old_names WHERE parent = ?1 AND name > ?2 ORDER BY name LIMIT ?3`,
+  subdomainsOfOwner: query<NameRow, [string, string, number]>`
+    SELECT DISTINCT s.subdomain AS name FROM ${declared} WHERE s.owner = ?1 AND s.subdomain > ?2
+     ORDER BY s.subdomain LIMIT ?3`,
   // Walks the updates of the name, newest first, since a name may have declared any number of subdomains.
-  resolver: `SELECT s.resolver
-               FROM name_operations o CROSS JOIN transactions t ON t.position = o.position
-               CROSS JOIN blocks b ON b.height = ${heightIn('o.position')}
-               CROSS JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = o.zonefile_hash
-                                       AND a.index_block_hash = b.index_block_hash
-               CROSS JOIN subdomains s ON s.attachment_id = a.id AND s.name = o.name
-              WHERE o.name = ?1 ORDER BY o.position DESC, o.event_index DESC LIMIT 1`,
+  resolver: query<Stored<'subdomains', 'resolver'>, [string]>`
+    SELECT s.resolver FROM name_operations o CROSS JOIN transactions t ON t.position = o.position
+      CROSS JOIN blocks b ON b.height = ${heightIn('o.position')}
+      CROSS JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = o.zonefile_hash
+                              AND a.index_block_hash = b.index_block_hash
+      CROSS JOIN subdomains s ON s.attachment_id = a.id AND s.name = o.name
+     WHERE o.name = ?1 ORDER BY o.position DESC, o.event_index DESC LIMIT 1`,
 };
 
 type SubdomainRow = Stored<'subdomains', 'owner' | 'resolver' | 'zonefile'> & Stored<'transactions', 'tx_id'>;
@@ -411,16 +406,10 @@ const isSubdomain = (name: string): boolean => name.split('.').length > 2;
  * @param genesisId returns the transaction that began the chain, for subdomains from before it
  */
 function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
-  const subdomain = prepared<SubdomainRow, [string, string]>(db, subdomainsSql.subdomain);
-  const declarations = prepared<Stored<'subdomains', 'zonefile'>, [string, string]>(db, subdomainsSql.declarations);
-  const ofName = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfName);
-  const ofOwner = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfOwner);
-  const resolver = prepared<Stored<'subdomains', 'resolver'>, [string]>(db, subdomainsSql.resolver);
-  const oldSubdomain = prepared<OldSubdomainRow, [string]>(db, subdomainsSql.oldSubdomain);
-  const oldResolver = prepared<{ resolver: string }, [string]>(db, subdomainsSql.oldResolver);
+  const read = statements(db, subdomainsSql);
 
   function findOld(name: string): SubdomainInfo | undefined {
-    const row = oldSubdomain.get(name);
+    const row = read.oldSubdomain.get(name);
     if (row === null) return undefined;
     const { owner, resolver: url, zonefile_hash, zonefile } = row;
     return { owner, txId: genesisId(), resolver: url, zonefileHash: zonefile_hash, zonefile };
@@ -428,7 +417,7 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
 
   return {
     find(name: string): SubdomainInfo | undefined {
-      const row = subdomain.get(parentOf(name), name);
+      const row = read.subdomain.get(parentOf(name), name);
       if (row === null) return findOld(name);
       const { owner, resolver: url, zonefile, tx_id } = row;
       const text = lossyText(zonefile);
@@ -438,34 +427,37 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
     /** Undefined if there is no such subdomain, or none with that zonefile. @param hash null for the newest */
     zonefile(name: string, hash: Uint8Array | null): string | undefined {
       const isAsked = (found: Uint8Array): boolean => hash === null || Buffer.compare(found, hash) === 0;
-      const row = declarations.all(parentOf(name), name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
+      const row = read.declarations.all(parentOf(name), name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
       if (row !== undefined) return lossyText(row.zonefile);
-      const old = oldSubdomain.get(name);
+      const old = read.oldSubdomain.get(name);
       return old !== null && isAsked(old.zonefile_hash) ? old.zonefile : undefined;
     },
 
     /** URL of the resolver of a name's undeclared subdomains; undefined if there is none. */
-    resolverOf: (name: string): string | undefined => (resolver.get(name) ?? oldResolver.get(name))?.resolver,
+    resolverOf: (name: string): string | undefined => (read.resolver.get(name) ?? read.oldResolver.get(name))?.resolver,
 
     /** Subdomains of a name, in order. */
-    ofName: (name: string, pause: Pause): Promise<string[]> => allNames(ofName, name, pause),
+    ofName: (name: string, pause: Pause): Promise<string[]> => allNames(read.subdomainsOfName, name, pause),
 
     /** Subdomains with a present or former declaration for an address on the chain. */
-    declaredFor: (address: string, pause: Pause): Promise<string[]> => allNames(ofOwner, address, pause),
+    declaredFor: (address: string, pause: Pause): Promise<string[]> => allNames(read.subdomainsOfOwner, address, pause),
   };
 }
 
 export const zonefilesSql = {
-  oldZonefile: 'SELECT content FROM old_zonefiles WHERE hash = ?1',
-  zonefileHash: `SELECT position, zonefile_hash FROM name_operations WHERE name = ?1 AND zonefile_hash IS NOT NULL
-                  ORDER BY position DESC, event_index DESC LIMIT 1`,
-  zonefileOfHash: `SELECT position, zonefile_hash FROM name_operations WHERE name = ?1 AND zonefile_hash = ?2
-                    ORDER BY position DESC, event_index DESC LIMIT 1`,
-  attachment: `SELECT a.content FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
-                 JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = ?2
-                                   AND a.index_block_hash = b.index_block_hash
-                WHERE t.position = ?1 LIMIT 1`,
-  oldHash: 'SELECT zonefile_hash FROM old_names WHERE name = ?1',
+  oldZonefile: query<Stored<'old_zonefiles', 'content'>, [Uint8Array]>`
+    SELECT content FROM old_zonefiles WHERE hash = ?1`,
+  zonefileHash: query<HashRow, [string]>`
+    SELECT position, zonefile_hash FROM name_operations WHERE name = ?1 AND zonefile_hash IS NOT NULL
+     ORDER BY position DESC, event_index DESC LIMIT 1`,
+  zonefileOfHash: query<HashRow, [string, Uint8Array]>`
+    SELECT position, zonefile_hash FROM name_operations WHERE name = ?1 AND zonefile_hash = ?2
+     ORDER BY position DESC, event_index DESC LIMIT 1`,
+  attachment: query<Stored<'attachments', 'content'>, [number, Uint8Array]>`
+    SELECT a.content FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
+      JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = ?2 AND a.index_block_hash = b.index_block_hash
+     WHERE t.position = ?1 LIMIT 1`,
+  oldHash: query<Stored<'old_names', 'zonefile_hash'>, [string]>`SELECT zonefile_hash FROM old_names WHERE name = ?1`,
 };
 
 interface HashRow extends Stored<'name_operations', 'position'> {
@@ -473,34 +465,30 @@ interface HashRow extends Stored<'name_operations', 'position'> {
 }
 
 function zonefileQueries(db: Database) {
-  const newestHash = prepared<HashRow, [string]>(db, zonefilesSql.zonefileHash);
-  const withHash = prepared<HashRow, [string, Uint8Array]>(db, zonefilesSql.zonefileOfHash);
-  const attachment = prepared<Stored<'attachments', 'content'>, [number, Uint8Array]>(db, zonefilesSql.attachment);
-  const oldZonefile = prepared<Stored<'old_zonefiles', 'content'>, [Uint8Array]>(db, zonefilesSql.oldZonefile);
-  const oldHash = prepared<Stored<'old_names', 'zonefile_hash'>, [string]>(db, zonefilesSql.oldHash);
+  const read = statements(db, zonefilesSql);
 
-  const oldText = (hash: Uint8Array): string => oldZonefile.get(hash)?.content ?? '';
+  const oldText = (hash: Uint8Array): string => read.oldZonefile.get(hash)?.content ?? '';
 
   /** The text of a zonefile that an operation named; empty if it was never received. */
   function textOf(row: HashRow): string {
-    const attachmentRow = attachment.get(row.position, row.zonefile_hash);
+    const attachmentRow = read.attachment.get(row.position, row.zonefile_hash);
     return attachmentRow === null ? oldText(row.zonefile_hash) : lossyText(attachmentRow.content);
   }
 
   return {
     /** The newest zonefile of a name: an operation without one leaves it. The hash is null if the name never had one. */
     newest(name: string): { hash: Uint8Array | null; text: string } {
-      const row = newestHash.get(name);
+      const row = read.zonefileHash.get(name);
       if (row !== null) return { hash: row.zonefile_hash, text: textOf(row) };
-      const hash = oldHash.get(name)?.zonefile_hash ?? null;
+      const hash = read.oldHash.get(name)?.zonefile_hash ?? null;
       return { hash, text: hash === null ? '' : oldText(hash) };
     },
 
     /** Undefined if the name never had a zonefile of this hash. */
     withHash(name: string, hash: Uint8Array): string | undefined {
-      const row = withHash.get(name, hash);
+      const row = read.zonefileOfHash.get(name, hash);
       if (row !== null) return textOf(row);
-      const old = oldHash.get(name)?.zonefile_hash;
+      const old = read.oldHash.get(name)?.zonefile_hash;
       return old !== undefined && Buffer.compare(old, hash) === 0 ? oldText(old) : undefined;
     },
   };

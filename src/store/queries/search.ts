@@ -19,7 +19,7 @@ import {
 } from '../rows/enums.ts';
 import { isActiveName } from '../rows/expressions.ts';
 import { folded, MAX_PART } from '../rows/name-parts.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
 
 /** Name and symbol of a fungible token, for a query whose FROM has `token_contracts c`. */
 const facts = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${sortable('1')}'`;
@@ -33,33 +33,44 @@ const burnBlock = `SELECT b.height, b.hash FROM anchor_burn_blocks b
 const orphan = 'SELECT height, index_block_hash, block_hash FROM orphaned_blocks';
 
 export const sql = {
-  parts: `SELECT part, subject_id FROM name_parts
-           WHERE kind = ?1 AND place = ?2 AND part >= ?3 AND part < ?4 ORDER BY part, subject_id LIMIT ?5`,
-  contract: 'SELECT address FROM principals WHERE id = ?1',
-  tokenOfContract: `SELECT c.address, a.identifier, t.name, t.symbol FROM token_contracts c
-                      LEFT JOIN assets a ON a.id = c.asset_id ${facts} WHERE c.contract_id = ?1`,
-  tokenOfAsset: `SELECT a.identifier, t.name, t.symbol FROM assets a
-                   LEFT JOIN token_contracts c ON c.asset_id = a.id ${facts} WHERE a.id = ?1`,
-  names: `SELECT name FROM name_operations WHERE ${isActiveName} AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
+  parts: query<PartRow, [number, number, string, string, number]>`
+    SELECT part, subject_id FROM name_parts
+     WHERE kind = ?1 AND place = ?2 AND part >= ?3 AND part < ?4 ORDER BY part, subject_id LIMIT ?5`,
+  contract: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
+  tokenOfContract: query<TokenRow & { address: string }, [number]>`
+    SELECT c.address, a.identifier, t.name, t.symbol FROM token_contracts c
+      LEFT JOIN assets a ON a.id = c.asset_id ${facts} WHERE c.contract_id = ?1`,
+  tokenOfAsset: query<TokenRow & { identifier: string }, [number]>`
+    SELECT a.identifier, t.name, t.symbol FROM assets a
+      LEFT JOIN token_contracts c ON c.asset_id = a.id ${facts} WHERE a.id = ?1`,
+  names: query<{ name: string }, [string, string, number]>`
+    SELECT name FROM name_operations WHERE ${isActiveName} AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
   // A subquery per row checks whether the chain has something newer, so that the limit bounds the rows that are read.
-  oldNames: `SELECT name, EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name) AS touched
-               FROM old_names o WHERE resolver IS NULL AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
-  bnsNames: `SELECT name FROM bns_names
-              WHERE contract_id = ?1 AND current = 1 AND name >= ?2 AND name < ?3 ORDER BY name, bns_id LIMIT ?4`,
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  address: `SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
-             WHERE p.address >= ?1 AND p.address < ?2 ORDER BY p.address LIMIT 1`,
-  known: 'SELECT 1 AS found FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1',
-  transactions: `SELECT tx_id, type, status, position FROM transactions WHERE ${hashRange('tx_id')}`,
-  waiting: `SELECT tx_id, type, state FROM mempool_transactions WHERE ${hashRange('tx_id')}`,
-  orphanedTransaction: 'SELECT 1 AS found FROM orphaned_transactions WHERE tx_id = ?1 LIMIT 1',
-  blocksByHash: `${block} WHERE ${hashRange('block_hash')}`,
-  blocksByIndexHash: `${block} WHERE ${hashRange('index_block_hash')}`,
-  blockAt: `${block} WHERE height = ?1`,
-  orphanByHash: `${orphan} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
-  orphanByIndexHash: `${orphan} WHERE index_block_hash = ?1`,
-  burnBlocksByHash: `${burnBlock} AND b.hash BETWEEN ?1 AND ?2 ORDER BY b.hash LIMIT ?3`,
-  burnBlockAt: `${burnBlock} AND b.height = ?1 ORDER BY b.ordinal DESC LIMIT 1`,
+  oldNames: query<{ name: string; touched: number }, [string, string, number]>`
+    SELECT name, EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name) AS touched
+      FROM old_names o WHERE resolver IS NULL AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
+  bnsNames: query<{ name: string }, [number, string, string, number]>`
+    SELECT name FROM bns_names
+     WHERE contract_id = ?1 AND current = 1 AND name >= ?2 AND name < ?3 ORDER BY name, bns_id LIMIT ?4`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  address: query<{ address: string; transactions: number | null }, [string, string]>`
+    SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
+     WHERE p.address >= ?1 AND p.address < ?2 ORDER BY p.address LIMIT 1`,
+  known: query<{ found: number }, [string]>`
+    SELECT 1 AS found FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
+  transactions: query<Stored<'transactions', 'tx_id' | 'type' | 'status' | 'position'>, HashRange>`
+    SELECT tx_id, type, status, position FROM transactions WHERE ${hashRange('tx_id')}`,
+  waiting: query<Stored<'mempool_transactions', 'tx_id' | 'type' | 'state'>, HashRange>`
+    SELECT tx_id, type, state FROM mempool_transactions WHERE ${hashRange('tx_id')}`,
+  orphanedTransaction: query<{ found: number }, [Uint8Array]>`
+    SELECT 1 AS found FROM orphaned_transactions WHERE tx_id = ?1 LIMIT 1`,
+  blocksByHash: query<BlockRow, HashRange>`${block} WHERE ${hashRange('block_hash')}`,
+  blocksByIndexHash: query<BlockRow, HashRange>`${block} WHERE ${hashRange('index_block_hash')}`,
+  blockAt: query<BlockRow, [number]>`${block} WHERE height = ?1`,
+  orphanByHash: query<BlockRow, [Uint8Array]>`${orphan} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  orphanByIndexHash: query<BlockRow, [Uint8Array]>`${orphan} WHERE index_block_hash = ?1`,
+  burnBlocksByHash: query<BurnRow, HashRange>`${burnBlock} AND b.hash BETWEEN ?1 AND ?2 ORDER BY b.hash LIMIT ?3`,
+  burnBlockAt: query<BurnRow, [number]>`${burnBlock} AND b.height = ?1 ORDER BY b.ordinal DESC LIMIT 1`,
 };
 
 /** Rows that are read of each range. */
@@ -147,29 +158,7 @@ export function searchQueries(
   isSubdomain: (name: string) => boolean,
   mostRows = MAX_ROWS,
 ): (text: string, limit: number, namesContract?: string) => SearchResult[] {
-  const parts = prepared<PartRow, [number, number, string, string, number]>(db, sql.parts);
-  const contract = prepared<Stored<'principals', 'address'>, [number]>(db, sql.contract);
-  const tokenOfContract = prepared<TokenRow & { address: string }, [number]>(db, sql.tokenOfContract);
-  const tokenOfAsset = prepared<TokenRow & { identifier: string }, [number]>(db, sql.tokenOfAsset);
-  const names = prepared<{ name: string }, [string, string, number]>(db, sql.names);
-  const oldNames = prepared<{ name: string; touched: number }, [string, string, number]>(db, sql.oldNames);
-  const bnsNames = prepared<{ name: string }, [number, string, string, number]>(db, sql.bnsNames);
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const address = prepared<{ address: string; transactions: number | null }, [string, string]>(db, sql.address);
-  const known = prepared<{ found: number }, [string]>(db, sql.known);
-  const transactions = prepared<Stored<'transactions', 'tx_id' | 'type' | 'status' | 'position'>, HashRange>(
-    db,
-    sql.transactions,
-  );
-  const waiting = prepared<Stored<'mempool_transactions', 'tx_id' | 'type' | 'state'>, HashRange>(db, sql.waiting);
-  const orphanedTransaction = prepared<{ found: number }, [Uint8Array]>(db, sql.orphanedTransaction);
-  const blocksByHash = prepared<BlockRow, HashRange>(db, sql.blocksByHash);
-  const blocksByIndexHash = prepared<BlockRow, HashRange>(db, sql.blocksByIndexHash);
-  const blockAt = prepared<BlockRow, [number]>(db, sql.blockAt);
-  const orphanByHash = prepared<BlockRow, [Uint8Array]>(db, sql.orphanByHash);
-  const orphanByIndexHash = prepared<BlockRow, [Uint8Array]>(db, sql.orphanByIndexHash);
-  const burnBlocksByHash = prepared<BurnRow, HashRange>(db, sql.burnBlocksByHash);
-  const burnBlockAt = prepared<BurnRow, [number]>(db, sql.burnBlockAt);
+  const read = statements(db, sql);
 
   const blockOf = (row: BlockRow, match: Match, canonical: boolean): SearchResult => ({
     kind: 'block',
@@ -190,9 +179,9 @@ export function searchQueries(
     const digits = HEIGHT.exec(text)?.[1];
     if (digits === undefined) return;
     const height = Number(digits);
-    const row = blockAt.get(height);
+    const row = read.blockAt.get(height);
     if (row !== null) yield blockOf(row, 'exact', true);
-    const burnt = burnBlockAt.get(height);
+    const burnt = read.burnBlockAt.get(height);
     if (burnt !== null) yield burnBlockOf(burnt, 'exact');
   }
 
@@ -204,31 +193,31 @@ export function searchQueries(
     const range: HashRange = [low!, high!, mostRows];
     const match = digits.length === HASH_DIGITS ? 'exact' : 'start';
     let any = false;
-    for (const { tx_id: txId, type, status, position } of transactions.all(...range)) {
+    for (const { tx_id: txId, type, status, position } of read.transactions.all(...range)) {
       any = true;
       const how = { type: typeName(type), status: storedTransactionStatus.nameOf(status), height: heightOf(position) };
       yield { kind: 'transaction', match, txId, ...how };
     }
-    for (const { tx_id: txId, type, state } of waiting.all(...range)) {
+    for (const { tx_id: txId, type, state } of read.waiting.all(...range)) {
       any = true;
       yield { kind: 'transaction', match, txId, type: typeName(type), status: mempoolStatus(state), height: null };
     }
-    for (const row of [...blocksByHash.all(...range), ...blocksByIndexHash.all(...range)]) {
+    for (const row of [...read.blocksByHash.all(...range), ...read.blocksByIndexHash.all(...range)]) {
       any = true;
       yield blockOf(row, match, true);
     }
-    for (const row of burnBlocksByHash.all(...range)) yield burnBlockOf(row, match);
+    for (const row of read.burnBlocksByHash.all(...range)) yield burnBlockOf(row, match);
     if (any || match !== 'exact') return;
-    if (orphanedTransaction.get(low!) !== null) {
+    if (read.orphanedTransaction.get(low!) !== null) {
       yield { kind: 'transaction', match, txId: low!, type: null, status: null, height: null };
     }
-    const orphaned = orphanByIndexHash.get(low!) ?? orphanByHash.get(low!);
+    const orphaned = read.orphanByIndexHash.get(low!) ?? read.orphanByHash.get(low!);
     if (orphaned !== null) yield blockOf(orphaned, match, false);
   }
 
   /** Whether a contract has transactions but no indexed deployment, for example if the index starts above the deployment. */
   const isAccountAlone = (contractId: string): boolean =>
-    known.get(contractId) !== null &&
+    read.known.get(contractId) !== null &&
     !byIdentifier('contract', folded(contractId)).some(({ match }) => match === 'exact');
 
   /** Addresses that begin with a text, and each that is whole, as every address has a page. The contracts of each, however many, are passed over in one step. */
@@ -247,8 +236,8 @@ export function searchQueries(
     const start = text.toUpperCase();
     if (!ADDRESS.test(start) || start.includes('.')) return;
     let from = start;
-    for (let read = 0; read < mostRows; read++) {
-      const row = address.get(from, endOf(start));
+    for (let rows = 0; rows < mostRows; rows++) {
+      const row = read.address.get(from, endOf(start));
       if (row === null) return;
       const { address: standard, contractName } = splitPrincipal(row.address);
       if (contractName === null && (row.transactions ?? 0) > 0) {
@@ -265,7 +254,7 @@ export function searchQueries(
   }
 
   function* partsFrom(kind: NamePartKind, place: keyof typeof PART_PLACE, text: string): Generator<PartMatch> {
-    const rows = parts.all(NAME_PART[kind], PART_PLACE[place], text, endOf(text), mostRows);
+    const rows = read.parts.all(NAME_PART[kind], PART_PLACE[place], text, endOf(text), mostRows);
     for (const { part, subject_id: id } of rows) {
       yield { id, match: place === 'inside' ? 'part' : part === text ? 'exact' : 'start' };
     }
@@ -284,17 +273,17 @@ export function searchQueries(
   const contractOf = ({ id, match }: PartMatch): SearchResult => ({
     kind: 'contract',
     match,
-    contractId: contract.get(id)?.address ?? '',
+    contractId: read.contract.get(id)?.address ?? '',
   });
 
   function tokenOf({ id, match }: PartMatch): SearchResult {
-    const { identifier: asset, name, symbol } = tokenOfAsset.get(id)!;
+    const { identifier: asset, name, symbol } = read.tokenOfAsset.get(id)!;
     return { kind: 'token', match, asset, name, symbol };
   }
 
   /** The token of a contract; the contract itself if it declares no asset. */
   function tokenOfContractOf({ id, match }: PartMatch): SearchResult {
-    const { address: contractId, identifier: asset, name, symbol } = tokenOfContract.get(id)!;
+    const { address: contractId, identifier: asset, name, symbol } = read.tokenOfContract.get(id)!;
     return asset === null ? { kind: 'contract', match, contractId } : { kind: 'token', match, asset, name, symbol };
   }
 
@@ -325,8 +314,8 @@ export function searchQueries(
   }
 
   function namesFrom(from: string, end: string): string[] {
-    const old = oldNames.all(from, end, mostRows).filter(({ touched }) => touched === 0);
-    return [...names.all(from, end, mostRows), ...old].map(({ name }) => name).sort();
+    const old = read.oldNames.all(from, end, mostRows).filter(({ touched }) => touched === 0);
+    return [...read.names.all(from, end, mostRows), ...old].map(({ name }) => name).sort();
   }
 
   type NameRange = (from: string, end: string) => string[];
@@ -348,9 +337,9 @@ export function searchQueries(
 
   /** Names of BNS-V2. */
   function* bnsNamesOf(text: string, contractId: string | undefined): Generator<SearchResult> {
-    const id = contractId === undefined ? undefined : principal.get(contractId)?.id;
+    const id = contractId === undefined ? undefined : read.principal.get(contractId)?.id;
     if (id === undefined) return;
-    const namesIn: NameRange = (from, end) => bnsNames.all(id, from, end, mostRows).map(({ name }) => name);
+    const namesIn: NameRange = (from, end) => read.bnsNames.all(id, from, end, mostRows).map(({ name }) => name);
     for (const found of beginning(text, namesIn)) yield { kind: 'bns_name', ...found };
   }
 

@@ -46,6 +46,25 @@ function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, index: 
   statement.iterate = (...values) => bounded(...values).values();
 }
 
+/** Declares a statement with the types of its rows and parameters. */
+export function query<Row, Values extends SQLQueryBindings[] = []>(
+  texts: TemplateStringsArray,
+  ...values: readonly unknown[]
+) {
+  const text = String.raw({ raw: texts }, ...values);
+  return { prepared: (db: Database) => prepared<Row, Values>(db, text), toString: () => text };
+}
+
+interface Declared {
+  prepared(db: Database): unknown;
+}
+
+/** Prepares all statements and lists of an object. */
+export const statements = <Queries extends Readonly<Record<string, Declared>>>(db: Database, queries: Queries) =>
+  Object.fromEntries(Object.entries(queries).map(([name, one]) => [name, one.prepared(db)])) as {
+    [Name in keyof Queries]: ReturnType<Queries[Name]['prepared']>;
+  };
+
 /**
  * Prepares a query, compiled once. If its OFFSET is a parameter, the number of skipped entries is bounded.
  *

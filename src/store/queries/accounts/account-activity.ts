@@ -5,7 +5,7 @@ import { heightOf } from '../../../chain/position.ts';
 import type { AccountActivity, BalanceOverTime, Counterparties, SeenTransaction } from '../../model/account.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 
 /** Limits for the reads of one request. */
@@ -21,8 +21,9 @@ const LIMITS: ActivityLimits = { transfers: 1_000, points: 100 };
 /** Counterparties of each direction that are returned. */
 const MAX_COUNTERPARTIES = 10;
 
-const seen = (order: string): string =>
-  `SELECT pt.position, t.tx_id, ${shownTime} AS time FROM principal_transactions pt
+const seen = (order: string) =>
+  query<SeenRow, [number]>`
+   SELECT pt.position, t.tx_id, ${shownTime} AS time FROM principal_transactions pt
      JOIN transactions t ON t.position = pt.position JOIN blocks b ON b.height = ${heightIn('pt.position')}
     WHERE pt.principal_id = ?1 ORDER BY pt.position ${order} LIMIT 1`;
 
@@ -33,21 +34,26 @@ const BATCH = 200;
 const newest = 'AND (position, event_index) < (?2, ?3) ORDER BY position DESC, event_index DESC LIMIT ?4';
 
 export const sql = {
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  address: 'SELECT address FROM principals WHERE id = ?1',
-  asset: 'SELECT id FROM assets WHERE identifier = ?1',
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
+  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
   first: seen('ASC'),
   last: seen('DESC'),
-  received: `SELECT position, event_index, sender_id AS other, amount FROM events
-              WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) ${newest}`,
-  sent: `SELECT position, event_index, recipient_id AS other, amount FROM events
-          WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) ${newest}`,
-  transactions: 'SELECT position FROM principal_transactions WHERE principal_id = ?1 ORDER BY position LIMIT ?2',
-  rewards: 'SELECT height FROM miner_rewards WHERE recipient_id = ?1 ORDER BY height LIMIT ?2',
-  tip: 'SELECT max(height) AS height FROM blocks',
+  received: query<TransferRow, [number, number, number, number]>`
+    SELECT position, event_index, sender_id AS other, amount FROM events
+     WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) ${newest}`,
+  sent: query<TransferRow, [number, number, number, number]>`
+    SELECT position, event_index, recipient_id AS other, amount FROM events
+     WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) ${newest}`,
+  transactions: query<Stored<'principal_transactions', 'position'>, [number, number]>`
+    SELECT position FROM principal_transactions WHERE principal_id = ?1 ORDER BY position LIMIT ?2`,
+  rewards: query<Stored<'miner_rewards', 'height'>, [number, number]>`
+    SELECT height FROM miner_rewards WHERE recipient_id = ?1 ORDER BY height LIMIT ?2`,
+  tip: query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`,
   // The block of genesis has the time of its transactions.
-  time: `SELECT ${shownTime} AS time FROM blocks b LEFT JOIN transactions t ON t.position = ${firstPositionIn('b.height')}
-          WHERE b.height = ?1`,
+  time: query<{ time: number }, [number]>`
+    SELECT ${shownTime} AS time FROM blocks b LEFT JOIN transactions t ON t.position = ${firstPositionIn('b.height')}
+     WHERE b.height = ?1`,
 };
 
 interface SeenRow extends Stored<'transactions', 'position' | 'tx_id'> {
@@ -75,24 +81,14 @@ function evenly(first: number, last: number, count: number): number[] {
  */
 export function accountActivityQueries(db: Database, turns: Turns, limits: ActivityLimits = LIMITS) {
   const { transfers: mostTransfers, points: mostPoints } = limits;
-  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const addressOf = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
-  const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
-  const first = prepared<SeenRow, [number]>(db, sql.first);
-  const last = prepared<SeenRow, [number]>(db, sql.last);
-  const received = prepared<TransferRow, [number, number, number, number]>(db, sql.received);
-  const sent = prepared<TransferRow, [number, number, number, number]>(db, sql.sent);
-  const transactions = prepared<Stored<'principal_transactions', 'position'>, [number, number]>(db, sql.transactions);
-  const rewards = prepared<Stored<'miner_rewards', 'height'>, [number, number]>(db, sql.rewards);
-  const tip = prepared<{ height: number | null }, []>(db, sql.tip);
-  const timeAt = prepared<{ time: number }, [number]>(db, sql.time);
+  const read = statements(db, sql);
   const states = accountStates(db);
 
   const seenOf = (row: SeenRow | null): SeenTransaction | null =>
     row === null ? null : { txId: row.tx_id, height: heightOf(row.position), time: row.time };
 
   /** The newest transfers of a principal in one direction. */
-  async function newestOf(direction: typeof sent, principal: number, pause: Pause): Promise<TransferRow[]> {
+  async function newestOf(direction: typeof read.sent, principal: number, pause: Pause): Promise<TransferRow[]> {
     const transfers: TransferRow[] = [];
     for (;;) {
       const { position, event_index } = transfers.at(-1) ?? { position: Number.MAX_SAFE_INTEGER, event_index: 0 };
@@ -119,14 +115,14 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       transfers: rows.length,
       most: most
         .slice(0, MAX_COUNTERPARTIES)
-        .map(([id, sums]) => ({ principal: addressOf.get(id)?.address ?? '', ...sums })),
+        .map(([id, sums]) => ({ principal: read.address.get(id)?.address ?? '', ...sums })),
     };
   }
 
   /** Blocks that may have changed a principal's balances, and whether the list is complete: it is cut after a limit. */
   function blocksOf(principal: number): { heights: number[]; complete: boolean } {
-    const inTransactions = transactions.all(principal, mostPoints + 1).map(({ position }) => heightOf(position));
-    const rewarded = rewards.all(principal, mostPoints + 1).map(({ height }) => height);
+    const inTransactions = read.transactions.all(principal, mostPoints + 1).map(({ position }) => heightOf(position));
+    const rewarded = read.rewards.all(principal, mostPoints + 1).map(({ height }) => height);
     const heights = [...new Set([...inTransactions, ...rewarded])].sort((a, b) => a - b);
     const rowCount = Math.max(inTransactions.length, rewarded.length, heights.length);
     return { heights, complete: rowCount <= mostPoints };
@@ -135,15 +131,15 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
   return {
     /** The first and last transactions of a principal, and the counterparties of its newest STX transfers. */
     async of(principal: string): Promise<AccountActivity> {
-      const id = principalId.get(principal)?.id;
+      const id = read.principal.get(principal)?.id;
       const pause = turns.longWork();
-      const transfersOf = async (direction: typeof sent): Promise<TransferRow[]> =>
+      const transfersOf = async (direction: typeof read.sent): Promise<TransferRow[]> =>
         id === undefined ? [] : newestOf(direction, id, pause);
       return {
-        first: id === undefined ? null : seenOf(first.get(id)),
-        last: id === undefined ? null : seenOf(last.get(id)),
-        received: counterparties(await transfersOf(received)),
-        sent: counterparties(await transfersOf(sent)),
+        first: id === undefined ? null : seenOf(read.first.get(id)),
+        last: id === undefined ? null : seenOf(read.last.get(id)),
+        received: counterparties(await transfersOf(read.received)),
+        sent: counterparties(await transfersOf(read.sent)),
       };
     },
 
@@ -153,9 +149,9 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
      * @param asset identifier of a fungible token; null for STX, locked ones included
      */
     async balances(principal: string, asset: string | null): Promise<BalanceOverTime> {
-      const id = principalId.get(principal)?.id;
-      const token = asset === null ? undefined : assetId.get(asset)?.id;
-      const highest = tip.get()?.height ?? null;
+      const id = read.principal.get(principal)?.id;
+      const token = asset === null ? undefined : read.asset.get(asset)?.id;
+      const highest = read.tip.get()?.height ?? null;
       if (id === undefined || highest === null || (asset !== null && token === undefined)) return NOTHING;
       const { heights: changed, complete } = blocksOf(id);
       const [begin] = changed;
@@ -172,7 +168,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
         await pause();
         const balance = balanceAt(height);
         if (complete && height !== highest && balance === points.at(-1)?.balance) continue;
-        points.push({ height, time: timeAt.get(height)?.time ?? 0, balance });
+        points.push({ height, time: read.time.get(height)?.time ?? 0, balance });
       }
       return { complete, points };
     },

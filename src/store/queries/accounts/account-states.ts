@@ -7,7 +7,7 @@ import { positionsOf } from '../../../chain/position.ts';
 import type { AccountState, TokenSums } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { AFFECTED, PAYLOAD, TOKEN } from '../../rows/enums.ts';
-import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
+import { type AsText, query, type Stored, statements } from '../../rows/statement.ts';
 import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 
 /** A block writes a checkpoint of an account if its number of transactions and rewards reaches a multiple of this. */
@@ -17,30 +17,37 @@ export const CHECKPOINT_EVERY = 64;
 export const REWARD_PARTS = ['coinbase', 'fees_anchored', 'fees_streamed_confirmed', 'fees_streamed_produced'] as const;
 
 export const sql = {
-  checkpoint: `SELECT height, transactions, sponsored_only, events, locks, inbound, CAST(last_nonce AS TEXT) AS last_nonce,
-                      sent, received, fees, mined
-                 FROM account_checkpoints WHERE principal_id = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1`,
-  transactions: `SELECT pt.affected, pt.events, pt.stx_sent, pt.stx_received, t.fee, t.sender_id, t.sponsor_id,
-                        CAST(t.nonce AS TEXT) AS nonce, CAST(t.sponsor_nonce AS TEXT) AS sponsor_nonce
-                   FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
-                  WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3`,
-  involvements: `SELECT count(*) AS transactions, coalesce(sum(affected & ${AFFECTED.sponsorOnly} <> 0), 0) AS sponsored_only,
-                        coalesce(sum(events), 0) AS events
-                   FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
-  rewards: `SELECT ${REWARD_PARTS.join(', ')}
-              FROM miner_rewards WHERE recipient_id = ?1 AND height BETWEEN ?2 AND ?3`,
-  locks: `SELECT count(*) AS found FROM stx_locks
-           WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3 AND amount IS NOT NULL`,
-  transfers: `SELECT count(*) AS found FROM transactions
-               WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer} AND position BETWEEN ?2 AND ?3`,
-  memoTransfers: 'SELECT count(*) AS found FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3',
-  tokenChanges: `SELECT token, asset_id, sent, received FROM token_changes
-                  WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
-  nextToken: `SELECT token, asset_id FROM token_checkpoints
-               WHERE principal_id = ?1 AND (token, asset_id) > (?2, ?3) ORDER BY token, asset_id LIMIT 1`,
-  tokenCheckpoint: `SELECT sent, received FROM token_checkpoints
-                     WHERE principal_id = ?1 AND token = ?2 AND asset_id = ?3 AND height <= ?4
-                     ORDER BY height DESC LIMIT 1`,
+  checkpoint: query<CheckpointRow, [number, number]>`
+    SELECT height, transactions, sponsored_only, events, locks, inbound, CAST(last_nonce AS TEXT) AS last_nonce,
+           sent, received, fees, mined
+      FROM account_checkpoints WHERE principal_id = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1`,
+  transactions: query<TransactionRow, [number, number, number]>`
+    SELECT pt.affected, pt.events, pt.stx_sent, pt.stx_received, t.fee, t.sender_id, t.sponsor_id,
+           CAST(t.nonce AS TEXT) AS nonce, CAST(t.sponsor_nonce AS TEXT) AS sponsor_nonce
+      FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
+     WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3`,
+  involvements: query<InvolvementsRow, [number, number, number]>`
+    SELECT count(*) AS transactions, coalesce(sum(affected & ${AFFECTED.sponsorOnly} <> 0), 0) AS sponsored_only,
+           coalesce(sum(events), 0) AS events
+      FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
+  rewards: query<RewardRow, [number, number, number]>`
+    SELECT ${REWARD_PARTS.join(', ')} FROM miner_rewards WHERE recipient_id = ?1 AND height BETWEEN ?2 AND ?3`,
+  locks: query<{ found: number }, [number, number, number]>`
+    SELECT count(*) AS found FROM stx_locks
+     WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3 AND amount IS NOT NULL`,
+  transfers: query<{ found: number }, [number, number, number]>`
+    SELECT count(*) AS found FROM transactions
+     WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer} AND position BETWEEN ?2 AND ?3`,
+  memoTransfers: query<{ found: number }, [number, number, number]>`
+    SELECT count(*) AS found FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
+  tokenChanges: query<TokenRow & SumsRow, [number, number, number]>`
+    SELECT token, asset_id, sent, received FROM token_changes WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
+  nextToken: query<TokenRow, [number, number, number]>`
+    SELECT token, asset_id FROM token_checkpoints
+     WHERE principal_id = ?1 AND (token, asset_id) > (?2, ?3) ORDER BY token, asset_id LIMIT 1`,
+  tokenCheckpoint: query<SumsRow, [number, number, number, number]>`
+    SELECT sent, received FROM token_checkpoints
+     WHERE principal_id = ?1 AND token = ?2 AND asset_id = ?3 AND height <= ?4 ORDER BY height DESC LIMIT 1`,
 };
 
 interface CheckpointRow
@@ -97,7 +104,7 @@ export type AccountStates = ReturnType<typeof accountStates>;
 
 /** Finds the last checkpoint at or before a height, and the range between it and the height. */
 function tails(db: Database) {
-  const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
+  const checkpoint = sql.checkpoint.prepared(db);
   return (principal: number, height: number) => {
     const last = checkpoint.get(principal, height);
     const from = (last?.height ?? -1) + 1;
@@ -108,9 +115,9 @@ type TailOf = ReturnType<typeof tails>;
 
 /** Sums of a principal's tokens at any height. */
 function tokenStates(db: Database, tailOf: TailOf) {
-  const tokenChanges = prepared<TokenRow & SumsRow, [number, number, number]>(db, sql.tokenChanges);
-  const nextToken = prepared<TokenRow, [number, number, number]>(db, sql.nextToken);
-  const tokenCheckpoint = prepared<SumsRow, [number, number, number, number]>(db, sql.tokenCheckpoint);
+  const tokenChanges = sql.tokenChanges.prepared(db);
+  const nextToken = sql.nextToken.prepared(db);
+  const tokenCheckpoint = sql.tokenCheckpoint.prepared(db);
 
   /** Changes of tokens between the last checkpoint and a height. */
   function changedTokens(principal: number, height: number): Map<string, NumberedTokenSums> {
@@ -174,15 +181,9 @@ function tokenStates(db: Database, tailOf: TailOf) {
 }
 
 export function accountStates(db: Database) {
-  const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
+  const { checkpoint, transactions, involvements, rewards, locks, transfers, memoTransfers } = statements(db, sql);
   const startingAccount = startingAccountQuery(db);
   const tailOf = tails(db);
-  const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
-  const involvements = prepared<InvolvementsRow, [number, number, number]>(db, sql.involvements);
-  const rewards = prepared<RewardRow, [number, number, number]>(db, sql.rewards);
-  const locks = prepared<{ found: number }, [number, number, number]>(db, sql.locks);
-  const transfers = prepared<{ found: number }, [number, number, number]>(db, sql.transfers);
-  const memoTransfers = prepared<{ found: number }, [number, number, number]>(db, sql.memoTransfers);
 
   /** Number of transfers to a principal between two positions, inclusive. */
   const inboundBetween = (principal: number, first: number, last: number): number =>

@@ -7,8 +7,8 @@ import type { Heights } from '../../model/block.ts';
 import type { OffsetStart, Page } from '../../model/page.ts';
 import type { AssetEvent, PositionedEvent, TransactionEvent, TransactionKey } from '../../model/transaction.ts';
 import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/enums.ts';
-import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
-import { down, lister, ordered, statementsOf } from '../list.ts';
+import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
+import { down, ordered } from '../list.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
@@ -20,22 +20,25 @@ const involvement = 'position, affected, stx_sent, stx_received';
 const ofPrincipal = 'FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3';
 const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
 
-const lists = {
-  newest: ordered({ select: `SELECT ${involvement} FROM principal_transactions`, where: 'principal_id = ?1' }, [
-    down('position'),
-  ]),
+export const sql = {
+  newest: ordered<Involvement>(
+    { select: `SELECT ${involvement} FROM principal_transactions`, where: 'principal_id = ?1' },
+    [down('position')],
+  ),
+  list: query<PositionRow, Part>`SELECT position ${ofPrincipal} ${newest}`,
+  // Skips transactions that the principal only sponsors, one by one: few principals have many of them.
+  concerning: query<Involvement, Part>`
+    SELECT ${involvement} ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
+  count: query<{ transactions: number; sponsored: number }, [number, number, number]>`
+    SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
+  one: query<Involvement, [number, number]>`
+    SELECT ${involvement} FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
+  height: query<Stored<'blocks', 'height'>, [Uint8Array]>`SELECT height FROM blocks WHERE index_block_hash = ?1`,
+  byId: query<PositionRow, [Uint8Array]>`
+    SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1`,
 };
 
-export const sql = {
-  ...statementsOf(lists),
-  list: `SELECT position ${ofPrincipal} ${newest}`,
-  // Skips transactions that the principal only sponsors, one by one: few principals have many of them.
-  concerning: `SELECT ${involvement} ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
-  count: `SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
-  one: `SELECT ${involvement} FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
-  height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
-  byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
-};
+type Part = [number, number, number, number, number];
 
 type PositionRow = Stored<'principal_transactions', 'position'>;
 
@@ -53,14 +56,7 @@ export const positionsIn = ({ first, last }: Heights) => ({
 });
 
 export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
-  type Part = [number, number, number, number, number];
-  const list = prepared<PositionRow, Part>(db, sql.list);
-  const concerning = prepared<Involvement, Part>(db, sql.concerning);
-  const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
-  const one = prepared<Involvement, [number, number]>(db, sql.one);
-  const newestOf = lister<Involvement>(db, lists.newest);
-  const heightByHash = prepared<Stored<'blocks', 'height'>, [Uint8Array]>(db, sql.height);
-  const byId = prepared<PositionRow, [Uint8Array]>(db, sql.byId);
+  const { list, concerning, count, one, height: heightByHash, byId, newest: newestOf } = statements(db, sql);
   const positionAt = transactionPositionQuery(db);
 
   function withEvents(principal: number, parts: readonly Involvement[]): AddressTransaction[] {
@@ -149,13 +145,17 @@ const inboundOfPrincipal = `
   SELECT position, event_index, printed FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`;
 
 export const inboundTransfersSql = {
-  list: `${inboundOfPrincipal} ORDER BY position DESC, event_index DESC LIMIT ?4 OFFSET ?5`,
-  transaction: `SELECT t.tx_id, t.tx_index, t.amount, t.memo, p.address AS sender
-                  FROM transactions t JOIN principals p ON p.id = t.sender_id WHERE t.position = ?1`,
-  event: `SELECT t.tx_id, t.tx_index, e.amount, e.value AS memo, p.address AS sender
-            FROM events e JOIN transactions t ON t.position = e.position LEFT JOIN principals p ON p.id = e.sender_id
-           WHERE e.position = ?1 AND e.event_index = ?2`,
-  printed: 'SELECT value AS memo FROM events WHERE position = ?1 AND event_index = ?2',
+  list: query<KeyRow, [number, number, number, number, number]>`
+    ${inboundOfPrincipal} ORDER BY position DESC, event_index DESC LIMIT ?4 OFFSET ?5`,
+  transaction: query<Row, [number]>`
+    SELECT t.tx_id, t.tx_index, t.amount, t.memo, p.address AS sender
+      FROM transactions t JOIN principals p ON p.id = t.sender_id WHERE t.position = ?1`,
+  event: query<Row, [number, number]>`
+    SELECT t.tx_id, t.tx_index, e.amount, e.value AS memo, p.address AS sender
+      FROM events e JOIN transactions t ON t.position = e.position LEFT JOIN principals p ON p.id = e.sender_id
+     WHERE e.position = ?1 AND e.event_index = ?2`,
+  printed: query<{ memo: Uint8Array | null }, [number, number]>`
+    SELECT value AS memo FROM events WHERE position = ?1 AND event_index = ?2`,
 };
 
 interface KeyRow {
@@ -172,10 +172,7 @@ interface Row extends Stored<'transactions', 'tx_id' | 'tx_index'> {
 }
 
 export function inboundTransferQuery(db: Database) {
-  const list = prepared<KeyRow, [number, number, number, number, number]>(db, inboundTransfersSql.list);
-  const transaction = prepared<Row, [number]>(db, inboundTransfersSql.transaction);
-  const event = prepared<Row, [number, number]>(db, inboundTransfersSql.event);
-  const printed = prepared<{ memo: Uint8Array | null }, [number, number]>(db, inboundTransfersSql.printed);
+  const { list, transaction, event, printed } = statements(db, inboundTransfersSql);
 
   function transferAt({ position, event_index, printed: hasPrint }: KeyRow): ReceivedStx {
     const row = hasPrint === null ? transaction.get(position) : event.get(position, event_index);
@@ -206,26 +203,29 @@ const having = (kind: TransactionEvent['kind'], list: string): string =>
 
 export const addressEventsSql = {
   // Each list is in the order of the chain, so SQLite merges them as it reads.
-  transactions: `${[
-    having(
-      'stx',
-      `FROM events WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) AND position <= ?2`,
-    ),
-    having(
-      'stx',
-      `FROM events WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) AND position <= ?2`,
-    ),
-    having('ft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.ft}`),
-    having('nft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.nft}`),
-    having('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
-    having('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
-  ].join(' UNION ')} ORDER BY position DESC LIMIT ?4`,
-  count: `SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${isSelected}`,
-  newestFirst: `SELECT ${eventColumns} FROM events e ${eventJoins}
-                 WHERE e.position = ?1 AND ${isSelected} ORDER BY e.event_index DESC`,
-  assets: `SELECT ${eventColumns} FROM events e ${eventJoins}
-            WHERE e.position = ?1 AND ${asset} ORDER BY e.event_index`,
-  txId: 'SELECT tx_id FROM transactions WHERE position = ?1',
+  transactions: query<{ position: number }, [number, number, number, number]>`
+    ${[
+      having(
+        'stx',
+        `FROM events WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) AND position <= ?2`,
+      ),
+      having(
+        'stx',
+        `FROM events WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) AND position <= ?2`,
+      ),
+      having('ft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.ft}`),
+      having('nft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.nft}`),
+      having('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
+      having('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
+    ].join(' UNION ')} ORDER BY position DESC LIMIT ?4`,
+  count: query<{ found: number }, [number, number, number]>`
+    SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${isSelected}`,
+  newestFirst: query<EventRow, [number, number, number]>`
+    SELECT ${eventColumns} FROM events e ${eventJoins}
+     WHERE e.position = ?1 AND ${isSelected} ORDER BY e.event_index DESC`,
+  assets: query<EventRow, [number, number]>`
+    SELECT ${eventColumns} FROM events e ${eventJoins} WHERE e.position = ?1 AND ${asset} ORDER BY e.event_index`,
+  txId: query<Stored<'transactions', 'tx_id'>, [number]>`SELECT tx_id FROM transactions WHERE position = ?1`,
 };
 
 function assetEventOf(row: EventRow): AssetEvent {
@@ -246,14 +246,7 @@ export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
  * @param maxLookedAt maximum of transactions that are read; tests use another than the default
  */
 export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MAX_LOOKED_AT) {
-  const transactions = prepared<{ position: number }, [number, number, number, number]>(
-    db,
-    addressEventsSql.transactions,
-  );
-  const count = prepared<{ found: number }, [number, number, number]>(db, addressEventsSql.count);
-  const newestFirst = prepared<EventRow, [number, number, number]>(db, addressEventsSql.newestFirst);
-  const assets = prepared<EventRow, [number, number]>(db, addressEventsSql.assets);
-  const txIdAt = prepared<Stored<'transactions', 'tx_id'>, [number]>(db, addressEventsSql.txId);
+  const { transactions, count, newestFirst, assets, txId: txIdAt } = statements(db, addressEventsSql);
 
   return {
     /** Asset events of one transaction, in order. */

@@ -17,7 +17,7 @@ import type {
 } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedToken, TOKEN } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
 import { nftListQueries } from '../tokens/nfts.ts';
@@ -34,10 +34,11 @@ import {
 import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  asset: 'SELECT id FROM assets WHERE identifier = ?1',
-  identifier: 'SELECT identifier FROM assets WHERE id = ?1',
-  logs: `SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
+  identifier: query<Stored<'assets', 'identifier'>, [number]>`SELECT identifier FROM assets WHERE id = ?1`,
+  logs: query<{ total: number }, [string]>`
+    SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
 };
 
 /** A number that no principal or asset has, so that queries with it find nothing. */
@@ -48,8 +49,7 @@ const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
 
 /** The numbers of principals and assets by their addresses and identifiers. */
 function numbers(db: Database) {
-  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
+  const { principal: principalId, asset: assetId } = statements(db, sql);
   return {
     principalOf: (address: string): number => principalId.get(address)?.id ?? NONE,
     assetOf: (asset: string): number => assetId.get(asset)?.id ?? NONE,
@@ -179,8 +179,7 @@ function transactionLists(
  */
 export function addressReader(db: Database, sources: Sources, turns: Turns) {
   const { principalOf } = numbers(db);
-  const identifier = prepared<Stored<'assets', 'identifier'>, [number]>(db, sql.identifier);
-  const logCount = prepared<{ total: number }, [string]>(db, sql.logs);
+  const { identifier, logs: logCount } = statements(db, sql);
   const states = accountStates(db);
   const events = addressEventQueries(db, turns);
   const holders = holderListQueries(db);
@@ -281,18 +280,22 @@ export function tokenListReader(db: Database, details: DetailQueries) {
 const page = 'ORDER BY balance DESC, address LIMIT ?2 OFFSET ?3';
 
 export const holderListsSql = {
-  stx: `SELECT address, balance FROM accounts WHERE balance > 'A0' ${page}`,
+  stx: query<Row, SQLQueryBindings[]>`SELECT address, balance FROM accounts WHERE balance > 'A0' ${page}`,
   // With the condition of the index, word for word, SQLite reads only the index.
-  stxSpent: `SELECT address, balance FROM accounts
+  stxSpent: query<Row, SQLQueryBindings[]>`SELECT address, balance FROM accounts
               WHERE balance <= 'A0' AND (balance > 'A0' OR stx_moves > 0) ${page}`,
-  stxTotals: `SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply
-                FROM blocks ORDER BY height DESC LIMIT 1`,
-  ft: `SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance > 'A0' ${page}`,
-  ftSpent: `SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance <= 'A0' ${page}`,
-  ftTotals: `SELECT holders, accounts, supply FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
-  ofPrincipal: `SELECT identifier, balance FROM ft_balances INDEXED BY ft_balances_by_identifier
-                 WHERE principal_id = ?1 AND balance > 'A0' ORDER BY identifier COLLATE NOCASE LIMIT ?2 OFFSET ?3`,
-  ofPrincipalTotal: 'SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1',
+  stxTotals: query<Totals>`SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply
+      FROM blocks ORDER BY height DESC LIMIT 1`,
+  ft: query<Row, SQLQueryBindings[]>`
+    SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance > 'A0' ${page}`,
+  ftSpent: query<Row, SQLQueryBindings[]>`
+    SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance <= 'A0' ${page}`,
+  ftTotals: query<Totals, [number]>`
+    SELECT holders, accounts, supply FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
+  ofPrincipal: query<Stored<'ft_balances', 'identifier' | 'balance'>, [number, number, number]>`
+    SELECT identifier, balance FROM ft_balances INDEXED BY ft_balances_by_identifier
+     WHERE principal_id = ?1 AND balance > 'A0' ORDER BY identifier COLLATE NOCASE LIMIT ?2 OFFSET ?3`,
+  ofPrincipalTotal: query<{ total: number }, [number]>`SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1`,
 };
 
 type Row = Stored<'accounts' | 'ft_balances', 'address' | 'balance'>;
@@ -302,16 +305,9 @@ type Totals = Stored<'asset_totals', 'holders' | 'accounts' | 'supply'>;
 const holderOf = ({ address, balance }: Row): Holder => ({ principal: address, balance: decimalOf(balance) });
 
 function holderListQueries(db: Database) {
-  const list = (statement: string) => prepared<Row, SQLQueryBindings[]>(db, statement);
-  const stx = { having: list(holderListsSql.stx), spent: list(holderListsSql.stxSpent) };
-  const ft = { having: list(holderListsSql.ft), spent: list(holderListsSql.ftSpent) };
-  const stxTotals = prepared<Totals, []>(db, holderListsSql.stxTotals);
-  const ftTotals = prepared<Totals, [number]>(db, holderListsSql.ftTotals);
-  const ofPrincipal = prepared<Stored<'ft_balances', 'identifier' | 'balance'>, [number, number, number]>(
-    db,
-    holderListsSql.ofPrincipal,
-  );
-  const ofPrincipalTotal = prepared<{ total: number }, [number]>(db, holderListsSql.ofPrincipalTotal);
+  const read = statements(db, holderListsSql);
+  const stx = { having: read.stx, spent: read.stxSpent };
+  const ft = { having: read.ft, spent: read.ftSpent };
 
   function holders(of: typeof stx, asset: number, totals: Totals | null, limit: number, offset: number): HolderPage {
     if (totals === null) return { items: [], total: 0, supply: '0' };
@@ -323,14 +319,14 @@ function holderListQueries(db: Database) {
   }
 
   return {
-    stx: (limit: number, offset: number): HolderPage => holders(stx, 0, stxTotals.get(), limit, offset),
+    stx: (limit: number, offset: number): HolderPage => holders(stx, 0, read.stxTotals.get(), limit, offset),
     ft: (asset: number, limit: number, offset: number): HolderPage =>
-      holders(ft, asset, ftTotals.get(asset), limit, offset),
+      holders(ft, asset, read.ftTotals.get(asset), limit, offset),
 
     /** Fungible tokens with a positive balance, by identifier regardless of case. */
     tokensOf(principal: number, limit: number, offset: number): OffsetPage<FtBalance> {
-      const total = ofPrincipalTotal.get(principal)?.total ?? 0;
-      const rows = offset >= total ? [] : ofPrincipal.all(principal, limit, offset);
+      const total = read.ofPrincipalTotal.get(principal)?.total ?? 0;
+      const rows = offset >= total ? [] : read.ofPrincipal.all(principal, limit, offset);
       return { items: rows.map(({ identifier: asset, balance }) => ({ asset, balance: decimalOf(balance) })), total };
     },
   };

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type { StxBalance } from '../../model/account.ts';
 import { heightIn } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { historyStartQuery } from '../blocks/chain.ts';
 import { type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 
@@ -15,15 +15,19 @@ const unlockHeight = (version: number): string =>
      ORDER BY height DESC LIMIT 1)`;
 
 export const sql = {
-  last: `SELECT l.amount, l.unlock_height, l.pox_version, l.position, l.event_index, t.tx_id, b.burn_block_height
-           FROM stx_locks l JOIN transactions t ON t.position = l.position
-           JOIN blocks b ON b.height = ${heightIn('l.position')}
-          WHERE l.principal_id = ?1 AND (?2 OR l.amount IS NOT NULL) AND l.position <= ?3
-          ORDER BY l.position DESC, l.event_index DESC LIMIT 1`,
-  block: 'SELECT height, burn_block_height FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1',
-  tip: 'SELECT height, index_block_hash AS hash FROM blocks ORDER BY height DESC LIMIT 1',
-  hash: 'SELECT index_block_hash AS hash FROM blocks WHERE height = ?1',
-  forcedUnlocks: `SELECT ${poxVersions.map((version) => `${unlockHeight(version)} AS pox_${version}`).join(', ')}`,
+  last: query<LockRow, [number, number, number]>`
+    SELECT l.amount, l.unlock_height, l.pox_version, l.position, l.event_index, t.tx_id, b.burn_block_height
+      FROM stx_locks l JOIN transactions t ON t.position = l.position
+      JOIN blocks b ON b.height = ${heightIn('l.position')}
+     WHERE l.principal_id = ?1 AND (?2 OR l.amount IS NOT NULL) AND l.position <= ?3
+     ORDER BY l.position DESC, l.event_index DESC LIMIT 1`,
+  block: query<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>`
+    SELECT height, burn_block_height FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1`,
+  tip: query<Stored<'blocks', 'height'> & { hash: Uint8Array }>`
+    SELECT height, index_block_hash AS hash FROM blocks ORDER BY height DESC LIMIT 1`,
+  hash: query<{ hash: Uint8Array }, [number]>`SELECT index_block_hash AS hash FROM blocks WHERE height = ?1`,
+  forcedUnlocks: query<ForcedUnlocks, [number]>`
+    SELECT ${poxVersions.map((version) => `${unlockHeight(version)} AS pox_${version}`).join(', ')}`,
 };
 
 type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height' | 'pox_version' | 'position'> &
@@ -40,9 +44,7 @@ const UNSAID: ForcedUnlocks = { pox_1: null, pox_2: null, pox_3: null, pox_4: nu
  * before 4.0 not that of pox-4, so the newest block with a value may be any: each block is read once.
  */
 export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
-  const tipBlock = prepared<Stored<'blocks', 'height'> & { hash: Uint8Array }, []>(db, sql.tip);
-  const hashAt = prepared<{ hash: Uint8Array }, [number]>(db, sql.hash);
-  const saidAbove = prepared<ForcedUnlocks, [number]>(db, sql.forcedUnlocks);
+  const { tip: tipBlock, hash: hashAt, forcedUnlocks: saidAbove } = statements(db, sql);
   const isAt = (height: number, hash: Uint8Array): boolean => {
     const row = hashAt.get(height);
     return row !== null && Buffer.compare(row.hash, hash) === 0;
@@ -79,8 +81,8 @@ const lockOf = ({ amount, pox_version, tx_id, position, burn_block_height, unloc
 export function lockQuery(db: Database) {
   const startingAccount = startingAccountQuery(db);
   const historyStart = historyStartQuery(db);
-  const lastLock = prepared<LockRow, [number, number, number]>(db, sql.last);
-  const block = prepared<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>(db, sql.block);
+  const lastLock = sql.last.prepared(db);
+  const block = sql.block.prepared(db);
   const forcedUnlocks = forcedUnlockQuery(db);
 
   /** The lock that an account had before the index's first block; null if it had none, or the lock is unknown. */

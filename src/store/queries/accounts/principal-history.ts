@@ -18,35 +18,37 @@ import { ChainReplacedError } from '../../model/read-errors.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.ts';
 import { columnList, heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored } from '../../rows/statement.ts';
 import { firstSinceQuery } from '../blocks/windows.ts';
 import { memoOf, memoPrint } from '../tokens/transfers.ts';
 import { accountStates, REWARD_PARTS } from './account-states.ts';
 
 export const sql = {
-  tip: 'SELECT max(height) AS height FROM blocks',
-  hash: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  asset: 'SELECT identifier FROM assets WHERE id = ?1',
-  transactions: `SELECT pt.position, pt.events, t.tx_id, ${shownTime} AS time, t.fee, t.event_count,
-                        t.type, t.memo, coalesce(t.sponsor_id, t.sender_id) AS payer_id
-                   FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
-                   JOIN blocks b ON b.height = ${heightIn('pt.position')}
-                  WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3 ORDER BY pt.position`,
-  events: `SELECT e.event_index, e.kind, e.sender_id, e.recipient_id, sender.address AS sender,
-                  recipient.address AS recipient, e.asset_id, a.identifier, e.amount,
-                  iif(e.kind >= ${EVENT_KIND.nft_transfer}, e.value, NULL) AS value,
-                  iif(e.kind = ${EVENT_KIND.stx_transfer}, e.value, NULL) AS memo, ${memoPrint.columns}
-             FROM events e LEFT JOIN principals sender ON sender.id = e.sender_id
-             LEFT JOIN principals recipient ON recipient.id = e.recipient_id LEFT JOIN assets a ON a.id = e.asset_id
-             ${memoPrint.joins}
-            WHERE e.position = ?1 AND e.event_index BETWEEN ?2 AND ?3 AND e.kind >= ${EVENT_KIND.stx_transfer}
-              AND (e.sender_id = ?4 OR e.recipient_id = ?4)
-            ORDER BY e.event_index`,
-  rewards: `SELECT r.height, r.reward_index, b.block_time AS time, ${columnList('r', REWARD_PARTS)}
-              FROM miner_rewards r JOIN blocks b ON b.height = r.height
-             WHERE r.recipient_id = ?1 AND r.height BETWEEN ?2 AND ?4 AND (r.height > ?2 OR r.reward_index >= ?3)
-             ORDER BY r.height`,
+  tip: query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`,
+  hash: query<Stored<'blocks', 'index_block_hash'>, [number]>`SELECT index_block_hash FROM blocks WHERE height = ?1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  asset: query<Stored<'assets', 'identifier'>, [number]>`SELECT identifier FROM assets WHERE id = ?1`,
+  transactions: query<TransactionRow, [number, number, number]>`
+    SELECT pt.position, pt.events, t.tx_id, ${shownTime} AS time, t.fee, t.event_count,
+           t.type, t.memo, coalesce(t.sponsor_id, t.sender_id) AS payer_id
+      FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
+      JOIN blocks b ON b.height = ${heightIn('pt.position')}
+     WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3 ORDER BY pt.position`,
+  events: query<EventRow, [number, number, number, number]>`
+    SELECT e.event_index, e.kind, e.sender_id, e.recipient_id, sender.address AS sender,
+           recipient.address AS recipient, e.asset_id, a.identifier, e.amount,
+           iif(e.kind >= ${EVENT_KIND.nft_transfer}, e.value, NULL) AS value,
+           iif(e.kind = ${EVENT_KIND.stx_transfer}, e.value, NULL) AS memo, ${memoPrint.columns}
+      FROM events e LEFT JOIN principals sender ON sender.id = e.sender_id
+      LEFT JOIN principals recipient ON recipient.id = e.recipient_id LEFT JOIN assets a ON a.id = e.asset_id
+      ${memoPrint.joins}
+     WHERE e.position = ?1 AND e.event_index BETWEEN ?2 AND ?3 AND e.kind >= ${EVENT_KIND.stx_transfer}
+       AND (e.sender_id = ?4 OR e.recipient_id = ?4) ORDER BY e.event_index`,
+  rewards: query<RewardRow, [number, number, number, number]>`
+    SELECT r.height, r.reward_index, b.block_time AS time, ${columnList('r', REWARD_PARTS)}
+      FROM miner_rewards r JOIN blocks b ON b.height = r.height
+     WHERE r.recipient_id = ?1 AND r.height BETWEEN ?2 AND ?4 AND (r.height > ?2 OR r.reward_index >= ?3)
+     ORDER BY r.height`,
 };
 
 /** `events`: number of asset events that concern the principal. */
@@ -141,7 +143,7 @@ function eventMovements(principal: number, transaction: TransactionRow, row: Eve
 
 /** Resolves the ends of periods to heights. */
 function boundQueries(db: Database) {
-  const tip = prepared<{ height: number | null }, []>(db, sql.tip);
+  const tip = sql.tip.prepared(db);
   const firstSince = firstSinceQuery(db);
   const firstOf = (bound: Bound, above: number): number =>
     'height' in bound ? bound.height : (firstSince(bound.time) ?? above);
@@ -183,9 +185,9 @@ function openings(db: Database) {
 
 /** Reads the batches of a walk. */
 function batches(db: Database, batchRows: number) {
-  const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
-  const events = prepared<EventRow, [number, number, number, number]>(db, sql.events);
-  const rewards = prepared<RewardRow, [number, number, number, number]>(db, sql.rewards);
+  const transactions = sql.transactions.prepared(db);
+  const events = sql.events.prepared(db);
+  const rewards = sql.rewards.prepared(db);
 
   /** Transactions and rewards from a position on; a block's rewards follow its transactions. */
   function* transactionsAndRewards(principal: number, { position, reward }: HistoryPosition, last: number) {
@@ -258,9 +260,9 @@ function batches(db: Database, batchRows: number) {
  */
 export function principalHistoryQueries(db: Database, file: number, rows = BATCH_ROWS) {
   const heightsOf = boundQueries(db);
-  const hashAt = prepared<Stored<'blocks', 'index_block_hash'>, [number]>(db, sql.hash);
-  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const assetOf = prepared<Stored<'assets', 'identifier'>, [number]>(db, sql.asset);
+  const hashAt = sql.hash.prepared(db);
+  const principalId = sql.principal.prepared(db);
+  const assetOf = sql.asset.prepared(db);
   const opening = openings(db);
   const batchFrom = batches(db, rows);
 

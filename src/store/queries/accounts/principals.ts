@@ -3,22 +3,25 @@ import type { Database } from 'bun:sqlite';
 import { MAX_NONCES, type Nonces, type PendingStx, type StxBalance, type StxHistory } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { MEMPOOL_STATE } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
 import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
-  id: 'SELECT id FROM principals WHERE address = ?1',
-  known: `SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
-           WHERE p.address = ?1 AND a.transactions > 0`,
-  balance: 'SELECT balance FROM accounts WHERE principal_id = ?1',
-  pendingInbound: `SELECT m.amount FROM pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id
-                    WHERE q.principal_id = ?1 AND m.recipient_id = ?1 AND m.amount IS NOT NULL`,
-  pendingSent: `SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
-                 WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
-  pendingSponsored: `SELECT fee FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
+  id: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  known: query<{ known: number }, [string]>`SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
+     WHERE p.address = ?1 AND a.transactions > 0`,
+  balance: query<Stored<'accounts', 'balance'>, [number]>`SELECT balance FROM accounts WHERE principal_id = ?1`,
+  pendingInbound: query<{ amount: string }, [number]>`
+    SELECT m.amount FROM pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id
+     WHERE q.principal_id = ?1 AND m.recipient_id = ?1 AND m.amount IS NOT NULL`,
+  pendingSent: query<Stored<'mempool_transactions', 'amount' | 'fee'> & { pays: number }, [number]>`
+    SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
+  pendingSponsored: query<Stored<'mempool_transactions', 'fee'>, [number]>`
+    SELECT fee FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
 };
 
 const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
@@ -27,19 +30,11 @@ const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
 const NOBODY = 0;
 
 export function principalQueries(db: Database) {
-  const id = prepared<Stored<'principals', 'id'>, [string]>(db, sql.id);
-  const known = prepared<{ known: number }, [string]>(db, sql.known);
-  const balance = prepared<Stored<'accounts', 'balance'>, [number]>(db, sql.balance);
+  const { id, known, balance, pendingInbound, pendingSent, pendingSponsored } = statements(db, sql);
   const locked = lockQuery(db);
   const states = accountStates(db);
   const startingAccount = startingAccountQuery(db);
   const nonces = nonceQueries(db);
-  const pendingInbound = prepared<{ amount: string }, [number]>(db, sql.pendingInbound);
-  const pendingSent = prepared<Stored<'mempool_transactions', 'amount' | 'fee'> & { pays: number }, [number]>(
-    db,
-    sql.pendingSent,
-  );
-  const pendingSponsored = prepared<Stored<'mempool_transactions', 'fee'>, [number]>(db, sql.pendingSponsored);
 
   function pending(principal: number): PendingStx {
     let inbound = 0n;
@@ -86,16 +81,21 @@ export function principalQueries(db: Database) {
 
 // Nonces are read as text: they go up to 2^63, and numbers are exact only below 2^53.
 export const noncesSql = {
-  id: 'SELECT id FROM principals WHERE address = ?1',
-  used: 'SELECT CAST(max(nonce) AS TEXT) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL',
-  sponsored: 'SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM transactions WHERE sponsor_id = ?1',
-  waiting: `SELECT CAST(max(nonce) AS TEXT) AS nonce FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
-  waitingSponsored: `SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM mempool_transactions
-                      WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
-  between: `SELECT CAST(nonce AS TEXT) AS nonce FROM mempool_transactions
-             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND nonce > ?2 AND nonce < ?3`,
-  betweenSponsored: `SELECT CAST(sponsor_nonce AS TEXT) AS nonce FROM mempool_transactions
-                      WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
+  id: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  used: query<NonceRow, [number]>`
+    SELECT CAST(max(nonce) AS TEXT) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL`,
+  sponsored: query<NonceRow, [number]>`
+    SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM transactions WHERE sponsor_id = ?1`,
+  waiting: query<NonceRow, [number]>`
+    SELECT CAST(max(nonce) AS TEXT) AS nonce FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
+  waitingSponsored: query<NonceRow, [number]>`SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
+  between: query<{ nonce: string }, [number, bigint, bigint]>`
+    SELECT CAST(nonce AS TEXT) AS nonce FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND nonce > ?2 AND nonce < ?3`,
+  betweenSponsored: query<{ nonce: string }, [number, bigint, bigint]>`
+    SELECT CAST(sponsor_nonce AS TEXT) AS nonce FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
 };
 
 interface NonceRow {
@@ -133,13 +133,7 @@ export function noncesBetween(
 }
 
 function nonceQueries(db: Database) {
-  const id = prepared<Stored<'principals', 'id'>, [string]>(db, noncesSql.id);
-  const used = prepared<NonceRow, [number]>(db, noncesSql.used);
-  const sponsored = prepared<NonceRow, [number]>(db, noncesSql.sponsored);
-  const waiting = prepared<NonceRow, [number]>(db, noncesSql.waiting);
-  const waitingSponsored = prepared<NonceRow, [number]>(db, noncesSql.waitingSponsored);
-  const between = prepared<{ nonce: string }, [number, bigint, bigint]>(db, noncesSql.between);
-  const betweenSponsored = prepared<{ nonce: string }, [number, bigint, bigint]>(db, noncesSql.betweenSponsored);
+  const { id, used, sponsored, waiting, waitingSponsored, between, betweenSponsored } = statements(db, noncesSql);
   const startingAccount = startingAccountQuery(db);
   const nonceOf = (row: NonceRow | null): bigint | null => exactInteger(row?.nonce ?? null);
 

@@ -1,16 +1,19 @@
 /** Reads the state of accounts before the index's first block, for an index that starts at a block. The node sent it. */
 import type { Database } from 'bun:sqlite';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { historyStartQuery } from '../blocks/chain.ts';
 
 export const sql = {
-  account: `SELECT balance, locked, unlock_height, CAST(nonce AS TEXT) AS nonce FROM starting_accounts
-             WHERE principal_id = ?1 AND balance IS NOT NULL`,
-  waits: 'SELECT balance IS NULL AS waits FROM starting_accounts WHERE principal_id = ?1',
-  next: `SELECT u.principal_id, p.address FROM starting_accounts u JOIN principals p ON p.id = u.principal_id
-          WHERE u.balance IS NULL AND u.principal_id > ?1 ORDER BY u.principal_id LIMIT ?2`,
-  count: 'SELECT count(*) AS waiting FROM starting_accounts WHERE balance IS NULL',
-  id: 'SELECT id FROM principals WHERE address = ?1',
+  account: query<Row, [number]>`
+    SELECT balance, locked, unlock_height, CAST(nonce AS TEXT) AS nonce FROM starting_accounts
+     WHERE principal_id = ?1 AND balance IS NOT NULL`,
+  waits: query<{ waits: 0 | 1 }, [number]>`
+    SELECT balance IS NULL AS waits FROM starting_accounts WHERE principal_id = ?1`,
+  next: query<Stored<'starting_accounts', 'principal_id'> & Stored<'principals', 'address'>, [number, number]>`
+    SELECT u.principal_id, p.address FROM starting_accounts u JOIN principals p ON p.id = u.principal_id
+     WHERE u.balance IS NULL AND u.principal_id > ?1 ORDER BY u.principal_id LIMIT ?2`,
+  count: query<{ waiting: number }>`SELECT count(*) AS waiting FROM starting_accounts WHERE balance IS NULL`,
+  id: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
 };
 
 /** An account after the block below the first one. Amounts are in micro-STX. */
@@ -36,7 +39,7 @@ interface Row {
 
 /** Makes a function that reads an account's state before the index's first block; null if there is no row. */
 export function startingAccountQuery(db: Database): (principal: number) => StartingAccount | null {
-  const find = prepared<Row, [number]>(db, sql.account);
+  const find = sql.account.prepared(db);
   return (principal) => {
     const row = find.get(principal);
     if (row === null) return null;
@@ -52,14 +55,8 @@ export function startingAccountQuery(db: Database): (principal: number) => Start
 export type AccountStatus = 'known' | 'asking' | 'untouched';
 
 export function startingAccountQueries(db: Database) {
-  const id = prepared<Stored<'principals', 'id'>, [string]>(db, sql.id);
-  const waits = prepared<{ waits: 0 | 1 }, [number]>(db, sql.waits);
+  const { id, waits, count, next } = statements(db, sql);
   const historyStart = historyStartQuery(db);
-  const count = prepared<{ waiting: number }, []>(db, sql.count);
-  const next = prepared<
-    Stored<'starting_accounts', 'principal_id'> & Stored<'principals', 'address'>,
-    [number, number]
-  >(db, sql.next);
 
   return {
     /** Returns whether a principal's balance, lock and nonces are complete. If not, they only count this index's blocks. */

@@ -2,19 +2,23 @@
 import type { Database } from 'bun:sqlite';
 import { positionOf } from '../../../chain/position.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 
 export const sql = {
-  range: `SELECT height, index_block_hash, block_hash, block_time, burn_block_height, tenure_height, transactions, size
-            FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC`,
+  range: query<BlockRow, [number, number]>`
+    SELECT height, index_block_hash, block_hash, block_time, burn_block_height, tenure_height, transactions, size
+      FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC`,
   // Bitcoin operations have no nonce, and pay no fee to the miner.
-  fee: 'SELECT fee FROM transactions WHERE position = ? AND nonce IS NOT NULL',
-  orphans: `SELECT height, index_block_hash, parent_index_block_hash, burn_block_height FROM orphaned_blocks
-             WHERE height BETWEEN max(?1, ifnull((SELECT start_height FROM progress WHERE id = 1), 1)) AND ?2
-             ORDER BY height DESC LIMIT ?3`,
-  tip: 'SELECT height, block_time, transactions, preceding_transactions FROM blocks ORDER BY height DESC LIMIT 1',
-  since: `SELECT height, preceding_transactions FROM blocks
-           WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1`,
+  fee: query<Stored<'transactions', 'fee'>, [number]>`
+    SELECT fee FROM transactions WHERE position = ? AND nonce IS NOT NULL`,
+  orphans: query<OrphanRow, [number, number, number]>`
+    SELECT height, index_block_hash, parent_index_block_hash, burn_block_height FROM orphaned_blocks
+     WHERE height BETWEEN max(?1, ifnull((SELECT start_height FROM progress WHERE id = 1), 1)) AND ?2
+     ORDER BY height DESC LIMIT ?3`,
+  tip: query<Stored<'blocks', 'block_time' | 'transactions'> & Below>`
+    SELECT height, block_time, transactions, preceding_transactions FROM blocks ORDER BY height DESC LIMIT 1`,
+  since: query<Below, [number]>`
+    SELECT height, preceding_transactions FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1`,
 };
 
 /** A block as a picture of the chain shows it. */
@@ -70,11 +74,7 @@ type Below = Stored<'blocks', 'height' | 'preceding_transactions'>;
 const MAX_FEES = 15;
 
 export function blockSeries(db: Database) {
-  const range = prepared<BlockRow, [number, number]>(db, sql.range);
-  const feeAt = prepared<Stored<'transactions', 'fee'>, [number]>(db, sql.fee);
-  const orphans = prepared<OrphanRow, [number, number, number]>(db, sql.orphans);
-  const tip = prepared<Stored<'blocks', 'block_time' | 'transactions'> & Below, []>(db, sql.tip);
-  const since = prepared<Below, [number]>(db, sql.since);
+  const { range, fee: feeAt, orphans, tip, since } = statements(db, sql);
 
   /** Reads the fees of transactions that are spread evenly over a block. */
   function feesOf(height: number, transactions: number): number[] {

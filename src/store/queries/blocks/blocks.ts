@@ -5,7 +5,7 @@ import type { BlockId, ChainBlock, Heights, TenureLoad } from '../../model/block
 import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../model/page.ts';
 import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, exactColumn, heightIn } from '../../rows/expressions.ts';
-import { type AsNumberOrText, prepared, type Stored } from '../../rows/statement.ts';
+import { type AsNumberOrText, query, type Stored, statements } from '../../rows/statement.ts';
 import { emptyPage, numberAt, readPage } from '../page.ts';
 import { blockRowId, type ItemsOf, models, type PageRows, type RowTexts } from '../row-texts.ts';
 import type { ChainQueries } from './chain.ts';
@@ -54,19 +54,25 @@ const columns = `${columnList('b', FIRST_COLUMNS)},
   ${columnList('b', LAST_COLUMNS)}, ${costColumns('b')}`;
 
 export const sql = {
-  range: `SELECT ${columns} FROM blocks b WHERE b.height BETWEEN ?1 AND ?2 ORDER BY b.height DESC`,
+  range: query<Row, [number, number]>`
+    SELECT ${columns} FROM blocks b WHERE b.height BETWEEN ?1 AND ?2 ORDER BY b.height DESC`,
   // The first of the blocks with the same time.
-  at: `SELECT ${columns} FROM blocks b
-        WHERE b.block_time = (SELECT max(block_time) FROM blocks WHERE block_time <= ?1) ORDER BY b.height LIMIT 1`,
-  tip: 'SELECT height FROM blocks ORDER BY height DESC LIMIT 1',
-  height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
-  time: 'SELECT block_time FROM blocks WHERE height = ?1',
-  since: 'SELECT height FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1',
-  firstOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height LIMIT 1',
-  lastOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height DESC LIMIT 1',
+  at: query<Row, [number]>`
+    SELECT ${columns} FROM blocks b
+     WHERE b.block_time = (SELECT max(block_time) FROM blocks WHERE block_time <= ?1) ORDER BY b.height LIMIT 1`,
+  tip: query<HeightRow>`SELECT height FROM blocks ORDER BY height DESC LIMIT 1`,
+  height: query<HeightRow, [Uint8Array]>`SELECT height FROM blocks WHERE index_block_hash = ?1`,
+  time: query<Stored<'blocks', 'block_time'>, [number]>`SELECT block_time FROM blocks WHERE height = ?1`,
+  since: query<HeightRow, [number]>`
+    SELECT height FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1`,
+  firstOfTenure: query<HeightRow, [number]>`SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height LIMIT 1`,
+  lastOfTenure: query<HeightRow, [number]>`
+    SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height DESC LIMIT 1`,
   // Before tenures had heights, each block was a tenure.
-  blockAsTenure: 'SELECT height FROM blocks WHERE height = ?1 AND tenure_height IS NULL AND signer_bits IS NULL',
-  signatures: 'SELECT signer_signatures FROM blocks WHERE height = ?1',
+  blockAsTenure: query<HeightRow, [number]>`
+    SELECT height FROM blocks WHERE height = ?1 AND tenure_height IS NULL AND signer_bits IS NULL`,
+  signatures: query<Stored<'blocks', 'signer_signatures'>, [number]>`
+    SELECT signer_signatures FROM blocks WHERE height = ?1`,
 };
 
 /** Bytes of a signature. */
@@ -105,26 +111,17 @@ export type BlockRange = (first: number, last: number) => ChainBlock[];
 
 /** @param texts caches texts of blocks */
 export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts) {
-  const rows = prepared<Row, [number, number]>(db, sql.range);
-  const at = prepared<Row, [number]>(db, sql.at);
-  const tip = prepared<HeightRow, []>(db, sql.tip);
-  const heightByHash = prepared<HeightRow, [Uint8Array]>(db, sql.height);
-  const blockTime = prepared<Stored<'blocks', 'block_time'>, [number]>(db, sql.time);
-  const since = prepared<HeightRow, [number]>(db, sql.since);
-  const firstOfTenure = prepared<HeightRow, [number]>(db, sql.firstOfTenure);
-  const lastOfTenure = prepared<HeightRow, [number]>(db, sql.lastOfTenure);
-  const blockAsTenure = prepared<HeightRow, [number]>(db, sql.blockAsTenure);
-  const signatures = prepared<Stored<'blocks', 'signer_signatures'>, [number]>(db, sql.signatures);
+  const read = statements(db, sql);
 
   /** Blocks of a range, highest first. */
-  const range: BlockRange = (first, last) => rows.all(first, last).map(blockOf);
-  const tipHeight = (): number => tip.get()?.height ?? 0;
+  const range: BlockRange = (first, last) => read.range.all(first, last).map(blockOf);
+  const tipHeight = (): number => read.tip.get()?.height ?? 0;
 
   function tenure(tenureHeight: number): Heights {
-    const first = firstOfTenure.get(tenureHeight)?.height;
-    const last = lastOfTenure.get(tenureHeight)?.height;
+    const first = read.firstOfTenure.get(tenureHeight)?.height;
+    const last = read.lastOfTenure.get(tenureHeight)?.height;
     if (first !== undefined && last !== undefined) return { first, last };
-    const height = blockAsTenure.get(tenureHeight)?.height;
+    const height = read.blockAsTenure.get(tenureHeight)?.height;
     return height === undefined ? NO_HEIGHTS : { first: height, last: height };
   }
 
@@ -136,7 +133,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     const moved = (side: CursorSide, height: number): Cursor | undefined =>
       height - offset >= first && height - offset <= last ? { side, key: [height - offset] } : undefined;
     if (item !== null) {
-      const height = heightByHash.get(item)?.height ?? NO_HEIGHT;
+      const height = read.height.get(item)?.height ?? NO_HEIGHT;
       return height >= first && height <= last ? moved('from', height) : undefined;
     }
     if (offset === 0) return cursor;
@@ -206,7 +203,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
 
     /** The newest block at or before a time, in Unix seconds. */
     at(time: number): ChainBlock | undefined {
-      const row = at.get(time);
+      const row = read.at.get(time);
       return row === null ? undefined : blockOf(row);
     },
 
@@ -216,11 +213,11 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
      */
     averageTimes(times: readonly number[]): number[] {
       const last = tipHeight();
-      const timeOf = (height: number): number => blockTime.get(height)?.block_time ?? 0;
-      const earliest = since.get(Math.min(...times))?.height ?? last;
+      const timeOf = (height: number): number => read.time.get(height)?.block_time ?? 0;
+      const earliest = read.since.get(Math.min(...times))?.height ?? last;
       return times.map((time) => {
         // The differences between neighbours add up to the difference between the ends.
-        const first = Math.max(since.get(time)?.height ?? last + 1, earliest + 1);
+        const first = Math.max(read.since.get(time)?.height ?? last + 1, earliest + 1);
         return first > last ? 0 : (timeOf(last) - timeOf(first - 1)) / (last - first + 1);
       });
     },
@@ -228,7 +225,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     /** Signatures of a block's signers, in order; undefined if there is no such canonical block. */
     signatures(id: BlockId, limit: number, offset: number): OffsetPage<Uint8Array> | undefined {
       const height = chain.block(id)?.height;
-      const row = height === undefined ? null : signatures.get(height);
+      const row = height === undefined ? null : read.signatures.get(height);
       if (row === null) return undefined;
       const all = row.signer_signatures ?? NO_BYTES;
       const items: Uint8Array[] = [];
@@ -242,16 +239,16 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
 
 export const tenuresSql = {
   // The node counts costs from 0 after a tenure change with any cause.
-  starts: `SELECT ${heightIn('position')} AS height FROM transactions WHERE type = ${PAYLOAD.tenure_change} ORDER BY position DESC LIMIT ?1`,
-  load: `SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
-                total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,
-                total(cost_write_length) AS writeLength, total(size) AS size
-           FROM blocks WHERE height >= ?1 AND height < ?2`,
+  starts: query<{ height: number }, [number]>`
+    SELECT ${heightIn('position')} AS height FROM transactions WHERE type = ${PAYLOAD.tenure_change} ORDER BY position DESC LIMIT ?1`,
+  load: query<TenureLoad, [number, number]>`
+    SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
+           total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,
+           total(cost_write_length) AS writeLength, total(size) AS size FROM blocks WHERE height >= ?1 AND height < ?2`,
 };
 
 export function tenureQueries(db: Database) {
-  const starts = prepared<{ height: number }, [number]>(db, tenuresSql.starts);
-  const load = prepared<TenureLoad, [number, number]>(db, tenuresSql.load);
+  const { starts, load } = statements(db, tenuresSql);
   return {
     /** Loads of the present tenure and of up to `completed` before it, newest first; none before the first tenure change. */
     loads(completed: number): TenureLoad[] {

@@ -7,7 +7,7 @@ import { MAINNET_CHAIN_ID, mainnetCycles } from '../../../chain/network.ts';
 import type { AnchorBurnBlock, BlockId, ChainBlock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../../model/staking.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
 import type { BlockRange } from './blocks.ts';
 import type { HistoryStart } from './chain.ts';
@@ -15,11 +15,15 @@ import type { HistoryStart } from './chain.ts';
 const columns = 'ordinal, hash, height, time, first_block, blocks, transactions';
 
 export const sql = {
-  newest: `SELECT ${columns} FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1`,
-  byHeight: `SELECT ${columns} FROM anchor_burn_blocks WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
-  byHash: `SELECT ${columns} FROM anchor_burn_blocks WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
-  range: `SELECT ${columns} FROM anchor_burn_blocks WHERE ordinal BETWEEN ?1 AND ?2 ORDER BY ordinal DESC`,
-  blocks: 'SELECT block_hash, block_time FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC',
+  newest: query<Row>`SELECT ${columns} FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1`,
+  byHeight: query<Row, [number]>`
+    SELECT ${columns} FROM anchor_burn_blocks WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  byHash: query<Row, [Uint8Array]>`
+    SELECT ${columns} FROM anchor_burn_blocks WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  range: query<Row, [number, number]>`
+    SELECT ${columns} FROM anchor_burn_blocks WHERE ordinal BETWEEN ?1 AND ?2 ORDER BY ordinal DESC`,
+  blocks: query<Stored<'blocks', 'block_hash' | 'block_time'>, [number, number]>`
+    SELECT block_hash, block_time FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC`,
 };
 
 type Row = Stored<
@@ -29,11 +33,7 @@ type Row = Stored<
 
 /** @param historyStart the first block of an index that doesn't have the whole chain */
 export function burnBlockQueries(db: Database, blockRange: BlockRange, historyStart: () => HistoryStart | null) {
-  const newest = prepared<Row, []>(db, sql.newest);
-  const byHeight = prepared<Row, [number]>(db, sql.byHeight);
-  const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
-  const range = prepared<Row, [number, number]>(db, sql.range);
-  const anchored = prepared<Stored<'blocks', 'block_hash' | 'block_time'>, [number, number]>(db, sql.blocks);
+  const { newest, byHeight, byHash, range, blocks: anchored } = statements(db, sql);
 
   function row(id: BlockId): Row | null {
     if (id === 'latest') return newest.get();
@@ -102,37 +102,47 @@ const output = `SELECT r.height, b.hash, r.tx_id, r.output_index, r.recipient, r
                   FROM pox_transactions r JOIN burn_blocks b ON b.height = r.height`;
 
 export const burnRewardsSql = {
-  newest: 'SELECT hash FROM burn_blocks ORDER BY height DESC LIMIT 1',
-  chainId: 'SELECT chain_id FROM progress',
-  hashAt: 'SELECT hash FROM burn_blocks WHERE height = ?1',
+  newest: query<Stored<'burn_blocks', 'hash'>>`SELECT hash FROM burn_blocks ORDER BY height DESC LIMIT 1`,
+  chainId: query<Stored<'progress', 'chain_id'>>`SELECT chain_id FROM progress`,
+  hashAt: query<Stored<'burn_blocks', 'hash'>, [number]>`SELECT hash FROM burn_blocks WHERE height = ?1`,
   // Heights without a block, or with one that the block above them doesn't name as its parent.
-  unlinked: `SELECT c.height - 1 AS height FROM burn_blocks c LEFT JOIN burn_blocks p ON p.height = c.height - 1
-              WHERE c.height <= ?1 AND c.height - 1 > ?2 AND (p.hash IS NULL OR p.hash <> c.parent_hash)
-              ORDER BY c.height DESC LIMIT 1`,
-  lowest: 'SELECT min(height) AS height FROM burn_blocks',
-  filled: 'SELECT height FROM burn_blocks WHERE is_filled = 1 AND height >= 0 ORDER BY height',
-  firstUnpaid: `SELECT height FROM burn_blocks b WHERE height >= ?1 AND is_filled = 0
-                   AND NOT EXISTS (SELECT 1 FROM burn_slot_holders s WHERE s.height = b.height) ORDER BY height LIMIT 1`,
-  rewardTotal: 'SELECT ordinal AS total FROM burn_rewards WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
-  rewards: `${reward} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
-  rewardTotalOf: `SELECT recipient_ordinal AS total, recipient_total AS amount FROM burn_rewards
-                   WHERE recipient = ?1 AND height < ?2 ORDER BY recipient_ordinal DESC LIMIT 1`,
-  rewardsOf: `${reward} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3
-               ORDER BY r.recipient_ordinal DESC`,
-  slotTotal:
-    'SELECT ordinal AS total FROM burn_slot_holders WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
-  slots: `${slot} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
-  slotTotalOf: `SELECT address_ordinal AS total FROM burn_slot_holders
-                 WHERE address = ?1 AND height < ?2 ORDER BY address_ordinal DESC LIMIT 1`,
-  slotsOf: `${slot} WHERE r.address = ?1 AND r.address_ordinal BETWEEN ?2 AND ?3 ORDER BY r.address_ordinal DESC`,
-  newestOutput: 'SELECT height FROM pox_transactions ORDER BY height DESC LIMIT 1',
-  byHash: 'SELECT height FROM burn_blocks WHERE hash = ?1 ORDER BY height DESC LIMIT 1',
-  outputCount: 'SELECT count(*) AS total FROM pox_transactions WHERE height = ?1',
-  outputs: `${output} WHERE r.height = ?1 ORDER BY r.tx_id, r.output_index LIMIT ?2 OFFSET ?3`,
-  outputTotalOf: `SELECT recipient_ordinal AS total FROM pox_transactions
-                   WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
-  outputsOf: `${output} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3
-               ORDER BY r.recipient_ordinal DESC`,
+  unlinked: query<{ height: number }, [number, number]>`
+    SELECT c.height - 1 AS height FROM burn_blocks c LEFT JOIN burn_blocks p ON p.height = c.height - 1
+     WHERE c.height <= ?1 AND c.height - 1 > ?2 AND (p.hash IS NULL OR p.hash <> c.parent_hash)
+     ORDER BY c.height DESC LIMIT 1`,
+  lowest: query<{ height: number | null }>`SELECT min(height) AS height FROM burn_blocks`,
+  filled: query<Stored<'burn_blocks', 'height'>>`
+    SELECT height FROM burn_blocks WHERE is_filled = 1 AND height >= 0 ORDER BY height`,
+  firstUnpaid: query<{ height: number }, [number]>`
+    SELECT height FROM burn_blocks b WHERE height >= ?1 AND is_filled = 0
+       AND NOT EXISTS (SELECT 1 FROM burn_slot_holders s WHERE s.height = b.height) ORDER BY height LIMIT 1`,
+  rewardTotal: query<{ total: number }, [number]>`
+    SELECT ordinal AS total FROM burn_rewards WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1`,
+  rewards: query<RewardRow, [number, number]>`${reward} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
+  rewardTotalOf: query<{ total: number; amount: string }, [string, number]>`
+    SELECT recipient_ordinal AS total, recipient_total AS amount FROM burn_rewards
+     WHERE recipient = ?1 AND height < ?2 ORDER BY recipient_ordinal DESC LIMIT 1`,
+  rewardsOf: query<RewardRow, [string, number, number]>`
+    ${reward} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3 ORDER BY r.recipient_ordinal DESC`,
+  slotTotal: query<{ total: number }, [number]>`
+    SELECT ordinal AS total FROM burn_slot_holders WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1`,
+  slots: query<SlotRow, [number, number]>`${slot} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
+  slotTotalOf: query<{ total: number }, [string, number]>`
+    SELECT address_ordinal AS total FROM burn_slot_holders
+     WHERE address = ?1 AND height < ?2 ORDER BY address_ordinal DESC LIMIT 1`,
+  slotsOf: query<SlotRow, [string, number, number]>`
+    ${slot} WHERE r.address = ?1 AND r.address_ordinal BETWEEN ?2 AND ?3 ORDER BY r.address_ordinal DESC`,
+  newestOutput: query<Stored<'pox_transactions', 'height'>>`
+    SELECT height FROM pox_transactions ORDER BY height DESC LIMIT 1`,
+  byHash: query<Stored<'burn_blocks', 'height'>, [Uint8Array]>`
+    SELECT height FROM burn_blocks WHERE hash = ?1 ORDER BY height DESC LIMIT 1`,
+  outputCount: query<{ total: number }, [number]>`SELECT count(*) AS total FROM pox_transactions WHERE height = ?1`,
+  outputs: query<OutputRow, [number, number, number]>`
+    ${output} WHERE r.height = ?1 ORDER BY r.tx_id, r.output_index LIMIT ?2 OFFSET ?3`,
+  outputTotalOf: query<{ total: number }, [string]>`SELECT recipient_ordinal AS total FROM pox_transactions
+     WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
+  outputsOf: query<OutputRow, [string, number, number]>`
+    ${output} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3 ORDER BY r.recipient_ordinal DESC`,
 };
 
 type PayingBlockRow = Stored<'burn_blocks', 'height' | 'hash'>;
@@ -177,28 +187,8 @@ const mainnetCycleFrom = (height: number): number => {
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
 export function burnRewardQueries(db: Database) {
-  const newest = prepared<Stored<'burn_blocks', 'hash'>, []>(db, burnRewardsSql.newest);
-  const hashAt = prepared<Stored<'burn_blocks', 'hash'>, [number]>(db, burnRewardsSql.hashAt);
-  const unlinked = prepared<{ height: number }, [number, number]>(db, burnRewardsSql.unlinked);
-  const lowest = prepared<{ height: number | null }, []>(db, burnRewardsSql.lowest);
-  const filled = prepared<Stored<'burn_blocks', 'height'>, []>(db, burnRewardsSql.filled);
-  const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, burnRewardsSql.chainId);
+  const read = statements(db, burnRewardsSql);
   const forcedUnlocks = forcedUnlockQuery(db);
-  const firstUnpaid = prepared<{ height: number }, [number]>(db, burnRewardsSql.firstUnpaid);
-  const rewardTotal = prepared<{ total: number }, [number]>(db, burnRewardsSql.rewardTotal);
-  const rewards = prepared<RewardRow, [number, number]>(db, burnRewardsSql.rewards);
-  const rewardTotalOf = prepared<{ total: number; amount: string }, [string, number]>(db, burnRewardsSql.rewardTotalOf);
-  const rewardsOf = prepared<RewardRow, [string, number, number]>(db, burnRewardsSql.rewardsOf);
-  const slotTotal = prepared<{ total: number }, [number]>(db, burnRewardsSql.slotTotal);
-  const slots = prepared<SlotRow, [number, number]>(db, burnRewardsSql.slots);
-  const slotTotalOf = prepared<{ total: number }, [string, number]>(db, burnRewardsSql.slotTotalOf);
-  const slotsOf = prepared<SlotRow, [string, number, number]>(db, burnRewardsSql.slotsOf);
-  const newestOutput = prepared<Stored<'pox_transactions', 'height'>, []>(db, burnRewardsSql.newestOutput);
-  const byHash = prepared<Stored<'burn_blocks', 'height'>, [Uint8Array]>(db, burnRewardsSql.byHash);
-  const outputCount = prepared<{ total: number }, [number]>(db, burnRewardsSql.outputCount);
-  const outputs = prepared<OutputRow, [number, number, number]>(db, burnRewardsSql.outputs);
-  const outputTotalOf = prepared<{ total: number }, [string]>(db, burnRewardsSql.outputTotalOf);
-  const outputsOf = prepared<OutputRow, [string, number, number]>(db, burnRewardsSql.outputsOf);
 
   /**
    * The first Bitcoin height without rewards for stacking in pox to pox-4. The reward set of the cycle in which pox-4's locks
@@ -208,8 +198,8 @@ export function burnRewardQueries(db: Database) {
   function endHeight(): number {
     const height = forcedUnlocks().pox_4;
     if (!height) return WITHOUT_END;
-    if (chainId.get()?.chain_id === MAINNET_CHAIN_ID) return mainnetCycleFrom(height);
-    return firstUnpaid.get(height)?.height ?? WITHOUT_END;
+    if (read.chainId.get()?.chain_id === MAINNET_CHAIN_ID) return mainnetCycleFrom(height);
+    return read.firstUnpaid.get(height)?.height ?? WITHOUT_END;
   }
 
   /** A page of rows that are numbered from 1, the last first. */
@@ -223,7 +213,7 @@ export function burnRewardQueries(db: Database) {
 
   return {
     /** Hash of the canonical Bitcoin block of a height; null if unknown. */
-    hashAt: (height: number): Uint8Array | null => hashAt.get(height)?.hash ?? null,
+    hashAt: (height: number): Uint8Array | null => read.hashAt.get(height)?.hash ?? null,
 
     /**
      * The highest height below a Bitcoin block that lacks a block, or has one that isn't the parent of the block above; null if there
@@ -231,14 +221,14 @@ export function burnRewardQueries(db: Database) {
      * @param above a lower limit: only greater heights count, unless there are lower blocks
      */
     unlinkedBelow(height: number, above: number): number | null {
-      const first = lowest.get()?.height ?? 0;
-      return unlinked.get(height, Math.min(above, first - 1))?.height ?? null;
+      const first = read.lowest.get()?.height ?? 0;
+      return read.unlinked.get(height, Math.min(above, first - 1))?.height ?? null;
     },
 
     /** Heights of the blocks that were filled without their payouts, as ranges with both ends, the lowest first. */
     withoutPayouts(): [first: number, last: number][] {
       const ranges: [number, number][] = [];
-      for (const { height } of filled.all()) {
+      for (const { height } of read.filled.all()) {
         const last = ranges.at(-1);
         if (last?.[1] === height - 1) last[1] = height;
         else ranges.push([height, height]);
@@ -248,46 +238,50 @@ export function burnRewardQueries(db: Database) {
 
     /** Hash of the newest announced Bitcoin block; null if none was announced. */
     newestHash(): Uint8Array | null {
-      return newest.get()?.hash ?? null;
+      return read.newest.get()?.hash ?? null;
     },
 
     rewards(recipient: string | null, limit: number, offset: number): OffsetPage<BurnReward> {
       if (recipient === null) {
-        const total = rewardTotal.get(endHeight())?.total ?? 0;
-        return numbered(total, limit, offset, (first, last) => rewards.all(first, last), rewardOf);
+        const total = read.rewardTotal.get(endHeight())?.total ?? 0;
+        return numbered(total, limit, offset, (first, last) => read.rewards.all(first, last), rewardOf);
       }
-      const total = rewardTotalOf.get(recipient, endHeight())?.total ?? 0;
-      return numbered(total, limit, offset, (first, last) => rewardsOf.all(recipient, first, last), rewardOf);
+      const total = read.rewardTotalOf.get(recipient, endHeight())?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => read.rewardsOf.all(recipient, first, last), rewardOf);
     },
 
     /** Sum of a recipient's rewards in sats, decimal. */
     total(recipient: string): string {
-      return rewardTotalOf.get(recipient, endHeight())?.amount ?? '0';
+      return read.rewardTotalOf.get(recipient, endHeight())?.amount ?? '0';
     },
 
     slots(address: string | null, limit: number, offset: number): OffsetPage<RewardSlot> {
       if (address === null) {
-        const total = slotTotal.get(endHeight())?.total ?? 0;
-        return numbered(total, limit, offset, (first, last) => slots.all(first, last), slotOf);
+        const total = read.slotTotal.get(endHeight())?.total ?? 0;
+        return numbered(total, limit, offset, (first, last) => read.slots.all(first, last), slotOf);
       }
-      const total = slotTotalOf.get(address, endHeight())?.total ?? 0;
-      return numbered(total, limit, offset, (first, last) => slotsOf.all(address, first, last), slotOf);
+      const total = read.slotTotalOf.get(address, endHeight())?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => read.slotsOf.all(address, first, last), slotOf);
     },
 
     /** Outputs of a Bitcoin block; `latest` is the newest block with outputs. */
     outputsOf(id: BlockId, limit: number, offset: number): OffsetPage<PoxOutput> {
       const height =
-        id === 'latest' ? newestOutput.get()?.height : 'height' in id ? id.height : byHash.get(id.hash)?.height;
+        id === 'latest'
+          ? read.newestOutput.get()?.height
+          : 'height' in id
+            ? id.height
+            : read.byHash.get(id.hash)?.height;
       if (height === undefined) return { items: [], total: 0 };
       return {
-        items: outputs.all(height, limit, offset).map(outputOf),
-        total: outputCount.get(height)?.total ?? 0,
+        items: read.outputs.all(height, limit, offset).map(outputOf),
+        total: read.outputCount.get(height)?.total ?? 0,
       };
     },
 
     outputsTo(recipient: string, limit: number, offset: number): OffsetPage<PoxOutput> {
-      const total = outputTotalOf.get(recipient)?.total ?? 0;
-      return numbered(total, limit, offset, (first, last) => outputsOf.all(recipient, first, last), outputOf);
+      const total = read.outputTotalOf.get(recipient)?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => read.outputsOf.all(recipient, first, last), outputOf);
     },
   };
 }

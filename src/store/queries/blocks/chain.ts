@@ -1,24 +1,26 @@
 /** The tip, and canonical blocks by height or hash. */
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../../model/block.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type FileCache, noFileCache } from '../file-cache.ts';
 
 export const sql = {
-  chainId: 'SELECT chain_id FROM progress',
-  tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height, p.completions
-          FROM blocks b CROSS JOIN progress p ORDER BY b.height DESC LIMIT 1`,
+  chainId: query<Stored<'progress', 'chain_id'>>`SELECT chain_id FROM progress`,
+  tip: query<TipRow>`SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height, p.completions
+      FROM blocks b CROSS JOIN progress p ORDER BY b.height DESC LIMIT 1`,
   // Rows are in the order of receipt.
-  newestArrival: `SELECT index_block_hash FROM block_payloads
-                   WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
-  historyStart: `SELECT start_height AS height, start_index_block_hash AS indexBlockHash, start_block_hash AS blockHash,
-                        start_burn_block_hash AS burnBlockHash, start_burn_block_height AS burnBlockHeight
-                   FROM progress WHERE id = 1 AND start_height IS NOT NULL`,
-  newest: 'SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1',
-  byHeight: 'SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1',
-  byIndexBlockHash: 'SELECT height, index_block_hash, transactions FROM blocks WHERE index_block_hash = ?1',
-  byBlockHash:
-    'SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
+  newestArrival: query<Pick<BlockRow, 'index_block_hash'>>`
+    SELECT index_block_hash FROM block_payloads WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
+  historyStart: query<HistoryStart>`
+    SELECT start_height AS height, start_index_block_hash AS indexBlockHash, start_block_hash AS blockHash,
+           start_burn_block_hash AS burnBlockHash, start_burn_block_height AS burnBlockHeight
+      FROM progress WHERE id = 1 AND start_height IS NOT NULL`,
+  newest: query<BlockRow>`SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1`,
+  byHeight: query<BlockRow, [number]>`SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1`,
+  byIndexBlockHash: query<BlockRow, [Uint8Array]>`
+    SELECT height, index_block_hash, transactions FROM blocks WHERE index_block_hash = ?1`,
+  byBlockHash: query<BlockRow, [Uint8Array]>`
+    SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
 };
 
 type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'> &
@@ -40,7 +42,7 @@ export interface HistoryStart {
 
 /** Makes a function that reads the first block of the index; null if it has the whole chain. */
 export function historyStartQuery(db: Database): () => HistoryStart | null {
-  const find = prepared<HistoryStart, []>(db, sql.historyStart);
+  const find = sql.historyStart.prepared(db);
   return () => find.get();
 }
 
@@ -51,13 +53,7 @@ export type ChainQueries = ReturnType<typeof chainQueries>;
 
 /** @param cache caches the tip until the file changes */
 export function chainQueries(db: Database, cache: FileCache = noFileCache) {
-  const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, sql.chainId);
-  const tip = prepared<TipRow, []>(db, sql.tip);
-  const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);
-  const newest = prepared<BlockRow, []>(db, sql.newest);
-  const byHeight = prepared<BlockRow, [number]>(db, sql.byHeight);
-  const byIndexBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byIndexBlockHash);
-  const byBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byBlockHash);
+  const { chainId, tip, newestArrival, newest, byHeight, byIndexBlockHash, byBlockHash } = statements(db, sql);
 
   /** Canonical blocks by hash in hex. */
   const byHash = cache.memoize((hex): BlockRow | null => {

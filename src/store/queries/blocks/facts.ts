@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { DEPLOYMENTS, EVENT_KIND, PAYLOAD, STATUS } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { accountStates } from '../accounts/account-states.ts';
 import { lockQuery } from '../accounts/locks.ts';
 
@@ -11,47 +11,59 @@ const ftEvents = `${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint}, ${EVENT_KIND
 const nftEvents = `${EVENT_KIND.nft_transfer}, ${EVENT_KIND.nft_mint}, ${EVENT_KIND.nft_burn}`;
 
 export const sql = {
-  block: `SELECT height, index_block_hash, parent_index_block_hash, block_time, burn_block_hash, burn_block_height,
-                 burn_block_time, signer_bits, signer_signatures FROM blocks WHERE height = ?1`,
-  transactions: `SELECT t.tx_id, t.type, d.result, d.raw FROM transactions t JOIN transaction_bodies d ON d.position = t.position
-                  WHERE t.position BETWEEN ?1 AND ?2 AND t.genesis_block_time IS NULL ORDER BY t.position`,
-  principals: `SELECT p.address FROM principals p WHERE p.id IN (
-                 SELECT sender_id FROM transactions WHERE position BETWEEN ?1 AND ?2
-                 UNION ALL SELECT sponsor_id FROM transactions WHERE position BETWEEN ?1 AND ?2
-                 UNION ALL SELECT recipient_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}
-                 UNION ALL SELECT contract_id FROM transactions WHERE position BETWEEN ?1 AND ?2
-                 UNION ALL SELECT sender_id FROM events WHERE position BETWEEN ?1 AND ?2
-                 UNION ALL SELECT recipient_id FROM events WHERE position BETWEEN ?1 AND ?2
-                 UNION ALL SELECT recipient_id FROM miner_rewards WHERE height = ?4)
-               AND NOT EXISTS (SELECT * FROM principal_transactions WHERE principal_id = p.id AND position > ?2 AND position <= ?3)
-               AND NOT EXISTS (SELECT * FROM stx_locks WHERE principal_id = p.id AND position > ?2 AND position <= ?3)
-               AND NOT EXISTS (SELECT * FROM miner_rewards WHERE recipient_id = p.id AND height > ?4 AND height <= ?5)`,
-  contracts: `SELECT p.address FROM transactions t JOIN principals p ON p.id = t.contract_id
-               WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${DEPLOYMENTS}) AND t.status = ${STATUS.success}`,
-  ft: `SELECT a.identifier, p.address FROM events e JOIN assets a ON a.id = e.asset_id
-         JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
-        WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${ftEvents})
-          AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = a.id AND n.recipient_id = p.id
-                             AND n.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint})
-                             AND n.position > ?2 AND n.position <= ?3)
-          AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = a.id AND n.sender_id = p.id
-                             AND n.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})
-                             AND n.position > ?2 AND n.position <= ?3)`,
-  nft: `SELECT a.identifier, e.value FROM events e JOIN assets a ON a.id = e.asset_id
-         WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${nftEvents})
-           AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = e.asset_id AND n.value = e.value
-                              AND n.kind >= ${EVENT_KIND.nft_transfer} AND n.position > ?2 AND n.position <= ?3)`,
-  cycles: 'SELECT cycle FROM reward_cycles WHERE height = ?1',
-  signers: 'SELECT signer_key, weight, stacked FROM cycle_signers WHERE cycle = ?1 ',
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  asset: 'SELECT id FROM assets WHERE identifier = ?1',
-  contract: `SELECT t.position, d.raw, d.contract_interface FROM transactions t
-               JOIN transaction_bodies d ON d.position = t.position
-              WHERE t.contract_id = ?1 AND t.type IN (${DEPLOYMENTS}) AND t.status = ${STATUS.success}
-              ORDER BY t.position DESC LIMIT 1`,
-  owner: `SELECT p.address FROM events e LEFT JOIN principals p ON p.id = e.recipient_id
-           WHERE e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer} AND e.position <= ?3
-           ORDER BY e.position DESC, e.event_index DESC LIMIT 1`,
+  block: query<BlockFacts, [number]>`
+    SELECT height, index_block_hash, parent_index_block_hash, block_time, burn_block_hash, burn_block_height,
+           burn_block_time, signer_bits, signer_signatures FROM blocks WHERE height = ?1`,
+  transactions: query<BlockTransaction, Positions>`
+    SELECT t.tx_id, t.type, d.result, d.raw FROM transactions t JOIN transaction_bodies d ON d.position = t.position
+     WHERE t.position BETWEEN ?1 AND ?2 AND t.genesis_block_time IS NULL ORDER BY t.position`,
+  principals: query<Stored<'principals', 'address'>, [...PositionsUpTo, height: number, upTo: number]>`
+    SELECT p.address FROM principals p WHERE p.id IN (
+      SELECT sender_id FROM transactions WHERE position BETWEEN ?1 AND ?2
+      UNION ALL SELECT sponsor_id FROM transactions WHERE position BETWEEN ?1 AND ?2
+      UNION ALL SELECT recipient_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}
+      UNION ALL SELECT contract_id FROM transactions WHERE position BETWEEN ?1 AND ?2
+      UNION ALL SELECT sender_id FROM events WHERE position BETWEEN ?1 AND ?2
+      UNION ALL SELECT recipient_id FROM events WHERE position BETWEEN ?1 AND ?2
+      UNION ALL SELECT recipient_id FROM miner_rewards WHERE height = ?4)
+    AND NOT EXISTS (SELECT * FROM principal_transactions WHERE principal_id = p.id AND position > ?2 AND position <= ?3)
+    AND NOT EXISTS (SELECT * FROM stx_locks WHERE principal_id = p.id AND position > ?2 AND position <= ?3)
+    AND NOT EXISTS (SELECT * FROM miner_rewards WHERE recipient_id = p.id AND height > ?4 AND height <= ?5)`,
+  contracts: query<Stored<'principals', 'address'>, Positions>`
+    SELECT p.address FROM transactions t JOIN principals p ON p.id = t.contract_id
+     WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${DEPLOYMENTS}) AND t.status = ${STATUS.success}`,
+  ft: query<Stored<'assets', 'identifier'> & Stored<'principals', 'address'>, PositionsUpTo>`
+    SELECT a.identifier, p.address FROM events e JOIN assets a ON a.id = e.asset_id
+      JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
+     WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${ftEvents})
+       AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = a.id AND n.recipient_id = p.id
+                          AND n.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint})
+                          AND n.position > ?2 AND n.position <= ?3)
+       AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = a.id AND n.sender_id = p.id
+                          AND n.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})
+                          AND n.position > ?2 AND n.position <= ?3)`,
+  nft: query<Stored<'assets', 'identifier'> & { value: Uint8Array }, PositionsUpTo>`
+    SELECT a.identifier, e.value FROM events e JOIN assets a ON a.id = e.asset_id
+     WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${nftEvents})
+       AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = e.asset_id AND n.value = e.value
+                          AND n.kind >= ${EVENT_KIND.nft_transfer} AND n.position > ?2 AND n.position <= ?3)`,
+  cycles: query<Stored<'reward_cycles', 'cycle'>, [number]>`SELECT cycle FROM reward_cycles WHERE height = ?1`,
+  signers: query<Stored<'cycle_signers', 'signer_key' | 'weight' | 'stacked'>, [number]>`
+    SELECT signer_key, weight, stacked FROM cycle_signers WHERE cycle = ?1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
+  contract: query<
+    Stored<'transactions', 'position'> & Stored<'transaction_bodies', 'raw' | 'contract_interface'>,
+    [number]
+  >`
+    SELECT t.position, d.raw, d.contract_interface FROM transactions t
+      JOIN transaction_bodies d ON d.position = t.position
+     WHERE t.contract_id = ?1 AND t.type IN (${DEPLOYMENTS}) AND t.status = ${STATUS.success}
+     ORDER BY t.position DESC LIMIT 1`,
+  owner: query<{ address: string | null }, [number, Uint8Array, number]>`
+    SELECT p.address FROM events e LEFT JOIN principals p ON p.id = e.recipient_id
+     WHERE e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer} AND e.position <= ?3
+     ORDER BY e.position DESC, e.event_index DESC LIMIT 1`,
 };
 
 /** Things that a block was the last to touch, each listed once. If a later block touched a thing, it belongs to that block. */
@@ -107,52 +119,35 @@ const distinct = <T>(items: readonly T[], key: (item: T) => string): T[] => [
 
 /** Heights belong to canonical blocks. */
 export function factQueries(db: Database) {
-  const block = prepared<BlockFacts, [number]>(db, sql.block);
-  const transactions = prepared<BlockTransaction, Positions>(db, sql.transactions);
-  const principals = prepared<Stored<'principals', 'address'>, [...PositionsUpTo, height: number, upTo: number]>(
-    db,
-    sql.principals,
-  );
-  const contracts = prepared<Stored<'principals', 'address'>, Positions>(db, sql.contracts);
-  const ft = prepared<Stored<'assets', 'identifier'> & Stored<'principals', 'address'>, PositionsUpTo>(db, sql.ft);
-  const nft = prepared<Stored<'assets', 'identifier'> & { value: Uint8Array }, PositionsUpTo>(db, sql.nft);
-  const cycles = prepared<Stored<'reward_cycles', 'cycle'>, [number]>(db, sql.cycles);
-  const signers = prepared<Stored<'cycle_signers', 'signer_key' | 'weight' | 'stacked'>, [number]>(db, sql.signers);
-  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
-  const contract = prepared<
-    Stored<'transactions', 'position'> & Stored<'transaction_bodies', 'raw' | 'contract_interface'>,
-    [number]
-  >(db, sql.contract);
-  const owner = prepared<{ address: string | null }, [number, Uint8Array, number]>(db, sql.owner);
+  const read = statements(db, sql);
   const states = accountStates(db);
   const locked = lockQuery(db);
 
   return {
     /** Undefined if there is no such block. */
-    block: (height: number): BlockFacts | undefined => block.get(height) ?? undefined,
+    block: (height: number): BlockFacts | undefined => read.block.get(height) ?? undefined,
 
     /** Things that a block touched and no later block up to a height did. */
     touched(height: number, upTo: number): TouchedItems {
       const { first, last } = positionsOf(height);
       const { last: end } = positionsOf(upTo);
-      const moved = ft
+      const moved = read.ft
         .all(first, last, end)
         .map(({ identifier, address }) => ({ asset: identifier, principal: address }));
-      const instances = nft.all(first, last, end).map(({ identifier, value }) => ({ asset: identifier, value }));
+      const instances = read.nft.all(first, last, end).map(({ identifier, value }) => ({ asset: identifier, value }));
       return {
-        principals: principals.all(first, last, end, height, upTo).map(({ address }) => address),
-        contracts: contracts.all(first, last).map(({ address }) => address),
+        principals: read.principals.all(first, last, end, height, upTo).map(({ address }) => address),
+        contracts: read.contracts.all(first, last).map(({ address }) => address),
         ft: distinct(moved, ({ asset, principal }) => `${asset} ${principal}`),
         nft: distinct(instances, ({ asset, value }) => `${asset} ${value.toHex()}`),
-        cycles: cycles.all(height).map(({ cycle }) => cycle),
-        transactions: transactions.all(first, last),
+        cycles: read.cycles.all(height).map(({ cycle }) => cycle),
+        transactions: read.transactions.all(first, last),
       };
     },
 
     /** An account after a block, as a node's `/v2/accounts` has it: amounts in micro-STX. */
     account(principal: string, height: number): AccountFacts {
-      const id = principalId.get(principal)?.id ?? NOBODY;
+      const id = read.principal.get(principal)?.id ?? NOBODY;
       const { initial, received, mined, sent, fees, lastNonce } = states.at(id, height);
       const lock = locked(id, height);
       return {
@@ -165,18 +160,18 @@ export function factQueries(db: Database) {
 
     /** Base units of a token that a principal has after a block. */
     ftBalance(asset: string, principal: string, height: number): bigint {
-      const [token, owner] = [assetId.get(asset)?.id ?? NOBODY, principalId.get(principal)?.id ?? NOBODY];
+      const [token, owner] = [read.asset.get(asset)?.id ?? NOBODY, read.principal.get(principal)?.id ?? NOBODY];
       return states.ftBalance(owner, token, height);
     },
 
     /** Who owns an instance after a block; null if it was burnt, or isn't minted yet. */
     nftOwner(asset: string, value: Uint8Array, height: number): string | null {
-      return owner.get(assetId.get(asset)?.id ?? NOBODY, value, positionsOf(height).last)?.address ?? null;
+      return read.owner.get(read.asset.get(asset)?.id ?? NOBODY, value, positionsOf(height).last)?.address ?? null;
     },
 
     /** The newest deployment that had success; undefined if there is none. */
     contract(contractId: string) {
-      const row = contract.get(principalId.get(contractId)?.id ?? NOBODY);
+      const row = read.contract.get(read.principal.get(contractId)?.id ?? NOBODY);
       return row === null
         ? undefined
         : { height: heightOf(row.position), raw: row.raw, interface: row.contract_interface };
@@ -184,7 +179,7 @@ export function factQueries(db: Database) {
 
     /** The signers of a cycle by their keys, with their stacked micro-STX. */
     signers: (cycle: number): { key: Uint8Array; weight: number; stacked: bigint }[] =>
-      signers
+      read.signers
         .all(cycle)
         .map(({ signer_key: key, weight, stacked }) => ({ key, weight, stacked: BigInt(decimalOf(stacked)) })),
   };

@@ -5,8 +5,8 @@ import { heightOf } from '../../../chain/position.ts';
 import type { Fork, ForkBlock, ForkDetail, OrphanFate } from '../../model/block.ts';
 import type { Cursor, Page } from '../../model/page.ts';
 import { MEMPOOL_STATE, mempoolStatus, typeName } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
-import { down, lister, ordered, statementsOf, walked } from '../list.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
+import { down, ordered, walked } from '../list.ts';
 import { MAX_FILTERED_ROWS, readPage } from '../page.ts';
 import { sql as steps } from './steps.ts';
 
@@ -23,23 +23,31 @@ const firstHeight = 'ifnull((SELECT start_height FROM progress WHERE id = 1), 1)
 const isOrphan = `+o.height >= ${firstHeight}`;
 const isFirst = `NOT EXISTS (SELECT 1 FROM orphaned_blocks p
                    WHERE p.index_block_hash = o.parent_index_block_hash AND p.height >= ${firstHeight})`;
-const orphans = ordered(
-  { select: `SELECT o.height, o.index_block_hash, ${isFirst} AS is_first FROM orphaned_blocks o`, where: isOrphan },
-  [down('o.height'), down('o.index_block_hash', 'bytes')],
-);
 
 export const sql = {
-  ...statementsOf({ orphans }),
-  byHash: `${orphan} WHERE o.index_block_hash = ?1 AND ${isOrphan}`,
-  byBlockHash: `${orphan} WHERE o.block_hash = ?1 AND ${isOrphan} ORDER BY o.height DESC LIMIT 1`,
-  children: `${orphan} WHERE o.height = ?1 AND o.parent_index_block_hash = ?2 ORDER BY o.index_block_hash LIMIT ?3`,
-  canonical: 'SELECT height, index_block_hash, block_hash, burn_block_height, block_time FROM blocks WHERE height = ?1',
+  orphans: ordered<WalkedRow>(
+    { select: `SELECT o.height, o.index_block_hash, ${isFirst} AS is_first FROM orphaned_blocks o`, where: isOrphan },
+    [down('o.height'), down('o.index_block_hash', 'bytes')],
+  ),
+  byHash: query<OrphanRow, [Uint8Array]>`${orphan} WHERE o.index_block_hash = ?1 AND ${isOrphan}`,
+  byBlockHash: query<OrphanRow, [Uint8Array]>`
+    ${orphan} WHERE o.block_hash = ?1 AND ${isOrphan} ORDER BY o.height DESC LIMIT 1`,
+  children: query<OrphanRow, [number, Uint8Array, number]>`
+    ${orphan} WHERE o.height = ?1 AND o.parent_index_block_hash = ?2 ORDER BY o.index_block_hash LIMIT ?3`,
+  canonical: query<
+    Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash' | 'burn_block_height' | 'block_time'>,
+    [number]
+  >`
+    SELECT height, index_block_hash, block_hash, burn_block_height, block_time FROM blocks WHERE height = ?1`,
   // Blocks are numbered in their order of receipt: the tip is the first block at its height.
   firstAt: steps.firstAt,
-  arrival: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
-  transactions: 'SELECT tx_id, type FROM orphaned_transactions WHERE index_block_hash = ?1 ORDER BY tx_id LIMIT ?2',
-  mined: 'SELECT position FROM transactions WHERE tx_id = ?1',
-  waiting: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
+  arrival: query<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>`
+    SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1`,
+  transactions: query<{ tx_id: Uint8Array; type: number }, [Uint8Array, number]>`
+    SELECT tx_id, type FROM orphaned_transactions WHERE index_block_hash = ?1 ORDER BY tx_id LIMIT ?2`,
+  mined: query<Stored<'transactions', 'position'>, [Uint8Array]>`SELECT position FROM transactions WHERE tx_id = ?1`,
+  waiting: query<Stored<'mempool_transactions', 'state'>, [Uint8Array]>`
+    SELECT state FROM mempool_transactions WHERE tx_id = ?1`,
 };
 
 type OrphanRow = Stored<
@@ -62,34 +70,23 @@ const either = (a: boolean | null, b: boolean | null): boolean | null => {
 
 /** @param mostRows tests of the bound use fewer than the default */
 export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_ROWS) {
-  const walk = walked(lister<WalkedRow>(db, orphans)([]));
-  const byHash = prepared<OrphanRow, [Uint8Array]>(db, sql.byHash);
-  const byBlockHash = prepared<OrphanRow, [Uint8Array]>(db, sql.byBlockHash);
-  const children = prepared<OrphanRow, [number, Uint8Array, number]>(db, sql.children);
-  const canonical = prepared<
-    Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash' | 'burn_block_height' | 'block_time'>,
-    [number]
-  >(db, sql.canonical);
-  const firstAt = prepared<{ journal_id: number | null }, [number]>(db, sql.firstAt);
-  const arrival = prepared<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(db, sql.arrival);
-  const transactions = prepared<{ tx_id: Uint8Array; type: number }, [Uint8Array, number]>(db, sql.transactions);
-  const mined = prepared<Stored<'transactions', 'position'>, [Uint8Array]>(db, sql.mined);
-  const waiting = prepared<Stored<'mempool_transactions', 'state'>, [Uint8Array]>(db, sql.waiting);
+  const read = statements(db, sql);
+  const walk = walked(read.orphans([]));
 
   /** The orphans of a fork from its first block on, by height, up to a number of them. */
   function orphansFrom(first: OrphanRow): OrphanRow[] {
     const rows = [first];
     for (const row of rows) {
       if (rows.length >= MAX_BLOCKS) break;
-      rows.push(...children.all(row.height + 1, row.index_block_hash, MAX_BLOCKS - rows.length));
+      rows.push(...read.children.all(row.height + 1, row.index_block_hash, MAX_BLOCKS - rows.length));
     }
     return rows;
   }
 
   /** Whether an orphan was the tip of the canonical chain once; null if its payload was removed by retention. */
   function wasTip({ height, index_block_hash }: OrphanRow): boolean | null {
-    const own = arrival.get(index_block_hash)?.journal_id ?? null;
-    return own === null ? null : firstAt.get(height)?.journal_id === own;
+    const own = read.arrival.get(index_block_hash)?.journal_id ?? null;
+    return own === null ? null : read.firstAt.get(height)?.journal_id === own;
   }
 
   /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and so were its ancestors. */
@@ -114,14 +111,14 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
       topHeight: Math.max(...orphans.map(({ height }) => height)),
       blocks: orphans.length,
       wasCanonical: were.get(first.index_block_hash.toHex()) ?? null,
-      time: canonical.get(first.height)?.block_time ?? null,
+      time: read.canonical.get(first.height)?.block_time ?? null,
     };
   }
 
   function fateOf(txId: Uint8Array): OrphanFate {
-    const position = mined.get(txId)?.position;
+    const position = read.mined.get(txId)?.position;
     if (position !== undefined) return { fate: 'mined', height: heightOf(position), status: null };
-    const state = waiting.get(txId)?.state;
+    const state = read.waiting.get(txId)?.state;
     if (state === undefined) return { fate: 'lost', height: null, status: null };
     const fate = state === MEMPOOL_STATE.pending ? 'pending' : 'dropped';
     return { fate, height: null, status: mempoolStatus(state) };
@@ -131,7 +128,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
   function firstOf(row: OrphanRow): OrphanRow | null {
     let at = row;
     for (let steps = 0; steps < mostRows; steps++) {
-      const parent = byHash.get(at.parent_index_block_hash);
+      const parent = read.byHash.get(at.parent_index_block_hash);
       if (parent === null) return at;
       at = parent;
     }
@@ -155,7 +152,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
       const items: Fork[] = [];
       for (const { index_block_hash } of page.items) {
         await pause();
-        const first = byHash.get(index_block_hash)!;
+        const first = read.byHash.get(index_block_hash)!;
         items.push(forkOf(first, orphansFrom(first)));
       }
       return { ...page, items };
@@ -163,7 +160,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
 
     /** The fork of an orphaned block, by either of its hashes; undefined if there is no such orphan. */
     find(hash: Uint8Array): ForkDetail | undefined {
-      const row = byHash.get(hash) ?? byBlockHash.get(hash);
+      const row = read.byHash.get(hash) ?? read.byBlockHash.get(hash);
       const first = row === null ? null : firstOf(row);
       if (first === null) return undefined;
       const orphans = orphansFrom(first);
@@ -171,7 +168,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
       const fork = forkOf(first, orphans, were);
       const beside: ForkBlock[] = [];
       for (let height = first.height; height <= fork.topHeight + 1; height++) {
-        const block = canonical.get(height);
+        const block = read.canonical.get(height);
         if (block !== null)
           beside.push({
             height,
@@ -185,7 +182,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
       for (const { height, index_block_hash: indexHash } of orphans) {
         const remaining = MAX_TRANSACTIONS + 1 - listed.length;
         if (remaining <= 0) break;
-        for (const { tx_id, type } of transactions.all(indexHash, remaining)) {
+        for (const { tx_id, type } of read.transactions.all(indexHash, remaining)) {
           listed.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...fateOf(tx_id) });
         }
       }

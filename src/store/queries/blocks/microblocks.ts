@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { ChainMicroblock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 
 // The parent of the index's first block isn't in the index: only the block's columns about its parent are available.
 const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, b.parent_block_hash, p.burn_block_hash,
@@ -12,11 +12,12 @@ const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, b.pa
 const from = `FROM microblocks m CROSS JOIN blocks b ON b.height = m.height LEFT JOIN blocks p ON p.height = m.height - 1`;
 
 export const sql = {
-  total: 'SELECT max(ordinal) AS total FROM microblocks',
-  range: `SELECT ${columns} ${from} WHERE m.ordinal BETWEEN ?1 AND ?2 ORDER BY m.ordinal DESC`,
-  byHash: `SELECT ${columns} ${from} WHERE m.hash = ?1 ORDER BY m.ordinal DESC LIMIT 1`,
-  transactions: `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND microblock_hash = ?3
-                  ORDER BY position`,
+  total: query<{ total: number | null }>`SELECT max(ordinal) AS total FROM microblocks`,
+  range: query<Row, [number, number]>`
+    SELECT ${columns} ${from} WHERE m.ordinal BETWEEN ?1 AND ?2 ORDER BY m.ordinal DESC`,
+  byHash: query<Row, [Uint8Array]>`SELECT ${columns} ${from} WHERE m.hash = ?1 ORDER BY m.ordinal DESC LIMIT 1`,
+  transactions: query<Stored<'transactions', 'tx_id'>, [number, number, Uint8Array]>`
+    SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND microblock_hash = ?3 ORDER BY position`,
 };
 
 interface Row
@@ -32,10 +33,7 @@ interface Row
 const NO_HASH = new Uint8Array(0);
 
 export function microblockQueries(db: Database) {
-  const total = prepared<{ total: number | null }, []>(db, sql.total);
-  const range = prepared<Row, [number, number]>(db, sql.range);
-  const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
-  const transactions = prepared<Stored<'transactions', 'tx_id'>, [number, number, Uint8Array]>(db, sql.transactions);
+  const { total, range, byHash, transactions } = statements(db, sql);
 
   function confirmed(row: Row): ChainMicroblock {
     const { first, last } = positionsOf(row.height);

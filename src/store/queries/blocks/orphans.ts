@@ -8,7 +8,7 @@ import type { AddressTransaction } from '../../model/account.ts';
 import type { BlockSearch } from '../../model/block.ts';
 import type { NftMove } from '../../model/change.ts';
 import type { AssetEvent, FoundInForks, TransactionEvent } from '../../model/transaction.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { type DetailQueries, indexedEvents, orphanedDetail } from '../transactions/details.ts';
 import type { EventQueries } from '../transactions/events.ts';
@@ -17,17 +17,20 @@ import type { ChainQueries } from './chain.ts';
 const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
 
 export const sql = {
-  byHeight: `${found} WHERE height = ?1 LIMIT 1`,
-  byHash: `${found} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
-  byIndexHash: `${found} WHERE index_block_hash = ?1`,
-  byBurnHash: `${found} WHERE burn_block_hash = ?1 ORDER BY height DESC LIMIT 1`,
-  byBurnHeight: `${found} WHERE burn_block_height = ?1 ORDER BY height DESC LIMIT 1`,
+  byHeight: query<Row, [number]>`${found} WHERE height = ?1 LIMIT 1`,
+  byHash: query<Row, [Uint8Array]>`${found} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byIndexHash: query<Row, [Uint8Array]>`${found} WHERE index_block_hash = ?1`,
+  byBurnHash: query<Row, [Uint8Array]>`${found} WHERE burn_block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byBurnHeight: query<Row, [number]>`${found} WHERE burn_block_height = ?1 ORDER BY height DESC LIMIT 1`,
   // Few forks have the same transaction.
-  ofTransaction: `SELECT t.index_block_hash, b.height FROM orphaned_transactions t
-                    JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.tx_id = ?1`,
-  ofContract: `SELECT t.index_block_hash, b.height, t.tx_id FROM orphaned_transactions t
-                 JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.contract = ?1`,
-  payload: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
+  ofTransaction: query<Row, [Uint8Array]>`
+    SELECT t.index_block_hash, b.height FROM orphaned_transactions t
+      JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.tx_id = ?1`,
+  ofContract: query<Row & Stored<'orphaned_transactions', 'tx_id'>, [string]>`
+    SELECT t.index_block_hash, b.height, t.tx_id FROM orphaned_transactions t
+      JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.contract = ?1`,
+  payload: query<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>`
+    SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1`,
 };
 
 type Row = Stored<'orphaned_blocks', 'height' | 'index_block_hash'>;
@@ -50,20 +53,13 @@ export function orphanQueries(
   chain: Pick<ChainQueries, 'chainId' | 'historyStart'>,
   journal: EntryReader,
 ) {
-  const byHeight = prepared<Row, [number]>(db, sql.byHeight);
-  const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
-  const byIndexHash = prepared<Row, [Uint8Array]>(db, sql.byIndexHash);
-  const byBurnHash = prepared<Row, [Uint8Array]>(db, sql.byBurnHash);
-  const byBurnHeight = prepared<Row, [number]>(db, sql.byBurnHeight);
-  const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
-  const ofContract = prepared<Row & Stored<'orphaned_transactions', 'tx_id'>, [string]>(db, sql.ofContract);
-  const payload = prepared<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(db, sql.payload);
+  const select = statements(db, sql);
 
   const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
 
   /** A block from its payload; undefined if the payload is no longer stored. */
   function read(indexBlockHash: Uint8Array): Block | undefined {
-    const source = payload.get(indexBlockHash);
+    const source = select.payload.get(indexBlockHash);
     const text = source === null ? undefined : journal.read(source.journal_id)?.text;
     return text === undefined ? undefined : blockOfPayload(text, indexBlockHash, network());
   }
@@ -77,11 +73,11 @@ export function orphanQueries(
   }
 
   function anyRowOf(search: BlockSearch): Row | null {
-    if ('height' in search) return byHeight.get(search.height);
-    if ('hash' in search) return byHash.get(search.hash);
-    if ('indexHash' in search) return byIndexHash.get(search.indexHash);
-    if ('burnHash' in search) return byBurnHash.get(search.burnHash);
-    return byBurnHeight.get(search.burnHeight);
+    if ('height' in search) return select.byHeight.get(search.height);
+    if ('hash' in search) return select.byHash.get(search.hash);
+    if ('indexHash' in search) return select.byIndexHash.get(search.indexHash);
+    if ('burnHash' in search) return select.byBurnHash.get(search.burnHash);
+    return select.byBurnHeight.get(search.burnHeight);
   }
 
   function held({ index_block_hash }: Row, txId: Uint8Array): OrphanedTransaction | undefined {
@@ -104,13 +100,13 @@ export function orphanQueries(
 
     /** A transaction in the highest orphan that has it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {
-      const row = ofTransaction.all(txId).sort(highestFirst)[0];
+      const row = select.ofTransaction.all(txId).sort(highestFirst)[0];
       return row === undefined || isOlder(row) ? undefined : held(row, txId);
     },
 
     /** Orphaned deployments of a contract, highest block first. */
     deployments: (contractId: string): OrphanedTransaction[] =>
-      ofContract
+      select.ofContract
         .all(contractId)
         .sort(highestFirst)
         .flatMap((row) => (isOlder(row) ? [] : (held(row, row.tx_id) ?? []))),

@@ -12,7 +12,7 @@ import type { Network } from '../../../chain/network.ts';
 import { blockOfPayload, type EntryReader, missingPayload } from '../../files/payload-source.ts';
 import type { BlockChange, ChangePosition } from '../../model/block.ts';
 import { UnreadableCursorError } from '../../model/read-errors.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { logIdentityQuery } from '../log-identity.ts';
 import type { ChainQueries } from './chain.ts';
 
@@ -23,14 +23,20 @@ const ofHeight = `FROM (
             ) b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash`;
 
 export const sql = {
-  firstAt: `SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${ofHeight}`,
-  arrivals: `SELECT p.journal_id, b.index_block_hash ${ofHeight}`,
-  canonical: 'SELECT height, parent_index_block_hash FROM blocks WHERE index_block_hash = ?1',
-  orphan: 'SELECT height, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1',
-  hashAt: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
-  nextOrphan: 'SELECT height FROM orphaned_blocks WHERE height >= ?1 ORDER BY height LIMIT 1',
-  payload: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
+  firstAt: query<{ journal_id: number | null }, [number]>`
+    SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${ofHeight}`,
+  arrivals: query<Stored<'block_payloads'>, [number]>`SELECT p.journal_id, b.index_block_hash ${ofHeight}`,
+  canonical: query<Row, [Uint8Array]>`SELECT height, parent_index_block_hash FROM blocks WHERE index_block_hash = ?1`,
+  orphan: query<Row, [Uint8Array]>`
+    SELECT height, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1`,
+  hashAt: query<Stored<'blocks', 'index_block_hash'>, [number]>`SELECT index_block_hash FROM blocks WHERE height = ?1`,
+  nextOrphan: query<Stored<'orphaned_blocks', 'height'>, [number]>`
+    SELECT height FROM orphaned_blocks WHERE height >= ?1 ORDER BY height LIMIT 1`,
+  payload: query<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>`
+    SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1`,
 };
+
+type Row = Stored<'blocks', 'height' | 'parent_index_block_hash'>;
 
 /** A block, and the orphans of its branch up to it. */
 interface Branch {
@@ -57,13 +63,7 @@ export function stepQueries(
   journal: EntryReader,
   network: () => Network,
 ) {
-  const arrivals = prepared<Stored<'block_payloads'>, [number]>(db, sql.arrivals);
-  type Row = Stored<'blocks', 'height' | 'parent_index_block_hash'>;
-  const canonical = prepared<Row, [Uint8Array]>(db, sql.canonical);
-  const orphan = prepared<Row, [Uint8Array]>(db, sql.orphan);
-  const canonicalAt = prepared<Stored<'blocks', 'index_block_hash'>, [number]>(db, sql.hashAt);
-  const nextOrphan = prepared<Stored<'orphaned_blocks', 'height'>, [number]>(db, sql.nextOrphan);
-  const payload = prepared<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(db, sql.payload);
+  const { arrivals, canonical, orphan, hashAt: canonicalAt, nextOrphan, payload } = statements(db, sql);
 
   const bottom = (): number => chain.firstHeight() - 1;
   const tipHeight = (): number => Math.max(chain.tip()?.height ?? 0, bottom());

@@ -4,23 +4,27 @@ import { positionsOf } from '../../../chain/position.ts';
 import { payloadOf } from '../../../codec/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { PAYLOAD } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 
 const coinbases = [PAYLOAD.coinbase, PAYLOAD.coinbase_to_alt_recipient, PAYLOAD.nakamoto_coinbase].join(', ');
 
 export const sql = {
-  first: `SELECT height, index_block_hash, block_hash FROM blocks
-           WHERE tenure_height = ?1 AND height <= ?2 ORDER BY height LIMIT 1`,
-  last: 'SELECT height FROM blocks WHERE tenure_height = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1',
-  coinbase: `SELECT p.address, d.raw FROM transactions t JOIN principals p ON p.id = t.sender_id
-               JOIN transaction_bodies d ON d.position = t.position
-              WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${coinbases}) LIMIT 1`,
-  fees: 'SELECT fee FROM transactions WHERE position BETWEEN ?1 AND ?2',
-  newestReward: `SELECT b.tenure_height, b.signer_bits IS NULL AS is_early, r.from_index_block_hash,
-                        f.tenure_height AS from_tenure
-                   FROM miner_rewards r JOIN blocks b ON b.height = r.height
-                   LEFT JOIN blocks f ON f.index_block_hash = r.from_index_block_hash
-                  WHERE r.height = (SELECT max(height) FROM miner_rewards WHERE height <= ?1) LIMIT 1`,
+  first: query<Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash'>, [number, number]>`
+    SELECT height, index_block_hash, block_hash FROM blocks
+     WHERE tenure_height = ?1 AND height <= ?2 ORDER BY height LIMIT 1`,
+  last: query<Stored<'blocks', 'height'>, [number, number]>`
+    SELECT height FROM blocks WHERE tenure_height = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1`,
+  coinbase: query<Stored<'principals', 'address'> & Stored<'transaction_bodies', 'raw'>, [number, number]>`
+    SELECT p.address, d.raw FROM transactions t JOIN principals p ON p.id = t.sender_id
+      JOIN transaction_bodies d ON d.position = t.position
+     WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${coinbases}) LIMIT 1`,
+  fees: query<Stored<'transactions', 'fee'>, [number, number]>`
+    SELECT fee FROM transactions WHERE position BETWEEN ?1 AND ?2`,
+  newestReward: query<NewestRow, [number]>`
+    SELECT b.tenure_height, b.signer_bits IS NULL AS is_early, r.from_index_block_hash,
+           f.tenure_height AS from_tenure FROM miner_rewards r JOIN blocks b ON b.height = r.height
+      LEFT JOIN blocks f ON f.index_block_hash = r.from_index_block_hash
+     WHERE r.height = (SELECT max(height) FROM miner_rewards WHERE height <= ?1) LIMIT 1`,
 };
 
 /** A reward by its tenures, coinbase heights. */
@@ -51,17 +55,7 @@ type NewestRow = Stored<'blocks', 'tenure_height'> &
   Stored<'miner_rewards', 'from_index_block_hash'> & { is_early: 0 | 1; from_tenure: number | null };
 
 export function tenureRewardQueries(db: Database) {
-  const first = prepared<Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash'>, [number, number]>(
-    db,
-    sql.first,
-  );
-  const last = prepared<Stored<'blocks', 'height'>, [number, number]>(db, sql.last);
-  const coinbase = prepared<Stored<'principals', 'address'> & Stored<'transaction_bodies', 'raw'>, [number, number]>(
-    db,
-    sql.coinbase,
-  );
-  const fees = prepared<Stored<'transactions', 'fee'>, [number, number]>(db, sql.fees);
-  const newestReward = prepared<NewestRow, [number]>(db, sql.newestReward);
+  const { first, last, coinbase, fees, newestReward } = statements(db, sql);
 
   /** micro-STX that the blocks of a tenure up to a height paid, as far as the canonical chain has them. */
   function feesOf(tenureHeight: number, upTo: number): bigint {

@@ -6,7 +6,7 @@ import { positionsOf } from '../../../chain/position.ts';
 import type { AnnouncedBlock, BlockSearch, ConfirmedMicroblock, WholeBlock } from '../../model/block.ts';
 import type { ListOrder, OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { ItemsOf } from '../row-texts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import type { BlockRange } from './blocks.ts';
@@ -16,22 +16,23 @@ import type { OrphanQueries } from './orphans.ts';
 const ofAnchor = 'SELECT first_block + blocks - 1 AS height FROM anchor_burn_blocks';
 
 export const sql = {
-  byHeight: 'SELECT height FROM blocks WHERE height = ?1',
-  byHash: 'SELECT height FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
-  byIndexHash: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
+  byHeight: query<HeightRow, [number]>`SELECT height FROM blocks WHERE height = ?1`,
+  byHash: query<HeightRow, [Uint8Array]>`SELECT height FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byIndexHash: query<HeightRow, [Uint8Array]>`SELECT height FROM blocks WHERE index_block_hash = ?1`,
   // Ordinals ascend with the chain: the last one has the highest block.
-  byBurnHash: `${ofAnchor} WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
-  byBurnHeight: `${ofAnchor} WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
-  tip: 'SELECT height FROM blocks ORDER BY height DESC LIMIT 1',
-  parentMicroblock: `SELECT parent_microblock_hash AS hash, parent_microblock_sequence AS sequence
-                       FROM blocks WHERE height = ?1`,
-  holds: 'SELECT tx_id, microblock_hash FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position',
-  confirmed: 'SELECT hash FROM microblocks WHERE height = ?1 ORDER BY ordinal',
-  count: 'SELECT transactions FROM blocks WHERE height = ?1',
-  ascending: `SELECT position FROM transactions WHERE position BETWEEN ?1 AND ?2
-               ORDER BY position LIMIT ?3 OFFSET ?4`,
-  descending: `SELECT position FROM transactions WHERE position BETWEEN ?1 AND ?2
-                ORDER BY position DESC LIMIT ?3 OFFSET ?4`,
+  byBurnHash: query<HeightRow, [Uint8Array]>`${ofAnchor} WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  byBurnHeight: query<HeightRow, [number]>`${ofAnchor} WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  tip: query<HeightRow>`SELECT height FROM blocks ORDER BY height DESC LIMIT 1`,
+  parentMicroblock: query<Microblock, [number]>`
+    SELECT parent_microblock_hash AS hash, parent_microblock_sequence AS sequence FROM blocks WHERE height = ?1`,
+  holds: query<Stored<'transactions', 'tx_id' | 'microblock_hash'>, [number, number]>`
+    SELECT tx_id, microblock_hash FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position`,
+  confirmed: query<HashRow, [number]>`SELECT hash FROM microblocks WHERE height = ?1 ORDER BY ordinal`,
+  count: query<Stored<'blocks', 'transactions'>, [number]>`SELECT transactions FROM blocks WHERE height = ?1`,
+  ascending: query<Stored<'transactions', 'position'>, [number, number, number, number]>`
+    SELECT position FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3 OFFSET ?4`,
+  descending: query<Stored<'transactions', 'position'>, [number, number, number, number]>`
+    SELECT position FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position DESC LIMIT ?3 OFFSET ?4`,
 };
 
 interface HeightRow {
@@ -105,25 +106,14 @@ export function wholeBlockQueries(
     turns: Turns;
   } & Pick<ChainQueries, 'historyStart' | 'firstHeight'>,
 ) {
-  const byHeight = prepared<HeightRow, [number]>(db, sql.byHeight);
-  const byHash = prepared<HeightRow, [Uint8Array]>(db, sql.byHash);
-  const byIndexHash = prepared<HeightRow, [Uint8Array]>(db, sql.byIndexHash);
-  const byBurnHash = prepared<HeightRow, [Uint8Array]>(db, sql.byBurnHash);
-  const byBurnHeight = prepared<HeightRow, [number]>(db, sql.byBurnHeight);
-  const tip = prepared<HeightRow, []>(db, sql.tip);
-  const parentOf = prepared<Microblock, [number]>(db, sql.parentMicroblock);
-  const holds = prepared<Stored<'transactions', 'tx_id' | 'microblock_hash'>, [number, number]>(db, sql.holds);
-  const streamedOn = prepared<HashRow, [number]>(db, sql.confirmed);
-  const count = prepared<Stored<'blocks', 'transactions'>, [number]>(db, sql.count);
-  const ascending = prepared<Stored<'transactions', 'position'>, [number, number, number, number]>(db, sql.ascending);
-  const descending = prepared<Stored<'transactions', 'position'>, [number, number, number, number]>(db, sql.descending);
+  const read = statements(db, sql);
 
   function canonicalHeight(search: BlockSearch): number | undefined {
-    if ('height' in search) return byHeight.get(search.height)?.height;
-    if ('hash' in search) return byHash.get(search.hash)?.height;
-    if ('indexHash' in search) return byIndexHash.get(search.indexHash)?.height;
-    if ('burnHash' in search) return byBurnHash.get(search.burnHash)?.height;
-    return byBurnHeight.get(search.burnHeight)?.height;
+    if ('height' in search) return read.byHeight.get(search.height)?.height;
+    if ('hash' in search) return read.byHash.get(search.hash)?.height;
+    if ('indexHash' in search) return read.byIndexHash.get(search.indexHash)?.height;
+    if ('burnHash' in search) return read.byBurnHash.get(search.burnHash)?.height;
+    return read.byBurnHeight.get(search.burnHeight)?.height;
   }
 
   /** Whether the canonical block of a search is below the first one of the index, so that the search doesn't return an orphan. */
@@ -138,18 +128,18 @@ export function wholeBlockQueries(
     const block = range(height, height)[0];
     if (block === undefined) return undefined;
     const { first, last } = positionsOf(height);
-    const rows = holds.all(first, last);
+    const rows = read.holds.all(first, last);
     return {
       ...block,
       canonical: true,
-      parentMicroblock: parentMicroblock(parentOf.get(height)),
+      parentMicroblock: parentMicroblock(read.parentMicroblock.get(height)),
       txIds: rows.map(({ tx_id }) => tx_id),
       confirmed: confirmedBy(rows.map(({ microblock_hash }) => microblock_hash)),
-      streamed: streamedOn.all(height + 1).map(({ hash }) => hash),
+      streamed: read.confirmed.all(height + 1).map(({ hash }) => hash),
     };
   }
 
-  const tipHeight = (): number => tip.get()?.height ?? 0;
+  const tipHeight = (): number => read.tip.get()?.height ?? 0;
 
   return {
     /** The canonical block of a search, else the highest orphan. */
@@ -196,10 +186,10 @@ export function wholeBlockQueries(
       const height = canonicalHeight(search);
       if (height === undefined) return orphans.has(search) && !isOlder(search) ? { items: [], total: 0 } : undefined;
       const { first, last } = positionsOf(height);
-      const rows = (order === 'asc' ? ascending : descending).all(first, last, limit, offset);
+      const rows = (order === 'asc' ? read.ascending : read.descending).all(first, last, limit, offset);
       return {
         items: items(details.rows(rows.map(({ position }) => position))),
-        total: count.get(height)?.transactions ?? 0,
+        total: read.count.get(height)?.transactions ?? 0,
       };
     },
   };

@@ -2,21 +2,22 @@
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { BlockWindow, HeightSpan } from '../../model/block.ts';
-import { prepared } from '../../rows/statement.ts';
+import { query } from '../../rows/statement.ts';
 
 /** Maximum seconds between a block's time and an earlier block's later time: blocks of Stacks 2.x have Bitcoin's time. */
 const CLOCK_RUNS_BACK = 4 * 60 * 60;
 
 export const sql = {
   // The lowest height, not the earliest time, so that periods which follow each other share no block.
-  since: `SELECT min(b.height) AS height
-            FROM (SELECT block_time AS least FROM blocks WHERE block_time >= ?1 ORDER BY block_time LIMIT 1)
-            JOIN blocks b ON b.block_time BETWEEN least AND least + ${CLOCK_RUNS_BACK}`,
+  since: query<{ height: number | null }, [number]>`
+    SELECT min(b.height) AS height
+      FROM (SELECT block_time AS least FROM blocks WHERE block_time >= ?1 ORDER BY block_time LIMIT 1)
+      JOIN blocks b ON b.block_time BETWEEN least AND least + ${CLOCK_RUNS_BACK}`,
 };
 
 /** Makes the function that finds the first height with a time or a later one; undefined if no block has one. */
 export function firstSinceQuery(db: Database): (time: number) => number | undefined {
-  const since = prepared<{ height: number | null }, [number]>(db, sql.since);
+  const since = sql.since.prepared(db);
   return (time) => since.get(time)?.height ?? undefined;
 }
 

@@ -5,9 +5,9 @@ import type { ContractLog } from '../../model/contract.ts';
 import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
 import type { EventLocation } from '../../model/transaction.ts';
 import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
-import { down, lister, ordered, statementsOf } from '../list.ts';
+import { down, ordered } from '../list.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
 
@@ -16,18 +16,21 @@ const logs = {
   where: `contract_id = ?1 AND kind = ${EVENT_KIND.log}`,
 };
 /** The places of a contract's logs, newest first. */
-export const contractLogs = ordered(logs, [down('position'), down('event_index')], { isBounded: true });
+export const contractLogs = ordered<KeyRow>(logs, [down('position'), down('event_index')], { isBounded: true });
 
 export const sql = {
-  ...statementsOf({ logs: contractLogs }),
-  contract: 'SELECT id FROM principals WHERE address = ?1',
-  total: `SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
-  behind: `${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
-            ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
+  logs: contractLogs,
+  contract: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  total: query<{ total: number }, [string]>`
+    SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
+  behind: query<KeyRow, [number, number, number, number]>`
+    ${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
+     ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
   // In the order of the keys, which are a JSON array.
-  each: `SELECT e.position, e.event_index, e.topic, e.value, t.tx_id
-           FROM json_each(?1) k CROSS JOIN events e ON e.position = k.value ->> 0 AND e.event_index = k.value ->> 1
-           JOIN transactions t ON t.position = e.position`,
+  each: query<Row, [string]>`
+    SELECT e.position, e.event_index, e.topic, e.value, t.tx_id
+      FROM json_each(?1) k CROSS JOIN events e ON e.position = k.value ->> 0 AND e.event_index = k.value ->> 1
+      JOIN transactions t ON t.position = e.position`,
 };
 
 type KeyRow = Stored<'events', 'position' | 'event_index'>;
@@ -59,12 +62,8 @@ function edgeOf(cursor: Cursor): KeyRow {
 
 /** @param texts caches texts of logs */
 export function contractLogQueries(db: Database, texts: RowTexts) {
-  const contract = prepared<Stored<'principals', 'id'>, [string]>(db, sql.contract);
-  const total = prepared<{ total: number }, [string]>(db, sql.total);
+  const { logs: newest, contract, total, each, behind } = statements(db, sql);
   const positionAt = transactionPositionQuery(db);
-  const newest = lister<KeyRow>(db, contractLogs);
-  const each = prepared<Row, [string]>(db, sql.each);
-  const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
 
   /** The key of a location, or the last key before it if the index lacks the transaction. */
   function keyAt(location: EventLocation): KeyRow {

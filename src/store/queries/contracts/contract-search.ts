@@ -6,21 +6,23 @@ import type { CallFilter, FoundCall, FoundLog, LogFilter } from '../../model/con
 import type { Cursor, Page } from '../../model/page.ts';
 import { COUNTER, EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { spanOf } from '../blocks/windows.ts';
-import { down, lister, ordered, statementsOf } from '../list.ts';
+import { down, ordered } from '../list.ts';
 import { contractLogs } from './contract-logs.ts';
 import { type PlaceRow, placeKey, type ValueSearch } from './value-search.ts';
 
 export const sql = {
-  contract: `SELECT p.id, coalesce(l.count, 0) AS logs FROM principals p
-               LEFT JOIN counters l ON l.kind = ${COUNTER.logs} AND l.key = p.address WHERE p.address = ?1`,
-  count: `SELECT count(*) AS logs FROM (SELECT 1 FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}
-                                         AND position BETWEEN ?2 AND ?3 LIMIT ?4)`,
-  at: `SELECT e.topic, e.value, t.tx_id, ${shownTime} AS time FROM events e JOIN transactions t ON t.position = e.position
-         JOIN blocks b ON b.height = ${heightIn('e.position')}
-        WHERE e.position = ?1 AND e.event_index = ?2`,
+  contract: query<Stored<'principals', 'id'> & { logs: number }, [string]>`
+    SELECT p.id, coalesce(l.count, 0) AS logs FROM principals p
+      LEFT JOIN counters l ON l.kind = ${COUNTER.logs} AND l.key = p.address WHERE p.address = ?1`,
+  count: query<{ logs: number }, [number, number, number, number]>`
+    SELECT count(*) AS logs FROM (SELECT 1 FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}
+                                   AND position BETWEEN ?2 AND ?3 LIMIT ?4)`,
+  at: query<LogRow, [number, number]>`
+    SELECT e.topic, e.value, t.tx_id, ${shownTime} AS time FROM events e JOIN transactions t ON t.position = e.position
+      JOIN blocks b ON b.height = ${heightIn('e.position')} WHERE e.position = ?1 AND e.event_index = ?2`,
 };
 
 interface LogRow extends Stored<'events', 'topic' | 'value'>, Stored<'transactions', 'tx_id'> {
@@ -31,10 +33,8 @@ const NO_BYTES = new Uint8Array(0);
 
 /** @param search reads the pages */
 export function contractLogSearch(db: Database, search: ValueSearch) {
-  const contract = prepared<Stored<'principals', 'id'> & { logs: number }, [string]>(db, sql.contract);
-  const newest = lister<PlaceRow>(db, contractLogs);
-  const count = prepared<{ logs: number }, [number, number, number, number]>(db, sql.count);
-  const at = prepared<LogRow, [number, number]>(db, sql.at);
+  const { contract, count, at } = statements(db, sql);
+  const newest = contractLogs.prepared(db);
 
   function read({ position, event_index: eventIndex }: PlaceRow, topic: string | null) {
     const row = at.get(position, eventIndex);
@@ -77,7 +77,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
 const calls = `FROM transactions WHERE contract_id = ?1 AND type = ${PAYLOAD.contract_call}`;
 const inside = 'AND position BETWEEN ?2 AND ?3';
 const callsBy = (where: string) =>
-  ordered(
+  ordered<PlaceRow>(
     {
       select: 'SELECT position, 0 AS event_index FROM transactions',
       where: `contract_id = ?1 AND type = ${PAYLOAD.contract_call}${where}`,
@@ -85,20 +85,24 @@ const callsBy = (where: string) =>
     [down('position')],
     { isBounded: true },
   );
-const callLists = { all: callsBy(''), named: callsBy(' AND function_name = ?2') };
 
 export const contractCallSearchSql = {
-  contract: `SELECT p.id, coalesce(a.calls, 0) AS calls FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
-              WHERE p.address = ?1`,
-  ...statementsOf(callLists),
-  countAll: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} LIMIT ?4)`,
-  countNamed: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} AND function_name = ?4 LIMIT ?5)`,
-  at: `SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
-              d.function_args, d.raw, d.result, ${shownTime} AS time
-         FROM transactions t JOIN transaction_bodies d ON d.position = t.position
-         JOIN blocks b ON b.height = ${heightIn('t.position')}
-         JOIN principals sender ON sender.id = t.sender_id LEFT JOIN principals sponsor ON sponsor.id = t.sponsor_id
-        WHERE t.position = ?1`,
+  contract: query<Stored<'principals', 'id'> & { calls: number }, [string]>`
+    SELECT p.id, coalesce(a.calls, 0) AS calls FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
+     WHERE p.address = ?1`,
+  all: callsBy(''),
+  named: callsBy(' AND function_name = ?2'),
+  countAll: query<{ calls: number }, [number, number, number, number]>`
+    SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} LIMIT ?4)`,
+  countNamed: query<{ calls: number }, [number, number, number, string, number]>`
+    SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} AND function_name = ?4 LIMIT ?5)`,
+  at: query<CallRow, [number]>`
+    SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
+           d.function_args, d.raw, d.result, ${shownTime} AS time
+      FROM transactions t JOIN transaction_bodies d ON d.position = t.position
+      JOIN blocks b ON b.height = ${heightIn('t.position')}
+      JOIN principals sender ON sender.id = t.sender_id LEFT JOIN principals sponsor ON sponsor.id = t.sponsor_id
+     WHERE t.position = ?1`,
 };
 
 interface CallRow
@@ -112,18 +116,7 @@ interface CallRow
 
 /** @param search reads the pages */
 export function contractCallSearch(db: Database, search: ValueSearch) {
-  const contract = prepared<Stored<'principals', 'id'> & { calls: number }, [string]>(
-    db,
-    contractCallSearchSql.contract,
-  );
-  const all = lister<PlaceRow>(db, callLists.all);
-  const named = lister<PlaceRow>(db, callLists.named);
-  const countAll = prepared<{ calls: number }, [number, number, number, number]>(db, contractCallSearchSql.countAll);
-  const countNamed = prepared<{ calls: number }, [number, number, number, string, number]>(
-    db,
-    contractCallSearchSql.countNamed,
-  );
-  const at = prepared<CallRow, [number]>(db, contractCallSearchSql.at);
+  const { contract, countAll, countNamed, at, named, all } = statements(db, contractCallSearchSql);
 
   function read(position: number, { functionName, statuses }: CallFilter) {
     const row = at.get(position);

@@ -13,7 +13,7 @@ import type {
 } from '../../model/contract.ts';
 import { DEPLOYMENTS, MEMPOOL_STATE, STATUS, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
+import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
 import type { FileCache } from '../file-cache.ts';
 import { type CreationRow, toCreation } from '../tokens/transfers.ts';
@@ -21,27 +21,28 @@ import { type CreationRow, toCreation } from '../tokens/transfers.ts';
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
 
 export const sql = {
-  newest: `SELECT ${columns}
-                FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
-                JOIN transaction_bodies d ON d.position = t.position
-               WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
+  newest: query<Row, [string]>`
+    SELECT ${columns} FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+         JOIN transaction_bodies d ON d.position = t.position WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
   // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
-  newestWhole: `SELECT ${columns}
-                FROM principals p
-                JOIN transactions t ON t.position = (SELECT max(position) FROM transactions
-                                                       WHERE contract_id = p.id AND type IN (${DEPLOYMENTS}))
-                JOIN transaction_bodies d ON d.position = t.position
-               WHERE p.address = ?1 AND d.contract_interface IS NOT NULL`,
+  newestWhole: query<Row, [string]>`
+    SELECT ${columns} FROM principals p
+    JOIN transactions t ON t.position = (SELECT max(position) FROM transactions
+                                           WHERE contract_id = p.id AND type IN (${DEPLOYMENTS}))
+    JOIN transaction_bodies d ON d.position = t.position WHERE p.address = ?1 AND d.contract_interface IS NOT NULL`,
   // A deployment by position: the transaction that makes a contract.
-  at: `SELECT ${columns}
-         FROM transactions t JOIN principals p ON p.id = t.contract_id
-         JOIN transaction_bodies d ON d.position = t.position WHERE t.position = ?1`,
-  interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
-  size: 'SELECT count(*) AS size FROM (SELECT 1 FROM declared_functions WHERE name = ?1 LIMIT ?2)',
-  declaring: 'SELECT position FROM declared_functions WHERE name = ?1 ORDER BY position DESC LIMIT ?2',
-  declares: 'SELECT 1 AS found FROM declared_functions WHERE name = ?1 AND position = ?2',
-  deployments: `SELECT position FROM transactions INDEXED BY transactions_by_type WHERE type = ?1
-                 ORDER BY position DESC LIMIT ?2`,
+  at: query<Row, [number]>`SELECT ${columns} FROM transactions t JOIN principals p ON p.id = t.contract_id
+      JOIN transaction_bodies d ON d.position = t.position WHERE t.position = ?1`,
+  interface: query<Stored<'transaction_bodies', 'contract_interface'>, [number]>`
+    SELECT contract_interface FROM transaction_bodies WHERE position = ?1`,
+  size: query<{ size: number }, [string, number]>`
+    SELECT count(*) AS size FROM (SELECT 1 FROM declared_functions WHERE name = ?1 LIMIT ?2)`,
+  declaring: query<Stored<'declared_functions', 'position'>, [string, number]>`
+    SELECT position FROM declared_functions WHERE name = ?1 ORDER BY position DESC LIMIT ?2`,
+  declares: query<{ found: number }, [string, number]>`
+    SELECT 1 AS found FROM declared_functions WHERE name = ?1 AND position = ?2`,
+  deployments: query<Stored<'transactions', 'position'>, [number, number]>`
+    SELECT position FROM transactions INDEXED BY transactions_by_type WHERE type = ?1 ORDER BY position DESC LIMIT ?2`,
 };
 
 type Row = Stored<'principals', 'address'> &
@@ -80,20 +81,13 @@ const UNVERSIONED = 1;
 
 /** @param maxLookedAt maximum number of deployments that are read; tests use another than the default */
 export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLookedAt = MAX_LOOKED_AT) {
-  const newest = prepared<Row, [string]>(db, sql.newest);
-  const newestWhole = prepared<Row, [string]>(db, sql.newestWhole);
-  const interfaceAt = prepared<Stored<'transaction_bodies', 'contract_interface'>, [number]>(db, sql.interface);
-  const declares = prepared<{ found: number }, [string, number]>(db, sql.declares);
-  const at = prepared<Row, [number]>(db, sql.at);
-  const size = prepared<{ size: number }, [string, number]>(db, sql.size);
-  const declaring = prepared<Stored<'declared_functions', 'position'>, [string, number]>(db, sql.declaring);
-  const deployments = prepared<Stored<'transactions', 'position'>, [number, number]>(db, sql.deployments);
+  const read = statements(db, sql);
 
   /** The function that the fewest deployments declare; undefined without names. */
   function rarestOf(names: readonly string[]): string | undefined {
     let rarest: { name: string; size: number } | undefined;
     for (const name of names) {
-      const found = size.get(name, RARE)?.size ?? 0;
+      const found = read.size.get(name, RARE)?.size ?? 0;
       if (rarest === undefined || found < rarest.size) rarest = { name, size: found };
     }
     return rarest?.name;
@@ -102,9 +96,9 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
   /** Positions of deployments that may declare all of the functions, newest first; one more than may be read. */
   function candidates(names: readonly string[]): number[] {
     const rarest = rarestOf(names);
-    if (rarest !== undefined) return declaring.all(rarest, maxLookedAt + 1).map(({ position }) => position);
+    if (rarest !== undefined) return read.declaring.all(rarest, maxLookedAt + 1).map(({ position }) => position);
     // Both payload types, merged by position.
-    const kinds = [VERSIONED, UNVERSIONED].map((type) => deployments.all(type, maxLookedAt + 1));
+    const kinds = [VERSIONED, UNVERSIONED].map((type) => read.deployments.all(type, maxLookedAt + 1));
     return kinds
       .flat()
       .map(({ position }) => position)
@@ -118,12 +112,12 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
      * none.
      */
     anyDeployment(contractId: string): ContractDeployment | undefined {
-      const whole = newestWhole.get(contractId);
+      const whole = read.newestWhole.get(contractId);
       if (whole !== null) return canonicalOf(whole);
       const orphaned = orphans.deployments(contractId).map((of) => orphanOf(contractId, of));
       const deployment = orphaned.find((of) => of.contractInterface !== null);
       if (deployment !== undefined) return deployment;
-      const row = newest.get(contractId);
+      const row = read.newest.get(contractId);
       return row === null ? orphaned[0] : canonicalOf(row);
     },
 
@@ -143,14 +137,14 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
       for (const [looked, position] of candidates(names).entries()) {
         if (deployments.length >= limit) break;
         if (looked === maxLookedAt) throw tooManyDeclare(maxLookedAt);
-        if (!names.every((name) => declares.get(name, position) !== null)) continue;
-        const text = interfaceAt.get(position)?.contract_interface ?? null;
+        if (!names.every((name) => read.declares.get(name, position) !== null)) continue;
+        const text = read.interface.get(position)?.contract_interface ?? null;
         if (text === null || !passes(JSON.parse(text))) continue;
         if (toSkip > 0) {
           toSkip -= 1;
           continue;
         }
-        const row = at.get(position);
+        const row = read.at.get(position);
         if (row !== null) deployments.push(canonicalOf(row));
       }
       return deployments;
@@ -165,28 +159,28 @@ const tooManyDeclare = (limit: number): TooMuchWorkError =>
   );
 
 export const contractsSql = {
-  find: `SELECT t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
-                b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version,
-                d.raw
-           FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
-           JOIN transaction_bodies d ON d.position = t.position JOIN blocks b ON b.height = ${heightIn('t.position')}
-          WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY t.position DESC LIMIT 1`,
-  mined: `SELECT t.position, t.tx_id, t.status
-            FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
-           WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
-  principal: 'SELECT id FROM principals WHERE address = ?1',
+  find: query<ContractRow, [string]>`
+    SELECT t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
+           b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version,
+           d.raw FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+      JOIN transaction_bodies d ON d.position = t.position JOIN blocks b ON b.height = ${heightIn('t.position')}
+     WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY t.position DESC LIMIT 1`,
+  mined: query<Stored<'transactions', 'position' | 'tx_id' | 'status'>, [string]>`
+    SELECT t.position, t.tx_id, t.status
+      FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+     WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   // A contract's address is its deployer's address.
-  waiting: `SELECT tx_id FROM mempool_transactions
-             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${DEPLOYMENTS}) ORDER BY nonce LIMIT 1`,
+  waiting: query<Stored<'mempool_transactions', 'tx_id'>, [number, number]>`
+    SELECT tx_id FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${DEPLOYMENTS})
+     ORDER BY nonce LIMIT 1`,
 };
 
 type ContractRow = CreationRow & Stored<'transactions', 'clarity_version'> & Stored<'transaction_bodies', 'raw'>;
 
 export function contractQueries(db: Database) {
-  const find = prepared<ContractRow, [string]>(db, contractsSql.find);
-  const mined = prepared<Stored<'transactions', 'position' | 'tx_id' | 'status'>, [string]>(db, contractsSql.mined);
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, contractsSql.principal);
-  const waiting = prepared<Stored<'mempool_transactions', 'tx_id'>, [number, number]>(db, contractsSql.waiting);
+  const { find, mined, principal, waiting } = statements(db, contractsSql);
   return {
     /** The newest successful deployment of a contract; undefined if there is none. */
     find(contractId: string): SmartContract | undefined {
@@ -211,11 +205,13 @@ export function contractQueries(db: Database) {
 }
 
 export const contractFunctionsSql = {
-  newest: `SELECT t.tx_id, t.position
-             FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
-             JOIN transaction_bodies d ON d.position = t.position
-            WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY t.position DESC LIMIT 1`,
-  interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
+  newest: query<DeploymentRow, [string]>`
+    SELECT t.tx_id, t.position
+      FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+      JOIN transaction_bodies d ON d.position = t.position
+     WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY t.position DESC LIMIT 1`,
+  interface: query<Stored<'transaction_bodies', 'contract_interface'>, [number]>`
+    SELECT contract_interface FROM transaction_bodies WHERE position = ?1`,
 };
 
 type DeploymentRow = Stored<'transactions', 'tx_id' | 'position'>;
@@ -224,11 +220,7 @@ type DeploymentRow = Stored<'transactions', 'tx_id' | 'position'>;
 const CACHED = 500;
 
 export function contractFunctionQueries(db: Database, cache: FileCache) {
-  const newest = prepared<DeploymentRow, [string]>(db, contractFunctionsSql.newest);
-  const interfaceAt = prepared<Stored<'transaction_bodies', 'contract_interface'>, [number]>(
-    db,
-    contractFunctionsSql.interface,
-  );
+  const { newest, interface: interfaceAt } = statements(db, contractFunctionsSql);
   /** Functions by the deployment's transaction id: a deployment declares the same functions in every fork. */
   const functionsCache = lruCache<string, ContractFunctions>(CACHED);
 

@@ -20,10 +20,10 @@ import {
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import { COUNTER, EVENT_KIND, PAYLOAD } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
-import { down, type ListedRows, lister, ordered, reversed, statementsOf, walked } from '../list.ts';
+import { down, type ListedRows, ordered, reversed, walked } from '../list.ts';
 import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
 import { contractLogs } from './contract-logs.ts';
 import {
@@ -55,16 +55,21 @@ const logs = `events WHERE kind = ${EVENT_KIND.log}`;
 const counted = `SELECT p.address, p.id, coalesce(l.count, 0) AS logs
                    FROM principals p LEFT JOIN counters l ON l.kind = ${COUNTER.logs} AND l.key = p.address`;
 
-const lists = {
-  chain: ordered({ select: 'SELECT position, event_index FROM events' }, [down('position'), down('event_index')], {
-    isBounded: true,
-  }),
-  sent: ordered(
+/** All statements; the plan test reads them. */
+export const sql = {
+  chain: ordered<PlaceRow>(
+    { select: 'SELECT position, event_index FROM events' },
+    [down('position'), down('event_index')],
+    {
+      isBounded: true,
+    },
+  ),
+  sent: ordered<Stored<'transactions', 'position'>>(
     { select: 'SELECT position FROM transactions INDEXED BY transactions_by_sender', where: 'sender_id = ?1' },
     [down('position')],
     { isBounded: true },
   ),
-  calls: ordered(
+  calls: ordered<Stored<'transactions', 'position'>>(
     {
       select: 'SELECT position FROM transactions INDEXED BY transactions_by_function',
       where: `type = ${PAYLOAD.contract_call} AND function_name = ?1`,
@@ -72,25 +77,27 @@ const lists = {
     [down('position')],
     { isBounded: true },
   ),
-};
-
-/** All statements; the plan test reads them. */
-export const sql = {
-  ...statementsOf(lists),
-  contract: `${counted} WHERE p.address = ?1`,
+  contract: query<Counted, [string]>`${counted} WHERE p.address = ?1`,
   // A contract's id is the address of its deployer, a dot and a name.
-  deployed: `${counted} WHERE p.address > ?1 AND p.address < ?2 ORDER BY p.address LIMIT ?3`,
-  sender: 'SELECT p.id, a.sent FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1',
-  ofTransaction: `SELECT event_index FROM ${logs} AND position = ?1 ORDER BY event_index`,
-  log: `SELECT contract_id, topic FROM ${logs} AND position = ?1 AND event_index = ?2`,
-  calls: `SELECT count FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
-  transaction: 'SELECT type, sender_id, function_name FROM transactions WHERE position = ?1',
-  address: 'SELECT address FROM principals WHERE id = ?1',
-  value: 'SELECT value FROM events WHERE position = ?1 AND event_index = ?2',
-  at: `SELECT p.address, e.topic, e.value, t.tx_id, ${shownTime} AS time
-         FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
-         JOIN blocks b ON b.height = ${heightIn('e.position')}
-        WHERE e.position = ?1 AND e.event_index = ?2`,
+  deployed: query<Counted, [string, string, number]>`
+    ${counted} WHERE p.address > ?1 AND p.address < ?2 ORDER BY p.address LIMIT ?3`,
+  sender: query<Stored<'principals', 'id'> & Stored<'accounts', 'sent'>, [string]>`
+    SELECT p.id, a.sent FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
+  ofTransaction: query<Stored<'events', 'event_index'>, [number]>`
+    SELECT event_index FROM ${logs} AND position = ?1 ORDER BY event_index`,
+  log: query<Stored<'events', 'contract_id' | 'topic'>, [number, number]>`
+    SELECT contract_id, topic FROM ${logs} AND position = ?1 AND event_index = ?2`,
+  callCount: query<Stored<'counters', 'count'>, [string]>`
+    SELECT count FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
+  transaction: query<Stored<'transactions', 'type' | 'sender_id' | 'function_name'>, [number]>`
+    SELECT type, sender_id, function_name FROM transactions WHERE position = ?1`,
+  address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
+  value: query<Stored<'events', 'value'>, [number, number]>`
+    SELECT value FROM events WHERE position = ?1 AND event_index = ?2`,
+  at: query<Row, [number, number]>`
+    SELECT p.address, e.topic, e.value, t.tx_id, ${shownTime} AS time
+      FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
+      JOIN blocks b ON b.height = ${heightIn('e.position')} WHERE e.position = ?1 AND e.event_index = ?2`,
 };
 
 type Counted = Stored<'principals', 'address' | 'id'> & { logs: number };
@@ -156,24 +163,9 @@ interface Judged extends PlaceRow {
 /** @param limits tests use others than the default */
 export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimits> = {}) {
   const { principals: mostPrincipals, merged: mostMerged, rows: mostRows } = { ...LOG_WALK_LIMITS, ...limits };
-  const ofContract = lister<PlaceRow>(db, contractLogs);
-  const ofValue = lister<PlaceRow>(db, entriesOfValue);
-  const ofChain = lister<PlaceRow>(db, lists.chain);
-  const ofSender = lister<Stored<'transactions', 'position'>>(db, lists.sent);
-  const ofFunction = lister<Stored<'transactions', 'position'>>(db, lists.calls);
-  const ofTransaction = prepared<Stored<'events', 'event_index'>, [number]>(db, sql.ofTransaction);
-  const contract = prepared<Counted, [string]>(db, sql.contract);
-  const deployed = prepared<Counted, [string, string, number]>(db, sql.deployed);
-  const senderOf = prepared<Stored<'principals', 'id'> & Stored<'accounts', 'sent'>, [string]>(db, sql.sender);
-  const logAt = prepared<Stored<'events', 'contract_id' | 'topic'>, [number, number]>(db, sql.log);
-  const callsOf = prepared<Stored<'counters', 'count'>, [string]>(db, sql.calls);
-  const transactionAt = prepared<Stored<'transactions', 'type' | 'sender_id' | 'function_name'>, [number]>(
-    db,
-    sql.transaction,
-  );
-  const addressOf = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
-  const valueAt = prepared<Stored<'events', 'value'>, [number, number]>(db, sql.value);
-  const at = prepared<Row, [number, number]>(db, sql.at);
+  const ofContract = contractLogs.prepared(db);
+  const ofValue = entriesOfValue.prepared(db);
+  const read = statements(db, sql);
   const indexes = valueIndexes(db);
 
   /** The contracts that a deployer has logs of; null if they are too many. */
@@ -183,7 +175,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const end = `${deployer}/`;
     for (let [after, seen] = [`${deployer}.`, 0]; seen < mostPrincipals; ) {
       const count = Math.min(BATCH, mostPrincipals - seen);
-      const rows = deployed.all(after, end, count);
+      const rows = read.deployed.all(after, end, count);
       contracts.push(...rows.filter(({ logs }) => logs > 0));
       if (contracts.length > mostMerged) return null;
       const last = rows.at(-1);
@@ -195,12 +187,12 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   }
 
   const isDeployedBy = (deployer: string, id: number): boolean =>
-    addressOf.get(id)?.address.startsWith(`${deployer}.`) === true;
+    read.address.get(id)?.address.startsWith(`${deployer}.`) === true;
 
   const contractsOf = async (of: LoggingContracts, pause: Pause): Promise<Counted[] | null> =>
     'deployer' in of
       ? deployedBy(of.deployer, pause)
-      : of.contracts.map((id) => contract.get(id)).filter((row) => row !== null);
+      : of.contracts.map((id) => read.contract.get(id)).filter((row) => row !== null);
 
   /** The logs of contracts, each by the index of a field that must have one value, if it has such an index, else all. */
   function logsOf(contracts: readonly Counted[], fields: readonly FieldFilter[], span: Span) {
@@ -233,7 +225,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
         const rows: PlaceRow[] = [];
         for (const { position } of transactions.rows(key, isBackward, count + 1)) {
           if (rows.length >= count) break;
-          const logs = ofTransaction.all(position).map(({ event_index }) => ({ position, event_index }));
+          const logs = read.ofTransaction.all(position).map(({ event_index }) => ({ position, event_index }));
           const places = isBackward
             ? [...logs, { position, event_index: AFTER_EVENTS }]
             : [...logs.reverse(), { position, event_index: BEFORE_EVENTS }];
@@ -248,7 +240,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   }
 
   function listedAt({ position, event_index: eventIndex }: PlaceRow): ListedLog {
-    const row = at.get(position, eventIndex);
+    const row = read.at.get(position, eventIndex);
     if (row === null) throw new Error(`no log at position ${position}, event ${eventIndex}`);
     return {
       contractId: row.address,
@@ -271,14 +263,14 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const logCount = contracts === null ? Number.POSITIVE_INFINITY : logsIn(contracts);
     const [fewest] = transactions.toSorted((a, b) => a.count - b.count);
     if (fewest !== undefined && fewest.count < logCount) return [inTransactions(fewest.rows(span))];
-    return contracts === null ? [ofChain([], span)] : logsOf(contracts, fields, span);
+    return contracts === null ? [read.chain([], span)] : logsOf(contracts, fields, span);
   }
 
   /** Logs of several contracts, or of all of a deployer. */
   return async (filter: LogsFilter, limit: number, cursor: Cursor | null): Promise<Page<ListedLog, number | null>> => {
     const { of, topic, sender: origin, functionName, order, heights, fields } = filter;
     const pause = turns.longWork();
-    const sender = origin === null ? null : senderOf.get(origin);
+    const sender = origin === null ? null : read.sender.get(origin);
     const contracts = await contractsOf(of, pause);
     const isFiltered = topic !== null || origin !== null || functionName !== null || fields.length > 0;
     const isWindow = heights.from !== null || heights.to !== null;
@@ -289,15 +281,15 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const isOf = (id: number): boolean => own?.has(id) ?? ('deployer' in of && isDeployedBy(of.deployer, id));
 
     const transactions: Transactions[] = [];
-    if (sender !== null) transactions.push({ rows: (span) => ofSender([sender.id], span), count: sender.sent });
+    if (sender !== null) transactions.push({ rows: (span) => read.sent([sender.id], span), count: sender.sent });
     if (functionName !== null) {
-      const count = callsOf.get(functionName)?.count ?? 0;
-      transactions.push({ rows: (span) => ofFunction([functionName], span), count });
+      const count = read.callCount.get(functionName)?.count ?? 0;
+      transactions.push({ rows: (span) => read.calls([functionName], span), count });
     }
     /** Whether the transaction at a position has the sender and the called function. */
     function isFrom(position: number): boolean {
       if (transactions.length === 0) return true;
-      const row = transactionAt.get(position);
+      const row = read.transaction.get(position);
       if (sender !== null && sender.id !== row?.sender_id) return false;
       return functionName === null || (row?.type === PAYLOAD.contract_call && row.function_name === functionName);
     }
@@ -307,12 +299,12 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       const yes = { ...no, meets: true };
       if (!isFiltered && contracts !== null) return yes;
       const { position, event_index: eventIndex } = place;
-      const log = logAt.get(position, eventIndex);
+      const log = read.log.get(position, eventIndex);
       if (log?.contract_id == null || !isOf(log.contract_id)) return no;
       if (topic !== null && topic !== log.topic) return no;
       if (!isFrom(position)) return no;
       if (fields.length === 0) return yes;
-      const value = valueAt.get(position, eventIndex)?.value ?? NO_BYTES;
+      const value = read.value.get(position, eventIndex)?.value ?? NO_BYTES;
       const cost = DECODED.places + Math.floor(value.length / DECODED.bytes);
       return { ...place, meets: meetsAll(fields, fieldsOf(value)), cost };
     }

@@ -19,10 +19,10 @@ import {
 } from '../../model/contract.ts';
 import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
 import { enumNames } from '../../rows/enums.ts';
-import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
+import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
 import type { Span } from '../blocks/windows.ts';
-import { down, type ListedRows, lister, ordered, reversed, sortedRows, statementsOf, up, walked } from '../list.ts';
+import { down, type ListedRows, ordered, reversed, sortedRows, up, walked } from '../list.ts';
 import { numberAt, type RowSource, readLongPage } from '../page.ts';
 
 /** Limits for the reads of one request. */
@@ -60,18 +60,20 @@ const entries = 'FROM value_index_entries';
 const ofPath = 'index_id = ?1 AND path = ?2';
 const byPlace = [down('position'), down('event_index')];
 /** The entries of one value, newest first. */
-export const entriesOfValue = ordered(
+export const entriesOfValue = ordered<PlaceRow>(
   { select: `SELECT position, event_index ${entries}`, where: `${ofPath} AND value = ?3` },
   byPlace,
   { isBounded: true },
 );
-/** The entries of a range of values, in the order of the values. */
-const entriesOfRange = ordered(
-  { select: `SELECT value, position, event_index ${entries}`, where: `${ofPath} AND value <= ?3` },
-  [up('value', 'text'), up('position'), up('event_index')],
-);
 
-export const sql = statementsOf({ value: entriesOfValue, range: entriesOfRange });
+export const sql = {
+  value: entriesOfValue,
+  // The entries of a range of values, in the order of the values.
+  range: ordered<PlaceRow & { value: string }>(
+    { select: `SELECT value, position, event_index ${entries}`, where: `${ofPath} AND value <= ?3` },
+    [up('value', 'text'), up('position'), up('event_index')],
+  ),
+};
 
 /** Number of entries of a range in a batch. */
 const BATCH = 500;
@@ -103,8 +105,7 @@ type InTurns<Made, Yielded = never> = Generator<Yielded | undefined, Made>;
 
 /** The ways to find items that meet all conditions, by indexed fields. */
 function entryWays(db: Database, limits: ValueSearchLimits) {
-  const value = lister<PlaceRow>(db, entriesOfValue);
-  const range = lister<PlaceRow & { value: string }>(db, entriesOfRange);
+  const { value, range } = statements(db, sql);
   const isOneValue = ({ low, high }: KeyRange): boolean => low === high;
   const ofValue = ({ id, path, low }: KeyedField, span: Span) => value([id, path, low], span);
 
@@ -309,7 +310,8 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
 export type ValueSearch = ReturnType<typeof valueSearch>;
 
 export const valueIndexesSql = {
-  all: 'SELECT id, subject, contract, scope, wanted, from_position, from_event FROM value_indexes ORDER BY id',
+  all: query<IndexRow>`
+    SELECT id, subject, contract, scope, wanted, from_position, from_event FROM value_indexes ORDER BY id`,
 };
 
 type IndexRow = Stored<
@@ -331,6 +333,6 @@ const indexOf = (row: IndexRow): ValueIndex => ({
 
 /** Makes a function that reads all indexes, in their order of addition. */
 export function valueIndexes(db: Database): () => ValueIndex[] {
-  const all = prepared<IndexRow, []>(db, valueIndexesSql.all);
+  const all = valueIndexesSql.all.prepared(db);
   return () => all.all().map(indexOf);
 }

@@ -1,7 +1,7 @@
 /** The Bitcoin heights of reward cycles. */
 import type { Database } from 'bun:sqlite';
 import { mainnetCycles, networkOf } from '../../../chain/network.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored } from '../../rows/statement.ts';
 
 /** The cycles of a network: the Bitcoin height at which cycle 0 begins, and lengths in Bitcoin blocks. */
 export interface CycleTimes {
@@ -15,8 +15,9 @@ export const cycleAt = ({ first, length }: CycleTimes, height: number): number =
 export const startOf = ({ first, length }: CycleTimes, cycle: number): number => first + cycle * length;
 
 export const sql = {
-  bond: `SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds
-          WHERE bond_index = (SELECT min(bond_index) FROM bonds)`,
+  bond: query<Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>>`
+    SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds
+     WHERE bond_index = (SELECT min(bond_index) FROM bonds)`,
 };
 
 /**
@@ -24,10 +25,7 @@ export const sql = {
  * height of both its ends. Null if they are unknown.
  */
 export function cycleTimesQuery(db: Database): (chainId: number) => CycleTimes | null {
-  const bond = prepared<Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>, []>(
-    db,
-    sql.bond,
-  );
+  const bond = sql.bond.prepared(db);
   return (chainId) => {
     if (networkOf(chainId).kind === 'mainnet') return mainnetCycles;
     const bondRow = bond.get();

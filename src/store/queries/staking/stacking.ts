@@ -17,7 +17,7 @@ import type {
 } from '../../model/staking.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedTerm } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
 const joins = `JOIN transactions t ON t.position = s.position
@@ -36,20 +36,28 @@ const holding = `s.pox_version = ?1 AND s.pool_id = ?2 AND s.position >= ?3 AND 
                                     AND (n.unlock_height IS NULL OR n.unlock_height > ?5))`;
 
 export const sql = {
-  total: 'SELECT max(ordinal) AS total FROM stacking_events WHERE pox_version = ?1',
-  range: `SELECT ${columns} FROM stacking_events s ${joins}
-           WHERE s.pox_version = ?1 AND s.ordinal BETWEEN ?2 AND ?3 ORDER BY s.ordinal DESC`,
-  transaction: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
-  ofTransaction: `SELECT ${columns} FROM stacking_events s ${joins}
-                   WHERE s.pox_version = ?1 AND s.position = ?2 ORDER BY s.event_index DESC`,
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  ofStacker: `SELECT ${columns} FROM stacking_events s ${joins}
-               WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC`,
-  block: 'SELECT height, burn_block_height FROM blocks WHERE height = ?1',
-  delegations: `SELECT ${columns} FROM delegations s ${joins}
-                 WHERE ${holding} ORDER BY s.position DESC, s.event_index DESC LIMIT ?6 OFFSET ?7`,
-  delegationCount: `SELECT count(*) AS total FROM delegations s WHERE ${holding}`,
+  total: query<{ total: number | null }, [number]>`
+    SELECT max(ordinal) AS total FROM stacking_events WHERE pox_version = ?1`,
+  range: query<Row, [number, number, number]>`
+    SELECT ${columns} FROM stacking_events s ${joins}
+     WHERE s.pox_version = ?1 AND s.ordinal BETWEEN ?2 AND ?3 ORDER BY s.ordinal DESC`,
+  transaction: query<Stored<'transactions', 'position'>, [Uint8Array]>`
+    SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1`,
+  ofTransaction: query<Row, [number, number]>`
+    SELECT ${columns} FROM stacking_events s ${joins}
+     WHERE s.pox_version = ?1 AND s.position = ?2 ORDER BY s.event_index DESC`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  ofStacker: query<Row, [number, number]>`SELECT ${columns} FROM stacking_events s ${joins}
+     WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC`,
+  block: query<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>`
+    SELECT height, burn_block_height FROM blocks WHERE height = ?1`,
+  delegations: query<Row, [...Held, number, number]>`
+    SELECT ${columns} FROM delegations s ${joins}
+     WHERE ${holding} ORDER BY s.position DESC, s.event_index DESC LIMIT ?6 OFFSET ?7`,
+  delegationCount: query<{ total: number }, Held>`SELECT count(*) AS total FROM delegations s WHERE ${holding}`,
 };
+
+type Held = [number, number, number, number, number];
 
 interface Row extends Stored<'transactions', 'tx_id' | 'tx_index'> {
   position: number;
@@ -77,35 +85,26 @@ const eventOf = (row: Row): StackingEvent => ({
 });
 
 export function stackingQueries(db: Database) {
-  const total = prepared<{ total: number | null }, [number]>(db, sql.total);
-  const range = prepared<Row, [number, number, number]>(db, sql.range);
-  const transaction = prepared<Stored<'transactions', 'position'>, [Uint8Array]>(db, sql.transaction);
-  const ofTransaction = prepared<Row, [number, number]>(db, sql.ofTransaction);
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const ofStacker = prepared<Row, [number, number]>(db, sql.ofStacker);
-  const block = prepared<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>(db, sql.block);
-  type Held = [number, number, number, number, number];
-  const delegations = prepared<Row, [...Held, number, number]>(db, sql.delegations);
-  const delegationCount = prepared<{ total: number }, Held>(db, sql.delegationCount);
+  const read = statements(db, sql);
 
   return {
     /** Prints of a contract, newest first. */
     events(version: StackingVersion, limit: number, offset: number): OffsetPage<StackingEvent> {
-      const count = total.get(version)?.total ?? 0;
+      const count = read.total.get(version)?.total ?? 0;
       const last = count - offset;
-      return { items: range.all(version, last - limit + 1, last).map(eventOf), total: count };
+      return { items: read.range.all(version, last - limit + 1, last).map(eventOf), total: count };
     },
 
     /** Stacking events of a transaction, newest first; undefined if no canonical transaction has the id. */
     ofTransaction(version: StackingVersion, txId: Uint8Array): StackingEvent[] | undefined {
-      const row = transaction.get(txId);
-      return row === null ? undefined : ofTransaction.all(version, row.position).map(eventOf);
+      const row = read.transaction.get(txId);
+      return row === null ? undefined : read.ofTransaction.all(version, row.position).map(eventOf);
     },
 
     /** All prints about a stacker, newest first. */
     ofStacker(version: StackingVersion, stacker: string): StackingEvent[] {
-      const row = principal.get(stacker);
-      return row === null ? [] : ofStacker.all(version, row.id).map(eventOf);
+      const row = read.principal.get(stacker);
+      return row === null ? [] : read.ofStacker.all(version, row.id).map(eventOf);
     },
 
     /** The delegations to a pool that are valid at a block, one per stacker, newest first; undefined if there is no such block. */
@@ -116,14 +115,14 @@ export function stackingQueries(db: Database) {
       limit: number,
       offset: number,
     ): OffsetPage<StackingEvent> | undefined {
-      const at = block.get(height);
+      const at = read.block.get(height);
       if (at === null) return undefined;
-      const id = principal.get(pool)?.id ?? 0;
+      const id = read.principal.get(pool)?.id ?? 0;
       const [first, end] = [positionOf(afterHeight + 1, 0), positionOf(at.height + 1, 0)];
       const of = [version, id, first, end, at.burn_block_height] as const;
       return {
-        items: delegations.all(...of, limit, offset).map(eventOf),
-        total: delegationCount.get(...of)?.total ?? 0,
+        items: read.delegations.all(...of, limit, offset).map(eventOf),
+        total: read.delegationCount.get(...of)?.total ?? 0,
       };
     },
   };
@@ -140,22 +139,22 @@ const signer = `SELECT s.signer_key, s.weight, s.stacked,
                   FROM cycle_signers s`;
 
 export const rewardCyclesSql = {
-  total: 'SELECT count(*) AS total FROM reward_cycles',
-  chain: 'SELECT chain_id FROM progress',
-  page: `${cycle} ORDER BY c.cycle DESC LIMIT ?1 OFFSET ?2`,
-  find: `${cycle} WHERE c.cycle = ?1`,
-  newest: `${cycle} ORDER BY c.cycle DESC LIMIT 1`,
-  signers: `${signer} WHERE s.cycle = ?1
-             ORDER BY s.weight DESC, s.stacked DESC, s.signer_key LIMIT ?2 OFFSET ?3`,
-  signerCount: 'SELECT signers AS total FROM reward_cycles WHERE cycle = ?1',
-  signer: `${signer} WHERE s.cycle = ?1 AND s.signer_key = ?2`,
-  stackers: `SELECT k.address, k.role, e.value, contract.address AS contract
-               FROM cycle_stackers k
-               JOIN events e ON e.position = k.position AND e.event_index = k.event_index
-               JOIN principals contract ON contract.id = e.contract_id
-              WHERE k.cycle = ?1 AND k.signer_key = ?2
-              ORDER BY k.locked DESC, k.address, k.role LIMIT ?3 OFFSET ?4`,
-  stackerCount: `SELECT ${stackers(COUNTER.soloStackers, '?1', '?2')} + ${stackers(COUNTER.pooledStackers, '?1', '?2')} AS total`,
+  total: query<{ total: number }>`SELECT count(*) AS total FROM reward_cycles`,
+  chain: query<Stored<'progress', 'chain_id'>>`SELECT chain_id FROM progress`,
+  page: query<CycleRow, [number, number]>`${cycle} ORDER BY c.cycle DESC LIMIT ?1 OFFSET ?2`,
+  find: query<CycleRow, [number]>`${cycle} WHERE c.cycle = ?1`,
+  newest: query<CycleRow>`${cycle} ORDER BY c.cycle DESC LIMIT 1`,
+  signers: query<SignerRow, [number, number, number]>`
+    ${signer} WHERE s.cycle = ?1 ORDER BY s.weight DESC, s.stacked DESC, s.signer_key LIMIT ?2 OFFSET ?3`,
+  signerCount: query<{ total: number }, [number]>`SELECT signers AS total FROM reward_cycles WHERE cycle = ?1`,
+  signer: query<SignerRow, [number, Uint8Array]>`${signer} WHERE s.cycle = ?1 AND s.signer_key = ?2`,
+  stackers: query<StackerRow, [number, Uint8Array, number, number]>`
+    SELECT k.address, k.role, e.value, contract.address AS contract FROM cycle_stackers k
+      JOIN events e ON e.position = k.position AND e.event_index = k.event_index
+      JOIN principals contract ON contract.id = e.contract_id WHERE k.cycle = ?1 AND k.signer_key = ?2
+     ORDER BY k.locked DESC, k.address, k.role LIMIT ?3 OFFSET ?4`,
+  stackerCount: query<{ total: number }, [number, Uint8Array]>`
+    SELECT ${stackers(COUNTER.soloStackers, '?1', '?2')} + ${stackers(COUNTER.pooledStackers, '?1', '?2')} AS total`,
 };
 
 type CycleRow = Stored<'reward_cycles', 'cycle' | 'height' | 'signers' | 'weight' | 'stacked'> &
@@ -192,53 +191,44 @@ const signerOf = (row: SignerRow, network: Network): StackingSigner => ({
 export type RewardCycleQueries = ReturnType<typeof rewardCycleQueries>;
 
 export function rewardCycleQueries(db: Database) {
-  const total = prepared<{ total: number }, []>(db, rewardCyclesSql.total);
-  const chain = prepared<Stored<'progress', 'chain_id'>, []>(db, rewardCyclesSql.chain);
-  const page = prepared<CycleRow, [number, number]>(db, rewardCyclesSql.page);
-  const find = prepared<CycleRow, [number]>(db, rewardCyclesSql.find);
-  const newest = prepared<CycleRow, []>(db, rewardCyclesSql.newest);
-  const signers = prepared<SignerRow, [number, number, number]>(db, rewardCyclesSql.signers);
-  const signerCount = prepared<{ total: number }, [number]>(db, rewardCyclesSql.signerCount);
-  const one = prepared<SignerRow, [number, Uint8Array]>(db, rewardCyclesSql.signer);
-  const stackers = prepared<StackerRow, [number, Uint8Array, number, number]>(db, rewardCyclesSql.stackers);
-  const stackerCount = prepared<{ total: number }, [number, Uint8Array]>(db, rewardCyclesSql.stackerCount);
+  const read = statements(db, rewardCyclesSql);
 
-  const network = (): Network => networkOf(chain.get()?.chain_id ?? TESTNET_CHAIN_ID);
+  const network = (): Network => networkOf(read.chain.get()?.chain_id ?? TESTNET_CHAIN_ID);
 
   return {
     /** Reward cycles, highest first. */
     page(limit: number, offset: number): OffsetPage<RewardCycle> {
-      return { items: page.all(limit, offset).map(cycleOf), total: total.get()?.total ?? 0 };
+      return { items: read.page.all(limit, offset).map(cycleOf), total: read.total.get()?.total ?? 0 };
     },
 
     /** `current` is the highest cycle with chosen signers: in a prepare phase that is the next cycle. */
     find(cycle: number | 'current'): RewardCycle | undefined {
-      const row = cycle === 'current' ? newest.get() : find.get(cycle);
+      const row = cycle === 'current' ? read.newest.get() : read.find.get(cycle);
       return row === null ? undefined : cycleOf(row);
     },
 
     /** Signers of a cycle, heaviest first, then most stacked, then by key. */
     signers(cycle: number, limit: number, offset: number): OffsetPage<StackingSigner> {
       return {
-        items: signers.all(cycle, limit, offset).map((row) => signerOf(row, network())),
-        total: signerCount.get(cycle)?.total ?? 0,
+        items: read.signers.all(cycle, limit, offset).map((row) => signerOf(row, network())),
+        total: read.signerCount.get(cycle)?.total ?? 0,
       };
     },
 
     signer(cycle: number, key: Uint8Array): StackingSigner | undefined {
-      const row = one.get(cycle, key);
+      const row = read.signer.get(cycle, key);
       return row === null ? undefined : signerOf(row, network());
     },
 
     /** Stackers of a signer, most locked first, then by address. */
     stackers(cycle: number, key: Uint8Array, limit: number, offset: number): OffsetPage<CycleStacker> {
       return {
-        items: stackers.all(cycle, key, limit, offset).map((row) => ({
+        items: read.stackers.all(cycle, key, limit, offset).map((row) => ({
           stacker: row.address,
           pooled: storedTerm.nameOf(row.role) === 'pooled',
           print: printOf(row),
         })),
-        total: stackerCount.get(cycle, key)?.total ?? 0,
+        total: read.stackerCount.get(cycle, key)?.total ?? 0,
       };
     },
   };

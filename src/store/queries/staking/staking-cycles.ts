@@ -5,22 +5,26 @@
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';
 import type { StakingCycle } from '../../model/staking.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { cycleAt, cycleTimesQuery, startOf } from './cycle-times.ts';
 import type { RewardCycleQueries } from './stacking.ts';
 
 export const sql = {
-  tip: 'SELECT chain_id, burn_block_height FROM progress',
-  bonds: 'SELECT bond_index FROM bonds WHERE first_cycle <= ?1 AND unlock_cycle > ?1 ORDER BY bond_index',
-  rewards: 'SELECT bonds, stakes, reserve, claimed FROM cycle_rewards WHERE cycle = ?1',
-  stakes: `SELECT staker_id, position, event_index, amount, first_cycle, from_cycle, unlock_cycle FROM stakes
-            WHERE (staker_id, position, event_index) > (?1, ?2, ?3)
-            ORDER BY staker_id, position, event_index LIMIT ?4`,
-  positions: `SELECT staker_id, position, event_index, stx_locked, weight, weight_cycle FROM bond_positions
-               WHERE bond_index = ?5 AND (staker_id, position, event_index) > (?1, ?2, ?3)
-               ORDER BY staker_id, position, event_index LIMIT ?4`,
-  registration: `SELECT outputs IS NOT NULL AS native FROM bond_registrations
-                  WHERE bond_index = ?1 AND staker_id = ?2 ORDER BY position DESC, event_index DESC LIMIT 1`,
+  tip: query<Stored<'progress', 'chain_id' | 'burn_block_height'>>`SELECT chain_id, burn_block_height FROM progress`,
+  bonds: query<Stored<'bonds', 'bond_index'>, [number]>`
+    SELECT bond_index FROM bonds WHERE first_cycle <= ?1 AND unlock_cycle > ?1 ORDER BY bond_index`,
+  rewards: query<Stored<'cycle_rewards', 'bonds' | 'stakes' | 'reserve' | 'claimed'>, [number]>`
+    SELECT bonds, stakes, reserve, claimed FROM cycle_rewards WHERE cycle = ?1`,
+  stakes: query<StakeRow, [number, number, number, number]>`
+    SELECT staker_id, position, event_index, amount, first_cycle, from_cycle, unlock_cycle FROM stakes
+     WHERE (staker_id, position, event_index) > (?1, ?2, ?3) ORDER BY staker_id, position, event_index LIMIT ?4`,
+  positions: query<PositionRow, [number, number, number, number, number]>`
+    SELECT staker_id, position, event_index, stx_locked, weight, weight_cycle FROM bond_positions
+     WHERE bond_index = ?5 AND (staker_id, position, event_index) > (?1, ?2, ?3)
+     ORDER BY staker_id, position, event_index LIMIT ?4`,
+  registration: query<{ native: number }, [number, number]>`
+    SELECT outputs IS NOT NULL AS native FROM bond_registrations
+     WHERE bond_index = ?1 AND staker_id = ?2 ORDER BY position DESC, event_index DESC LIMIT 1`,
 };
 
 /** Rows that a batch reads. */
@@ -56,20 +60,12 @@ async function* newestOf<Row extends Key>(
 }
 
 export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueries, turns: Turns) {
-  const tip = prepared<Stored<'progress', 'chain_id' | 'burn_block_height'>, []>(db, sql.tip);
-  const bondsIn = prepared<Stored<'bonds', 'bond_index'>, [number]>(db, sql.bonds);
-  const rewardsOf = prepared<Stored<'cycle_rewards', 'bonds' | 'stakes' | 'reserve' | 'claimed'>, [number]>(
-    db,
-    sql.rewards,
-  );
-  const stakesAfter = prepared<StakeRow, [number, number, number, number]>(db, sql.stakes);
-  const positionsAfter = prepared<PositionRow, [number, number, number, number, number]>(db, sql.positions);
-  const registration = prepared<{ native: number }, [number, number]>(db, sql.registration);
+  const select = statements(db, sql);
   const timesOf = cycleTimesQuery(db);
 
   async function stakesIn(cycle: number, pause: Pause) {
     const sum = { stx: 0n, stakers: 0 };
-    const read = (after: Key) => stakesAfter.all(after.staker_id, after.position, after.event_index, BATCH);
+    const read = (after: Key) => select.stakes.all(after.staker_id, after.position, after.event_index, BATCH);
     for await (const row of newestOf(read, ({ from_cycle: from }) => from <= cycle, pause)) {
       if (row.first_cycle > cycle || row.unlock_cycle <= cycle || row.amount === '0') continue;
       sum.stx += BigInt(row.amount);
@@ -82,11 +78,12 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
     const sum = { stx: 0n, native: 0n, sbtc: 0n };
     const stakers = new Set<number>();
     for (const bond of bonds) {
-      const read = (after: Key) => positionsAfter.all(after.staker_id, after.position, after.event_index, BATCH, bond);
+      const read = (after: Key) =>
+        select.positions.all(after.staker_id, after.position, after.event_index, BATCH, bond);
       for await (const row of newestOf(read, ({ weight_cycle: from }) => from <= cycle, pause)) {
         stakers.add(row.staker_id);
         sum.stx += BigInt(row.stx_locked);
-        const isNative = registration.get(bond, row.staker_id)?.native === 1;
+        const isNative = select.registration.get(bond, row.staker_id)?.native === 1;
         sum[isNative ? 'native' : 'sbtc'] += BigInt(row.weight);
       }
     }
@@ -96,7 +93,7 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
   return {
     /** A cycle that has begun; undefined if there is none, or if the heights of cycles are unknown. */
     async cycle(asked: number | 'current' | 'previous'): Promise<StakingCycle | undefined> {
-      const { chain_id, burn_block_height: height } = tip.get() ?? { chain_id: null, burn_block_height: 0 };
+      const { chain_id, burn_block_height: height } = select.tip.get() ?? { chain_id: null, burn_block_height: 0 };
       const times = chain_id === null ? null : timesOf(chain_id);
       if (times === null) return undefined;
       const current = cycleAt(times, height);
@@ -106,9 +103,9 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
       const prepareStart = times.prepare === null ? null : next - times.prepare;
       const isPreparing = prepareStart !== null && height >= prepareStart;
       const pause = turns.longWork();
-      const bonds = bondsIn.all(cycle).map(({ bond_index: bond }) => bond);
+      const bonds = select.bonds.all(cycle).map(({ bond_index: bond }) => bond);
       const [stakes, positions] = [await stakesIn(cycle, pause), await positionsIn(bonds, cycle, pause)];
-      const rewards = rewardsOf.get(cycle);
+      const rewards = select.rewards.get(cycle);
       return {
         cycle,
         status: cycle < current ? 'finished' : isPreparing ? 'prepare_phase' : 'reward_phase',

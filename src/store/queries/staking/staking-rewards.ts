@@ -8,58 +8,67 @@ import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { StackedCycle, StakerShare } from '../../model/staking.ts';
 import { NO_BOND } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
-import { lister, ordered, sortedRows, statementsOf, up } from '../list.ts';
+import { ordered, sortedRows, up } from '../list.ts';
 import { numberAt, readPage } from '../page.ts';
 import { type CycleTimes, cycleAt, cycleTimesQuery, startOf } from './cycle-times.ts';
 import { type PrintRow, printOf } from './stacking.ts';
 
 const burnBlock = (position: string): string => `JOIN blocks b ON b.height = ${heightIn(position)}`;
 
-const lists = {
-  shares: ordered(
+export const sql = {
+  shares: ordered<ShareRow>(
     {
       select: 'SELECT staker_id, address, bond_index, earned, claimed FROM staking_shares',
       where: 'signer_id = ?1 AND cycle = ?2',
     },
     [up('address', 'text'), up('bond_index')],
   ),
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  tip: query<Stored<'progress', 'chain_id' | 'burn_block_height'>>`SELECT chain_id, burn_block_height FROM progress`,
+  newestCycle: query<{ cycle: number | null }>`SELECT max(cycle) AS cycle FROM reward_cycles`,
+  locks: query<LockRow, [number, number]>`
+    SELECT l.amount, l.unlock_height, b.burn_block_height, c.address AS contract, t.sender_id,
+           sender.address AS sender, t.function_name, d.function_args, d.raw
+      FROM stx_locks l JOIN transactions t ON t.position = l.position
+      JOIN transaction_bodies d ON d.position = l.position ${burnBlock('l.position')}
+      JOIN principals sender ON sender.id = t.sender_id LEFT JOIN principals c ON c.id = t.contract_id
+     WHERE l.principal_id = ?1 AND l.pox_version = 1 ORDER BY l.position DESC, l.event_index DESC LIMIT ?2`,
+  prints: query<PrintRow & Stored<'blocks', 'burn_block_height'>, [number, number, number]>`
+    SELECT e.value, contract.address AS contract, b.burn_block_height
+      FROM stacking_events s JOIN events e ON e.position = s.position AND e.event_index = s.event_index
+      JOIN principals contract ON contract.id = e.contract_id ${burnBlock('s.position')}
+     WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC LIMIT ?3`,
+  stakes: query<Stored<'stakes', 'amount' | 'first_cycle' | 'from_cycle' | 'unlock_cycle'>, [number, number]>`
+    SELECT amount, first_cycle, from_cycle, unlock_cycle FROM stakes WHERE staker_id = ?1
+     ORDER BY position DESC, event_index DESC LIMIT ?2`,
+  positions: query<PositionRow, [number, number]>`
+    SELECT p.bond_index, p.stx_locked, p.weight, p.first_cycle, p.weight_cycle, d.unlock_cycle
+      FROM bond_positions p JOIN bonds d ON d.bond_index = p.bond_index WHERE p.staker_id = ?1
+     ORDER BY p.bond_index DESC, p.position DESC, p.event_index DESC LIMIT ?2`,
+  earnings: query<Stored<'staking_shares', 'bond_index' | 'cycle' | 'earned' | 'claimed'>, [number, number]>`
+    SELECT bond_index, cycle, earned, claimed FROM staking_shares WHERE staker_id = ?1 LIMIT ?2`,
+  shareCount: query<{ total: number }, [number, number]>`
+    SELECT count(*) AS total FROM staking_shares WHERE signer_id = ?1 AND cycle = ?2`,
+  stakeIn: query<{ stx: string }, [number, number]>`
+    SELECT amount AS stx FROM stakes WHERE staker_id = ?1 AND from_cycle <= ?2
+     ORDER BY position DESC, event_index DESC LIMIT 1`,
+  positionIn: query<{ stx: string } & Stored<'bond_positions', 'weight'>, [number, number, number]>`
+    SELECT stx_locked AS stx, weight FROM bond_positions WHERE staker_id = ?1 AND bond_index = ?2 AND weight_cycle <= ?3
+     ORDER BY position DESC, event_index DESC LIMIT 1`,
+  isKnown: query<{ found: number }, [number, number]>`
+    SELECT 1 AS found FROM burn_blocks WHERE height >= ?1 AND height < ?2 LIMIT 1`,
+  payments: query<Stored<'burn_rewards', 'recipient_ordinal'>, [string]>`
+    SELECT recipient_ordinal FROM burn_rewards WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
+  payment: query<Stored<'burn_rewards', 'height' | 'recipient_total'>, [string, number]>`
+    SELECT height, recipient_total FROM burn_rewards WHERE recipient = ?1 AND recipient_ordinal = ?2`,
 };
 
-export const sql = {
-  ...statementsOf(lists),
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  tip: 'SELECT chain_id, burn_block_height FROM progress',
-  newestCycle: 'SELECT max(cycle) AS cycle FROM reward_cycles',
-  locks: `SELECT l.amount, l.unlock_height, b.burn_block_height, c.address AS contract, t.sender_id,
-                 sender.address AS sender, t.function_name, d.function_args, d.raw
-            FROM stx_locks l JOIN transactions t ON t.position = l.position
-            JOIN transaction_bodies d ON d.position = l.position ${burnBlock('l.position')}
-            JOIN principals sender ON sender.id = t.sender_id LEFT JOIN principals c ON c.id = t.contract_id
-           WHERE l.principal_id = ?1 AND l.pox_version = 1
-           ORDER BY l.position DESC, l.event_index DESC LIMIT ?2`,
-  prints: `SELECT e.value, contract.address AS contract, b.burn_block_height
-             FROM stacking_events s JOIN events e ON e.position = s.position AND e.event_index = s.event_index
-             JOIN principals contract ON contract.id = e.contract_id ${burnBlock('s.position')}
-            WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC LIMIT ?3`,
-  stakes: `SELECT amount, first_cycle, from_cycle, unlock_cycle FROM stakes WHERE staker_id = ?1
-            ORDER BY position DESC, event_index DESC LIMIT ?2`,
-  positions: `SELECT p.bond_index, p.stx_locked, p.weight, p.first_cycle, p.weight_cycle, d.unlock_cycle
-                FROM bond_positions p JOIN bonds d ON d.bond_index = p.bond_index WHERE p.staker_id = ?1
-               ORDER BY p.bond_index DESC, p.position DESC, p.event_index DESC LIMIT ?2`,
-  earnings: 'SELECT bond_index, cycle, earned, claimed FROM staking_shares WHERE staker_id = ?1 LIMIT ?2',
-  shareCount: 'SELECT count(*) AS total FROM staking_shares WHERE signer_id = ?1 AND cycle = ?2',
-  stakeIn: `SELECT amount AS stx FROM stakes WHERE staker_id = ?1 AND from_cycle <= ?2
-             ORDER BY position DESC, event_index DESC LIMIT 1`,
-  positionIn: `SELECT stx_locked AS stx, weight FROM bond_positions
-                WHERE staker_id = ?1 AND bond_index = ?2 AND weight_cycle <= ?3
-                ORDER BY position DESC, event_index DESC LIMIT 1`,
-  isKnown: 'SELECT 1 AS found FROM burn_blocks WHERE height >= ?1 AND height < ?2 LIMIT 1',
-  payments: `SELECT recipient_ordinal FROM burn_rewards WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
-  payment: 'SELECT height, recipient_total FROM burn_rewards WHERE recipient = ?1 AND recipient_ordinal = ?2',
-};
+type PositionRow = Stored<'bond_positions', 'bond_index' | 'stx_locked' | 'weight' | 'first_cycle' | 'weight_cycle'> &
+  Stored<'bonds', 'unlock_cycle'>;
+type ShareRow = Stored<'staking_shares', 'staker_id' | 'address' | 'bond_index' | 'earned' | 'claimed'>;
 
 /** Rows of each table that a page reads at most, the newest. */
 const MAX_ROWS = 2_000;
@@ -144,43 +153,17 @@ const compared = (a: CursorKey, b: CursorKey): number => {
 };
 
 export function stakingRewardQueries(db: Database) {
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const tip = prepared<Stored<'progress', 'chain_id' | 'burn_block_height'>, []>(db, sql.tip);
+  const read = statements(db, sql);
   const cyclesOf = cycleTimesQuery(db);
-  const newestCycle = prepared<{ cycle: number | null }, []>(db, sql.newestCycle);
-  const locks = prepared<LockRow, [number, number]>(db, sql.locks);
-  const prints = prepared<PrintRow & Stored<'blocks', 'burn_block_height'>, [number, number, number]>(db, sql.prints);
-  const stakes = prepared<Stored<'stakes', 'amount' | 'first_cycle' | 'from_cycle' | 'unlock_cycle'>, [number, number]>(
-    db,
-    sql.stakes,
-  );
-  type PositionRow = Stored<'bond_positions', 'bond_index' | 'stx_locked' | 'weight' | 'first_cycle' | 'weight_cycle'> &
-    Stored<'bonds', 'unlock_cycle'>;
-  const positions = prepared<PositionRow, [number, number]>(db, sql.positions);
-  const earnings = prepared<Stored<'staking_shares', 'bond_index' | 'cycle' | 'earned' | 'claimed'>, [number, number]>(
-    db,
-    sql.earnings,
-  );
-  type ShareRow = Stored<'staking_shares', 'staker_id' | 'address' | 'bond_index' | 'earned' | 'claimed'>;
-  const shares = lister<ShareRow>(db, lists.shares);
-  const shareCount = prepared<{ total: number }, [number, number]>(db, sql.shareCount);
-  const stakeIn = prepared<{ stx: string }, [number, number]>(db, sql.stakeIn);
-  const positionIn = prepared<{ stx: string } & Stored<'bond_positions', 'weight'>, [number, number, number]>(
-    db,
-    sql.positionIn,
-  );
-  const isKnown = prepared<{ found: number }, [number, number]>(db, sql.isKnown);
-  const payments = prepared<Stored<'burn_rewards', 'recipient_ordinal'>, [string]>(db, sql.payments);
-  const payment = prepared<Stored<'burn_rewards', 'height' | 'recipient_total'>, [string, number]>(db, sql.payment);
   const forcedUnlocks = forcedUnlockQuery(db);
 
   /** Sum of the payments of Bitcoin blocks below a height to an address, in sats. A binary search finds the height. */
   function paidBefore(address: string, height: number): bigint {
-    let [low, high] = [0, payments.get(address)?.recipient_ordinal ?? 0];
+    let [low, high] = [0, read.payments.get(address)?.recipient_ordinal ?? 0];
     let total = 0n;
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      const row = payment.get(address, middle);
+      const row = read.payment.get(address, middle);
       if (row !== null && row.height < height) {
         low = middle;
         total = BigInt(row.recipient_total);
@@ -192,7 +175,7 @@ export function stakingRewardQueries(db: Database) {
   /** Payments of a cycle's Bitcoin blocks to an address, in sats; null if the index has none of these blocks. */
   function paidIn(address: string, cycles: CycleTimes, cycle: number): bigint | null {
     const [start, end] = [startOf(cycles, cycle), startOf(cycles, cycle + 1)];
-    return isKnown.get(start, end) === null ? null : paidBefore(address, end) - paidBefore(address, start);
+    return read.isKnown.get(start, end) === null ? null : paidBefore(address, end) - paidBefore(address, start);
   }
 
   /** The stacked STX of one pox version, by cycle. The newest term that includes a cycle applies to it. */
@@ -214,7 +197,7 @@ export function stakingRewardQueries(db: Database) {
   function* termsOfPrints(version: number, stacker: number, cycles: CycleTimes | null): Generator<Term> {
     // A missed reward slot ends the lock, and the terms printed before it, at a cycle.
     let end = Number.POSITIVE_INFINITY;
-    for (const row of prints.all(version, stacker, MAX_ROWS)) {
+    for (const row of read.prints.all(version, stacker, MAX_ROWS)) {
       const print = printOf(row);
       for (const term of termsOf(print, row.burn_block_height, cycles)) {
         yield { ...term, until: Math.min(term.until, end) };
@@ -225,7 +208,7 @@ export function stakingRewardQueries(db: Database) {
   }
 
   function* termsOfLocks(stacker: number, cycles: CycleTimes, network: BitcoinNetwork): Generator<Term> {
-    for (const row of locks.all(stacker, MAX_ROWS)) {
+    for (const row of read.locks.all(stacker, MAX_ROWS)) {
       const from = cycleAt(cycles, row.burn_block_height) + 1;
       const until = cycleAt(cycles, row.unlock_height);
       const isPooled = row.sender_id !== stacker;
@@ -251,7 +234,7 @@ export function stakingRewardQueries(db: Database) {
 
     // The states of each, newest first. A state applies until the first cycle of a newer state.
     let until = end;
-    for (const { amount, first_cycle, from_cycle, unlock_cycle } of stakes.all(staker, MAX_ROWS)) {
+    for (const { amount, first_cycle, from_cycle, unlock_cycle } of read.stakes.all(staker, MAX_ROWS)) {
       const last = Math.min(until, unlock_cycle);
       for (let cycle = Math.max(first_cycle, from_cycle); cycle < last && amount !== '0'; cycle++) {
         add(NO_BOND, cycle, BigInt(amount), 0n);
@@ -259,7 +242,7 @@ export function stakingRewardQueries(db: Database) {
       until = Math.min(until, from_cycle);
     }
     let of = NO_BOND;
-    for (const row of positions.all(staker, MAX_ROWS)) {
+    for (const row of read.positions.all(staker, MAX_ROWS)) {
       if (row.bond_index !== of) until = end;
       of = row.bond_index;
       for (
@@ -271,7 +254,7 @@ export function stakingRewardQueries(db: Database) {
       }
       until = Math.min(until, row.weight_cycle);
     }
-    for (const { bond_index, cycle, earned, claimed } of earnings.all(staker, MAX_ROWS)) {
+    for (const { bond_index, cycle, earned, claimed } of read.earnings.all(staker, MAX_ROWS)) {
       // Rewards distributed without a calculation belong to no cycle.
       if (cycle < 0) continue;
       const one = add(bond_index, cycle, 0n, 0n);
@@ -284,11 +267,11 @@ export function stakingRewardQueries(db: Database) {
   function shareOf(row: ShareRow, cycle: number): StakerShare {
     const { staker_id: staker, address, bond_index: bond, earned, claimed } = row;
     const isBond = bond !== NO_BOND;
-    const position = isBond ? positionIn.get(staker, bond, cycle) : null;
+    const position = isBond ? read.positionIn.get(staker, bond, cycle) : null;
     return {
       staker: address,
       bond: isBond ? bond : null,
-      stx: BigInt((isBond ? position : stakeIn.get(staker, cycle))?.stx ?? 0),
+      stx: BigInt((isBond ? position : read.stakeIn.get(staker, cycle))?.stx ?? 0),
       sats: BigInt(position?.weight ?? 0),
       earned: BigInt(earned) / PRECISION,
       claimed: BigInt(claimed),
@@ -298,10 +281,10 @@ export function stakingRewardQueries(db: Database) {
   return {
     /** The stakers with rewards from a signer for a reward cycle of pox-5, by address and bond. */
     signerCycle(signer: string, cycle: number, limit: number, at: Cursor | null): Page<StakerShare> {
-      const id = principal.get(signer)?.id ?? NOBODY;
+      const id = read.principal.get(signer)?.id ?? NOBODY;
       return readPage<ShareRow, StakerShare>({
-        ...{ limit, at, total: shareCount.get(id, cycle)?.total ?? 0 },
-        ...shares([id, cycle]),
+        ...{ limit, at, total: read.shareCount.get(id, cycle)?.total ?? 0 },
+        ...read.shares([id, cycle]),
         itemOf: (row) => shareOf(row, cycle),
       });
     },
@@ -311,11 +294,11 @@ export function stakingRewardQueries(db: Database) {
      * {@link MAX_ROWS} rows of each kind at most.
      */
     cycles(address: string, limit: number, at: Cursor | null): Page<StackedCycle> {
-      const id = principal.get(address)?.id;
-      const { chain_id, burn_block_height: height } = tip.get() ?? { chain_id: null, burn_block_height: 0 };
+      const id = read.principal.get(address)?.id;
+      const { chain_id, burn_block_height: height } = read.tip.get() ?? { chain_id: null, burn_block_height: 0 };
       const { kind: network } = networkOf(chain_id ?? TESTNET_CHAIN_ID);
       const cycles = cyclesOf(chain_id ?? TESTNET_CHAIN_ID);
-      const end = (cycles === null ? (newestCycle.get()?.cycle ?? -1) : cycleAt(cycles, height)) + 1;
+      const end = (cycles === null ? (read.newestCycle.get()?.cycle ?? -1) : cycleAt(cycles, height)) + 1;
       const forced = forcedUnlocks();
       /** The cycle that begins when the locks of a version have ended, or the next one. */
       const endOf = (version: 1 | 2 | 3 | 4): number => {

@@ -19,8 +19,8 @@ import type {
 import { decimalOf } from '../../rows/amounts.ts';
 import { KEY_ACTION } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
-import { down, lister, ordered, statementsOf, up } from '../list.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
+import { down, ordered, up } from '../list.ts';
 import { numberAt, readPage } from '../page.ts';
 import { type CreationRow, creationJoin, toCreation } from '../tokens/transfers.ts';
 import type { RewardCycleQueries } from './stacking.ts';
@@ -36,35 +36,40 @@ const key = `SELECT o.position, o.signer_key, o.auth_id, o.action, t.tx_id, b.bu
                JOIN blocks b ON b.height = ${heightIn('o.position')}`;
 
 const byAddress = [up('address', 'text')];
-const lists = {
-  signers: ordered({ select: 'SELECT address, signer_key FROM signer_keys', where: 'current = 1' }, byAddress),
-  stakers: ordered([staking, inBond], byAddress, { union: 'UNION' }),
-  cycleSigners: ordered(
+
+export const sql = {
+  signers: ordered<SignerRow>(
+    { select: 'SELECT address, signer_key FROM signer_keys', where: 'current = 1' },
+    byAddress,
+  ),
+  stakers: ordered<{ address: string }>([staking, inBond], byAddress, { union: 'UNION' }),
+  cycleSigners: ordered<CycleSignerRow>(
     {
       select: 'SELECT signer_key, weight, stacked FROM cycle_signers',
       where: 'cycle = ?1',
     },
     [down('weight'), up('signer_key', 'bytes')],
   ),
-};
-
-export const sql = {
-  ...statementsOf(lists),
-  total: 'SELECT count(*) AS total FROM signer_keys WHERE current = 1',
-  find: `SELECT o.address, o.signer_key, ${creationJoin.columns} FROM signer_keys o ${creationJoin.joins}
-          WHERE o.current = 1 AND o.address = ?1`,
-  tip: 'SELECT burn_block_height FROM progress',
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  stakerCount: `SELECT count(*) AS total FROM (${stakingNow} UNION ${inBondNow} ORDER BY address)`,
-  isStaking: `${stakingNow} AND address = ?3 LIMIT 1`,
-  isInBond: `${inBondNow} AND address = ?2 LIMIT 1`,
-  chosenIn: 'SELECT height FROM reward_cycles WHERE cycle = ?1',
-  registrants: `SELECT signer_id, address FROM signer_keys
-                 WHERE action = ${KEY_ACTION.register} AND signer_key = ?1 AND position < ?2`,
-  newestKey: `${key} WHERE o.signer_id = ?1 AND o.action = ${KEY_ACTION.register} AND o.position >= ?2 AND o.position < ?3
-               ORDER BY o.position DESC, o.event_index DESC LIMIT 1`,
-  grants: `${key} WHERE o.signer_id = ?1 AND o.action > ${KEY_ACTION.register} AND o.position < ?2
-            ORDER BY o.position, o.event_index`,
+  total: query<{ total: number }>`SELECT count(*) AS total FROM signer_keys WHERE current = 1`,
+  find: query<SignerRow & CreationRow, [string]>`
+    SELECT o.address, o.signer_key, ${creationJoin.columns} FROM signer_keys o ${creationJoin.joins}
+     WHERE o.current = 1 AND o.address = ?1`,
+  tip: query<Stored<'progress', 'burn_block_height'>>`SELECT burn_block_height FROM progress`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  stakerCount: query<{ total: number }, [number, number]>`
+    SELECT count(*) AS total FROM (${stakingNow} UNION ${inBondNow} ORDER BY address)`,
+  isStaking: query<Stored<'stakes', 'address'>, [number, number, string]>`${stakingNow} AND address = ?3 LIMIT 1`,
+  isInBond: query<Stored<'bond_positions', 'address'>, [number, string]>`${inBondNow} AND address = ?2 LIMIT 1`,
+  chosenIn: query<Stored<'reward_cycles', 'height'>, [number]>`SELECT height FROM reward_cycles WHERE cycle = ?1`,
+  registrants: query<Stored<'signer_keys', 'signer_id' | 'address'>, [Uint8Array, number]>`
+    SELECT signer_id, address FROM signer_keys
+     WHERE action = ${KEY_ACTION.register} AND signer_key = ?1 AND position < ?2`,
+  newestKey: query<KeyRow, [number, number, number]>`
+    ${key} WHERE o.signer_id = ?1 AND o.action = ${KEY_ACTION.register} AND o.position >= ?2 AND o.position < ?3
+     ORDER BY o.position DESC, o.event_index DESC LIMIT 1`,
+  grants: query<KeyRow, [number, number]>`
+    ${key} WHERE o.signer_id = ?1 AND o.action > ${KEY_ACTION.register} AND o.position < ?2
+     ORDER BY o.position, o.event_index`,
 };
 
 type SignerRow = Stored<'signer_keys', 'address' | 'signer_key'>;
@@ -88,12 +93,9 @@ const END = Number.MAX_SAFE_INTEGER;
 
 /** Finds the contracts that manage a signer's key. */
 function signerManagers(db: Database) {
-  const registrants = prepared<Stored<'signer_keys', 'signer_id' | 'address'>, [Uint8Array, number]>(
-    db,
-    sql.registrants,
-  );
-  const newestKey = prepared<KeyRow, [number, number, number]>(db, sql.newestKey);
-  const grants = prepared<KeyRow, [number, number]>(db, sql.grants);
+  const registrants = sql.registrants.prepared(db);
+  const newestKey = sql.newestKey.prepared(db);
+  const grants = sql.grants.prepared(db);
 
   /** Keys that a signer was granted and not revoked before a position. */
   function grantsOf(signer: number, end: number): SignerManager['grants'] {
@@ -131,17 +133,8 @@ function signerManagers(db: Database) {
 }
 
 export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
-  const total = prepared<{ total: number }, []>(db, sql.total);
-  const signers = lister<SignerRow>(db, lists.signers);
-  const find = prepared<SignerRow & CreationRow, [string]>(db, sql.find);
-  const tip = prepared<Stored<'progress', 'burn_block_height'>, []>(db, sql.tip);
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const stakers = lister<{ address: string }>(db, lists.stakers);
-  const stakerCount = prepared<{ total: number }, [number, number]>(db, sql.stakerCount);
-  const isStaking = prepared<Stored<'stakes', 'address'>, [number, number, string]>(db, sql.isStaking);
-  const isInBond = prepared<Stored<'bond_positions', 'address'>, [number, string]>(db, sql.isInBond);
-  const cycleSigners = lister<CycleSignerRow>(db, lists.cycleSigners);
-  const chosenIn = prepared<Stored<'reward_cycles', 'height'>, [number]>(db, sql.chosenIn);
+  const { total, find, tip, principal, stakerCount, isStaking, isInBond, chosenIn, cycleSigners, stakers, signers } =
+    statements(db, sql);
   const managersOf = signerManagers(db);
 
   return {
@@ -206,20 +199,21 @@ const position = `SELECT p.bond_index, p.early_exit, p.active, t.tx_id, p.btc_lo
                     FROM bond_positions p JOIN transactions t ON t.position = p.enrolled_at
                     LEFT JOIN staking_rewards r ON r.staker_id = p.staker_id AND r.bond_index = p.bond_index`;
 
-const principalLists = {
-  positions: ordered({ select: position, where: 'p.staker_id = ?1 AND p.current = 1' }, [up('p.bond_index')]),
-};
-
 export const stakingPrincipalsSql = {
-  ...statementsOf(principalLists),
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  tip: 'SELECT burn_block_height FROM progress',
-  stake:
-    'SELECT amount, unlock_height FROM stakes WHERE staker_id = ?1 ORDER BY position DESC, event_index DESC LIMIT 1',
+  positions: ordered<PositionRow>({ select: position, where: 'p.staker_id = ?1 AND p.current = 1' }, [
+    up('p.bond_index'),
+  ]),
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  tip: query<Stored<'progress', 'burn_block_height'>>`SELECT burn_block_height FROM progress`,
+  stake: query<Stored<'stakes', 'amount' | 'unlock_height'>, [number]>`
+    SELECT amount, unlock_height FROM stakes WHERE staker_id = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
   // A principal has one or two bonds at a time.
-  locked: 'SELECT btc_locked, stx_locked FROM bond_positions WHERE staker_id = ?1 AND current = 1',
-  rewards: 'SELECT bond_index, accrued, claimed FROM staking_rewards WHERE staker_id = ?1',
-  count: 'SELECT count(*) AS total FROM bond_positions WHERE staker_id = ?1 AND current = 1',
+  locked: query<Stored<'bond_positions', 'btc_locked' | 'stx_locked'>, [number]>`
+    SELECT btc_locked, stx_locked FROM bond_positions WHERE staker_id = ?1 AND current = 1`,
+  rewards: query<Stored<'staking_rewards', 'bond_index' | 'accrued' | 'claimed'>, [number]>`
+    SELECT bond_index, accrued, claimed FROM staking_rewards WHERE staker_id = ?1`,
+  count: query<{ total: number }, [number]>`
+    SELECT count(*) AS total FROM bond_positions WHERE staker_id = ?1 AND current = 1`,
 };
 
 interface PositionRow
@@ -240,19 +234,7 @@ const bondPositionOf = (row: PositionRow): BondPosition => ({
 });
 
 export function stakingPrincipalQueries(db: Database) {
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, stakingPrincipalsSql.principal);
-  const tip = prepared<Stored<'progress', 'burn_block_height'>, []>(db, stakingPrincipalsSql.tip);
-  const stake = prepared<Stored<'stakes', 'amount' | 'unlock_height'>, [number]>(db, stakingPrincipalsSql.stake);
-  const locked = prepared<Stored<'bond_positions', 'btc_locked' | 'stx_locked'>, [number]>(
-    db,
-    stakingPrincipalsSql.locked,
-  );
-  const rewards = prepared<Stored<'staking_rewards', 'bond_index' | 'accrued' | 'claimed'>, [number]>(
-    db,
-    stakingPrincipalsSql.rewards,
-  );
-  const count = prepared<{ total: number }, [number]>(db, stakingPrincipalsSql.count);
-  const positions = lister<PositionRow>(db, principalLists.positions);
+  const { principal, tip, stake, locked, rewards, count, positions } = statements(db, stakingPrincipalsSql);
 
   return {
     summary(staker: string): StakingSummary {
@@ -311,30 +293,30 @@ const registration = {
           JOIN transactions t ON t.position = r.position`,
 };
 
-const bondLists = {
-  bonds: ordered({ select: `SELECT ${bondColumns} FROM bonds o` }, [down('o.bond_index')]),
-  allowances: ordered({ select: allowance, where: 'a.bond_index = ?1' }, [down('a.position'), up('a.event_index')]),
-  registrations: ordered(
+export const bondsSql = {
+  bonds: ordered<BondRow>({ select: `SELECT ${bondColumns} FROM bonds o` }, [down('o.bond_index')]),
+  allowances: ordered<AllowanceRow>({ select: allowance, where: 'a.bond_index = ?1' }, [
+    down('a.position'),
+    up('a.event_index'),
+  ]),
+  registrations: ordered<RegistrationRow>(
     {
       select: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}`,
       where: 'r.bond_index = ?1',
     },
     [down('r.position'), down('r.event_index')],
   ),
-};
-
-export const bondsSql = {
-  ...statementsOf(bondLists),
-  total: 'SELECT count(*) AS total FROM bonds',
-  find: `SELECT ${bondColumns}, ${creationJoin.columns} FROM bonds o ${creationJoin.joins}
-          WHERE o.bond_index = ?1`,
-  counts: 'SELECT allowed, registered FROM bonds WHERE bond_index = ?1',
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  allowance: `${allowance} WHERE a.bond_index = ?1 AND a.staker_id = ?2
-               ORDER BY a.position DESC, a.event_index DESC LIMIT 1`,
-  registration: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
-                  WHERE r.bond_index = ?1 AND r.staker_id = ?2
-                  ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
+  total: query<{ total: number }>`SELECT count(*) AS total FROM bonds`,
+  find: query<BondRow & CreationRow, [number]>`
+    SELECT ${bondColumns}, ${creationJoin.columns} FROM bonds o ${creationJoin.joins} WHERE o.bond_index = ?1`,
+  counts: query<Stored<'bonds', 'allowed' | 'registered'>, [number]>`
+    SELECT allowed, registered FROM bonds WHERE bond_index = ?1`,
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  allowance: query<AllowanceRow, [number, number]>`
+    ${allowance} WHERE a.bond_index = ?1 AND a.staker_id = ?2 ORDER BY a.position DESC, a.event_index DESC LIMIT 1`,
+  registration: query<RegistrationRow, [number, number]>`
+    SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
+     WHERE r.bond_index = ?1 AND r.staker_id = ?2 ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
 };
 
 type BondRow = Stored<'bonds', (typeof BOND_COLUMNS)[number]>;
@@ -393,15 +375,10 @@ const registrationOf = (row: RegistrationRow): BondRegistration => ({
 });
 
 export function bondQueries(db: Database) {
-  const total = prepared<{ total: number }, []>(db, bondsSql.total);
-  const bonds = lister<BondRow>(db, bondLists.bonds);
-  const find = prepared<BondRow & CreationRow, [number]>(db, bondsSql.find);
-  const counts = prepared<Stored<'bonds', 'allowed' | 'registered'>, [number]>(db, bondsSql.counts);
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, bondsSql.principal);
-  const allowances = lister<AllowanceRow>(db, bondLists.allowances);
-  const allowance = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowance);
-  const registrations = lister<RegistrationRow>(db, bondLists.registrations);
-  const registration = prepared<RegistrationRow, [number, number]>(db, bondsSql.registration);
+  const { total, find, counts, principal, allowance, registration, registrations, allowances, bonds } = statements(
+    db,
+    bondsSql,
+  );
 
   return {
     /** Bonds, highest index first. */

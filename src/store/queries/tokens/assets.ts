@@ -7,42 +7,38 @@ import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
 import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken, TOKEN } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
-import { down, lister, ordered, sortedRows, statementsOf, up } from '../list.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
+import { down, ordered, sortedRows, up } from '../list.ts';
 import { numberAt, readPage, textAt } from '../page.ts';
 import { nftQueries } from './nfts.ts';
 import { transferQueries } from './transfers.ts';
 
 export const sql = {
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  asset: 'SELECT id FROM assets WHERE identifier = ?1',
-  ftTokens: 'SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1',
-  ftBalance: 'SELECT balance FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2',
-  ftToken: `SELECT supply, holders FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
-  stx: 'SELECT stx_supply, stx_holders FROM blocks ORDER BY height DESC LIMIT 1',
-  stxSupplyAt: 'SELECT stx_supply FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1',
+  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
+  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
+  ftTokens: query<{ total: number }, [number]>`SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1`,
+  ftBalance: query<Stored<'ft_balances', 'balance'>, [number, number]>`
+    SELECT balance FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2`,
+  ftToken: query<Stored<'asset_totals', 'supply' | 'holders'>, [number]>`
+    SELECT supply, holders FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
+  stx: query<Stored<'blocks', 'stx_supply' | 'stx_holders'>>`
+    SELECT stx_supply, stx_holders FROM blocks ORDER BY height DESC LIMIT 1`,
+  stxSupplyAt: query<Stored<'blocks', 'stx_supply'>, [number]>`
+    SELECT stx_supply FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1`,
 };
 
 /** A number that no principal or asset has, so that queries with it find nothing. */
 const NONE = 0;
 
 export function assetReaders(db: Database) {
-  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
-  const ftTokens = prepared<{ total: number }, [number]>(db, sql.ftTokens);
-  const ftBalance = prepared<Stored<'ft_balances', 'balance'>, [number, number]>(db, sql.ftBalance);
-  const ftToken = prepared<Stored<'asset_totals', 'supply' | 'holders'>, [number]>(db, sql.ftToken);
-  const stx = prepared<Stored<'blocks', 'stx_supply' | 'stx_holders'>, []>(db, sql.stx);
-  const stxSupplyAt = prepared<Stored<'blocks', 'stx_supply'>, [number]>(db, sql.stxSupplyAt);
-  const ftBalances = balances<'identifier'>(db, 'ftBalances');
-  const stxHolders = balances<'address'>(db, 'stxHolders');
-  const ftHolders = balances<'address'>(db, 'ftHolders');
+  const read = statements(db, sql);
+  const { ftBalances, stxHolders, ftHolders } = statements(db, balanceListsSql);
   const nfts = nftQueries(db);
   const changes = balanceChangeQueries(db);
   const transfers = transferQueries(db);
 
-  const principalOf = (address: string): number => principalId.get(address)?.id ?? NONE;
-  const assetOf = (identifier: string): number => assetId.get(identifier)?.id ?? NONE;
+  const principalOf = (address: string): number => read.principal.get(address)?.id ?? NONE;
+  const assetOf = (identifier: string): number => read.asset.get(identifier)?.id ?? NONE;
   const holderOf = (row: { address: string; balance: string }): Holder => ({
     principal: row.address,
     balance: decimalOf(row.balance),
@@ -53,7 +49,7 @@ export function assetReaders(db: Database) {
       /** Fungible tokens with a positive balance: greatest first, then by identifier. */
       ftBalances(principal: string, limit: number, at: Cursor | null): Page<{ asset: string; balance: string }> {
         const id = principalOf(principal);
-        const total = ftTokens.get(id)?.total ?? 0;
+        const total = read.ftTokens.get(id)?.total ?? 0;
         return readPage({
           ...{ limit, at, total, ...ftBalances([id]) },
           itemOf: ({ identifier, balance }) => ({ asset: identifier, balance: decimalOf(balance) }),
@@ -61,7 +57,7 @@ export function assetReaders(db: Database) {
       },
       /** Base units, decimal; `0` if there are none. */
       ftBalance(principal: string, asset: string): string {
-        const row = ftBalance.get(assetOf(asset), principalOf(principal));
+        const row = read.ftBalance.get(assetOf(asset), principalOf(principal));
         return row === null ? '0' : decimalOf(row.balance);
       },
       /** Non-fungible tokens by asset identifier, then value. @param asset identifier of the one to list; null for all */
@@ -95,17 +91,17 @@ export function assetReaders(db: Database) {
     },
     tokens: {
       /** micro-STX ever minted and mined, less burnt; decimal. */
-      stxSupply: (): string => stx.get()?.stx_supply ?? '0',
+      stxSupply: (): string => read.stx.get()?.stx_supply ?? '0',
       /** STX supply after the block of a height. */
-      stxSupplyAt: (height: number): string => stxSupplyAt.get(height)?.stx_supply ?? '0',
+      stxSupplyAt: (height: number): string => read.stxSupplyAt.get(height)?.stx_supply ?? '0',
       /** Base units, decimal; `0` for an unknown token. */
-      ftSupply: (asset: string): string => ftToken.get(assetOf(asset))?.supply ?? '0',
+      ftSupply: (asset: string): string => read.ftToken.get(assetOf(asset))?.supply ?? '0',
       /** Greatest balance first, then by address. */
       stxHolders: (limit: number, at: Cursor | null): Page<Holder> =>
-        readPage({ limit, at, total: stx.get()?.stx_holders ?? 0, ...stxHolders([]), itemOf: holderOf }),
+        readPage({ limit, at, total: read.stx.get()?.stx_holders ?? 0, ...stxHolders([]), itemOf: holderOf }),
       ftHolders(asset: string, limit: number, at: Cursor | null): Page<Holder> {
         const id = assetOf(asset);
-        return readPage({ limit, at, total: ftToken.get(id)?.holders ?? 0, ...ftHolders([id]), itemOf: holderOf });
+        return readPage({ limit, at, total: read.ftToken.get(id)?.holders ?? 0, ...ftHolders([id]), itemOf: holderOf });
       },
       /** Every event of an instance, newest first. */
       nftHistory: (asset: string, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> =>
@@ -115,11 +111,13 @@ export function assetReaders(db: Database) {
 }
 
 export const balanceChangesSql = {
-  stx: `SELECT pt.position, pt.affected, pt.stx_sent, pt.stx_received
-          FROM transactions t JOIN principal_transactions pt ON pt.principal_id = ?1 AND pt.position = t.position
-         WHERE t.tx_id = ?2 ORDER BY t.position DESC LIMIT 1`,
-  tokens: `SELECT c.token, a.identifier, c.sent, c.received
-             FROM token_changes c JOIN assets a ON a.id = c.asset_id WHERE c.principal_id = ?1 AND c.position = ?2`,
+  stx: query<StxRow, [number, Uint8Array]>`
+    SELECT pt.position, pt.affected, pt.stx_sent, pt.stx_received
+      FROM transactions t JOIN principal_transactions pt ON pt.principal_id = ?1 AND pt.position = t.position
+     WHERE t.tx_id = ?2 ORDER BY t.position DESC LIMIT 1`,
+  tokens: query<TokenRow, [number, number]>`
+    SELECT c.token, a.identifier, c.sent, c.received
+      FROM token_changes c JOIN assets a ON a.id = c.asset_id WHERE c.principal_id = ?1 AND c.position = ?2`,
 };
 
 type StxRow = Stored<'principal_transactions', 'position' | 'affected' | 'stx_sent' | 'stx_received'>;
@@ -145,8 +143,7 @@ const order = (a: CursorKey, b: CursorKey): number =>
   (textAt(a, 2) < textAt(b, 2) ? -1 : Number(textAt(a, 2) > textAt(b, 2)));
 
 function balanceChangeQueries(db: Database) {
-  const stx = prepared<StxRow, [number, Uint8Array]>(db, balanceChangesSql.stx);
-  const tokens = prepared<TokenRow, [number, number]>(db, balanceChangesSql.tokens);
+  const { stx, tokens } = statements(db, balanceChangesSql);
 
   function ofTransaction(principal: number, txId: Uint8Array): Keyed[] {
     const row = stx.get(principal, txId);
@@ -192,11 +189,12 @@ function balanceChangeQueries(db: Database) {
 }
 
 /**
- * A list by balance, descending, and by text, ascending. Some of the indexes are partial, and need the condition `balance > 'A0'`.
+ * A list by balance in its sortable form, descending, and by text, ascending. Some of the indexes are partial, and need
+ * the condition `balance > 'A0'`.
  * @param owner the column of the list's owner; null if there is one list for all
  */
-const byBalance = (table: string, owner: string | null, text: string) =>
-  ordered(
+const byBalance = <Text extends string>(table: string, owner: string | null, text: Text) =>
+  ordered<{ balance: string } & Record<Text, string>>(
     {
       select: `SELECT balance, ${text} FROM ${table}`,
       where: `${owner === null ? '' : `${owner} = ?1 AND `}balance > 'A0'`,
@@ -204,14 +202,8 @@ const byBalance = (table: string, owner: string | null, text: string) =>
     [down('balance', 'text'), up(text, 'text')],
   );
 
-const lists = {
+export const balanceListsSql = {
   stxHolders: byBalance('accounts', null, 'address'),
   ftHolders: byBalance('ft_balances', 'asset_id', 'address'),
   ftBalances: byBalance('ft_balances', 'principal_id', 'identifier'),
 };
-
-export const balanceListsSql: Readonly<Record<string, string>> = statementsOf(lists);
-
-/** Reads a list by balance. The balance is in its sortable form. */
-const balances = <Text extends string>(db: Database, list: keyof typeof lists) =>
-  lister<{ balance: string } & Record<Text, string>>(db, lists[list]);

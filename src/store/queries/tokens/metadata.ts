@@ -12,7 +12,7 @@ import type {
 } from '../../model/token.ts';
 import { sortable } from '../../rows/amounts.ts';
 import { COUNTER, storedFamily, storedJobState, storedTokenWork, TOKEN_FAMILY, TOKEN_WORK } from '../../rows/enums.ts';
-import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
+import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 
 /** The token id of the only token of a fungible one, as it is stored. */
 const ONLY = sortable('1');
@@ -23,36 +23,42 @@ const matching = `c.family = ${TOKEN_FAMILY.ft}
     AND (?3 IS NULL OR substr(c.address, 1, length(?3)) = ?3)`;
 
 /** Unknown values come last in an ascending list, and first in a descending one. */
-const listed = (index: string, order: string): string =>
-  `SELECT c.contract_id, c.address, a.identifier, x.tx_id, t.name, t.symbol, t.decimals, t.supply, t.uri
+const listed = (index: string, order: string) =>
+  query<ListedRow, [...Conditions, number, number]>`
+   SELECT c.contract_id, c.address, a.identifier, x.tx_id, t.name, t.symbol, t.decimals, t.supply, t.uri
      FROM token_contracts c INDEXED BY ${index} CROSS JOIN assets a ON a.id = c.asset_id
      CROSS JOIN transactions x ON x.position = c.position
      CROSS JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
     WHERE ${matching} ORDER BY ${order}, c.address LIMIT ?4 OFFSET ?5`;
 
 export const sql = {
-  contract: `SELECT c.contract_id, c.family, a.identifier, x.tx_id, j.state
-               FROM principals p JOIN token_contracts c ON c.contract_id = p.id
-               JOIN transactions x ON x.position = c.position LEFT JOIN assets a ON a.id = c.asset_id
-               LEFT JOIN token_jobs j ON j.contract_id = c.contract_id AND j.token_id = '' AND j.work = ${TOKEN_WORK.last_token_id}
-              WHERE p.address = ?1`,
-  token: `SELECT t.written_at, t.name, t.symbol, t.decimals, t.supply, t.uri
-            FROM principals p JOIN tokens t ON t.contract_id = p.id AND t.token_id = ?2 WHERE p.address = ?1`,
-  job: `SELECT j.state FROM principals p JOIN token_jobs j ON j.contract_id = p.id AND j.token_id = ?2
-           AND j.work = ?3 WHERE p.address = ?1`,
+  contract: query<ContractRow, [string]>`
+    SELECT c.contract_id, c.family, a.identifier, x.tx_id, j.state
+      FROM principals p JOIN token_contracts c ON c.contract_id = p.id
+      JOIN transactions x ON x.position = c.position LEFT JOIN assets a ON a.id = c.asset_id
+      LEFT JOIN token_jobs j ON j.contract_id = c.contract_id AND j.token_id = '' AND j.work = ${TOKEN_WORK.last_token_id}
+     WHERE p.address = ?1`,
+  token: query<FactsRow & Stored<'tokens', 'written_at'>, [string, string]>`
+    SELECT t.written_at, t.name, t.symbol, t.decimals, t.supply, t.uri
+      FROM principals p JOIN tokens t ON t.contract_id = p.id AND t.token_id = ?2 WHERE p.address = ?1`,
+  job: query<JobRow, [string, string, number]>`
+    SELECT j.state FROM principals p JOIN token_jobs j ON j.contract_id = p.id AND j.token_id = ?2
+       AND j.work = ?3 WHERE p.address = ?1`,
   ftsByNameAsc: listed('token_contracts_by_name', 'c.name_key NULLS LAST'),
   ftsByNameDesc: listed('token_contracts_by_name_down', 'c.name_key DESC NULLS FIRST'),
   ftsBySymbolAsc: listed('token_contracts_by_symbol', 'c.symbol_key NULLS LAST'),
   ftsBySymbolDesc: listed('token_contracts_by_symbol_down', 'c.symbol_key DESC NULLS FIRST'),
-  countFts: `SELECT count(*) AS total FROM token_contracts c INDEXED BY token_contracts_by_name WHERE ${matching}`,
-  families: `SELECT CAST(c.key AS INTEGER) AS family, c.count AS contracts, coalesce(t.count, 0) AS tokens
-               FROM counters c LEFT JOIN counters t ON t.kind = ${COUNTER.tokens} AND t.key = c.key
-              WHERE c.kind = ${COUNTER.tokenContracts} ORDER BY c.key`,
-  jobs: `SELECT key, count FROM counters WHERE kind = ${COUNTER.tokenJobs}`,
-  version: 'SELECT tokens_version AS version FROM progress',
-  ofAsset: `SELECT t.name, t.symbol, t.decimals, t.supply, t.uri
-              FROM assets a JOIN token_contracts c ON c.asset_id = a.id
-              JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}' WHERE a.identifier = ?1`,
+  countFts: query<{ total: number }, Conditions>`
+    SELECT count(*) AS total FROM token_contracts c INDEXED BY token_contracts_by_name WHERE ${matching}`,
+  families: query<{ family: number; contracts: number; tokens: number }>`
+    SELECT CAST(c.key AS INTEGER) AS family, c.count AS contracts, coalesce(t.count, 0) AS tokens
+      FROM counters c LEFT JOIN counters t ON t.kind = ${COUNTER.tokens} AND t.key = c.key
+     WHERE c.kind = ${COUNTER.tokenContracts} ORDER BY c.key`,
+  jobs: query<Stored<'counters', 'key' | 'count'>>`SELECT key, count FROM counters WHERE kind = ${COUNTER.tokenJobs}`,
+  version: query<{ version: number }>`SELECT tokens_version AS version FROM progress`,
+  ofAsset: query<FactsRow, [string]>`
+    SELECT t.name, t.symbol, t.decimals, t.supply, t.uri FROM assets a JOIN token_contracts c ON c.asset_id = a.id
+      JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}' WHERE a.identifier = ?1`,
 };
 
 /** Maximum number of fungible tokens among which a list with conditions is searched. */
@@ -79,7 +85,7 @@ const factsOf = ({ name, symbol, decimals, supply, uri }: FactsRow): TokenFacts 
 
 /** Makes a function that reads the numbers of jobs. */
 export function tokenJobCounts(db: Database): () => TokenCounts['jobs'] {
-  const all = prepared<Stored<'counters', 'key' | 'count'>, []>(db, sql.jobs);
+  const all = sql.jobs.prepared(db);
   return () =>
     all.all().map(({ key, count: jobs }) => {
       const [work = 0, state = 0] = key.split('/').map(Number);
@@ -88,27 +94,20 @@ export function tokenJobCounts(db: Database): () => TokenCounts['jobs'] {
 }
 
 export function tokenMetadataQueries(db: Database) {
-  const contract = prepared<ContractRow, [string]>(db, sql.contract);
-  const tokens = prepared<FactsRow & Stored<'tokens', 'written_at'>, [string, string]>(db, sql.token);
-  const job = prepared<JobRow, [string, string, number]>(db, sql.job);
-  const list = (statement: string) => prepared<ListedRow, [...Conditions, number, number]>(db, statement);
+  const read = statements(db, sql);
   const fts = {
-    name: { asc: list(sql.ftsByNameAsc), desc: list(sql.ftsByNameDesc) },
-    symbol: { asc: list(sql.ftsBySymbolAsc), desc: list(sql.ftsBySymbolDesc) },
+    name: { asc: read.ftsByNameAsc, desc: read.ftsByNameDesc },
+    symbol: { asc: read.ftsBySymbolAsc, desc: read.ftsBySymbolDesc },
   };
-  const countFts = prepared<{ total: number }, Conditions>(db, sql.countFts);
-  const families = prepared<{ family: number; contracts: number; tokens: number }, []>(db, sql.families);
   const jobs = tokenJobCounts(db);
-  const version = prepared<{ version: number }, []>(db, sql.version);
-  const ofAsset = prepared<FactsRow, [string]>(db, sql.ofAsset);
 
   const familyCounts = (): TokenCounts['families'] =>
-    families.all().map(({ family, ...counts }) => ({ family: storedFamily.nameOf(family), ...counts }));
+    read.families.all().map(({ family, ...counts }) => ({ family: storedFamily.nameOf(family), ...counts }));
 
   return {
     /** A contract of tokens; undefined if no contract of the chain has the identifier and the interface of one. */
     contract(contractId: string): TokenContractDetail | undefined {
-      const row = contract.get(contractId);
+      const row = read.contract.get(contractId);
       if (row === null) return undefined;
       const { family, identifier: asset, tx_id: txId, state } = row;
       const lastTokenId = state === null ? null : storedJobState.nameOf(state);
@@ -118,8 +117,8 @@ export function tokenMetadataQueries(db: Database) {
     /** A token of a contract; a fungible one has the number 1. Undefined if the contract has none, as far as the index shows. */
     token(contractId: string, token: bigint): TokenDetail | undefined {
       const tokenId = sortable(token.toString());
-      const row = tokens.get(contractId, tokenId);
-      const facts = job.get(contractId, tokenId, TOKEN_WORK.facts);
+      const row = read.token.get(contractId, tokenId);
+      const facts = read.job.get(contractId, tokenId, TOKEN_WORK.facts);
       if (row === null || facts === null) return undefined;
       return { ...factsOf(row), writtenAt: row.written_at, facts: storedJobState.nameOf(facts.state) };
     },
@@ -131,7 +130,7 @@ export function tokenMetadataQueries(db: Database) {
       const conditions: Conditions = [name?.toLowerCase() ?? null, symbol?.toLowerCase() ?? null, address];
       const isSearched = [name, symbol, address].some((condition) => condition !== null);
       if (isSearched && all > MAX_SEARCHED) throw new TooMuchWorkError('There are too many fungible tokens to search');
-      const total = isSearched ? (countFts.get(...conditions)?.total ?? 0) : all;
+      const total = isSearched ? (read.countFts.get(...conditions)?.total ?? 0) : all;
       const items = fts[by][direction].all(...conditions, limit, offset).map((row) => ({
         ...factsOf(row),
         contractId: row.address,
@@ -148,11 +147,11 @@ export function tokenMetadataQueries(db: Database) {
     }),
 
     /** Increases with each answer of the node about tokens. A value is never used twice, not even by another index. */
-    version: (): number => version.get()?.version ?? 0,
+    version: (): number => read.version.get()?.version ?? 0,
 
     /** The metadata of the fungible token with an asset identifier; undefined if its contract isn't a token contract. */
     ofAsset(identifier: string): TokenFacts | undefined {
-      const row = ofAsset.get(identifier);
+      const row = read.ofAsset.get(identifier);
       return row === null ? undefined : factsOf(row);
     },
   };

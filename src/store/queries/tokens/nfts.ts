@@ -5,25 +5,22 @@ import type { Cursor, OffsetPage, Page } from '../../model/page.ts';
 import type { NftEvent, NftHolding, NftInstance, NftMint } from '../../model/token.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { EVENT_KIND, TOKEN } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
-import { lister, ordered, statementsOf, up } from '../list.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
+import { ordered, up } from '../list.ts';
 import { bytesAt, readPage, textAt } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
 
-const lists = {
-  assets: ordered({ select: 'SELECT identifier, asset_id FROM nft_holdings', where: 'owner_id = ?1' }, [
+export const sql = {
+  assets: ordered<AssetRow>({ select: 'SELECT identifier, asset_id FROM nft_holdings', where: 'owner_id = ?1' }, [
     up('identifier', 'text'),
   ]),
-  values: ordered({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
+  values: ordered<ValueRow>({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
     up('value', 'bytes'),
   ]),
-};
-
-export const sql = {
-  ...statementsOf(lists),
-  total: 'SELECT nfts AS total FROM accounts WHERE principal_id = ?1',
-  totalOfAsset: 'SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
+  total: query<{ total: number }, [number]>`SELECT nfts AS total FROM accounts WHERE principal_id = ?1`,
+  totalOfAsset: query<{ total: number }, [number, string]>`
+    SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2`,
 };
 
 type AssetRow = Stored<'nft_holdings', 'identifier' | 'asset_id'>;
@@ -31,10 +28,7 @@ type AssetRow = Stored<'nft_holdings', 'identifier' | 'asset_id'>;
 type ValueRow = Stored<'nft_instances', 'value'>;
 
 export function nftQueries(db: Database) {
-  const total = prepared<{ total: number }, [number]>(db, sql.total);
-  const totalOfAsset = prepared<{ total: number }, [number, string]>(db, sql.totalOfAsset);
-  const assetsOf = lister<AssetRow>(db, lists.assets);
-  const valuesOf = lister<ValueRow>(db, lists.values);
+  const { total, totalOfAsset, values: valuesOf, assets: assetsOf } = statements(db, sql);
 
   return {
     /**
@@ -75,28 +69,35 @@ const instance = 'SELECT asset_id, value, position, event_index FROM nft_instanc
  * Instances of some assets; the assets' numbers follow the first three parameters. SQLite merges the lists, each of which is in the
  * order of the chain.
  */
-function ownedOf(assets: number): string {
+function ownedOf(assets: number) {
   const lists = Array.from({ length: assets }, (_, at) => `${instance} AND asset_id = ?${at + 4}`);
-  return `${lists.join(' UNION ALL ')} ${newest} ?2 OFFSET ?3`;
+  return query<InstanceRow, number[]>`${lists.join(' UNION ALL ')} ${newest} ?2 OFFSET ?3`;
 }
 
 export const nftListsSql = {
-  owned: `${instance} ${newest} ?2 OFFSET ?3`,
-  ownedTotal: 'SELECT nfts AS total FROM accounts WHERE principal_id = ?1',
+  owned: query<InstanceRow, [number, number, number]>`${instance} ${newest} ?2 OFFSET ?3`,
+  ownedTotal: query<TotalRow, [number]>`SELECT nfts AS total FROM accounts WHERE principal_id = ?1`,
   ownedOfAsset: ownedOf(1),
   ownedOfAssets: ownedOf(3),
-  ownedOfAssetTotal: 'SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
-  history: `SELECT position, event_index FROM events
-             WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} ${newest} ?3 OFFSET ?4`,
-  historyTotal: 'SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
-  mints: `SELECT position, event_index FROM events WHERE asset_id = ?1 AND kind = ${EVENT_KIND.nft_mint} ${newest} ?2 OFFSET ?3`,
-  mintsTotal: `SELECT mints AS total FROM asset_totals WHERE token = ${TOKEN.nft} AND asset_id = ?1`,
-  owner: `SELECT p.address FROM nft_instances i LEFT JOIN principals p ON p.id = i.owner_id
-           WHERE i.asset_id = ?1 AND i.value = ?2`,
-  event: `SELECT ${eventColumns}, t.tx_id FROM events e JOIN transactions t ON t.position = e.position ${eventJoins}
-           WHERE e.position = ?1 AND e.event_index = ?2`,
-  identifier: 'SELECT identifier FROM assets WHERE id = ?1',
-  txId: 'SELECT tx_id FROM transactions WHERE position = ?1',
+  ownedOfAssetTotal: query<TotalRow, [number, string]>`
+    SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2`,
+  history: query<KeyRow, [number, Uint8Array, number, number]>`
+    SELECT position, event_index FROM events
+     WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} ${newest} ?3 OFFSET ?4`,
+  historyTotal: query<TotalRow, [number, Uint8Array]>`
+    SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2`,
+  mints: query<KeyRow, [number, number, number]>`
+    SELECT position, event_index FROM events WHERE asset_id = ?1 AND kind = ${EVENT_KIND.nft_mint} ${newest} ?2 OFFSET ?3`,
+  mintsTotal: query<TotalRow, [number]>`
+    SELECT mints AS total FROM asset_totals WHERE token = ${TOKEN.nft} AND asset_id = ?1`,
+  owner: query<{ address: string | null }, [number, Uint8Array]>`
+    SELECT p.address FROM nft_instances i LEFT JOIN principals p ON p.id = i.owner_id
+     WHERE i.asset_id = ?1 AND i.value = ?2`,
+  event: query<EventRow & { tx_id: Uint8Array }, [number, number]>`
+    SELECT ${eventColumns}, t.tx_id FROM events e JOIN transactions t ON t.position = e.position ${eventJoins}
+     WHERE e.position = ?1 AND e.event_index = ?2`,
+  identifier: query<Stored<'assets', 'identifier'>, [number]>`SELECT identifier FROM assets WHERE id = ?1`,
+  txId: query<Stored<'transactions', 'tx_id'>, [number]>`SELECT tx_id FROM transactions WHERE position = ?1`,
 };
 
 type KeyRow = Stored<'events', 'position' | 'event_index'>;
@@ -108,25 +109,14 @@ interface TotalRow {
 }
 
 export function nftListQueries(db: Database, details: DetailQueries) {
-  const owned = prepared<InstanceRow, [number, number, number]>(db, nftListsSql.owned);
-  const ownedTotal = prepared<TotalRow, [number]>(db, nftListsSql.ownedTotal);
-  const ownedOfAsset = prepared<InstanceRow, number[]>(db, nftListsSql.ownedOfAsset);
-  const ownedOfAssetTotal = prepared<TotalRow, [number, string]>(db, nftListsSql.ownedOfAssetTotal);
-  const history = prepared<KeyRow, [number, Uint8Array, number, number]>(db, nftListsSql.history);
-  const historyTotal = prepared<TotalRow, [number, Uint8Array]>(db, nftListsSql.historyTotal);
-  const mints = prepared<KeyRow, [number, number, number]>(db, nftListsSql.mints);
-  const mintsTotal = prepared<TotalRow, [number]>(db, nftListsSql.mintsTotal);
-  const ownerOf = prepared<{ address: string | null }, [number, Uint8Array]>(db, nftListsSql.owner);
-  const eventAt = prepared<EventRow & { tx_id: Uint8Array }, [number, number]>(db, nftListsSql.event);
-  const identifier = prepared<Stored<'assets', 'identifier'>, [number]>(db, nftListsSql.identifier);
-  const txIdAt = prepared<Stored<'transactions', 'tx_id'>, [number]>(db, nftListsSql.txId);
+  const read = statements(db, nftListsSql);
 
   const transactionAt = (position: number, isIncluded: boolean): TransactionDetail | null =>
     isIncluded ? (details.at([position])[0] ?? null) : null;
 
   const eventsAt = (keys: readonly KeyRow[], withTransactions: boolean): NftEvent[] =>
     keys.map(({ position, event_index }) => {
-      const row = eventAt.get(position, event_index);
+      const row = read.event.get(position, event_index);
       const event = row === null ? null : eventOf(row);
       if (row === null || event?.kind !== 'nft') throw new Error(`no event of an instance at position ${position}`);
       return { txId: row.tx_id, event, transaction: transactionAt(position, withTransactions) };
@@ -134,9 +124,9 @@ export function nftListQueries(db: Database, details: DetailQueries) {
 
   /** Instances of assets; the owner has at least one of each asset. */
   function instancesOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
-    if (assets.length === 1) return ownedOfAsset.all(owner, limit, offset, ...assets);
+    if (assets.length === 1) return read.ownedOfAsset.all(owner, limit, offset, ...assets);
     // A cached statement for each number of assets would be too many.
-    const list = prepared<InstanceRow, number[]>(db, ownedOf(assets.length));
+    const list = ownedOf(assets.length).prepared(db);
     try {
       return list.all(owner, limit, offset, ...assets);
     } finally {
@@ -146,7 +136,10 @@ export function nftListQueries(db: Database, details: DetailQueries) {
 
   /** The assets that the owner has instances of, and the number of instances. */
   function heldOf(owner: number, assets: ReadonlyMap<string, number>) {
-    const counts = [...assets].map(([name, asset]) => ({ asset, of: ownedOfAssetTotal.get(owner, name)?.total ?? 0 }));
+    const counts = [...assets].map(([name, asset]) => ({
+      asset,
+      of: read.ownedOfAssetTotal.get(owner, name)?.total ?? 0,
+    }));
     const held = counts.filter(({ of }) => of > 0);
     return { assets: held.map(({ asset }) => asset), total: held.reduce((sum, { of }) => sum + of, 0) };
   }
@@ -161,14 +154,15 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       withTransactions: boolean,
     ): OffsetPage<NftHolding> {
       const held = assets === null ? null : heldOf(owner, assets);
-      const total = held === null ? (ownedTotal.get(owner)?.total ?? 0) : held.total;
+      const total = held === null ? (read.ownedTotal.get(owner)?.total ?? 0) : held.total;
       if (offset >= total) return { items: [], total };
-      const rows = held === null ? owned.all(owner, limit, offset) : instancesOf(owner, held.assets, limit, offset);
+      const rows =
+        held === null ? read.owned.all(owner, limit, offset) : instancesOf(owner, held.assets, limit, offset);
       const items = rows.map(
         ({ asset_id, value, position }): NftHolding => ({
-          asset: identifier.get(asset_id)?.identifier ?? '',
+          asset: read.identifier.get(asset_id)?.identifier ?? '',
           value,
-          txId: txIdAt.get(position)?.tx_id ?? new Uint8Array(0),
+          txId: read.txId.get(position)?.tx_id ?? new Uint8Array(0),
           blockHeight: heightOf(position),
           transaction: transactionAt(position, withTransactions),
         }),
@@ -183,24 +177,24 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       offset: number,
       withTransactions: boolean,
     ): OffsetPage<NftEvent> {
-      const total = historyTotal.get(asset, value)?.total ?? 0;
-      const keys = offset >= total ? [] : history.all(asset, value, limit, offset);
+      const total = read.historyTotal.get(asset, value)?.total ?? 0;
+      const keys = offset >= total ? [] : read.history.all(asset, value, limit, offset);
       return { items: eventsAt(keys, withTransactions), total };
     },
 
     mints(asset: number, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftMint> {
-      const total = mintsTotal.get(asset)?.total ?? 0;
-      const keys = offset >= total ? [] : mints.all(asset, limit, offset);
+      const total = read.mintsTotal.get(asset)?.total ?? 0;
+      const keys = offset >= total ? [] : read.mints.all(asset, limit, offset);
       const items = eventsAt(keys, withTransactions).map((minted) => ({
         ...minted,
-        owner: ownerOf.get(asset, minted.event.value)?.address ?? null,
+        owner: read.owner.get(asset, minted.event.value)?.address ?? null,
       }));
       return { items, total };
     },
 
     /** The present owner of an instance, null if it is burnt; undefined if it never was. */
     owner(asset: number, value: Uint8Array): string | null | undefined {
-      const row = ownerOf.get(asset, value);
+      const row = read.owner.get(asset, value);
       return row === null ? undefined : row.address;
     },
   };

@@ -1,26 +1,30 @@
 /** Reads the queue of pending token-metadata lookups. */
-import type { Database } from 'bun:sqlite';
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import type { TokenJobItem, TokenQueue } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { JOB_STATE, storedFamily, storedTokenWork, TOKEN_WORK } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 
-const item = (jobs: string): string =>
-  `SELECT j.work, j.token_id, j.tries, c.family, c.address
+const item = <Values extends SQLQueryBindings[]>(jobs: string) =>
+  query<Row, Values>`
+   SELECT j.work, j.token_id, j.tries, c.family, c.address
      FROM (${jobs}) j CROSS JOIN token_contracts c ON c.contract_id = j.contract_id`;
 
 const untried = `SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_new
   WHERE state = ${JOB_STATE.pending} AND tries = 0 AND work = ?1`;
 
 export const sql = {
-  oldest: item(`${untried} ORDER BY position, contract_id, token_id LIMIT ?2`),
-  newest: item(`${untried} ORDER BY position DESC, contract_id DESC, token_id DESC LIMIT ?2`),
+  oldest: item<[number, number]>(`${untried} ORDER BY position, contract_id, token_id LIMIT ?2`),
+  newest: item<[number, number]>(`${untried} ORDER BY position DESC, contract_id DESC, token_id DESC LIMIT ?2`),
   // A finished lookup is repeated only if there was a block since then.
-  again: item(`SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_again
+  again: item<[number, number, number, number]>(`
+    SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_again
     WHERE work = ?1 AND not_before <= ?2 AND (state <> ${JOB_STATE.done} OR asked_height < ?3) ORDER BY not_before LIMIT ?4`),
-  tip: 'SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
-  unfinished: `SELECT address FROM token_contracts INDEXED BY token_contracts_unfinished
-                WHERE listed < last_token_id OR queued_up_to IS NOT NULL ORDER BY contract_id LIMIT 1`,
+  tip: query<Stored<'blocks', 'height' | 'index_block_hash'>>`
+    SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1`,
+  unfinished: query<Stored<'token_contracts', 'address'>>`
+    SELECT address FROM token_contracts INDEXED BY token_contracts_unfinished
+     WHERE listed < last_token_id OR queued_up_to IS NOT NULL ORDER BY contract_id LIMIT 1`,
 };
 
 type Row = Stored<'token_jobs', 'work' | 'token_id' | 'tries'> & Stored<'token_contracts', 'family' | 'address'>;
@@ -34,11 +38,7 @@ const itemOf = ({ work, token_id, tries, family, address }: Row): TokenJobItem =
 });
 
 export function tokenQueueQueries(db: Database) {
-  const oldest = prepared<Row, [number, number]>(db, sql.oldest);
-  const newest = prepared<Row, [number, number]>(db, sql.newest);
-  const again = prepared<Row, [number, number, number, number]>(db, sql.again);
-  const tip = prepared<Stored<'blocks', 'height' | 'index_block_hash'>, []>(db, sql.tip);
-  const unfinished = prepared<Stored<'token_contracts', 'address'>, []>(db, sql.unfinished);
+  const { oldest, newest, again, tip, unfinished } = statements(db, sql);
 
   return {
     /**

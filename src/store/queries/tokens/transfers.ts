@@ -10,9 +10,9 @@ import type { FtTransfer, Move, StxTransfer } from '../../model/token.ts';
 import type { TransactionPosition } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
-import { down, lister, ordered, reversed, statementsOf } from '../list.ts';
+import { down, ordered, reversed } from '../list.ts';
 import { type RowSource, readPage } from '../page.ts';
 
 const ofTransaction = {
@@ -37,37 +37,42 @@ const memo = {
 };
 
 /** A list of events, newest first. */
-const feed = (shown: { columns: string; joins: string }, where: string, isBounded = false) =>
-  ordered(
+const feed = <Row>(shown: { columns: string; joins: string }, where: string, isBounded = false) =>
+  ordered<Row>(
     { select: `SELECT ${shown.columns} FROM events e ${shown.joins}`, where },
     [down('e.position'), down('e.event_index')],
     { isBounded },
   );
 
-const feeds = {
-  stxInbound: feed(memo, `e.recipient_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint})`),
-  stxOutbound: feed(memo, `e.sender_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn})`),
-  ftInbound: feed(
+export const sql = {
+  stxInbound: feed<StxRow>(
+    memo,
+    `e.recipient_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint})`,
+  ),
+  stxOutbound: feed<StxRow>(
+    memo,
+    `e.sender_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn})`,
+  ),
+  ftInbound: feed<MoveRow>(
     move,
     `e.asset_id = ?1 AND e.recipient_id = ?2 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint})`,
   ),
-  ftOutbound: feed(
+  ftOutbound: feed<MoveRow>(
     move,
     `e.asset_id = ?1 AND e.sender_id = ?2 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})`,
   ),
-  ftOfAsset: feed(move, `e.asset_id = ?1 AND e.kind BETWEEN ${EVENT_KIND.ft_transfer} AND ${EVENT_KIND.ft_burn}`, true),
-  nft: feed(move, `e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer}`),
-};
-
-const totals = {
-  stx: 'SELECT stx_inbound AS inbound, stx_outbound AS outbound FROM accounts WHERE principal_id = ?1',
-  ft: 'SELECT transfers AS total FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2',
-  nft: 'SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
-};
-
-export const sql: Readonly<Record<string, string>> = {
-  ...statementsOf(feeds),
-  ...Object.fromEntries(Object.entries(totals).map(([name, statement]) => [`${name}.total`, statement])),
+  ftOfAsset: feed<MoveRow>(
+    move,
+    `e.asset_id = ?1 AND e.kind BETWEEN ${EVENT_KIND.ft_transfer} AND ${EVENT_KIND.ft_burn}`,
+    true,
+  ),
+  nft: feed<MoveRow>(move, `e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer}`),
+  stxTotals: query<{ inbound: number; outbound: number }, [number]>`
+    SELECT stx_inbound AS inbound, stx_outbound AS outbound FROM accounts WHERE principal_id = ?1`,
+  ftTotal: query<{ total: number }, [number, number]>`
+    SELECT transfers AS total FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2`,
+  nftTotal: query<{ total: number }, [number, Uint8Array]>`
+    SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2`,
 };
 
 type KeyRow = Stored<'events', 'position' | 'event_index'>;
@@ -150,24 +155,24 @@ const both = <Row extends KeyRow>(one: RowSource<Row>, other: RowSource<Row>): R
 });
 
 export function transferQueries(db: Database) {
-  const stx = { inbound: lister<StxRow>(db, feeds.stxInbound), outbound: lister<StxRow>(db, feeds.stxOutbound) };
-  const ft = { inbound: lister<MoveRow>(db, feeds.ftInbound), outbound: lister<MoveRow>(db, feeds.ftOutbound) };
-  const ftOfAsset = lister<MoveRow>(db, feeds.ftOfAsset);
-  const nft = lister<MoveRow>(db, feeds.nft);
-  const stxTotals = prepared<{ inbound: number; outbound: number }, [number]>(db, totals.stx);
-  const ftTotal = prepared<{ total: number }, [number, number]>(db, totals.ft);
-  const nftTotal = prepared<{ total: number }, [number, Uint8Array]>(db, totals.nft);
+  const read = statements(db, sql);
 
   return {
     stx(principal: number, direction: 'inbound' | 'outbound', limit: number, at: Cursor | null): Page<StxTransfer> {
-      const total = stxTotals.get(principal)?.[direction] ?? 0;
-      return readPage({ limit, at, total, ...stx[direction]([principal]), itemOf: stxTransferOf });
+      const total = read.stxTotals.get(principal)?.[direction] ?? 0;
+      return readPage({
+        limit,
+        at,
+        total,
+        ...(direction === 'inbound' ? read.stxInbound : read.stxOutbound)([principal]),
+        itemOf: stxTransferOf,
+      });
     },
 
     /** Transfers of a principal. A transfer to itself is one row. */
     ft(asset: number, principal: number, limit: number, at: Cursor | null): Page<FtTransfer> {
-      const total = ftTotal.get(asset, principal)?.total ?? 0;
-      const rows = both(ft.inbound([asset, principal]), ft.outbound([asset, principal]));
+      const total = read.ftTotal.get(asset, principal)?.total ?? 0;
+      const rows = both(read.ftInbound([asset, principal]), read.ftOutbound([asset, principal]));
       return readPage({ limit, at, total, ...rows, itemOf: ftTransferOf });
     },
 
@@ -179,7 +184,7 @@ export function transferQueries(db: Database) {
       limit: number,
       at: Cursor | null,
     ): Page<FtTransfer, null> {
-      const rows = ftOfAsset([asset], spanOf(heights));
+      const rows = read.ftOfAsset([asset], spanOf(heights));
       return readPage({
         ...{ limit, at, total: null },
         ...(order === 'desc' ? rows : reversed(rows)),
@@ -188,8 +193,8 @@ export function transferQueries(db: Database) {
     },
 
     nft(asset: number, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> {
-      const total = nftTotal.get(asset, value)?.total ?? 0;
-      return readPage({ limit, at, total, ...nft([asset, value]), itemOf: moveOf });
+      const total = read.nftTotal.get(asset, value)?.total ?? 0;
+      return readPage({ limit, at, total, ...read.nft([asset, value]), itemOf: moveOf });
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Block, ChainTransaction } from '../../../chain/block.ts';
 import type { SummaryPayload, TransactionDetail, TransactionEvent, TransactionState } from '../../model/transaction.ts';
 import { storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
 import { chainQueries } from '../blocks/chain.ts';
 import { type FileCache, noFileCache } from '../file-cache.ts';
@@ -19,11 +19,13 @@ const columns = `${summary.columns}, t.event_count, t.microblock_hash, t.microbl
 const joins = `JOIN transaction_bodies d ON d.position = t.position ${summary.joins}`;
 
 export const sql = {
-  byId: `SELECT t.position, t.event_count, t.status, b.index_block_hash
-           FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
-          WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
+  byId: query<TransactionPlace, [Uint8Array]>`
+    SELECT t.position, t.event_count, t.status, b.index_block_hash
+      FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
+     WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
   // In the order of the positions, which are a JSON array.
-  atEach: `SELECT ${columns} FROM json_each(?1) k CROSS JOIN transactions t ON t.position = k.value ${joins}`,
+  atEach: query<Row, [string]>`
+    SELECT ${columns} FROM json_each(?1) k CROSS JOIN transactions t ON t.position = k.value ${joins}`,
 };
 
 interface Row
@@ -70,8 +72,7 @@ export function detailQueries(
   cache: Pick<FileCache, 'memoize'> = noFileCache,
   texts: RowTexts = rowTexts(chainQueries(db)),
 ) {
-  const byId = prepared<TransactionPlace, [Uint8Array]>(db, sql.byId);
-  const atEach = prepared<Row, [string]>(db, sql.atEach);
+  const { byId, atEach } = statements(db, sql);
 
   /** The place of the newest transaction with an id in hex. A request reads it several times, first for the ETag. */
   const placeByHex = cache.memoize((txId): TransactionPlace | null => byId.get(Uint8Array.fromHex(txId)), MAX_PLACES);

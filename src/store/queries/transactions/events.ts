@@ -3,8 +3,8 @@ import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../../model/page.ts';
 import type { TransactionEvent } from '../../model/transaction.ts';
 import { assetEventOf, EVENT_KIND, kindMask } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
-import { lister, ordered, statementsOf, up } from '../list.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
+import { ordered, up } from '../list.ts';
 import { readPage } from '../page.ts';
 import type { DetailQueries } from './details.ts';
 
@@ -16,17 +16,16 @@ export const eventJoins = `LEFT JOIN principals sender ON sender.id = e.sender_i
   LEFT JOIN assets asset ON asset.id = e.asset_id
   LEFT JOIN principals contract ON contract.id = e.contract_id`;
 
-const lists = {
-  ofTransaction: ordered({ select: `SELECT ${eventColumns} FROM events e ${eventJoins}`, where: 'e.position = ?1' }, [
-    up('e.event_index'),
-  ]),
-};
-
 export const sql = {
-  ...statementsOf(lists),
-  downwards: `SELECT ${eventColumns} FROM events e ${eventJoins}
-               WHERE e.position = ?1 AND (?2 >> e.kind) & 1 ORDER BY e.event_index DESC LIMIT ?3 OFFSET ?4`,
-  count: 'SELECT count(*) AS total FROM events e WHERE e.position = ?1 AND (?2 >> e.kind) & 1',
+  ofTransaction: ordered<EventRow>(
+    { select: `SELECT ${eventColumns} FROM events e ${eventJoins}`, where: 'e.position = ?1' },
+    [up('e.event_index')],
+  ),
+  downwards: query<EventRow, [number, number, number, number]>`
+    SELECT ${eventColumns} FROM events e ${eventJoins}
+     WHERE e.position = ?1 AND (?2 >> e.kind) & 1 ORDER BY e.event_index DESC LIMIT ?3 OFFSET ?4`,
+  count: query<{ total: number }, [number, number]>`
+    SELECT count(*) AS total FROM events e WHERE e.position = ?1 AND (?2 >> e.kind) & 1`,
 };
 
 /** Maximum events of a transaction that are counted by kind. */
@@ -68,9 +67,7 @@ export function eventOf(row: EventRow): TransactionEvent {
 export type EventQueries = ReturnType<typeof eventQueries>;
 
 export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'placeOf'>) {
-  const ofTransaction = lister<EventRow>(db, lists.ofTransaction);
-  const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
-  const count = prepared<{ total: number }, [number, number]>(db, sql.count);
+  const { downwards, count, ofTransaction } = statements(db, sql);
   return {
     /** Number of a transaction's events of some kinds; null if it has too many to count. */
     count(txId: Uint8Array, kinds: readonly TransactionEvent['kind'][]): number | null {

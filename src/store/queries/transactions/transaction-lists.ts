@@ -14,9 +14,9 @@ import type {
 } from '../../model/transaction.ts';
 import { COUNTER, PAYLOAD, STATUS } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored } from '../../rows/statement.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
-import { down, statementsOf } from '../list.ts';
+import { down } from '../list.ts';
 import {
   type AccessPath,
   NOTHING,
@@ -148,33 +148,41 @@ const search = searchOf({
   looked: 't.position, t.type, t.sender_id, t.recipient_id, t.contract_id, t.function_name, t.nonce',
 });
 
-const single = {
-  total: 'SELECT preceding_transactions + transactions AS size FROM blocks ORDER BY height DESC LIMIT 1',
-  type: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.transactions} AND key = ?1`,
-  principal: `SELECT p.id, a.sent, a.paid, a.calls, a.transactions FROM principals p JOIN accounts a ON a.principal_id = p.id
-               WHERE p.address = ?1`,
-  functionName: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
+export const sql = {
+  total: query<{ size: number }>`
+    SELECT preceding_transactions + transactions AS size FROM blocks ORDER BY height DESC LIMIT 1`,
+  type: query<{ size: number }, [string]>`
+    SELECT count AS size FROM counters WHERE kind = ${COUNTER.transactions} AND key = ?1`,
+  principal: query<PrincipalRow, [string]>`
+    SELECT p.id, a.sent, a.paid, a.calls, a.transactions FROM principals p JOIN accounts a ON a.principal_id = p.id
+     WHERE p.address = ?1`,
+  functionName: query<{ size: number }, [string]>`
+    SELECT count AS size FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
   // These two aren't stored: they are counted up to a limit, using only their index.
-  nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
-  call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
-                                        WHERE type = ${PAYLOAD.contract_call} AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,
+  nonce: query<{ size: number }, [number, number]>`
+    SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)`,
+  call: query<{ size: number }, [number, string, number]>`
+    SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
+                                   WHERE type = ${PAYLOAD.contract_call} AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,
   // The blocks of a span of time and a few others: Bitcoin's clock may run back a little.
-  between: `SELECT min(first_block) AS first, max(first_block + blocks - 1) AS last, coalesce(sum(rows), 0) AS size
-              FROM anchor_burn_blocks WHERE time BETWEEN ?1 AND ?2`,
+  between: query<{ first: number | null; last: number | null; size: number }, [number, number]>`
+    SELECT min(first_block) AS first, max(first_block + blocks - 1) AS last, coalesce(sum(rows), 0) AS size
+      FROM anchor_burn_blocks WHERE time BETWEEN ?1 AND ?2`,
   // The last tenure that started before a time (its blocks may be later), and the first one that starts after a time.
-  before:
-    'SELECT first_block AS height FROM anchor_burn_blocks WHERE time < ?1 ORDER BY time DESC, ordinal DESC LIMIT 1',
-  after: 'SELECT first_block AS height FROM anchor_burn_blocks WHERE time > ?1 ORDER BY time, ordinal LIMIT 1',
+  before: query<{ height: number }, [number]>`
+    SELECT first_block AS height FROM anchor_burn_blocks WHERE time < ?1 ORDER BY time DESC, ordinal DESC LIMIT 1`,
+  after: query<{ height: number }, [number]>`
+    SELECT first_block AS height FROM anchor_burn_blocks WHERE time > ?1 ORDER BY time, ordinal LIMIT 1`,
   // The block with the n-th transaction of the chain, by the number of transactions before the block.
-  byOrdinal: `SELECT height, preceding_transactions AS preceding FROM blocks WHERE preceding_transactions < ?1
-               ORDER BY preceding_transactions DESC, height DESC LIMIT 1`,
-  fromOrdinal: 'SELECT position FROM transactions WHERE position >= ?1 ORDER BY position LIMIT ?2 OFFSET ?3',
+  byOrdinal: query<Stored<'blocks', 'height'> & { preceding: number }, [number]>`
+    SELECT height, preceding_transactions AS preceding FROM blocks WHERE preceding_transactions < ?1
+     ORDER BY preceding_transactions DESC, height DESC LIMIT 1`,
+  fromOrdinal: query<PositionRow, [number, number, number]>`
+    SELECT position FROM transactions WHERE position >= ?1 ORDER BY position LIMIT ?2 OFFSET ?3`,
 };
 
-/** Statements by name; the plan test reads them. */
-export const sql: Readonly<Record<string, string>> = single;
-export const transactionSearchSql: Readonly<Record<string, string>> = search.sql;
-export const transactionWalkSql: Readonly<Record<string, string>> = statementsOf(walk.lists);
+export const transactionSearchSql = search.sql;
+export const transactionWalkSql = walk.lists;
 
 type PositionRow = Stored<'transactions', 'position'>;
 type PrincipalRow = Stored<'principals', 'id'> & Stored<'accounts', 'sent' | 'paid' | 'calls' | 'transactions'>;
@@ -199,10 +207,10 @@ const valuesOf = ({ types, functionName, sender, recipient, contract }: Parts) =
 
 /** Finds the rows of filters, and how many transactions each way finds. */
 function filterSizes(db: Database) {
-  const principal = prepared<PrincipalRow, [string]>(db, single.principal);
-  const callsOf = prepared<{ size: number }, [string]>(db, single.functionName);
-  const sizeOfType = prepared<{ size: number }, [string]>(db, single.type);
-  const total = prepared<{ size: number }, []>(db, single.total);
+  const principal = sql.principal.prepared(db);
+  const callsOf = sql.functionName.prepared(db);
+  const sizeOfType = sql.type.prepared(db);
+  const total = sql.total.prepared(db);
 
   const principalOf = (address: string | null): PrincipalRow | null | undefined =>
     address === null ? undefined : principal.get(address);
@@ -250,8 +258,8 @@ const CLOCK_SLACK = 2 * 3_600;
 export function transactionWalk(db: Database, mostRows?: number) {
   const pages = walker<PositionRow, keyof typeof walkFilters, keyof typeof walk.ways>(db, walk, mostRows);
   const sizes = filterSizes(db);
-  const before = prepared<{ height: number }, [number]>(db, single.before);
-  const after = prepared<{ height: number }, [number]>(db, single.after);
+  const before = sql.before.prepared(db);
+  const after = sql.after.prepared(db);
 
   /** The positions that can have blocks of some times and heights. */
   function spanIn(of: TransactionConditions): Span {
@@ -308,8 +316,8 @@ function impliedType({ recipient, contract, functionName }: TransactionFilter): 
 
 /** Pages of the whole chain in its order, found without counting the transactions before them. */
 function ordinalPages(db: Database) {
-  const blockOfOrdinal = prepared<Stored<'blocks', 'height'> & { preceding: number }, [number]>(db, single.byOrdinal);
-  const rowsFromOrdinal = prepared<PositionRow, [number, number, number]>(db, single.fromOrdinal);
+  const blockOfOrdinal = sql.byOrdinal.prepared(db);
+  const rowsFromOrdinal = sql.fromOrdinal.prepared(db);
 
   return (all: number, direction: TransactionOrder['direction'], count: number, offset: number): PositionRow[] => {
     const first = direction === 'asc' ? offset + 1 : all - offset - count + 1;
@@ -329,12 +337,9 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
   );
   const sizes = filterSizes(db);
   const ordinals = ordinalPages(db);
-  const sizeOfNonce = prepared<{ size: number }, [number, number]>(db, single.nonce);
-  const sizeOfCall = prepared<{ size: number }, [number, string, number]>(db, single.call);
-  const between = prepared<{ first: number | null; last: number | null; size: number }, [number, number]>(
-    db,
-    single.between,
-  );
+  const sizeOfNonce = sql.nonce.prepared(db);
+  const sizeOfCall = sql.call.prepared(db);
+  const between = sql.between.prepared(db);
 
   function unfiltered({ by, direction }: TransactionOrder, limit: number, offset: number): OffsetPage<PositionRow> {
     const total = sizes.total();

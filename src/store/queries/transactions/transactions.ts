@@ -11,9 +11,9 @@ import type {
   TransactionSummary,
 } from '../../model/transaction.ts';
 import { AFFECTED, mempoolStatus } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
-import { down, lister, ordered, statementsOf } from '../list.ts';
+import { down, ordered } from '../list.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { numberAt, readPage } from '../page.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
@@ -21,24 +21,23 @@ import type { DetailQueries } from './details.ts';
 import { rowsAt, type SummaryRow, summary, summaryOf } from './summary.ts';
 import { transactionWalk } from './transaction-lists.ts';
 
-const lists = {
-  all: ordered({ select: 'SELECT position FROM transactions' }, [down('position')], { isBounded: true }),
-  ofPrincipal: ordered(
+export const sql = {
+  total: query<{ total: number }>`
+    SELECT preceding_transactions + transactions AS total FROM blocks ORDER BY height DESC LIMIT 1`,
+  // In the order of the positions, which are a JSON array.
+  atEach: query<SummaryRow, [string]>`
+    SELECT ${summary.columns} FROM json_each(?1) k CROSS JOIN transactions t ON t.position = k.value ${summary.joins}`,
+  ofPrincipalTotal: query<Stored<'accounts', 'principal_id'> & { total: number }, [string]>`
+    SELECT a.principal_id, a.transactions AS total FROM principals p
+      JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
+  all: ordered<PositionRow>({ select: 'SELECT position FROM transactions' }, [down('position')], { isBounded: true }),
+  ofPrincipal: ordered<InvolvementRow>(
     {
       select: 'SELECT position, affected, stx_sent, stx_received FROM principal_transactions',
       where: 'principal_id = ?1',
     },
     [down('position')],
   ),
-};
-
-export const sql = {
-  total: 'SELECT preceding_transactions + transactions AS total FROM blocks ORDER BY height DESC LIMIT 1',
-  // In the order of the positions, which are a JSON array.
-  atEach: `SELECT ${summary.columns} FROM json_each(?1) k CROSS JOIN transactions t ON t.position = k.value ${summary.joins}`,
-  ofPrincipalTotal: `SELECT a.principal_id, a.transactions AS total FROM principals p
-                       JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
-  ...statementsOf(lists),
 };
 
 type PositionRow = Stored<'transactions', 'position'>;
@@ -81,7 +80,7 @@ interface Sources {
 
 /** Reads the summaries of transactions at existing positions, in the order of these. */
 function summaryReader(db: Database) {
-  const atEach = prepared<SummaryRow, [string]>(db, sql.atEach);
+  const atEach = sql.atEach.prepared(db);
   return (positions: readonly number[]): TransactionSummary[] =>
     rowsAt(positions, atEach.all(JSON.stringify(positions))).map(summaryOf);
 }
@@ -90,13 +89,7 @@ function summaryReader(db: Database) {
 export function transactionQueries(db: Database, { chain, mempool, details, texts }: Sources, walkRows?: number) {
   const summariesAt = summaryReader(db);
   const meeting = transactionWalk(db, walkRows);
-  const total = prepared<{ total: number }, []>(db, sql.total);
-  const all = lister<PositionRow>(db, lists.all);
-  const ofPrincipalTotal = prepared<Stored<'accounts', 'principal_id'> & { total: number }, [string]>(
-    db,
-    sql.ofPrincipalTotal,
-  );
-  const involvements = lister<InvolvementRow>(db, lists.ofPrincipal);
+  const { total, ofPrincipalTotal, ofPrincipal: involvements, all } = statements(db, sql);
 
   /** A page of summaries from the page of their positions. */
   const summarized = <Item, Total extends number | null>(
