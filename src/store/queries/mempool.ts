@@ -30,6 +30,7 @@ import { startingAccountQuery } from './accounts/starting-accounts.ts';
 import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
 import type { ChainQueries } from './blocks/chain.ts';
 import { down, type KeyColumn, ordered } from './list.ts';
+import { NOBODY, numbers } from './numbers.ts';
 import { readPage } from './page.ts';
 import { searcher, searchOf, walker, walkOf } from './planner.ts';
 import type { ItemsOf, RowTexts } from './row-texts.ts';
@@ -85,7 +86,6 @@ export const sql = {
   ofPrincipalTotal: query<Stored<'pending_counts', 'principal_id'> & { total: number }, [string]>`
     SELECT c.principal_id, c.transactions AS total
       FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   ofPrincipalAt: query<Stored<'pending_principals', 'tx_id'>, [number, number, number]>`
     SELECT tx_id FROM pending_principals WHERE principal_id = ?1
      ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
@@ -103,9 +103,6 @@ interface DetailRow extends PendingRow {
 }
 
 const MICROSECONDS = 1_000_000;
-
-/** A number that no principal has. */
-const NOBODY = 0;
 
 /** Greater than every fee. */
 const HIGHEST_FEE = '~';
@@ -129,6 +126,7 @@ export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 /** @param texts caches texts of pending transactions */
 export function mempoolQueries(db: Database, texts: RowTexts) {
   const read = statements(db, sql);
+  const { principalOf } = numbers(db);
 
   const detailOf = (row: DetailRow): PendingTransactionDetail => ({
     ...pendingOf(row),
@@ -167,7 +165,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
 
     /** Dropped transactions of an origin, newest receipt first. */
     droppedOf(principal: string, limit: number, at: Cursor | null): Page<PendingTransactionDetail, null> {
-      const id = read.principal.get(principal)?.id ?? NOBODY;
+      const id = principalOf(principal);
       return readPage({ limit, at, total: null, ...read.droppedOf([id]), itemOf: detailOf });
     },
 

@@ -7,7 +7,7 @@ import type { EntryReader } from '../files/payload-source.ts';
 import { type HookReads, hookReads } from '../hooks/store.ts';
 import type { BlockId } from '../model/block.ts';
 import { type ActivityLimits, accountActivityQueries } from '../queries/accounts/account-activity.ts';
-import { addressReader, tokenListReader } from '../queries/accounts/addresses.ts';
+import { addressReader, holderListQueries } from '../queries/accounts/addresses.ts';
 import { principalHistoryQueries } from '../queries/accounts/principal-history.ts';
 import { principalQueries } from '../queries/accounts/principals.ts';
 import { startingAccountQueries } from '../queries/accounts/starting-accounts.ts';
@@ -51,7 +51,9 @@ import { stakingCycleQueries } from '../queries/staking/staking-cycles.ts';
 import { stakingRewardQueries } from '../queries/staking/staking-rewards.ts';
 import { assetReaders } from '../queries/tokens/assets.ts';
 import { tokenMetadataQueries } from '../queries/tokens/metadata.ts';
+import { nftListQueries } from '../queries/tokens/nfts.ts';
 import { tokenQueueQueries } from '../queries/tokens/token-jobs.ts';
+import { transferQueries } from '../queries/tokens/transfers.ts';
 import { detailQueries } from '../queries/transactions/details.ts';
 import { eventQueries } from '../queries/transactions/events.ts';
 import { transactionSearch } from '../queries/transactions/transaction-lists.ts';
@@ -105,6 +107,7 @@ export function readerOf(db: Database, journal: EntryReader, file: number, optio
   const blocks = blockQueries(db, chain, texts);
   const mempool = mempoolQueries(db, texts);
   const assetQueries = assetReaders(db);
+  const { nftHistory, ...transfers } = transferQueries(db);
   const details = detailQueries(db, cache, texts);
   const events = eventQueries(db, details);
   const orphans = orphanQueries(db, chain, journal);
@@ -195,15 +198,16 @@ export function readerOf(db: Database, journal: EntryReader, file: number, optio
       ...mempoolProjection(db, chain, turns, projection, limits.projected),
     },
     addresses: addressReader(db, { details, mempool, texts }, turns),
-    tokenLists: tokenListReader(db, details),
+    /** Lists of tokens by offset. */
+    tokenLists: { ...holderListQueries(db), ...nftListQueries(db, details) },
     principals: { ...principalQueries(db), ...startingAccountQueries(db), ...assetQueries.principals },
     /** Summaries of accounts. */
     activity: accountActivityQueries(db, turns, limits.activity),
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
     history: principalHistoryQueries(db, file, limits.historyBatch),
     /** Events that moved a token, one row each, newest first. */
-    transfers: assetQueries.transfers,
-    tokens: assetQueries.tokens,
+    transfers,
+    tokens: { ...assetQueries.tokens, nftHistory },
     /** Contracts of tokens, and the metadata of their tokens. */
     tokenMetadata: { ...tokenMetadataQueries(db), ...tokenQueueQueries(db) },
     stacking: stackingQueries(db),

@@ -6,7 +6,7 @@ import { heightOf } from '../../../chain/position.ts';
 import type { AddressTransaction, ReceivedStx, TokenHistory } from '../../model/account.ts';
 import type { Heights } from '../../model/block.ts';
 import type { OffsetPage, OffsetStart, Page } from '../../model/page.ts';
-import type { FtBalance, Holder, HolderPage, NftEvent, NftHolding, NftMint } from '../../model/token.ts';
+import type { FtBalance, Holder, HolderPage } from '../../model/token.ts';
 import type {
   AssetEvent,
   PendingTransactionDetail,
@@ -19,8 +19,8 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedToken, TOKEN } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
+import { numbers } from '../numbers.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
-import { nftListQueries } from '../tokens/nfts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type AccountStates, accountStates, type Counted } from './account-states.ts';
 import {
@@ -34,27 +34,16 @@ import {
 import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
-  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
-  identifier: query<Stored<'assets', 'identifier'>, [number]>`SELECT identifier FROM assets WHERE id = ?1`,
   logs: query<{ total: number }, [string]>`
     SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
+  ftBalances: query<Stored<'ft_balances', 'identifier' | 'balance'>, [number, number, number]>`
+    SELECT identifier, balance FROM ft_balances INDEXED BY ft_balances_by_identifier
+     WHERE principal_id = ?1 AND balance > 'A0' ORDER BY identifier COLLATE NOCASE LIMIT ?2 OFFSET ?3`,
+  ftTokens: query<{ total: number }, [number]>`SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1`,
 };
-
-/** A number that no principal or asset has, so that queries with it find nothing. */
-const NONE = 0;
 
 /** Kinds of events that move assets or lock STX. */
 const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
-
-/** The numbers of principals and assets by their addresses and identifiers. */
-function numbers(db: Database) {
-  const { principal: principalId, asset: assetId } = statements(db, sql);
-  return {
-    principalOf: (address: string): number => principalId.get(address)?.id ?? NONE,
-    assetOf: (asset: string): number => assetId.get(asset)?.id ?? NONE,
-  };
-}
 
 const untilOf = (height: number): number => Math.min(height, LAST_HEIGHT);
 const isOneBlock = ({ first, last }: Heights): boolean => first === last;
@@ -178,11 +167,10 @@ function transactionLists(
  * @param turns yields to other work between batches
  */
 export function addressReader(db: Database, sources: Sources, turns: Turns) {
-  const { principalOf } = numbers(db);
-  const { identifier, logs: logCount } = statements(db, sql);
+  const { principalOf, identifierOf } = numbers(db);
+  const read = statements(db, sql);
   const states = accountStates(db);
   const events = addressEventQueries(db, turns);
-  const holders = holderListQueries(db);
 
   /** Events that moved assets of a principal, and locks of its STX, up to a height. */
   async function assetEvents(
@@ -220,7 +208,7 @@ export function addressReader(db: Database, sources: Sources, turns: Turns) {
     eventCount(principal: string, kinds: readonly TransactionEvent['kind'][]): number | null {
       const moves = MOVES.filter((kind) => kinds.includes(kind)).length;
       if (moves > 0 && moves < MOVES.length) return null;
-      const logs = kinds.includes('contract_log') ? (logCount.get(principal)?.total ?? 0) : 0;
+      const logs = kinds.includes('contract_log') ? (read.logs.get(principal)?.total ?? 0) : 0;
       return logs + (moves === 0 ? 0 : states.total(principalOf(principal), LAST_HEIGHT, 'eventsAndLocks'));
     },
 
@@ -228,7 +216,7 @@ export function addressReader(db: Database, sources: Sources, turns: Turns) {
     tokens(principal: string, height: number): TokenHistory[] {
       return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
         token: storedToken.nameOf(token),
-        asset: identifier.get(id)?.identifier ?? '',
+        asset: identifierOf(id),
         sent,
         received,
       }));
@@ -238,42 +226,12 @@ export function addressReader(db: Database, sources: Sources, turns: Turns) {
     mempool: (principal: string, limit: number, offset: number): OffsetPage<PendingTransactionDetail> =>
       sources.mempool.detailsOfPrincipal(principal, limit, offset),
     /** Positive balances of fungible tokens, by identifier regardless of case. */
-    ftBalances: (principal: string, limit: number, offset: number): OffsetPage<FtBalance> =>
-      holders.tokensOf(principalOf(principal), limit, offset),
-  };
-}
-
-/** Lists of tokens by offset. */
-export function tokenListReader(db: Database, details: DetailQueries) {
-  const { principalOf, assetOf } = numbers(db);
-  const holders = holderListQueries(db);
-  const nfts = nftListQueries(db, details);
-  return {
-    /** Greatest balance first, then by address; former holders come last. */
-    stxHolders: (limit: number, offset: number): HolderPage => holders.stx(limit, offset),
-    ftHolders: (asset: string, limit: number, offset: number): HolderPage => holders.ft(assetOf(asset), limit, offset),
-    /** Newest first. @param assets null for all */
-    nftHoldings(
-      principal: string,
-      assets: readonly string[] | null,
-      limit: number,
-      offset: number,
-      withTransactions: boolean,
-    ): OffsetPage<NftHolding> {
-      const numbered = assets === null ? null : new Map(assets.map((asset) => [asset, assetOf(asset)]));
-      return nfts.ofOwner(principalOf(principal), numbered, limit, offset, withTransactions);
+    ftBalances(principal: string, limit: number, offset: number): OffsetPage<FtBalance> {
+      const id = principalOf(principal);
+      const total = read.ftTokens.get(id)?.total ?? 0;
+      const rows = offset >= total ? [] : read.ftBalances.all(id, limit, offset);
+      return { items: rows.map(({ identifier: asset, balance }) => ({ asset, balance: decimalOf(balance) })), total };
     },
-    nftHistory: (
-      asset: string,
-      value: Uint8Array,
-      limit: number,
-      offset: number,
-      withTransactions: boolean,
-    ): OffsetPage<NftEvent> => nfts.history(assetOf(asset), value, limit, offset, withTransactions),
-    nftMints: (asset: string, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftMint> =>
-      nfts.mints(assetOf(asset), limit, offset, withTransactions),
-    /** The present owner of an instance, null if it is burnt; undefined if it never was. */
-    nftOwner: (asset: string, value: Uint8Array): string | null | undefined => nfts.owner(assetOf(asset), value),
   };
 }
 
@@ -292,10 +250,6 @@ export const holderListsSql = {
     SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance <= 'A0' ${page}`,
   ftTotals: query<Totals, [number]>`
     SELECT holders, accounts, supply FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
-  ofPrincipal: query<Stored<'ft_balances', 'identifier' | 'balance'>, [number, number, number]>`
-    SELECT identifier, balance FROM ft_balances INDEXED BY ft_balances_by_identifier
-     WHERE principal_id = ?1 AND balance > 'A0' ORDER BY identifier COLLATE NOCASE LIMIT ?2 OFFSET ?3`,
-  ofPrincipalTotal: query<{ total: number }, [number]>`SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1`,
 };
 
 type Row = Stored<'accounts' | 'ft_balances', 'address' | 'balance'>;
@@ -304,8 +258,10 @@ type Totals = Stored<'asset_totals', 'holders' | 'accounts' | 'supply'>;
 
 const holderOf = ({ address, balance }: Row): Holder => ({ principal: address, balance: decimalOf(balance) });
 
-function holderListQueries(db: Database) {
+/** Lists of holders by offset. */
+export function holderListQueries(db: Database) {
   const read = statements(db, holderListsSql);
+  const { assetOf } = numbers(db);
   const stx = { having: read.stx, spent: read.stxSpent };
   const ft = { having: read.ft, spent: read.ftSpent };
 
@@ -319,15 +275,11 @@ function holderListQueries(db: Database) {
   }
 
   return {
-    stx: (limit: number, offset: number): HolderPage => holders(stx, 0, read.stxTotals.get(), limit, offset),
-    ft: (asset: number, limit: number, offset: number): HolderPage =>
-      holders(ft, asset, read.ftTotals.get(asset), limit, offset),
-
-    /** Fungible tokens with a positive balance, by identifier regardless of case. */
-    tokensOf(principal: number, limit: number, offset: number): OffsetPage<FtBalance> {
-      const total = read.ofPrincipalTotal.get(principal)?.total ?? 0;
-      const rows = offset >= total ? [] : read.ofPrincipal.all(principal, limit, offset);
-      return { items: rows.map(({ identifier: asset, balance }) => ({ asset, balance: decimalOf(balance) })), total };
+    /** Greatest balance first, then by address; former holders come last. */
+    stxHolders: (limit: number, offset: number): HolderPage => holders(stx, 0, read.stxTotals.get(), limit, offset),
+    ftHolders(asset: string, limit: number, offset: number): HolderPage {
+      const id = assetOf(asset);
+      return holders(ft, id, read.ftTotals.get(id), limit, offset);
     },
   };
 }

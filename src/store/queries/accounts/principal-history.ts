@@ -20,14 +20,13 @@ import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.t
 import { columnList, heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored } from '../../rows/statement.ts';
 import { firstSinceQuery } from '../blocks/windows.ts';
+import { numbers } from '../numbers.ts';
 import { memoOf, memoPrint } from '../tokens/transfers.ts';
 import { accountStates, REWARD_PARTS } from './account-states.ts';
 
 export const sql = {
   tip: query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`,
   hash: query<Stored<'blocks', 'index_block_hash'>, [number]>`SELECT index_block_hash FROM blocks WHERE height = ?1`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
-  asset: query<Stored<'assets', 'identifier'>, [number]>`SELECT identifier FROM assets WHERE id = ?1`,
   transactions: query<TransactionRow, [number, number, number]>`
     SELECT pt.position, pt.events, t.tx_id, ${shownTime} AS time, t.fee, t.event_count,
            t.type, t.memo, coalesce(t.sponsor_id, t.sender_id) AS payer_id
@@ -79,9 +78,6 @@ const BATCH_ROWS = 1000;
 
 /** Bytes of values that cost as much as an event. */
 const BYTES_OF_A_ROW = 1_000;
-
-/** A number that no principal has. */
-const NOBODY = 0;
 
 const STX: MovedAsset = { type: 'stx' };
 const STX_KEY = 'stx';
@@ -261,14 +257,12 @@ function batches(db: Database, batchRows: number) {
 export function principalHistoryQueries(db: Database, file: number, rows = BATCH_ROWS) {
   const heightsOf = boundQueries(db);
   const hashAt = sql.hash.prepared(db);
-  const principalId = sql.principal.prepared(db);
-  const assetOf = sql.asset.prepared(db);
+  const { principalOf, identifierOf } = numbers(db);
   const opening = openings(db);
   const batchFrom = batches(db, rows);
 
-  const idOf = (principal: string): number => principalId.get(principal)?.id ?? NOBODY;
   const keyOfToken = (token: number, assetId: number): string =>
-    keyOf({ type: storedToken.nameOf(token), identifier: assetOf.get(assetId)?.identifier ?? '' });
+    keyOf({ type: storedToken.nameOf(token), identifier: identifierOf(assetId) });
 
   /** Adds a movement to the balance of its asset. */
   function balanced(walk: HistoryWalk, principal: number, { assetId, ...movement }: Moved): Movement {
@@ -293,7 +287,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
       const lastHash = hashAt.get(last)?.index_block_hash;
       if (lastHash === undefined) return null;
       const position = { position: positionsOf(first).first, event: 0, found: 0, reward: [first, 0] as const };
-      const balances = opening.known(idOf(principal), first, keyOfToken);
+      const balances = opening.known(principalOf(principal), first, keyOfToken);
       return { principal, first, last, lastHash, file, position, balances };
     },
 
@@ -307,7 +301,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
       if (walk.file !== file || hash === undefined || Buffer.compare(hash, lastHash) !== 0) {
         throw new ChainReplacedError(`The block at height ${last} is no longer the one that the history began with`);
       }
-      const id = idOf(principal);
+      const id = principalOf(principal);
       const batch = batchFrom(id, walk.position, last);
       if (batch === null) return null;
       walk.position = batch.position;

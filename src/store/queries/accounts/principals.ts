@@ -4,13 +4,13 @@ import { MAX_NONCES, type Nonces, type PendingStx, type StxBalance, type StxHist
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { MEMPOOL_STATE } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
+import { NOBODY, numbers } from '../numbers.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
 import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
-  id: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   known: query<{ known: number }, [string]>`SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
      WHERE p.address = ?1 AND a.transactions > 0`,
   balance: query<Stored<'accounts', 'balance'>, [number]>`SELECT balance FROM accounts WHERE principal_id = ?1`,
@@ -26,11 +26,9 @@ export const sql = {
 
 const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
 
-/** A number that no principal has, so that queries with it find nothing. */
-const NOBODY = 0;
-
 export function principalQueries(db: Database) {
-  const { id, known, balance, pendingInbound, pendingSent, pendingSponsored } = statements(db, sql);
+  const { known, balance, pendingInbound, pendingSent, pendingSponsored } = statements(db, sql);
+  const { principalOf } = numbers(db);
   const locked = lockQuery(db);
   const states = accountStates(db);
   const startingAccount = startingAccountQuery(db);
@@ -56,7 +54,7 @@ export function principalQueries(db: Database) {
 
     /** @param untouched the node's answer about an untouched account; null if the index has the account */
     stxBalance(principal: string, untouched: StartingAccount | null = null): StxBalance {
-      const principalId = id.get(principal)?.id ?? NOBODY;
+      const principalId = principalOf(principal);
       if (principalId === NOBODY && untouched === null) return { balance: 0n, locked: null, pending: NONE };
       const row = balance.get(principalId);
       const before = untouched ?? startingAccount(principalId);
@@ -69,7 +67,7 @@ export function principalQueries(db: Database) {
 
     /** History of STX up to a block, or to the tip if the tip is lower. */
     stxHistory(principal: string, height: number, untouched: StartingAccount | null = null): StxHistory {
-      const principalId = id.get(principal)?.id ?? NOBODY;
+      const principalId = principalOf(principal);
       const until = Math.min(height, LAST_HEIGHT);
       const state = states.at(principalId, until, untouched);
       return { ...state, locked: locked(principalId, until, untouched), pending: pending(principalId) };
@@ -81,7 +79,6 @@ export function principalQueries(db: Database) {
 
 // Nonces are read as text: they go up to 2^63, and numbers are exact only below 2^53.
 export const noncesSql = {
-  id: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   used: query<NonceRow, [number]>`
     SELECT CAST(max(nonce) AS TEXT) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL`,
   sponsored: query<NonceRow, [number]>`
@@ -133,7 +130,8 @@ export function noncesBetween(
 }
 
 function nonceQueries(db: Database) {
-  const { id, used, sponsored, waiting, waitingSponsored, between, betweenSponsored } = statements(db, noncesSql);
+  const { used, sponsored, waiting, waitingSponsored, between, betweenSponsored } = statements(db, noncesSql);
+  const { principalOf } = numbers(db);
   const startingAccount = startingAccountQuery(db);
   const nonceOf = (row: NonceRow | null): bigint | null => exactInteger(row?.nonce ?? null);
 
@@ -144,7 +142,7 @@ function nonceQueries(db: Database) {
   };
 
   return (principal: string, untouched: StartingAccount | null): Nonces => {
-    const principalId = id.get(principal)?.id ?? NOBODY;
+    const principalId = principalOf(principal);
     const before = untouched ?? startingAccount(principalId);
     const lastUsed = greater(nonceOf(used.get(principalId)), nonceOf(sponsored.get(principalId)));
     const lastConfirmed = lastUsed ?? (before === null ? null : lastNonceOf(before));

@@ -6,6 +6,7 @@ import { DEPLOYMENTS, EVENT_KIND, PAYLOAD, STATUS } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { accountStates } from '../accounts/account-states.ts';
 import { lockQuery } from '../accounts/locks.ts';
+import { numbers } from '../numbers.ts';
 
 const ftEvents = `${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn}`;
 const nftEvents = `${EVENT_KIND.nft_transfer}, ${EVENT_KIND.nft_mint}, ${EVENT_KIND.nft_burn}`;
@@ -50,8 +51,6 @@ export const sql = {
   cycles: query<Stored<'reward_cycles', 'cycle'>, [number]>`SELECT cycle FROM reward_cycles WHERE height = ?1`,
   signers: query<Stored<'cycle_signers', 'signer_key' | 'weight' | 'stacked'>, [number]>`
     SELECT signer_key, weight, stacked FROM cycle_signers WHERE cycle = ?1`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
-  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
   contract: query<
     Stored<'transactions', 'position'> & Stored<'transaction_bodies', 'raw' | 'contract_interface'>,
     [number]
@@ -120,6 +119,7 @@ const distinct = <T>(items: readonly T[], key: (item: T) => string): T[] => [
 /** Heights belong to canonical blocks. */
 export function factQueries(db: Database) {
   const read = statements(db, sql);
+  const { principalOf, assetOf } = numbers(db);
   const states = accountStates(db);
   const locked = lockQuery(db);
 
@@ -147,7 +147,7 @@ export function factQueries(db: Database) {
 
     /** An account after a block, as a node's `/v2/accounts` has it: amounts in micro-STX. */
     account(principal: string, height: number): AccountFacts {
-      const id = read.principal.get(principal)?.id ?? NOBODY;
+      const id = principalOf(principal);
       const { initial, received, mined, sent, fees, lastNonce } = states.at(id, height);
       const lock = locked(id, height);
       return {
@@ -160,18 +160,17 @@ export function factQueries(db: Database) {
 
     /** Base units of a token that a principal has after a block. */
     ftBalance(asset: string, principal: string, height: number): bigint {
-      const [token, owner] = [read.asset.get(asset)?.id ?? NOBODY, read.principal.get(principal)?.id ?? NOBODY];
-      return states.ftBalance(owner, token, height);
+      return states.ftBalance(principalOf(principal), assetOf(asset), height);
     },
 
     /** Who owns an instance after a block; null if it was burnt, or isn't minted yet. */
     nftOwner(asset: string, value: Uint8Array, height: number): string | null {
-      return read.owner.get(read.asset.get(asset)?.id ?? NOBODY, value, positionsOf(height).last)?.address ?? null;
+      return read.owner.get(assetOf(asset), value, positionsOf(height).last)?.address ?? null;
     },
 
     /** The newest deployment that had success; undefined if there is none. */
     contract(contractId: string) {
-      const row = read.contract.get(read.principal.get(contractId)?.id ?? NOBODY);
+      const row = read.contract.get(principalOf(contractId));
       return row === null
         ? undefined
         : { height: heightOf(row.position), raw: row.raw, interface: row.contract_interface };
@@ -184,6 +183,3 @@ export function factQueries(db: Database) {
         .map(({ signer_key: key, weight, stacked }) => ({ key, weight, stacked: BigInt(decimalOf(stacked)) })),
   };
 }
-
-/** No principal or token has this number, so queries for it return nothing. */
-const NOBODY = 0;

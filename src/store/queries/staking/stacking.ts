@@ -18,6 +18,7 @@ import type {
 import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedTerm } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
+import { numbers } from '../numbers.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
 const joins = `JOIN transactions t ON t.position = s.position
@@ -46,7 +47,6 @@ export const sql = {
   ofTransaction: query<Row, [number, number]>`
     SELECT ${columns} FROM stacking_events s ${joins}
      WHERE s.pox_version = ?1 AND s.position = ?2 ORDER BY s.event_index DESC`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   ofStacker: query<Row, [number, number]>`SELECT ${columns} FROM stacking_events s ${joins}
      WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC`,
   block: query<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>`
@@ -86,6 +86,7 @@ const eventOf = (row: Row): StackingEvent => ({
 
 export function stackingQueries(db: Database) {
   const read = statements(db, sql);
+  const { principalOf } = numbers(db);
 
   return {
     /** Prints of a contract, newest first. */
@@ -102,10 +103,8 @@ export function stackingQueries(db: Database) {
     },
 
     /** All prints about a stacker, newest first. */
-    ofStacker(version: StackingVersion, stacker: string): StackingEvent[] {
-      const row = read.principal.get(stacker);
-      return row === null ? [] : read.ofStacker.all(version, row.id).map(eventOf);
-    },
+    ofStacker: (version: StackingVersion, stacker: string): StackingEvent[] =>
+      read.ofStacker.all(version, principalOf(stacker)).map(eventOf),
 
     /** The delegations to a pool that are valid at a block, one per stacker, newest first; undefined if there is no such block. */
     delegations(
@@ -117,9 +116,8 @@ export function stackingQueries(db: Database) {
     ): OffsetPage<StackingEvent> | undefined {
       const at = read.block.get(height);
       if (at === null) return undefined;
-      const id = read.principal.get(pool)?.id ?? 0;
       const [first, end] = [positionOf(afterHeight + 1, 0), positionOf(at.height + 1, 0)];
-      const of = [version, id, first, end, at.burn_block_height] as const;
+      const of = [version, principalOf(pool), first, end, at.burn_block_height] as const;
       return {
         items: read.delegations.all(...of, limit, offset).map(eventOf),
         total: read.delegationCount.get(...of)?.total ?? 0,

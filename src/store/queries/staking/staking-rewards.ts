@@ -12,6 +12,7 @@ import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
 import { ordered, sortedRows, up } from '../list.ts';
+import { numbers } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
 import { type CycleTimes, cycleAt, cycleTimesQuery, startOf } from './cycle-times.ts';
 import { type PrintRow, printOf } from './stacking.ts';
@@ -26,7 +27,6 @@ export const sql = {
     },
     [up('address', 'text'), up('bond_index')],
   ),
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   tip: query<Stored<'progress', 'chain_id' | 'burn_block_height'>>`SELECT chain_id, burn_block_height FROM progress`,
   newestCycle: query<{ cycle: number | null }>`SELECT max(cycle) AS cycle FROM reward_cycles`,
   locks: query<LockRow, [number, number]>`
@@ -72,9 +72,6 @@ type ShareRow = Stored<'staking_shares', 'staker_id' | 'address' | 'bond_index' 
 
 /** Rows of each table that a page reads at most, the newest. */
 const MAX_ROWS = 2_000;
-
-/** The number of no principal. */
-const NOBODY = -1;
 
 /** Sats of a share are stored times this. */
 const PRECISION = 10n ** 18n;
@@ -154,6 +151,7 @@ const compared = (a: CursorKey, b: CursorKey): number => {
 
 export function stakingRewardQueries(db: Database) {
   const read = statements(db, sql);
+  const { principalOf } = numbers(db);
   const cyclesOf = cycleTimesQuery(db);
   const forcedUnlocks = forcedUnlockQuery(db);
 
@@ -281,7 +279,7 @@ export function stakingRewardQueries(db: Database) {
   return {
     /** The stakers with rewards from a signer for a reward cycle of pox-5, by address and bond. */
     signerCycle(signer: string, cycle: number, limit: number, at: Cursor | null): Page<StakerShare> {
-      const id = read.principal.get(signer)?.id ?? NOBODY;
+      const id = principalOf(signer);
       return readPage<ShareRow, StakerShare>({
         ...{ limit, at, total: read.shareCount.get(id, cycle)?.total ?? 0 },
         ...read.shares([id, cycle]),
@@ -294,7 +292,7 @@ export function stakingRewardQueries(db: Database) {
      * {@link MAX_ROWS} rows of each kind at most.
      */
     cycles(address: string, limit: number, at: Cursor | null): Page<StackedCycle> {
-      const id = read.principal.get(address)?.id;
+      const id = principalOf(address);
       const { chain_id, burn_block_height: height } = read.tip.get() ?? { chain_id: null, burn_block_height: 0 };
       const { kind: network } = networkOf(chain_id ?? TESTNET_CHAIN_ID);
       const cycles = cyclesOf(chain_id ?? TESTNET_CHAIN_ID);
@@ -305,16 +303,13 @@ export function stakingRewardQueries(db: Database) {
         const unlock = forced[`pox_${version}`] ?? 0;
         return cycles === null || unlock === 0 ? end : Math.min(end, cycleAt(cycles, unlock - 1) + 1);
       };
-      const all =
-        id === undefined
-          ? []
-          : [
-              ...staked(id, end),
-              ...([4, 3, 2] as const).flatMap((version) =>
-                stackedBy(version, termsOfPrints(version, id, cycles), endOf(version)),
-              ),
-              ...(cycles === null ? [] : stackedBy(1, termsOfLocks(id, cycles, network), endOf(1))),
-            ];
+      const all = [
+        ...staked(id, end),
+        ...([4, 3, 2] as const).flatMap((version) =>
+          stackedBy(version, termsOfPrints(version, id, cycles), endOf(version)),
+        ),
+        ...(cycles === null ? [] : stackedBy(1, termsOfLocks(id, cycles, network), endOf(1))),
+      ];
       const sorted = all.sort((a, b) => compared(keyOf(b), keyOf(a)));
       return readPage<StackedCycle, StackedCycle>({
         ...{ limit, at, total: sorted.length },

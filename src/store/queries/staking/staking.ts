@@ -21,6 +21,7 @@ import { KEY_ACTION } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { down, ordered, up } from '../list.ts';
+import { numbers } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
 import { type CreationRow, creationJoin, toCreation } from '../tokens/transfers.ts';
 import type { RewardCycleQueries } from './stacking.ts';
@@ -55,7 +56,6 @@ export const sql = {
     SELECT o.address, o.signer_key, ${creationJoin.columns} FROM signer_keys o ${creationJoin.joins}
      WHERE o.current = 1 AND o.address = ?1`,
   tip: query<Stored<'progress', 'burn_block_height'>>`SELECT burn_block_height FROM progress`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   stakerCount: query<{ total: number }, [number, number]>`
     SELECT count(*) AS total FROM (${stakingNow} UNION ${inBondNow} ORDER BY address)`,
   isStaking: query<Stored<'stakes', 'address'>, [number, number, string]>`${stakingNow} AND address = ?3 LIMIT 1`,
@@ -86,8 +86,6 @@ const signerOf = ({ address, signer_key }: SignerRow): StakingSigner => ({ signe
 
 /** Index of the cycle in a key of a cycle's signers. */
 const CYCLE_PART = 2;
-/** A number that no principal has. */
-const NOBODY = 0;
 /** Greater than every position. */
 const END = Number.MAX_SAFE_INTEGER;
 
@@ -133,8 +131,11 @@ function signerManagers(db: Database) {
 }
 
 export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
-  const { total, find, tip, principal, stakerCount, isStaking, isInBond, chosenIn, cycleSigners, stakers, signers } =
-    statements(db, sql);
+  const { total, find, tip, stakerCount, isStaking, isInBond, chosenIn, cycleSigners, stakers, signers } = statements(
+    db,
+    sql,
+  );
+  const { principalOf } = numbers(db);
   const managersOf = signerManagers(db);
 
   return {
@@ -150,7 +151,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
 
     /** Principals that stake through a signer now, by address. */
     stakers(address: string, limit: number, at: Cursor | null): Page<SignerStaker> {
-      const id = principal.get(address)?.id ?? NOBODY;
+      const id = principalOf(address);
       const height = tip.get()?.burn_block_height ?? 0;
       return readPage<{ address: string }, SignerStaker>({
         limit,
@@ -203,7 +204,6 @@ export const stakingPrincipalsSql = {
   positions: ordered<PositionRow>({ select: position, where: 'p.staker_id = ?1 AND p.current = 1' }, [
     up('p.bond_index'),
   ]),
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   tip: query<Stored<'progress', 'burn_block_height'>>`SELECT burn_block_height FROM progress`,
   stake: query<Stored<'stakes', 'amount' | 'unlock_height'>, [number]>`
     SELECT amount, unlock_height FROM stakes WHERE staker_id = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
@@ -234,11 +234,12 @@ const bondPositionOf = (row: PositionRow): BondPosition => ({
 });
 
 export function stakingPrincipalQueries(db: Database) {
-  const { principal, tip, stake, locked, rewards, count, positions } = statements(db, stakingPrincipalsSql);
+  const { tip, stake, locked, rewards, count, positions } = statements(db, stakingPrincipalsSql);
+  const { principalOf } = numbers(db);
 
   return {
     summary(staker: string): StakingSummary {
-      const id = principal.get(staker)?.id ?? NOBODY;
+      const id = principalOf(staker);
       const none = (): Rewards => ({ accrued: 0n, claimed: 0n });
       const stx = { locked: 0n, rewards: none() };
       const bonds = { count: 0, btcLocked: 0n, stxLocked: 0n, rewards: none() };
@@ -259,7 +260,7 @@ export function stakingPrincipalQueries(db: Database) {
 
     /** Positions in bonds, by the bond's index. */
     positions(staker: string, limit: number, at: Cursor | null): Page<BondPosition> {
-      const id = principal.get(staker)?.id ?? NOBODY;
+      const id = principalOf(staker);
       return readPage({ limit, at, total: count.get(id)?.total ?? 0, ...positions([id]), itemOf: bondPositionOf });
     },
   };
@@ -311,7 +312,6 @@ export const bondsSql = {
     SELECT ${bondColumns}, ${creationJoin.columns} FROM bonds o ${creationJoin.joins} WHERE o.bond_index = ?1`,
   counts: query<Stored<'bonds', 'allowed' | 'registered'>, [number]>`
     SELECT allowed, registered FROM bonds WHERE bond_index = ?1`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   allowance: query<AllowanceRow, [number, number]>`
     ${allowance} WHERE a.bond_index = ?1 AND a.staker_id = ?2 ORDER BY a.position DESC, a.event_index DESC LIMIT 1`,
   registration: query<RegistrationRow, [number, number]>`
@@ -375,10 +375,8 @@ const registrationOf = (row: RegistrationRow): BondRegistration => ({
 });
 
 export function bondQueries(db: Database) {
-  const { total, find, counts, principal, allowance, registration, registrations, allowances, bonds } = statements(
-    db,
-    bondsSql,
-  );
+  const { total, find, counts, allowance, registration, registrations, allowances, bonds } = statements(db, bondsSql);
+  const { principalOf } = numbers(db);
 
   return {
     /** Bonds, highest index first. */
@@ -397,8 +395,7 @@ export function bondQueries(db: Database) {
     },
 
     allowance(bond: number, staker: string): BondAllowance | undefined {
-      const id = principal.get(staker)?.id;
-      const row = id === undefined ? null : allowance.get(bond, id);
+      const row = allowance.get(bond, principalOf(staker));
       return row === null ? undefined : allowanceOf(row);
     },
 
@@ -409,8 +406,7 @@ export function bondQueries(db: Database) {
     },
 
     registration(bond: number, staker: string): BondRegistration | undefined {
-      const id = principal.get(staker)?.id;
-      const row = id === undefined ? null : registration.get(bond, id);
+      const row = registration.get(bond, principalOf(staker));
       return row === null ? undefined : registrationOf(row);
     },
   };

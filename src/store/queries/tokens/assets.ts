@@ -2,20 +2,17 @@
 
 import type { Database } from 'bun:sqlite';
 import type { BalanceChange } from '../../model/account.ts';
-import type { HeightSpan } from '../../model/block.ts';
-import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
-import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../model/token.ts';
+import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { Holder } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken, TOKEN } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { down, ordered, sortedRows, up } from '../list.ts';
+import { numbers } from '../numbers.ts';
 import { numberAt, readPage, textAt } from '../page.ts';
 import { nftQueries } from './nfts.ts';
-import { transferQueries } from './transfers.ts';
 
 export const sql = {
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
-  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
   ftTokens: query<{ total: number }, [number]>`SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1`,
   ftBalance: query<Stored<'ft_balances', 'balance'>, [number, number]>`
     SELECT balance FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2`,
@@ -27,18 +24,11 @@ export const sql = {
     SELECT stx_supply FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1`,
 };
 
-/** A number that no principal or asset has, so that queries with it find nothing. */
-const NONE = 0;
-
 export function assetReaders(db: Database) {
   const read = statements(db, sql);
   const { ftBalances, stxHolders, ftHolders } = statements(db, balanceListsSql);
-  const nfts = nftQueries(db);
-  const changes = balanceChangeQueries(db);
-  const transfers = transferQueries(db);
+  const { principalOf, assetOf } = numbers(db);
 
-  const principalOf = (address: string): number => read.principal.get(address)?.id ?? NONE;
-  const assetOf = (identifier: string): number => read.asset.get(identifier)?.id ?? NONE;
   const holderOf = (row: { address: string; balance: string }): Holder => ({
     principal: row.address,
     balance: decimalOf(row.balance),
@@ -60,34 +50,8 @@ export function assetReaders(db: Database) {
         const row = read.ftBalance.get(assetOf(asset), principalOf(principal));
         return row === null ? '0' : decimalOf(row.balance);
       },
-      /** Non-fungible tokens by asset identifier, then value. @param asset identifier of the one to list; null for all */
-      nftBalances: (principal: string, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> =>
-        nfts.ofOwner(principalOf(principal), asset, limit, at),
-      /** Newest transaction first; within it STX, then fungible, then non-fungible tokens by identifier. */
-      balanceChanges: (
-        principal: string,
-        txIds: readonly Uint8Array[],
-        limit: number,
-        at: Cursor | null,
-      ): Page<BalanceChange> => changes.page(principalOf(principal), txIds, limit, at),
-    },
-    transfers: {
-      stx: (
-        principal: string,
-        direction: 'inbound' | 'outbound',
-        limit: number,
-        at: Cursor | null,
-      ): Page<StxTransfer> => transfers.stx(principalOf(principal), direction, limit, at),
-      ft: (principal: string, asset: string, limit: number, at: Cursor | null): Page<FtTransfer> =>
-        transfers.ft(assetOf(asset), principalOf(principal), limit, at),
-      /** Transfers, mints and burns of a token by all principals. */
-      ftOfAsset: (
-        asset: string,
-        order: ListOrder,
-        heights: HeightSpan,
-        limit: number,
-        at: Cursor | null,
-      ): Page<FtTransfer, null> => transfers.ftOfAsset(assetOf(asset), order, heights, limit, at),
+      nftBalances: nftQueries(db).ofOwner,
+      balanceChanges: balanceChangeQueries(db).page,
     },
     tokens: {
       /** micro-STX ever minted and mined, less burnt; decimal. */
@@ -103,9 +67,6 @@ export function assetReaders(db: Database) {
         const id = assetOf(asset);
         return readPage({ limit, at, total: read.ftToken.get(id)?.holders ?? 0, ...ftHolders([id]), itemOf: holderOf });
       },
-      /** Every event of an instance, newest first. */
-      nftHistory: (asset: string, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> =>
-        transfers.nft(assetOf(asset), value, limit, at),
     },
   };
 }
@@ -144,6 +105,7 @@ const order = (a: CursorKey, b: CursorKey): number =>
 
 function balanceChangeQueries(db: Database) {
   const { stx, tokens } = statements(db, balanceChangesSql);
+  const { principalOf } = numbers(db);
 
   function ofTransaction(principal: number, txId: Uint8Array): Keyed[] {
     const row = stx.get(principal, txId);
@@ -173,8 +135,12 @@ function balanceChangeQueries(db: Database) {
   }
 
   return {
-    /** The changes by some transactions. They are few, so the whole list is made and the page cut from it. */
-    page(principal: number, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
+    /**
+     * The changes by some transactions: newest transaction first; within it STX, then fungible, then non-fungible tokens by
+     * identifier. They are few, so the whole list is made and the page cut from it.
+     */
+    page(address: string, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
+      const principal = principalOf(address);
       const unique = new Map(txIds.map((txId) => [txId.toHex(), txId]));
       const all = [...unique.values()]
         .flatMap((txId) => ofTransaction(principal, txId))

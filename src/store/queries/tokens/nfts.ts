@@ -7,6 +7,7 @@ import type { TransactionDetail } from '../../model/transaction.ts';
 import { EVENT_KIND, TOKEN } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { ordered, up } from '../list.ts';
+import { numbers } from '../numbers.ts';
 import { bytesAt, readPage, textAt } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
@@ -29,6 +30,7 @@ type ValueRow = Stored<'nft_instances', 'value'>;
 
 export function nftQueries(db: Database) {
   const { total, totalOfAsset, values: valuesOf, assets: assetsOf } = statements(db, sql);
+  const { principalOf } = numbers(db);
 
   return {
     /**
@@ -36,7 +38,8 @@ export function nftQueries(db: Database) {
      * more than rows.
      * @param asset identifier of the one asset to list; null for all
      */
-    ofOwner(owner: number, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> {
+    ofOwner(principal: string, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> {
+      const owner = principalOf(principal);
       const counted = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
       return readPage<NftInstance, NftInstance>({
         limit,
@@ -76,11 +79,10 @@ function ownedOf(assets: number) {
 
 export const nftListsSql = {
   owned: query<InstanceRow, [number, number, number]>`${instance} ${newest} ?2 OFFSET ?3`,
-  ownedTotal: query<TotalRow, [number]>`SELECT nfts AS total FROM accounts WHERE principal_id = ?1`,
+  ownedTotal: sql.total,
   ownedOfAsset: ownedOf(1),
   ownedOfAssets: ownedOf(3),
-  ownedOfAssetTotal: query<TotalRow, [number, string]>`
-    SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2`,
+  ownedOfAssetTotal: sql.totalOfAsset,
   history: query<KeyRow, [number, Uint8Array, number, number]>`
     SELECT position, event_index FROM events
      WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} ${newest} ?3 OFFSET ?4`,
@@ -96,7 +98,6 @@ export const nftListsSql = {
   event: query<EventRow & { tx_id: Uint8Array }, [number, number]>`
     SELECT ${eventColumns}, t.tx_id FROM events e JOIN transactions t ON t.position = e.position ${eventJoins}
      WHERE e.position = ?1 AND e.event_index = ?2`,
-  identifier: query<Stored<'assets', 'identifier'>, [number]>`SELECT identifier FROM assets WHERE id = ?1`,
   txId: query<Stored<'transactions', 'tx_id'>, [number]>`SELECT tx_id FROM transactions WHERE position = ?1`,
 };
 
@@ -110,6 +111,7 @@ interface TotalRow {
 
 export function nftListQueries(db: Database, details: DetailQueries) {
   const read = statements(db, nftListsSql);
+  const { principalOf, assetOf, identifierOf } = numbers(db);
 
   const transactionAt = (position: number, isIncluded: boolean): TransactionDetail | null =>
     isIncluded ? (details.at([position])[0] ?? null) : null;
@@ -135,24 +137,25 @@ export function nftListQueries(db: Database, details: DetailQueries) {
   }
 
   /** The assets that the owner has instances of, and the number of instances. */
-  function heldOf(owner: number, assets: ReadonlyMap<string, number>) {
-    const counts = [...assets].map(([name, asset]) => ({
-      asset,
-      of: read.ownedOfAssetTotal.get(owner, name)?.total ?? 0,
+  function heldOf(owner: number, assets: readonly string[]) {
+    const counts = [...new Set(assets)].map((asset) => ({
+      asset: assetOf(asset),
+      of: read.ownedOfAssetTotal.get(owner, asset)?.total ?? 0,
     }));
     const held = counts.filter(({ of }) => of > 0);
     return { assets: held.map(({ asset }) => asset), total: held.reduce((sum, { of }) => sum + of, 0) };
   }
 
   return {
-    /** @param assets numbers of the assets to list, by identifier; null for all */
-    ofOwner(
-      owner: number,
-      assets: ReadonlyMap<string, number> | null,
+    /** Newest first. @param assets null for all */
+    nftHoldings(
+      principal: string,
+      assets: readonly string[] | null,
       limit: number,
       offset: number,
       withTransactions: boolean,
     ): OffsetPage<NftHolding> {
+      const owner = principalOf(principal);
       const held = assets === null ? null : heldOf(owner, assets);
       const total = held === null ? (read.ownedTotal.get(owner)?.total ?? 0) : held.total;
       if (offset >= total) return { items: [], total };
@@ -160,7 +163,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
         held === null ? read.owned.all(owner, limit, offset) : instancesOf(owner, held.assets, limit, offset);
       const items = rows.map(
         ({ asset_id, value, position }): NftHolding => ({
-          asset: read.identifier.get(asset_id)?.identifier ?? '',
+          asset: identifierOf(asset_id),
           value,
           txId: read.txId.get(position)?.tx_id ?? new Uint8Array(0),
           blockHeight: heightOf(position),
@@ -170,31 +173,33 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       return { items, total };
     },
 
-    history(
-      asset: number,
+    nftHistory(
+      asset: string,
       value: Uint8Array,
       limit: number,
       offset: number,
       withTransactions: boolean,
     ): OffsetPage<NftEvent> {
-      const total = read.historyTotal.get(asset, value)?.total ?? 0;
-      const keys = offset >= total ? [] : read.history.all(asset, value, limit, offset);
+      const id = assetOf(asset);
+      const total = read.historyTotal.get(id, value)?.total ?? 0;
+      const keys = offset >= total ? [] : read.history.all(id, value, limit, offset);
       return { items: eventsAt(keys, withTransactions), total };
     },
 
-    mints(asset: number, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftMint> {
-      const total = read.mintsTotal.get(asset)?.total ?? 0;
-      const keys = offset >= total ? [] : read.mints.all(asset, limit, offset);
+    nftMints(asset: string, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftMint> {
+      const id = assetOf(asset);
+      const total = read.mintsTotal.get(id)?.total ?? 0;
+      const keys = offset >= total ? [] : read.mints.all(id, limit, offset);
       const items = eventsAt(keys, withTransactions).map((minted) => ({
         ...minted,
-        owner: read.owner.get(asset, minted.event.value)?.address ?? null,
+        owner: read.owner.get(id, minted.event.value)?.address ?? null,
       }));
       return { items, total };
     },
 
     /** The present owner of an instance, null if it is burnt; undefined if it never was. */
-    owner(asset: number, value: Uint8Array): string | null | undefined {
-      const row = read.owner.get(asset, value);
+    nftOwner(asset: string, value: Uint8Array): string | null | undefined {
+      const row = read.owner.get(assetOf(asset), value);
       return row === null ? undefined : row.address;
     },
   };

@@ -13,6 +13,7 @@ import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
 import { down, ordered, reversed } from '../list.ts';
+import { numbers } from '../numbers.ts';
 import { type RowSource, readPage } from '../page.ts';
 
 const ofTransaction = {
@@ -156,9 +157,11 @@ const both = <Row extends KeyRow>(one: RowSource<Row>, other: RowSource<Row>): R
 
 export function transferQueries(db: Database) {
   const read = statements(db, sql);
+  const { principalOf, assetOf } = numbers(db);
 
   return {
-    stx(principal: number, direction: 'inbound' | 'outbound', limit: number, at: Cursor | null): Page<StxTransfer> {
+    stx(address: string, direction: 'inbound' | 'outbound', limit: number, at: Cursor | null): Page<StxTransfer> {
+      const principal = principalOf(address);
       const total = read.stxTotals.get(principal)?.[direction] ?? 0;
       return readPage({
         limit,
@@ -170,21 +173,22 @@ export function transferQueries(db: Database) {
     },
 
     /** Transfers of a principal. A transfer to itself is one row. */
-    ft(asset: number, principal: number, limit: number, at: Cursor | null): Page<FtTransfer> {
+    ft(address: string, identifier: string, limit: number, at: Cursor | null): Page<FtTransfer> {
+      const [asset, principal] = [assetOf(identifier), principalOf(address)];
       const total = read.ftTotal.get(asset, principal)?.total ?? 0;
       const rows = both(read.ftInbound([asset, principal]), read.ftOutbound([asset, principal]));
       return readPage({ limit, at, total, ...rows, itemOf: ftTransferOf });
     },
 
-    /** Transfers by all principals between two heights. The list is not counted. */
+    /** Transfers, mints and burns of a token by all principals between two heights. The list is not counted. */
     ftOfAsset(
-      asset: number,
+      asset: string,
       order: ListOrder,
       heights: HeightSpan,
       limit: number,
       at: Cursor | null,
     ): Page<FtTransfer, null> {
-      const rows = read.ftOfAsset([asset], spanOf(heights));
+      const rows = read.ftOfAsset([assetOf(asset)], spanOf(heights));
       return readPage({
         ...{ limit, at, total: null },
         ...(order === 'desc' ? rows : reversed(rows)),
@@ -192,7 +196,9 @@ export function transferQueries(db: Database) {
       });
     },
 
-    nft(asset: number, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> {
+    /** Every event of an instance, newest first. */
+    nftHistory(identifier: string, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> {
+      const asset = assetOf(identifier);
       const total = read.nftTotal.get(asset, value)?.total ?? 0;
       return readPage({ limit, at, total, ...read.nft([asset, value]), itemOf: moveOf });
     },

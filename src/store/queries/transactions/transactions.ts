@@ -15,6 +15,7 @@ import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
 import { down, ordered } from '../list.ts';
 import type { MempoolQueries } from '../mempool.ts';
+import { NOBODY } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
 import type { DetailQueries } from './details.ts';
@@ -45,9 +46,6 @@ type PositionRow = Stored<'transactions', 'position'>;
 type InvolvementRow = Stored<'principal_transactions', 'position' | 'affected' | 'stx_sent' | 'stx_received'>;
 
 const positionIn = ({ position }: PositionRow): number => position;
-
-/** A number that no principal has. */
-const NOBODY = 0;
 
 function principalTransactionOf(
   row: InvolvementRow,
