@@ -14,46 +14,26 @@ import { compareUtf8, utf8Bytes } from './utf8.ts';
  * @example clarity.tuple({ name: clarity.buffer(utf8Bytes('alice')), namespace: clarity.buffer(utf8Bytes('btc')) });
  */
 export const clarity = {
-  uint(value: bigint | number): Uint8Array {
-    return integer(PREFIX.uint, BigInt(value), 0n, MAX_UINT);
-  },
-  int(value: bigint | number): Uint8Array {
-    return integer(PREFIX.int, BigInt(value), MIN_INT, MAX_INT);
-  },
-  bool(value: boolean): Uint8Array {
-    return Uint8Array.of(value ? PREFIX.true : PREFIX.false);
-  },
-  buffer(bytes: Uint8Array): Uint8Array {
-    return sized(PREFIX.buffer, bytes);
-  },
+  uint: (value: bigint | number): Uint8Array => integer(PREFIX.uint, BigInt(value), 0n, MAX_UINT),
+  int: (value: bigint | number): Uint8Array => integer(PREFIX.int, BigInt(value), MIN_INT, MAX_INT),
+  bool: (value: boolean): Uint8Array => Uint8Array.of(value ? PREFIX.true : PREFIX.false),
+  buffer: (bytes: Uint8Array): Uint8Array => sized(PREFIX.buffer, bytes),
   ascii(text: string): Uint8Array {
     const bytes = utf8Bytes(text);
     if (bytes.length !== text.length) throw new RangeError('string-ascii holds ASCII characters only');
     return sized(PREFIX.ascii, bytes);
   },
-  utf8(text: string): Uint8Array {
-    return sized(PREFIX.utf8, utf8Bytes(text));
-  },
+  utf8: (text: string): Uint8Array => sized(PREFIX.utf8, utf8Bytes(text)),
   principal(text: string): Uint8Array {
     const bytes = principalBytes(text);
     if (bytes === null) throw new RangeError(`not a Stacks principal: ${JSON.stringify(text)}`);
     return concat([Uint8Array.of(text.includes('.') ? PREFIX.contractPrincipal : PREFIX.standardPrincipal), bytes]);
   },
-  none(): Uint8Array {
-    return Uint8Array.of(PREFIX.none);
-  },
-  some(value: Uint8Array): Uint8Array {
-    return concat([Uint8Array.of(PREFIX.some), value]);
-  },
-  ok(value: Uint8Array): Uint8Array {
-    return concat([Uint8Array.of(PREFIX.ok), value]);
-  },
-  err(value: Uint8Array): Uint8Array {
-    return concat([Uint8Array.of(PREFIX.err), value]);
-  },
-  list(values: Uint8Array[]): Uint8Array {
-    return concat([Uint8Array.of(PREFIX.list), u32(values.length), ...values]);
-  },
+  none: (): Uint8Array => Uint8Array.of(PREFIX.none),
+  some: (value: Uint8Array): Uint8Array => concat([Uint8Array.of(PREFIX.some), value]),
+  ok: (value: Uint8Array): Uint8Array => concat([Uint8Array.of(PREFIX.ok), value]),
+  err: (value: Uint8Array): Uint8Array => concat([Uint8Array.of(PREFIX.err), value]),
+  list: (values: Uint8Array[]): Uint8Array => concat([Uint8Array.of(PREFIX.list), u32(values.length), ...values]),
   /** Writes the keys in ascending byte order, as the node does. For the node, another order is another value. */
   tuple(entries: Record<string, Uint8Array>): Uint8Array {
     const sorted = Object.entries(entries).sort(([a], [b]) => compareUtf8(a, b));

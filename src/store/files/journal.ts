@@ -100,9 +100,7 @@ function importProgress(db: Database) {
   );
   return {
     get: (source: string): Imported => find.get(source) ?? { rows: 0, digest: '' },
-    set: (source: string, { rows, digest }: Imported) => {
-      set.run(source, rows, digest);
-    },
+    set: (source: string, { rows, digest }: Imported) => void set.run(source, rows, digest),
   };
 }
 

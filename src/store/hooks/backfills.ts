@@ -4,7 +4,7 @@ import type { Cursor, Page } from '../model/page.ts';
 import { down, ordered } from '../queries/list.ts';
 import { readPage } from '../queries/page.ts';
 import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
-import { query, type Stored, statements } from '../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { hookBackfillsTable } from '../rows/tables.ts';
 import { isOpen as isOpenDelivery } from './delivery-log.ts';
@@ -59,14 +59,8 @@ const backfillOf = (row: Row): Backfill => ({
 export function backfillReads(db: Database) {
   const { byUuid, byId, next, openOf, total, newest } = statements(db, sql);
   return {
-    find: (uuid: string, hookId: number): Backfill | undefined => {
-      const row = byUuid.get(uuid, hookId);
-      return row === null ? undefined : backfillOf(row);
-    },
-    get: (id: number): Backfill | undefined => {
-      const row = byId.get(id);
-      return row === null ? undefined : backfillOf(row);
-    },
+    find: (uuid: string, hookId: number): Backfill | undefined => optional(byUuid.get(uuid, hookId), backfillOf),
+    get: (id: number): Backfill | undefined => optional(byId.get(id), backfillOf),
     /** Ids of the oldest unfinished backfill of each hook. */
     next: (): number[] => next.all().map(({ id }) => id),
     /** Number of a hook's unfinished backfills. */
@@ -119,22 +113,14 @@ export function hookBackfills(db: Database) {
         error: null,
       });
     },
-    forgetOf: (hookId: number) => {
-      forgetOf.run(hookId);
-    },
-    advance: (id: number, nextHeight: number, blocks: number, transactions: number, queued: number) => {
-      progress.run(id, nextHeight, blocks, transactions, queued);
-    },
-    finish: (id: number, state: BackfillState, now: number, error: string | null = null) => {
-      finish.run(id, storedBackfillState.numberOf(state), now, error);
-    },
+    forgetOf: (hookId: number) => void forgetOf.run(hookId),
+    advance: (id: number, nextHeight: number, blocks: number, transactions: number, queued: number) =>
+      void progress.run(id, nextHeight, blocks, transactions, queued),
+    finish: (id: number, state: BackfillState, now: number, error: string | null = null) =>
+      void finish.run(id, storedBackfillState.numberOf(state), now, error),
     /** Cancels a backfill that isn't done, or whose deliveries wait. */
-    cancel: (id: number, now: number) => {
-      cancel.run(id, now);
-    },
-    cancelAll: (hookId: number, now: number) => {
-      finishOf.run(hookId, now);
-    },
+    cancel: (id: number, now: number) => void cancel.run(id, now),
+    cancelAll: (hookId: number, now: number) => void finishOf.run(hookId, now),
     /** Adds to the counts of delivered and dead deliveries. */
     count: (id: number, { delivered, dead }: { delivered: number; dead: number }) => {
       count.run(id, delivered, dead);

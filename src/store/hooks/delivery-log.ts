@@ -12,7 +12,7 @@ import {
   storedReason,
   storedState,
 } from '../rows/enums.ts';
-import { query, type Stored, statements } from '../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { hookDeliveriesTable } from '../rows/tables.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 
@@ -137,21 +137,14 @@ export function deliveryLog(db: Database) {
   }
 
   return {
-    find: (webhookId: string, hookId: number): Delivery | undefined => {
-      const row = read.byWebhookId.get(webhookId, hookId);
-      return row === null ? undefined : deliveryOf(row);
-    },
-    get: (id: number): Delivery | undefined => {
-      const row = read.byId.get(id);
-      return row === null ? undefined : deliveryOf(row);
-    },
+    find: (webhookId: string, hookId: number): Delivery | undefined =>
+      optional(read.byWebhookId.get(webhookId, hookId), deliveryOf),
+    get: (id: number): Delivery | undefined => optional(read.byId.get(id), deliveryOf),
     /** The few deliveries of a hook that failed and wait for a retry, oldest first. */
     failed: (hookId: number): Delivery[] => read.allOfState.all(hookId, storedState.numberOf('failed')).map(deliveryOf),
     /** The newest delivery of a hook that was given up. */
-    lastDead: (hookId: number): Delivery | undefined => {
-      const row = read.lastOfState.get(hookId, storedState.numberOf('dead'));
-      return row === null ? undefined : deliveryOf(row);
-    },
+    lastDead: (hookId: number): Delivery | undefined =>
+      optional(read.lastOfState.get(hookId, storedState.numberOf('dead')), deliveryOf),
     /** Deliveries of a hook, newest first. */
     page: (hookId: number, filter: DeliveryFilter, limit: number, at: Cursor | null): Page<Delivery> =>
       readPage({
@@ -169,10 +162,7 @@ export function deliveryLog(db: Database) {
     /** Attempts of a delivery, newest first. */
     attempts: (id: number, limit = MAX_ATTEMPTS): Attempt[] => read.attempts.all(id, limit),
     /** The body, JSON text; undefined if it is no longer stored. */
-    body: (id: number): string | undefined => {
-      const row = read.body.get(id);
-      return row === null ? undefined : decompressed(row.body);
-    },
+    body: (id: number): string | undefined => optional(read.body.get(id), (row) => decompressed(row.body)),
     /** Whether the body is still stored. */
     hasBody: (id: number): boolean => read.hasBody.get(id) !== null,
   };

@@ -14,7 +14,7 @@ import {
   storedReason,
   storedState,
 } from '../rows/enums.ts';
-import { query, type Stored, statements } from '../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { inserter, numberedInserter } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
 import {
@@ -97,10 +97,8 @@ function outboxReader(db: Database) {
   const { head, openQueues, waiting, waitingOfAll, openUpTo, openOfBackfill, openBackfilled } = statements(db, sql);
   return {
     /** The oldest open delivery of a queue, whether or not its next attempt is due. */
-    head: (hookId: number, queue: QueueName): Delivery | undefined => {
-      const row = head.get(hookId, storedQueue.numberOf(queue));
-      return row === null ? undefined : deliveryOf(row);
-    },
+    head: (hookId: number, queue: QueueName): Delivery | undefined =>
+      optional(head.get(hookId, storedQueue.numberOf(queue)), deliveryOf),
     /** Queues with open deliveries. */
     openQueues: (): { hookId: number; queue: QueueName }[] =>
       openQueues.all().map(({ hook_id, queue, id }) => ({ hookId: hook_id, queue: storedQueue.nameOf(queue, id) })),

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { type HookStatus, type QueueName, storedQueue, storedStage, storedState, storedStatus } from '../rows/enums.ts';
 import { fromHooks, hookNow, isEnabledHook, LIVE, NEW, recordColumns, STREAMING } from '../rows/expressions.ts';
-import { query, type Stored, statements } from '../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
@@ -105,14 +105,9 @@ export function recordReads(db: Database) {
 
   return {
     /** A hook of the consumer. @param deleted whether to include a deleted hook */
-    find: (uuid: string, consumer: string, deleted = false): HookRecord | undefined => {
-      const row = read.byUuid.get(uuid, consumer, deleted ? 1 : 0);
-      return row === null ? undefined : recordOf(row);
-    },
-    get: (id: number): HookRecord | undefined => {
-      const row = read.byId.get(id);
-      return row === null ? undefined : recordOf(row);
-    },
+    find: (uuid: string, consumer: string, deleted = false): HookRecord | undefined =>
+      optional(read.byUuid.get(uuid, consumer, deleted ? 1 : 0), recordOf),
+    get: (id: number): HookRecord | undefined => optional(read.byId.get(id), recordOf),
     /** Hooks of a consumer, newest first, then by uuid. */
     page: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
       items: read.page.all(consumer, limit, offset).map(recordOf),
@@ -264,58 +259,32 @@ export function hookRecords(db: Database) {
     /** Adds a hook, which is idle and new. @returns its id */
     add: recordInserter(db),
     /** @param expiresAt `progress.hooks_evaluated` at which a live hook expires; null for never */
-    setDefinition: (id: number, definition: string, url: string, expiresAt: number | null) => {
-      setDefinition.run(id, definition, url, expiresAt);
-    },
-    remove: (id: number, now: number) => {
-      remove.run(id, now);
-    },
+    setDefinition: (id: number, definition: string, url: string, expiresAt: number | null) =>
+      void setDefinition.run(id, definition, url, expiresAt),
+    remove: (id: number, now: number) => void remove.run(id, now),
 
     /** From now on the hook shares the cursor of the live hooks. */
-    goLive: (id: number, expiresAt: number | null) => {
-      join.run(id, expiresAt);
-    },
+    goLive: (id: number, expiresAt: number | null) => void join.run(id, expiresAt),
     /** The hook leaves the live hooks, and gets their cursor. */
-    leaveLive: (id: number) => {
-      leave.run(id, IDLE);
-    },
-    catchUp: (id: number) => {
-      leave.run(id, CATCHING_UP);
-    },
+    leaveLive: (id: number) => void leave.run(id, IDLE),
+    catchUp: (id: number) => void leave.run(id, CATCHING_UP),
     /** Pauses a hook, which leaves the live hooks. @param wasEnabled whether it resumes as an enabled hook */
-    pause: (id: number, wasEnabled: boolean) => {
-      leave.run(id, wasEnabled ? PAUSED : PAUSED_IDLE);
-    },
+    pause: (id: number, wasEnabled: boolean) => void leave.run(id, wasEnabled ? PAUSED : PAUSED_IDLE),
     /** @param stuckDelivery the delivery to send first when the hook is enabled again */
-    setStatus: (id: number, status: HookStatus, reason: string | null = null, stuckDelivery: number | null = null) => {
-      setStatus.run(id, storedStatus.numberOf(status), reason, stuckDelivery);
-    },
-    setCursor: (id: number, { height, hash }: Cursor) => {
-      setCursor.run(id, height, hash);
-    },
+    setStatus: (id: number, status: HookStatus, reason: string | null = null, stuckDelivery: number | null = null) =>
+      void setStatus.run(id, storedStatus.numberOf(status), reason, stuckDelivery),
+    setCursor: (id: number, { height, hash }: Cursor) => void setCursor.run(id, height, hash),
     /** Begins the budgets of a hook that isn't live again. */
-    openWindow: (id: number) => {
-      openWindow.run(id);
-    },
+    openWindow: (id: number) => void openWindow.run(id),
     /** Counts a block that a hook evaluated while it catches up. */
-    advance: (id: number, { height, hash }: Cursor, now: number) => {
-      advanceOne.run(id, height, hash, now);
-    },
-    occurred: (id: number, now: number, height: number) => {
-      occurred.run(id, now, height);
-    },
+    advance: (id: number, { height, hash }: Cursor, now: number) => void advanceOne.run(id, height, hash, now),
+    occurred: (id: number, now: number, height: number) => void occurred.run(id, now, height),
     /** Combines `occurred` and `nextSequence`. */
     occurredNext: (id: number, now: number, height: number): number => occurredNext.get(id, now, height)?.sequence ?? 0,
     nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
-    delivered: (id: number, now: number, status: number | null) => {
-      delivered.run(id, now, status);
-    },
-    failed: (id: number, status: number | null) => {
-      failed.run(id, status);
-    },
-    forget: (id: number) => {
-      forget.run(id);
-    },
+    delivered: (id: number, now: number, status: number | null) => void delivered.run(id, now, status),
+    failed: (id: number, status: number | null) => void failed.run(id, status),
+    forget: (id: number) => void forget.run(id),
   };
 }
 

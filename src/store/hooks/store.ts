@@ -87,12 +87,8 @@ function hookLedger(db: Database) {
         places: JSON.stringify(txIndexes),
       });
     },
-    remove: (hash: Uint8Array, hookId: number) => {
-      remove.run(hash, hookId);
-    },
-    removeAll: (hookId: number) => {
-      removeAllOf.run(hookId);
-    },
+    remove: (hash: Uint8Array, hookId: number) => void remove.run(hash, hookId),
+    removeAll: (hookId: number) => void removeAllOf.run(hookId),
     ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
     /** Entries of a hook with orphaned blocks, highest first. */
     orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
@@ -130,11 +126,7 @@ export function hookSecrets(db: Database) {
   return {
     ...secretReads(db),
     /** Sets a consumer's secret. The one before becomes the previous one. */
-    set: (consumer: string, secret: Uint8Array, now: number) => {
-      set.run(consumer, secret, now);
-    },
-    remove: (consumer: string) => {
-      remove.run(consumer);
-    },
+    set: (consumer: string, secret: Uint8Array, now: number) => void set.run(consumer, secret, now),
+    remove: (consumer: string) => void remove.run(consumer),
   };
 }

@@ -24,7 +24,7 @@ import type {
 } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '../rows/enums.ts';
-import { query, type Stored, statements } from '../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { lockQuery } from './accounts/locks.ts';
 import { startingAccountQuery } from './accounts/starting-accounts.ts';
 import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
@@ -135,8 +135,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
   });
 
   function find(txId: Uint8Array): PendingTransactionDetail | undefined {
-    const row = read.byId.get(txId);
-    return row === null ? undefined : detailOf(row);
+    return optional(read.byId.get(txId), detailOf);
   }
 
   const eachOf = (receipts: readonly ReceiptRow[]): PendingTransaction[] =>
@@ -181,10 +180,8 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
     find,
 
     /** An announced transaction: as it is in the mempool, or as it was there before it was mined. */
-    findAnnounced(txId: Uint8Array): PendingTransactionDetail | undefined {
-      const row = read.byId.get(txId) ?? read.mined.get(txId);
-      return row === null ? undefined : detailOf(row);
-    },
+    findAnnounced: (txId: Uint8Array): PendingTransactionDetail | undefined =>
+      optional(read.byId.get(txId) ?? read.mined.get(txId), detailOf),
 
     detailsOfPrincipal(principal: string, limit: number, offset: number): OffsetPage<PendingTransactionDetail> {
       const counted = read.ofPrincipalTotal.get(principal);

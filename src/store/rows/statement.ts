@@ -19,6 +19,10 @@ export type AsText<Row> = { [Name in keyof Row]: string | Extract<Row[Name], nul
 /** Integer columns that a query reads as numbers if they are exact, otherwise as decimal text. */
 export type AsNumberOrText<Row> = { [Name in keyof Row]: string | Row[Name] };
 
+/** The model of a row; undefined if there is no row. */
+export const optional = <Row, Model>(row: Row | null, modelOf: (row: Row) => Model): Model | undefined =>
+  row === null ? undefined : modelOf(row);
+
 /** Thrown if an answer would cost more than one request may. The message suggests a cheaper request. */
 export class TooMuchWorkError extends Error {
   override readonly name = 'TooMuchWorkError';

@@ -5,7 +5,7 @@ import type { BlockId, ChainBlock, Heights, TenureLoad } from '../../model/block
 import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../model/page.ts';
 import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, exactColumn, heightIn } from '../../rows/expressions.ts';
-import { type AsNumberOrText, query, type Stored, statements } from '../../rows/statement.ts';
+import { type AsNumberOrText, optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { emptyPage, numberAt, readPage } from '../page.ts';
 import { blockRowId, type ItemsOf, models, type PageRows, type RowTexts } from '../row-texts.ts';
 import type { ChainQueries } from './chain.ts';
@@ -202,10 +202,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     },
 
     /** The newest block at or before a time, in Unix seconds. */
-    at(time: number): ChainBlock | undefined {
-      const row = read.at.get(time);
-      return row === null ? undefined : blockOf(row);
-    },
+    at: (time: number): ChainBlock | undefined => optional(read.at.get(time), blockOf),
 
     /**
      * Mean seconds between blocks since each of some times, in Unix seconds; 0 if there are fewer than two blocks. Blocks

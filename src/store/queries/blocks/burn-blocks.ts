@@ -237,9 +237,7 @@ export function burnRewardQueries(db: Database) {
     },
 
     /** Hash of the newest announced Bitcoin block; null if none was announced. */
-    newestHash(): Uint8Array | null {
-      return read.newest.get()?.hash ?? null;
-    },
+    newestHash: (): Uint8Array | null => read.newest.get()?.hash ?? null,
 
     rewards(recipient: string | null, limit: number, offset: number): OffsetPage<BurnReward> {
       if (recipient === null) {
@@ -251,9 +249,7 @@ export function burnRewardQueries(db: Database) {
     },
 
     /** Sum of a recipient's rewards in sats, decimal. */
-    total(recipient: string): string {
-      return read.rewardTotalOf.get(recipient, endHeight())?.amount ?? '0';
-    },
+    total: (recipient: string): string => read.rewardTotalOf.get(recipient, endHeight())?.amount ?? '0',
 
     slots(address: string | null, limit: number, offset: number): OffsetPage<RewardSlot> {
       if (address === null) {

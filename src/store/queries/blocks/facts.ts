@@ -159,14 +159,12 @@ export function factQueries(db: Database) {
     },
 
     /** Base units of a token that a principal has after a block. */
-    ftBalance(asset: string, principal: string, height: number): bigint {
-      return states.ftBalance(principalOf(principal), assetOf(asset), height);
-    },
+    ftBalance: (asset: string, principal: string, height: number): bigint =>
+      states.ftBalance(principalOf(principal), assetOf(asset), height),
 
     /** Who owns an instance after a block; null if it was burnt, or isn't minted yet. */
-    nftOwner(asset: string, value: Uint8Array, height: number): string | null {
-      return read.owner.get(assetOf(asset), value, positionsOf(height).last)?.address ?? null;
-    },
+    nftOwner: (asset: string, value: Uint8Array, height: number): string | null =>
+      read.owner.get(assetOf(asset), value, positionsOf(height).last)?.address ?? null,
 
     /** The newest deployment that had success; undefined if there is none. */
     contract(contractId: string) {

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { ChainMicroblock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
-import { query, type Stored, statements } from '../../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 
 // The parent of the index's first block isn't in the index: only the block's columns about its parent are available.
 const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, b.parent_block_hash, p.burn_block_hash,
@@ -63,9 +63,6 @@ export function microblockQueries(db: Database) {
       return { items: range.all(last - limit + 1, last).map(confirmed), total: ordinals };
     },
 
-    find(hash: Uint8Array): ChainMicroblock | undefined {
-      const row = byHash.get(hash);
-      return row === null ? undefined : confirmed(row);
-    },
+    find: (hash: Uint8Array): ChainMicroblock | undefined => optional(byHash.get(hash), confirmed),
   };
 }

@@ -8,7 +8,7 @@ import type { AddressTransaction } from '../../model/account.ts';
 import type { BlockSearch } from '../../model/block.ts';
 import type { NftMove } from '../../model/change.ts';
 import type { AssetEvent, FoundInForks, TransactionEvent } from '../../model/transaction.ts';
-import { query, type Stored, statements } from '../../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { type DetailQueries, indexedEvents, orphanedDetail } from '../transactions/details.ts';
 import type { EventQueries } from '../transactions/events.ts';
@@ -93,10 +93,7 @@ export function orphanQueries(
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
     /** The highest orphaned block that a search finds. */
-    block(search: BlockSearch): Block | undefined {
-      const row = rowOf(search);
-      return row === null ? undefined : read(row.index_block_hash);
-    },
+    block: (search: BlockSearch): Block | undefined => optional(rowOf(search), (row) => read(row.index_block_hash)),
 
     /** A transaction in the highest orphan that has it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {

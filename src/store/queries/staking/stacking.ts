@@ -17,7 +17,7 @@ import type {
 } from '../../model/staking.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedTerm } from '../../rows/enums.ts';
-import { query, type Stored, statements } from '../../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { numbers } from '../numbers.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
@@ -97,10 +97,8 @@ export function stackingQueries(db: Database) {
     },
 
     /** Stacking events of a transaction, newest first; undefined if no canonical transaction has the id. */
-    ofTransaction(version: StackingVersion, txId: Uint8Array): StackingEvent[] | undefined {
-      const row = read.transaction.get(txId);
-      return row === null ? undefined : read.ofTransaction.all(version, row.position).map(eventOf);
-    },
+    ofTransaction: (version: StackingVersion, txId: Uint8Array): StackingEvent[] | undefined =>
+      optional(read.transaction.get(txId), (row) => read.ofTransaction.all(version, row.position).map(eventOf)),
 
     /** All prints about a stacker, newest first. */
     ofStacker: (version: StackingVersion, stacker: string): StackingEvent[] =>
@@ -195,15 +193,14 @@ export function rewardCycleQueries(db: Database) {
 
   return {
     /** Reward cycles, highest first. */
-    page(limit: number, offset: number): OffsetPage<RewardCycle> {
-      return { items: read.page.all(limit, offset).map(cycleOf), total: read.total.get()?.total ?? 0 };
-    },
+    page: (limit: number, offset: number): OffsetPage<RewardCycle> => ({
+      items: read.page.all(limit, offset).map(cycleOf),
+      total: read.total.get()?.total ?? 0,
+    }),
 
     /** `current` is the highest cycle with chosen signers: in a prepare phase that is the next cycle. */
-    find(cycle: number | 'current'): RewardCycle | undefined {
-      const row = cycle === 'current' ? read.newest.get() : read.find.get(cycle);
-      return row === null ? undefined : cycleOf(row);
-    },
+    find: (cycle: number | 'current'): RewardCycle | undefined =>
+      optional(cycle === 'current' ? read.newest.get() : read.find.get(cycle), cycleOf),
 
     /** Signers of a cycle, heaviest first, then most stacked, then by key. */
     signers(cycle: number, limit: number, offset: number): OffsetPage<StackingSigner> {
@@ -213,10 +210,8 @@ export function rewardCycleQueries(db: Database) {
       };
     },
 
-    signer(cycle: number, key: Uint8Array): StackingSigner | undefined {
-      const row = read.signer.get(cycle, key);
-      return row === null ? undefined : signerOf(row, network());
-    },
+    signer: (cycle: number, key: Uint8Array): StackingSigner | undefined =>
+      optional(read.signer.get(cycle, key), (row) => signerOf(row, network())),
 
     /** Stackers of a signer, most locked first, then by address. */
     stackers(cycle: number, key: Uint8Array, limit: number, offset: number): OffsetPage<CycleStacker> {

@@ -19,7 +19,7 @@ import type {
 import { decimalOf } from '../../rows/amounts.ts';
 import { KEY_ACTION } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
-import { query, type Stored, statements } from '../../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { down, ordered, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
@@ -140,14 +140,11 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
 
   return {
     /** Every signer that registered a key at any time, by address. */
-    signers(limit: number, at: Cursor | null): Page<StakingSigner> {
-      return readPage({ limit, at, total: total.get()?.total ?? 0, ...signers([]), itemOf: signerOf });
-    },
+    signers: (limit: number, at: Cursor | null): Page<StakingSigner> =>
+      readPage({ limit, at, total: total.get()?.total ?? 0, ...signers([]), itemOf: signerOf }),
 
-    signer(address: string): StakingSignerDetail | undefined {
-      const row = find.get(address);
-      return row === null ? undefined : { ...signerOf(row), madeBy: toCreation(row) };
-    },
+    signer: (address: string): StakingSignerDetail | undefined =>
+      optional(find.get(address), (row) => ({ ...signerOf(row), madeBy: toCreation(row) })),
 
     /** Principals that stake through a signer now, by address. */
     stakers(address: string, limit: number, at: Cursor | null): Page<SignerStaker> {
@@ -380,24 +377,18 @@ export function bondQueries(db: Database) {
 
   return {
     /** Bonds, highest index first. */
-    bonds(limit: number, at: Cursor | null): Page<Bond> {
-      return readPage({ limit, at, total: total.get()?.total ?? 0, ...bonds([]), itemOf: bondOf });
-    },
+    bonds: (limit: number, at: Cursor | null): Page<Bond> =>
+      readPage({ limit, at, total: total.get()?.total ?? 0, ...bonds([]), itemOf: bondOf }),
 
-    bond(index: number): BondDetail | undefined {
-      const row = find.get(index);
-      return row === null ? undefined : { ...bondOf(row), madeBy: toCreation(row) };
-    },
+    bond: (index: number): BondDetail | undefined =>
+      optional(find.get(index), (row) => ({ ...bondOf(row), madeBy: toCreation(row) })),
 
     /** Allowances of a bond: newest transaction first, inside it in the order of its events. */
-    allowances(bond: number, limit: number, at: Cursor | null): Page<BondAllowance> {
-      return readPage({ limit, at, total: counts.get(bond)?.allowed ?? 0, ...allowances([bond]), itemOf: allowanceOf });
-    },
+    allowances: (bond: number, limit: number, at: Cursor | null): Page<BondAllowance> =>
+      readPage({ limit, at, total: counts.get(bond)?.allowed ?? 0, ...allowances([bond]), itemOf: allowanceOf }),
 
-    allowance(bond: number, staker: string): BondAllowance | undefined {
-      const row = allowance.get(bond, principalOf(staker));
-      return row === null ? undefined : allowanceOf(row);
-    },
+    allowance: (bond: number, staker: string): BondAllowance | undefined =>
+      optional(allowance.get(bond, principalOf(staker)), allowanceOf),
 
     /** Registrations of a bond, newest first. */
     registrations(bond: number, limit: number, at: Cursor | null): Page<BondRegistration> {
@@ -405,9 +396,7 @@ export function bondQueries(db: Database) {
       return readPage({ limit, at, total, ...registrations([bond]), itemOf: registrationOf });
     },
 
-    registration(bond: number, staker: string): BondRegistration | undefined {
-      const row = registration.get(bond, principalOf(staker));
-      return row === null ? undefined : registrationOf(row);
-    },
+    registration: (bond: number, staker: string): BondRegistration | undefined =>
+      optional(registration.get(bond, principalOf(staker)), registrationOf),
   };
 }

@@ -12,7 +12,7 @@ import type {
 } from '../../model/token.ts';
 import { sortable } from '../../rows/amounts.ts';
 import { COUNTER, storedFamily, storedJobState, storedTokenWork, TOKEN_FAMILY, TOKEN_WORK } from '../../rows/enums.ts';
-import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
+import { optional, query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 
 /** The token id of the only token of a fungible one, as it is stored. */
 const ONLY = sortable('1');
@@ -150,9 +150,6 @@ export function tokenMetadataQueries(db: Database) {
     version: (): number => read.version.get()?.version ?? 0,
 
     /** The metadata of the fungible token with an asset identifier; undefined if its contract isn't a token contract. */
-    ofAsset(identifier: string): TokenFacts | undefined {
-      const row = read.ofAsset.get(identifier);
-      return row === null ? undefined : factsOf(row);
-    },
+    ofAsset: (identifier: string): TokenFacts | undefined => optional(read.ofAsset.get(identifier), factsOf),
   };
 }

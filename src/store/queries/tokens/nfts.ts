@@ -5,7 +5,7 @@ import type { Cursor, OffsetPage, Page } from '../../model/page.ts';
 import type { NftEvent, NftHolding, NftInstance, NftMint } from '../../model/token.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { EVENT_KIND, TOKEN } from '../../rows/enums.ts';
-import { query, type Stored, statements } from '../../rows/statement.ts';
+import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { ordered, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { bytesAt, readPage, textAt } from '../page.ts';
@@ -198,9 +198,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
     },
 
     /** The present owner of an instance, null if it is burnt; undefined if it never was. */
-    nftOwner(asset: string, value: Uint8Array): string | null | undefined {
-      const row = read.owner.get(assetOf(asset), value);
-      return row === null ? undefined : row.address;
-    },
+    nftOwner: (asset: string, value: Uint8Array): string | null | undefined =>
+      optional(read.owner.get(assetOf(asset), value), (row) => row.address),
   };
 }
