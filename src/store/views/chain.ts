@@ -13,6 +13,7 @@ import {
   joinBlock,
   optionalHex,
   PER_SECOND,
+  placeColumns,
   positionColumns,
   spentColumns,
   spentJoins,
@@ -25,7 +26,7 @@ import {
   word,
 } from './view.ts';
 
-const { block_height, tx_index, position, tx_id, tx_id_bytes, block_time, index_block_hash } = positionColumns;
+const { block_height, position, tx_id, tx_id_bytes, index_block_hash } = positionColumns;
 
 const costColumns = (table: string): Record<string, ViewColumn> =>
   Object.fromEntries(
@@ -120,12 +121,7 @@ const contractCalls = view({
   name: 'contract_calls',
   help: 'One row per call of a contract by a transaction of the canonical chain.',
   columns: {
-    block_height,
-    tx_index,
-    position,
-    tx_id,
-    tx_id_bytes,
-    block_time,
+    ...placeColumns,
     contract_id: text('contract.address', 'Contract that was called'),
     function_name: text('t.function_name', 'Function that was called'),
     status: statusColumn,
@@ -147,12 +143,7 @@ const contracts = view({
   help: 'One row per deployment of a contract on the canonical chain, including failed deployments.',
   columns: {
     contract_id: text('contract.address', 'Identifier of the contract'),
-    block_height,
-    tx_index,
-    position,
-    tx_id,
-    tx_id_bytes,
-    block_time,
+    ...placeColumns,
     status: statusColumn,
     clarity_version: integer('t.clarity_version', 'Clarity version that the deployment names'),
     interface: text('d.contract_interface', 'Interface as JSON; null if the node did not send it'),
@@ -162,7 +153,6 @@ const contracts = view({
   LEFT JOIN transaction_bodies d ON d.position = t.position
  WHERE t.type IN (${DEPLOYMENTS})`,
   indexed: ['contract_id', 'block_height', 'position', 'tx_id_bytes'],
-  order: [],
   range: 'position',
 });
 
@@ -181,7 +171,6 @@ const orphanedBlocks = view({
   from: 'orphaned_blocks o',
   indexed: ['block_height', 'index_block_hash_bytes'],
   order: ['index_block_hash_bytes'],
-  range: null,
 });
 
 export const chainViews = [blocks, transactions, transactionDetails, contractCalls, contracts, orphanedBlocks];
@@ -201,7 +190,6 @@ const burnBlocks = view({
   from: 'anchor_burn_blocks a',
   indexed: ['burn_block_height', 'burn_block_hash_bytes'],
   order: ['burn_block_height'],
-  range: null,
 });
 
 const burnRewards = view({
@@ -217,8 +205,6 @@ const burnRewards = view({
   },
   from: 'burn_rewards r JOIN burn_blocks b ON b.height = r.height',
   indexed: ['burn_block_height', 'recipient'],
-  order: [],
-  range: null,
 });
 
 const cycleSigners = view({
@@ -236,8 +222,6 @@ const cycleSigners = view({
   },
   from: 'cycle_signers s JOIN reward_cycles c ON c.cycle = s.cycle',
   indexed: ['cycle'],
-  order: [],
-  range: null,
 });
 
 export const bitcoinViews = [burnBlocks, burnRewards, cycleSigners];
@@ -260,6 +244,4 @@ export const chain = view({
   },
   from: 'progress p LEFT JOIN blocks t ON t.height = (SELECT max(height) FROM blocks)',
   indexed: [],
-  order: [],
-  range: null,
 });

@@ -111,7 +111,6 @@ const principalTransactions = view({
   },
   from: touched,
   indexed: ['principal'],
-  order: [],
   range: 'position',
 });
 
@@ -129,7 +128,6 @@ const principalEvents = view({
    AND (e.sender_id = p.id OR e.recipient_id = p.id)
   ${sides}`,
   indexed: ['principal', 'block_height', 'position', 'tx_id_bytes'],
-  order: [],
   range: 'position',
 });
 

@@ -20,6 +20,7 @@ import {
 } from './view.ts';
 
 const { block_height, position, tx_id, tx_id_bytes, block_time } = positionColumns;
+const place = { block_height, position, tx_id, tx_id_bytes, block_time };
 
 const someStx = "a.balance <> 'A0'";
 const someOfToken = "f.balance <> 'A0'";
@@ -47,8 +48,6 @@ const balances = view({
     },
   ],
   indexed: ['principal', 'asset_identifier'],
-  order: [],
-  range: null,
 });
 
 const fungibleTokens = view({
@@ -68,8 +67,6 @@ const fungibleTokens = view({
   },
   from: `asset_totals f JOIN assets a ON a.id = f.asset_id AND f.token = ${TOKEN.ft}`,
   indexed: ['asset_identifier'],
-  order: [],
-  range: null,
 });
 
 const metadataOfTokens = view({
@@ -86,18 +83,12 @@ const metadataOfTokens = view({
     supply: amount('k.supply', 'Base units by the contract, with the mints and burns since'),
     token_uri: text('k.uri', 'URI by the contract, with the number of the token in it'),
     answered_at: fineTime('k.written_at', PER_SECOND.milliseconds, 'Time of the last response; null before the first'),
-    block_height,
-    position,
-    tx_id,
-    tx_id_bytes,
-    block_time,
+    ...place,
   },
   from: `token_contracts c JOIN tokens k ON k.contract_id = c.contract_id
   JOIN principals p ON p.id = c.contract_id JOIN transactions t ON t.position = c.position JOIN blocks b ON ${inBlock('t.position')}
   LEFT JOIN assets a ON a.id = c.asset_id`,
   indexed: ['contract_id'],
-  order: [],
-  range: null,
 });
 
 const nfts = view({
@@ -119,8 +110,6 @@ const nfts = view({
   JOIN transactions t ON t.position = i.position JOIN blocks b ON ${inBlock('t.position')}
   LEFT JOIN principals owner ON owner.id = i.owner_id`,
   indexed: ['asset_identifier', 'owner'],
-  order: [],
-  range: null,
 });
 
 const minerRewards = view({
@@ -156,18 +145,13 @@ const names = view({
     namespace: text('o.namespace', 'Namespace'),
     is_active: integer(`o.operation <> ${REVOKED}`, '0 if the last operation revoked the name'),
     operated_by: text('p.address', 'Principal that made the last operation: the owner, or the importer'),
-    block_height,
-    position,
-    tx_id,
-    tx_id_bytes,
-    block_time,
+    ...place,
   },
   from: `name_operations o JOIN transactions t ON t.position = o.position JOIN blocks b ON ${inBlock('t.position')}
   JOIN principals p ON p.id = o.sender_id
  WHERE o.current = 1`,
   indexed: ['name'],
   order: ['name'],
-  range: null,
 });
 
 const bnsNames = view({
@@ -187,18 +171,12 @@ const bnsNames = view({
       'o.renewal_height',
       'Bitcoin height that the last operation printed for the renewal; 0 for none, null if it printed none',
     ),
-    block_height,
-    position,
-    tx_id,
-    tx_id_bytes,
-    block_time,
+    ...place,
   },
   from: `bns_names o JOIN principals c ON c.id = o.contract_id
   JOIN transactions t ON t.position = o.position JOIN blocks b ON ${inBlock('t.position')}
  WHERE o.current = 1`,
   indexed: ['contract_id'],
-  order: [],
-  range: null,
 });
 
 export const holdingViews = [balances, fungibleTokens, metadataOfTokens, nfts, minerRewards, names, bnsNames];

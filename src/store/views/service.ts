@@ -34,8 +34,6 @@ const mempool = view({
   },
   from: `mempool_transactions m ${spentJoins('m')}`,
   indexed: ['tx_id_bytes', 'sender'],
-  order: [],
-  range: null,
 });
 
 const at = (sql: string, help: string): ViewColumn => fineTime(sql, PER_SECOND.milliseconds, help);
@@ -67,8 +65,6 @@ const hooks = view({
   },
   from: fromHooks.replace(/^FROM /, ''),
   indexed: ['uuid'],
-  order: [],
-  range: null,
 });
 
 const hookDeliveries = view({
@@ -92,8 +88,6 @@ const hookDeliveries = view({
   },
   from: 'hook_deliveries d JOIN hooks h ON h.id = d.hook_id',
   indexed: ['webhook_id', 'hook_uuid'],
-  order: [],
-  range: null,
 });
 
 export const serviceViews = [mempool, hooks, hookDeliveries];

@@ -55,7 +55,6 @@ const rewardCycles = view({
   from: `reward_cycles c ${cycleSource}`,
   indexed: ['cycle'],
   order: ['cycle'],
-  range: null,
 });
 
 const cycleStackers = view({
@@ -72,8 +71,6 @@ const cycleStackers = view({
   },
   from: 'cycle_stackers s LEFT JOIN principals pool ON pool.id = s.pool_id',
   indexed: ['cycle'],
-  order: [],
-  range: null,
 });
 
 const blockOf = (table: string): string => `JOIN blocks b ON ${inBlock(`${table}.position`)}`;
@@ -90,8 +87,6 @@ const signers = view({
   },
   from: `signer_keys k ${blockOf('k')} WHERE k.current = 1`,
   indexed: ['signer'],
-  order: [],
-  range: null,
 });
 
 const bonds = view({
@@ -118,7 +113,6 @@ const bonds = view({
   from: `bonds d ${blockOf('d')}`,
   indexed: ['bond_index'],
   order: ['bond_index'],
-  range: null,
 });
 
 const rewardColumns = {
@@ -144,8 +138,6 @@ const bondStakers = view({
   LEFT JOIN staking_rewards r ON r.staker_id = s.staker_id AND r.bond_index = s.bond_index
  WHERE s.current = 1`,
   indexed: ['bond_index', 'staker', 'signer'],
-  order: [],
-  range: null,
 });
 
 const stakers = view({
@@ -165,8 +157,6 @@ const stakers = view({
   LEFT JOIN staking_rewards r ON r.staker_id = s.staker_id AND r.bond_index = -1
  WHERE s.current = 1 AND s.amount <> '0'`,
   indexed: ['staker', 'signer'],
-  order: [],
-  range: null,
 });
 
 export const stakingViews = [rewardCycles, cycleStackers, signers, bonds, bondStakers, stakers];

@@ -120,7 +120,7 @@ function derivedOf([name, { type, sql, forms = summableForms(sql) }]: [string, V
 }
 
 /** A view without the columns that amounts get for sums. */
-interface DeclaredView extends Omit<View, 'from'> {
+interface DeclaredView extends Omit<View, 'from' | 'order' | 'range'>, Partial<Pick<View, 'order' | 'range'>> {
   from: string | readonly { columns: readonly (string | ViewColumn)[]; from: string }[];
 }
 
@@ -136,6 +136,8 @@ export function view(declared: DeclaredView): View {
     return { from: part.from, columns: [...own, ...own.flatMap(derivedOf)].map(([, { sql }]) => sql) };
   };
   return {
+    order: [],
+    range: null,
     ...declared,
     name: `v1_${declared.name}`,
     columns: { ...columns, ...Object.fromEntries(entries.flatMap(derivedOf)) },
@@ -234,14 +236,18 @@ export const PER_SECOND = { microseconds: 1_000_000, milliseconds: 1_000 } as co
 export const positionOf = (table: string): ViewColumn =>
   integer(`${table}.position`, `Place of the transaction in the chain: height * 2^${PLACE_BITS} + place in the block`);
 
-/** The columns for the position of a transaction `t` in its block `b`. */
-export const positionColumns = {
+/** The columns for the place of a transaction `t` in its block `b`. */
+export const placeColumns = {
   block_height: integer('b.height', 'Height of the block'),
   tx_index: integer('t.tx_index', 'Index of the transaction in the block, as the node gives it'),
   position: positionOf('t'),
   tx_id: hex('t.tx_id', 'Transaction id'),
   tx_id_bytes: bytes('t.tx_id', 'Transaction id as bytes, which an index finds'),
   block_time: time(shownTime, 'Time of the block'),
+} satisfies Record<string, ViewColumn>;
+
+export const positionColumns = {
+  ...placeColumns,
   index_block_hash: hex('b.index_block_hash', 'Index block hash of the block'),
 } satisfies Record<string, ViewColumn>;
 
