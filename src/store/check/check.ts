@@ -1,6 +1,6 @@
 /** Checks a data directory: SQLite's own check of both files, the journal's entries, and with `deep` every row of the index. */
 import { indexPath, openReader, requireIndex } from '../files/database.ts';
-import { indexPosition } from '../files/journal-link.ts';
+import { positionIn } from '../files/journal-link.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import { type CheckResult, CheckRun, type CheckWatch } from './checks.ts';
@@ -17,7 +17,7 @@ function checkIndex(run: CheckRun, directory: string): Head | null {
   using db = openReader(directory);
   if (!checkIndexSchema(run, db)) return null;
   checkViews(run, db);
-  return indexPosition(db).current();
+  return positionIn(db);
 }
 
 /** Checks the indexes of decoded values in one snapshot. */

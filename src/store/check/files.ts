@@ -172,14 +172,10 @@ export function checkJournal(run: CheckRun, directory: string, position: Head | 
   }
   if (!checkPages(run, path, 'journal')) return;
   if (!isJournalSchema(run, path)) return;
-  const journal = openedJournal(run, directory);
+  using journal = openedJournal(run, directory);
   if (journal === null) return;
-  try {
-    checkEntries(run, journal);
-    run.examine('journal and index belong together', () =>
-      position === null || fitOf(position, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
-    );
-  } finally {
-    journal.close();
-  }
+  checkEntries(run, journal);
+  run.examine('journal and index belong together', () =>
+    position === null || fitOf(position, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
+  );
 }

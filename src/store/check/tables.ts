@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { openToRead } from '../files/connection.ts';
-import { indexPath, journalPath, openReader } from '../files/database.ts';
-import { openJournalReader } from '../files/journal.ts';
-import { fitOf } from '../files/journal-link.ts';
+import { indexPath, openReader } from '../files/database.ts';
+import { hasJournalOf } from '../files/journal-link.ts';
 import { type Lock, lockWriter } from '../files/lock.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
@@ -66,20 +65,9 @@ function tablesOriginOf(stored: Database): TablesOrigin {
   return { id: Number(row.id), chain: row.chain, chainId };
 }
 
-/** Reports whether the whole index can be made from the journal. */
-function isComparable(directory: string, position: Head): boolean {
-  if (!existsSync(journalPath(directory))) return false;
-  const journal = openJournalReader(directory);
-  try {
-    return fitOf(position, journal) === 'fits';
-  } finally {
-    journal.close();
-  }
-}
-
 /** @throws OperatorError if the whole index can't be made from the journal */
 function requireComparable(directory: string, position: Head): void {
-  if (isComparable(directory, position)) return;
+  if (hasJournalOf(directory, position)) return;
   throw new OperatorError(
     `The journal in ${directory} lacks events that the index was built from, so there is nothing to compare the index with.`,
     'Run stackside check without --deep, or put back the journal.db that belongs to this index.db.',

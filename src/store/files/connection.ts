@@ -297,13 +297,9 @@ interface Checkpoint {
 
 /** Checkpoints the write-ahead log into its file. @returns whether the file has all of it; a reader can prevent that */
 export function checkpoint(path: string): boolean {
-  const db = openToWrite(path, 'FULL');
-  try {
-    const checkpoint = db.query<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)').get();
-    return checkpoint !== null && checkpoint.log >= 0 && checkpoint.log === checkpoint.checkpointed;
-  } finally {
-    db.close();
-  }
+  using db = openToWrite(path, 'FULL');
+  const checkpoint = db.query<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)').get();
+  return checkpoint !== null && checkpoint.log >= 0 && checkpoint.log === checkpoint.checkpointed;
 }
 
 /** Removes the log, after a checkpoint. Present readers still have it open. */

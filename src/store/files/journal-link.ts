@@ -37,6 +37,13 @@ export function fitOf(position: Head, journal: Pick<JournalReads, 'chainAt' | 'l
   return journal.lastId() < position.id ? 'behind' : 'other';
 }
 
+/** Whether a directory has the journal of an index. @throws OperatorError if the journal can't be read */
+export function hasJournalOf(directory: string, position: Head): boolean {
+  if (!existsSync(journalPath(directory))) return false;
+  using journal = openJournalReader(directory);
+  return fitOf(position, journal) === 'fits';
+}
+
 /** The position of an index, as a connection reads it. */
 export function positionIn(db: Database): Head {
   const position = db.query<Head, []>(positionQuery).get();
@@ -46,14 +53,12 @@ export function positionIn(db: Database): Head {
 
 /** Returns the position of an index file; null if it can't be read. */
 export function positionOfFile(path: string): Head | null {
-  const db = openToRead(path);
+  using db = openToRead(path);
   try {
     return db.query<Head, []>(positionQuery).get();
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
     return null;
-  } finally {
-    db.close();
   }
 }
 
@@ -77,6 +82,15 @@ export function requireFit(directory: string, position: Head, journal: JournalRe
   }
 }
 
+/** Returns an open journal if it belongs to the index. @throws OperatorError after it closed the journal otherwise */
+function fitting<Opened extends JournalReads & Disposable>(directory: string, position: Head, journal: Opened): Opened {
+  using opened = new DisposableStack();
+  opened.use(journal);
+  requireFit(directory, position, journal);
+  opened.move();
+  return journal;
+}
+
 /**
  * Opens the journal of a data directory to read it whole, for callers that take its last entry for the end of the history.
  * @throws OperatorError if there is no journal, or it doesn't belong to the index
@@ -85,14 +99,7 @@ export function openWholeJournal(directory: string): JournalReader {
   // Read before the journal, which is never behind its index.
   const position = existsSync(indexPath(directory)) ? positionOfFile(indexPath(directory)) : null;
   const journal = openJournalReader(directory);
-  if (position === null) return journal;
-  try {
-    requireFit(directory, position, journal);
-    return journal;
-  } catch (error) {
-    journal.close();
-    throw error;
-  }
+  return position === null ? journal : fitting(directory, position, journal);
 }
 
 /**
@@ -101,22 +108,12 @@ export function openWholeJournal(directory: string): JournalReader {
  * @throws OperatorError if the two do not belong together
  */
 export function openLinkedJournal(directory: string, db: Database, connect: Connect): Journal {
-  const positions = indexPosition(db);
-  if (!existsSync(journalPath(directory))) {
-    const { id } = positions.current();
-    if (id > 0) {
-      throw new OperatorError(
-        `The journal in ${directory} is missing, but the index contains ${id} events.`,
-        'Restore the journal.db that belongs to this index.db, or restore a backup into another directory.',
-      );
-    }
+  const position = positionIn(db);
+  if (position.id > 0 && !existsSync(journalPath(directory))) {
+    throw new OperatorError(
+      `The journal in ${directory} is missing, but the index contains ${position.id} events.`,
+      'Restore the journal.db that belongs to this index.db, or restore a backup into another directory.',
+    );
   }
-  const journal = openJournal(directory, { connect });
-  try {
-    requireFit(directory, positions.current(), journal);
-    return journal;
-  } catch (error) {
-    journal.close();
-    throw error;
-  }
+  return fitting(directory, position, openJournal(directory, { connect }));
 }

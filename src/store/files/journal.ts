@@ -346,22 +346,16 @@ export function openJournalReader(directory: string) {
       throw new JournalDamagedError(path, `of ${expected} entries it has ${events}, and ${values} chain values`);
     },
     close: () => db.close(),
+    [Symbol.dispose]: () => db.close(),
   };
 }
 export type JournalReader = ReturnType<typeof openJournalReader>;
 
-function readIn<T>(directory: string, read: (journal: JournalReader) => T): T {
-  const journal = openJournalReader(directory);
-  try {
-    return read(journal);
-  } finally {
-    journal.close();
-  }
-}
-
 /** Number of the last withheld entry in the journal of a directory; null if none is withheld. @throws OperatorError */
-export const lastWithheldIn = (directory: string): number | null =>
-  readIn(directory, (journal) => journal.lastWithheld());
+export function lastWithheldIn(directory: string): number | null {
+  using journal = openJournalReader(directory);
+  return journal.lastWithheld();
+}
 
 export type Journal = ReturnType<typeof openJournal>;
 
@@ -398,5 +392,6 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
       addChain.run(id, chain);
     },
     close: () => db.close(),
+    [Symbol.dispose]: () => db.close(),
   };
 }

@@ -20,9 +20,8 @@ import {
   requireKind,
   versionOf,
 } from './connection.ts';
-import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './database.ts';
-import { openJournalReader } from './journal.ts';
-import { fitOf, positionIn } from './journal-link.ts';
+import { INDEX, indexPath, openWriter, SCHEMA_VERSION } from './database.ts';
+import { hasJournalOf, positionIn } from './journal-link.ts';
 import { LockHeldError, lockRebuild } from './lock.ts';
 
 /** Name of the staging directory, inside the data directory. */
@@ -92,7 +91,7 @@ function requireNoForeign(path: string): void {
 export function openStaging(directory: string, mayLoseSettings: boolean): string {
   clearStaging(directory);
   const [path, staging] = [indexPath(directory), join(directory, STAGING)];
-  const db = openWriter(staging, { load: 'bulk' });
+  using db = openWriter(staging, { load: 'bulk' });
   try {
     if (existsSync(path)) {
       if (!mayLoseSettings) requireNoForeign(path);
@@ -107,8 +106,6 @@ export function openStaging(directory: string, mayLoseSettings: boolean): string
         { cause },
       );
     }
-  } finally {
-    db.close();
   }
   return staging;
 }
@@ -170,14 +167,8 @@ export function hasPendingIndex(directory: string): boolean {
 
 /** Whether a new index belongs to the journal in its directory. @throws OperatorError if the journal can't be read */
 function isOfJournal(directory: string): boolean {
-  if (!existsSync(journalPath(directory))) return false;
   using db = openWithoutTrace(newIndexPath(directory));
-  const journal = openJournalReader(directory);
-  try {
-    return fitOf(positionIn(db), journal) === 'fits';
-  } finally {
-    journal.close();
-  }
+  return hasJournalOf(directory, positionIn(db));
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Stored } from '../rows/statement.ts';
 import { openWithoutTrace, requireKind, versionOf } from './connection.ts';
 import { type IndexFate, indexFate, indexPath, journalPath, openReader, requireIndex } from './database.ts';
 import { JOURNAL, JOURNAL_VERSION, openJournalReader } from './journal.ts';
-import { fitOf, indexPosition } from './journal-link.ts';
+import { fitOf, positionIn } from './journal-link.ts';
 import { missingSecondaryIndexes } from './secondary-indexes.ts';
 
 export interface DirectoryStatus {
@@ -51,17 +51,13 @@ function journalStatus(directory: string, position: Head): DirectoryStatus['jour
   const path = journalPath(directory);
   return onFile(path, () => {
     if (!existsSync(path)) return null;
-    const journal = openJournalReader(directory);
-    try {
-      return {
-        events: journal.entries(),
-        behind: Math.max(0, journal.lastId() - position.id),
-        bytes: databaseSize(path),
-        fits: fitOf(position, journal) === 'fits',
-      };
-    } finally {
-      journal.close();
-    }
+    using journal = openJournalReader(directory);
+    return {
+      events: journal.entries(),
+      behind: Math.max(0, journal.lastId() - position.id),
+      bytes: databaseSize(path),
+      fits: fitOf(position, journal) === 'fits',
+    };
   });
 }
 
@@ -73,7 +69,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
       'SELECT chain_id, burn_block_height, mempool_pending, start_height FROM progress',
     )
     .get();
-  const position = indexPosition(db).current();
+  const position = positionIn(db);
   const tip = db
     .query<Stored<'blocks', 'height' | 'index_block_hash' | 'block_time'> & { total: number }, []>(
       `SELECT height, index_block_hash, block_time, preceding_transactions + transactions AS total

@@ -29,23 +29,19 @@ function wouldBeLost(position: Head, journal: JournalReads): string | null {
 /** @throws OperatorError if the journal is empty and the index isn't, or if the index has more than the journal, without `force` */
 function requireNothingLost({ directory, force }: RebuildOptions): void {
   const path = indexPath(directory);
-  const journal = openJournal(directory);
-  try {
-    const isEmpty = journal.lastId() === 0;
-    // With `force`, an index that can't even be opened is replaced.
-    if (force && !isEmpty) return;
-    const position = existsSync(path) ? positionOfFile(path) : null;
-    if (isEmpty && existsSync(path) && position?.id !== 0) {
-      throw new OperatorError(
-        `Can't rebuild the index: the journal in ${directory} is empty.`,
-        'Put the journal.db of this index back, or restore a backup or import a recording into another directory.',
-      );
-    }
-    const lost = position === null ? null : wouldBeLost(position, journal);
-    if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal anyway.');
-  } finally {
-    journal.close();
+  using journal = openJournal(directory);
+  const isEmpty = journal.lastId() === 0;
+  // With `force`, an index that can't even be opened is replaced.
+  if (force && !isEmpty) return;
+  const position = existsSync(path) ? positionOfFile(path) : null;
+  if (isEmpty && existsSync(path) && position?.id !== 0) {
+    throw new OperatorError(
+      `Can't rebuild the index: the journal in ${directory} is empty.`,
+      'Put the journal.db of this index back, or restore a backup or import a recording into another directory.',
+    );
   }
+  const lost = position === null ? null : wouldBeLost(position, journal);
+  if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal anyway.');
 }
 
 export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
