@@ -6,7 +6,7 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
 import { COUNTER, DAILY } from '../rows/enums.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { inserter, type NewRow, table } from '../rows/table.ts';
 import { anchorBurnBlocksTable, blocksTable, microblocksTable, minerRewardsTable } from '../rows/tables.ts';
 import { counter } from './counters.ts';
@@ -63,10 +63,9 @@ function blockRow(block: Block, { transactions, ...below }: Sums): NewRow<typeof
 /** Applies effects on blocks, and on the chain's sums, which the row of each block contains. */
 export function blockWriter(db: Database) {
   const blocks = table(db, blocksTable);
-  const newest = db.prepare<Sums, []>(
-    `SELECT preceding_transactions + transactions AS transactions, stx_supply, stx_balances, stx_holders, stx_accounts
-       FROM blocks ORDER BY height DESC LIMIT 1`,
-  );
+  const newest = query<Sums>`
+    SELECT preceding_transactions + transactions AS transactions, stx_supply, stx_balances, stx_holders, stx_accounts
+      FROM blocks ORDER BY height DESC LIMIT 1`.prepared(db);
   const setSums = db.prepare<null, [number, string, string, number, number]>(
     'UPDATE blocks SET stx_supply = ?2, stx_balances = ?3, stx_holders = ?4, stx_accounts = ?5 WHERE height = ?1',
   );
@@ -128,9 +127,8 @@ type Last = Stored<'anchor_burn_blocks', 'ordinal' | 'hash' | 'blocks'>;
 
 /** Applies effects on the Bitcoin blocks that blocks are anchored to: adds and removes rows at the tip. */
 export function anchorWriter(db: Database) {
-  const newest = db.prepare<Last, []>(
-    'SELECT ordinal, hash, blocks FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1',
-  );
+  const newest = query<Last>`
+    SELECT ordinal, hash, blocks FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1`.prepared(db);
   const anchors = table(db, anchorBurnBlocksTable);
   const count = db.prepare(
     `UPDATE anchor_burn_blocks SET blocks = blocks + ?2, transactions = transactions + ?3, rows = rows + ?4

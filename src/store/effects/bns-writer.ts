@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { BnsChange, BnsNameChange } from '../../chain/bns-v2.ts';
 import type { EffectOf } from '../../chain/effect.ts';
 import { BNS_BURN, storedBnsOperation } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';
 import { bnsNamespacesTable, bnsNamesTable, bnsPrimaryNamesTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -19,23 +19,18 @@ export function bnsWriter(db: Database, { principals }: Dictionaries): (effect: 
   const names = table(db, bnsNamesTable);
   const namespaces = table(db, bnsNamespacesTable);
   const primaries = table(db, bnsPrimaryNamesTable);
-  const last = prepared<LastOperation, [number, number]>(
-    db,
-    `SELECT position, event_index, operation FROM bns_names WHERE contract_id = ?1 AND bns_id = ?2
-      ORDER BY position DESC, event_index DESC LIMIT 1`,
-  );
+  const last = query<LastOperation, [number, number]>`
+    SELECT position, event_index, operation FROM bns_names WHERE contract_id = ?1 AND bns_id = ?2
+     ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
   const mark = db.prepare<null, [number, number, number, number, number]>(
     'UPDATE bns_names SET current = ?5 WHERE contract_id = ?1 AND bns_id = ?2 AND position = ?3 AND event_index = ?4',
   );
-  const lastPrimary = prepared<LastPrimary, [number, number]>(
-    db,
-    `SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
-      ORDER BY position DESC, event_index DESC LIMIT 1`,
-  );
-  const removePrimary = db.prepare<null, [number, number, number, number]>(
-    `DELETE FROM bns_primary_names
-      WHERE contract_id = ?1 AND principal_id = ?2 AND position = ?3 AND event_index = ?4`,
-  );
+  const lastPrimary = query<LastPrimary, [number, number]>`
+    SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
+     ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
+  const removePrimary = query<null, [number, number, number, number]>`
+    DELETE FROM bns_primary_names
+     WHERE contract_id = ?1 AND principal_id = ?2 AND position = ?3 AND event_index = ?4`.prepared(db);
 
   const isCurrent = (operation: number): 0 | 1 => (operation === BNS_BURN ? 0 : 1);
 

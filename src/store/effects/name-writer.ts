@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { storedNameOperation } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';
 import { nameOperationsTable, namespacesTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -14,14 +14,11 @@ type LastOperation = Stored<'name_operations', 'position' | 'event_index'>;
 export function nameWriters(db: Database, { principals }: Dictionaries) {
   const operations = table(db, nameOperationsTable);
   const namespaces = table(db, namespacesTable);
-  const last = prepared<LastOperation, [string]>(
-    db,
-    `SELECT position, event_index FROM name_operations
-      WHERE name = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
-  );
-  const mark = db.prepare<null, [string, number, number, number]>(
-    'UPDATE name_operations SET current = ?4 WHERE name = ?1 AND position = ?2 AND event_index = ?3',
-  );
+  const last = query<LastOperation, [string]>`
+    SELECT position, event_index FROM name_operations
+     WHERE name = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
+  const mark = query<null, [string, number, number, number]>`
+    UPDATE name_operations SET current = ?4 WHERE name = ?1 AND position = ?2 AND event_index = ?3`.prepared(db);
 
   function moveName({ sign, position, index, operation }: EffectOf<'name_operation'>): void {
     const { name, namespace, operation: word, sender, zonefileHash } = operation;

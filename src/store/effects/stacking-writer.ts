@@ -4,7 +4,7 @@ import type { EffectOf } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
 import { sortable } from '../rows/amounts.ts';
 import { COUNTER, TERM } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { inserter, inserterIfAbsent, table } from '../rows/table.ts';
 import {
   cycleSignersTable,
@@ -36,36 +36,26 @@ const stored = (height: bigint | null): number | null => (height === null ? null
 
 /** Updates the stackers of reward cycles from the terms. */
 function cycleStackers(db: Database) {
-  const newestTerm = prepared<TermRow, [number, number, number]>(
-    db,
-    `SELECT position, event_index, locked, address, signer_key, pool_id, pox_address FROM ${termsFor}
-      ORDER BY position DESC, event_index DESC LIMIT 1`,
-  );
-  const oldestOfPool = prepared<Place, [number, number, number, number, Uint8Array | null]>(
-    db,
-    `SELECT position, event_index FROM ${termsFor} AND pool_id = ?4 AND pox_address IS ?5
-      ORDER BY position, event_index LIMIT 1`,
-  );
-  const commitmentAfter = prepared<KeyRow, [number, number, Uint8Array | null, number, number]>(
-    db,
-    `SELECT signer_key FROM ${commitmentsFor} AND (position, event_index) > (?4, ?5)
-      ORDER BY position, event_index LIMIT 1`,
-  );
-  const commitmentBefore = prepared<KeyRow, [number, number, Uint8Array | null, number, number]>(
-    db,
-    `SELECT signer_key FROM ${commitmentsFor} AND (position, event_index) < (?4, ?5)
-      ORDER BY position DESC, event_index DESC LIMIT 1`,
-  );
-  const removeStacker = db.prepare<{ signer_key: Uint8Array | null }, [number, number, number]>(
-    'DELETE FROM cycle_stackers WHERE cycle = ?1 AND role = ?2 AND stacker_id = ?3 RETURNING signer_key',
-  );
+  const newestTerm = query<TermRow, [number, number, number]>`
+    SELECT position, event_index, locked, address, signer_key, pool_id, pox_address FROM ${termsFor}
+     ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
+  const oldestOfPool = query<Place, [number, number, number, number, Uint8Array | null]>`
+    SELECT position, event_index FROM ${termsFor} AND pool_id = ?4 AND pox_address IS ?5
+     ORDER BY position, event_index LIMIT 1`.prepared(db);
+  const commitmentAfter = query<KeyRow, [number, number, Uint8Array | null, number, number]>`
+    SELECT signer_key FROM ${commitmentsFor} AND (position, event_index) > (?4, ?5)
+     ORDER BY position, event_index LIMIT 1`.prepared(db);
+  const commitmentBefore = query<KeyRow, [number, number, Uint8Array | null, number, number]>`
+    SELECT signer_key FROM ${commitmentsFor} AND (position, event_index) < (?4, ?5)
+     ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
+  const removeStacker = query<{ signer_key: Uint8Array | null }, [number, number, number]>`
+    DELETE FROM cycle_stackers WHERE cycle = ?1 AND role = ?2 AND stacker_id = ?3 RETURNING signer_key`.prepared(db);
   const addStacker = inserter(db, cycleStackersTable);
-  const ofPool = db.prepare<Stored<'cycle_stackers', 'stacker_id'>, [number, number, Uint8Array | null]>(
-    `SELECT k.stacker_id FROM cycle_stackers k INDEXED BY cycle_stackers_by_pool
-       JOIN stacking_terms t ON t.stacker_id = k.stacker_id AND t.role = k.role
-                            AND t.position = k.position AND t.event_index = k.event_index
-      WHERE k.cycle = ?1 AND k.pool_id = ?2 AND t.pox_address IS ?3`,
-  );
+  const ofPool = query<Stored<'cycle_stackers', 'stacker_id'>, [number, number, Uint8Array | null]>`
+    SELECT k.stacker_id FROM cycle_stackers k INDEXED BY cycle_stackers_by_pool
+      JOIN stacking_terms t ON t.stacker_id = k.stacker_id AND t.role = k.role
+                           AND t.position = k.position AND t.event_index = k.event_index
+     WHERE k.cycle = ?1 AND k.pool_id = ?2 AND t.pox_address IS ?3`.prepared(db);
   const countSolo = counter(db, COUNTER.soloStackers);
   const countPooled = counter(db, COUNTER.pooledStackers);
 
@@ -139,10 +129,8 @@ function termWriter(db: Database, { principals }: Dictionaries) {
 /** Applies effects on stacking. */
 export function stackingWriter(db: Database, dictionaries: Dictionaries) {
   const { principals } = dictionaries;
-  const last = prepared<{ ordinal: number | null }, [number]>(
-    db,
-    'SELECT max(ordinal) AS ordinal FROM stacking_events WHERE pox_version = ?1',
-  );
+  const last = query<{ ordinal: number | null }, [number]>`
+    SELECT max(ordinal) AS ordinal FROM stacking_events WHERE pox_version = ?1`.prepared(db);
   const events = table(db, stackingEventsTable);
   const delegations = table(db, delegationsTable);
   const changeTerm = termWriter(db, dictionaries);

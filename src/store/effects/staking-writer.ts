@@ -6,7 +6,7 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import type { BitcoinOutput, StakingChangeOf } from '../../chain/pox/staking.ts';
 import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/enums.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import {
   inserterIfAbsent,
   type KeyOf,
@@ -77,9 +77,8 @@ type StakeWriter = ReturnType<typeof stakeWriter>;
 /** Writes STX that are staked without a bond. */
 function stakeWriter(db: Database, { principals }: Dictionaries) {
   const stakes = history(db, stakesTable);
-  const changedAt = db.prepare<{ found: number }, [number, number, number]>(
-    'SELECT 1 AS found FROM stakes WHERE staker_id = ?1 AND position = ?2 AND event_index = ?3',
-  );
+  const changedAt = query<{ found: number }, [number, number, number]>`
+    SELECT 1 AS found FROM stakes WHERE staker_id = ?1 AND position = ?2 AND event_index = ?3`.prepared(db);
 
   return {
     change(change: StakingChangeOf<'stake' | 'stake_update'>, at: At, sign: Sign): void {
@@ -142,9 +141,8 @@ function cycleAt(height: number, { first_cycle, start_height, unlock_cycle, unlo
 /** Writes bonds and their allowances. */
 function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
   const addBond = inserterIfAbsent(db, bondsTable);
-  const removeBond = db.prepare<null, [number, number, number]>(
-    'DELETE FROM bonds WHERE bond_index = ?1 AND position = ?2 AND event_index = ?3',
-  );
+  const removeBond = query<null, [number, number, number]>`
+    DELETE FROM bonds WHERE bond_index = ?1 AND position = ?2 AND event_index = ?3`.prepared(db);
   const allowances = table(db, bondAllowancesTable);
 
   return {
@@ -208,9 +206,8 @@ const afterWithdrawal =
 function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter, stakes: StakeWriter) {
   const positions = history(db, bondPositionsTable);
   const registrations = table(db, bondRegistrationsTable);
-  const schedule = db.prepare<Schedule, [number]>(
-    'SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds WHERE bond_index = ?1',
-  );
+  const schedule = query<Schedule, [number]>`
+    SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds WHERE bond_index = ?1`.prepared(db);
 
   /** Changes a position, and adds the differences to the sums of its bond. */
   function counted(key: { staker_id: number; bond_index: number }, registered: number, change: () => void): void {
@@ -416,20 +413,17 @@ const LAST_CYCLE = Number.MAX_SAFE_INTEGER;
  */
 function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
   // The states of each staker in the order of the chain: the last one that holds in the cycle counts.
-  const bondWeights = db.prepare<WeightRow, [number, number]>(
-    `SELECT staker_id, address, signer_id, weight AS units FROM bond_positions
-      WHERE bond_index = ?1 AND weight_cycle <= ?2 ORDER BY staker_id, position, event_index`,
-  );
-  const stakeWeights = db.prepare<StakeRow, [number]>(
-    `SELECT staker_id, address, signer_id, amount AS units, first_cycle, unlock_cycle FROM stakes
-      WHERE from_cycle <= ?1 ORDER BY staker_id, position, event_index`,
-  );
-  const bondStx = db.prepare<WeightRow & Stored<'bond_positions', 'bond_index'>, [number]>(
-    `SELECT p.staker_id, p.address, p.bond_index, p.signer_id, p.stx_locked AS units
-       FROM bond_positions p JOIN bonds b ON b.bond_index = p.bond_index
-      WHERE b.first_cycle <= ?1 AND b.unlock_cycle > ?1 AND p.weight_cycle <= ?1
-      ORDER BY p.staker_id, p.bond_index, p.position, p.event_index`,
-  );
+  const bondWeights = query<WeightRow, [number, number]>`
+    SELECT staker_id, address, signer_id, weight AS units FROM bond_positions
+     WHERE bond_index = ?1 AND weight_cycle <= ?2 ORDER BY staker_id, position, event_index`.prepared(db);
+  const stakeWeights = query<StakeRow, [number]>`
+    SELECT staker_id, address, signer_id, amount AS units, first_cycle, unlock_cycle FROM stakes
+     WHERE from_cycle <= ?1 ORDER BY staker_id, position, event_index`.prepared(db);
+  const bondStx = query<WeightRow & Stored<'bond_positions', 'bond_index'>, [number]>`
+    SELECT p.staker_id, p.address, p.bond_index, p.signer_id, p.stx_locked AS units
+      FROM bond_positions p JOIN bonds b ON b.bond_index = p.bond_index
+     WHERE b.first_cycle <= ?1 AND b.unlock_cycle > ?1 AND p.weight_cycle <= ?1
+     ORDER BY p.staker_id, p.bond_index, p.position, p.event_index`.prepared(db);
   const share = db.prepare<Stored<'staking_shares', 'earned' | 'claimed'>, [number, number, number, number]>(
     'SELECT earned, claimed FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
   );
@@ -437,9 +431,8 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
   const removeShare = db.prepare(
     'DELETE FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
   );
-  const sums = db.prepare<Stored<'staking_rewards', 'accrued' | 'claimed'>, [number, number]>(
-    'SELECT accrued, claimed FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2',
-  );
+  const sums = query<Stored<'staking_rewards', 'accrued' | 'claimed'>, [number, number]>`
+    SELECT accrued, claimed FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2`.prepared(db);
   const setSums = upserter(db, stakingRewardsTable, { replaced: ['accrued', 'claimed'] });
   const removeSums = db.prepare('DELETE FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2');
 
@@ -561,15 +554,13 @@ function history<S extends HistoryShape>(db: Database, shape: S) {
   const ofOwner = owner.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
   const before = `(position, event_index) < (?${owner.length + 1}, ?${owner.length + 2})`;
   const rows = table(db, shape);
-  const current = db.prepare<StoredRow<S>, number[]>(
-    `SELECT ${Object.keys(shape.columns).join(', ')} FROM ${shape.name} WHERE ${ofOwner} AND current = 1`,
-  );
+  const current = query<StoredRow<S>, number[]>`
+    SELECT ${Object.keys(shape.columns).join(', ')} FROM ${shape.name} WHERE ${ofOwner} AND current = 1`.prepared(db);
   const forget = db.prepare<null, number[]>(`UPDATE ${shape.name} SET current = 0 WHERE ${ofOwner} AND current = 1`);
-  const recall = db.prepare<null, number[]>(
-    `UPDATE ${shape.name} SET current = 1 WHERE (${owner.join(', ')}, position, event_index) =
-       (SELECT ${owner.join(', ')}, position, event_index FROM ${shape.name}
-         WHERE ${ofOwner} AND ${before} ORDER BY position DESC, event_index DESC LIMIT 1)`,
-  );
+  const recall = query<null, number[]>`
+    UPDATE ${shape.name} SET current = 1 WHERE (${owner.join(', ')}, position, event_index) =
+      (SELECT ${owner.join(', ')}, position, event_index FROM ${shape.name}
+        WHERE ${ofOwner} AND ${before} ORDER BY position DESC, event_index DESC LIMIT 1)`.prepared(db);
   const idsOf = (of: OwnerOf<S>): number[] => owner.map((column) => Number(of[column as keyof OwnerOf<S>]));
 
   return {

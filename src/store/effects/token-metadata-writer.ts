@@ -14,7 +14,7 @@ import {
   TOKEN_WORK,
   type TokenWork,
 } from '../rows/enums.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { inserter, inserterIfAbsent, upserter } from '../rows/table.ts';
 import { tokenContractsTable, tokenEventsTable, tokenJobsTable, tokensTable } from '../rows/tables.ts';
 import { counter } from './counters.ts';
@@ -37,26 +37,22 @@ type Notification = Stored<'token_events', 'position' | 'event_index' | 'kind' |
 /** Reads and changes rows of tokens, in the open transaction. */
 export function tokenRows(db: Database) {
   const findContract = db.prepare<TokenContractRow, [number]>('SELECT * FROM token_contracts WHERE contract_id = ?1');
-  const findJob = db.prepare<JobRow, [number, string, number]>(
-    'SELECT * FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
-  );
+  const findJob = query<JobRow, [number, string, number]>`
+    SELECT * FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3`.prepared(db);
   const setJob = upserter(db, tokenJobsTable, {
     replaced: ['state', 'tries', 'position', 'not_before', 'asked_height'],
   });
-  const dropJob = db.prepare<null, [number, string, number]>(
-    'DELETE FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
-  );
+  const dropJob = query<null, [number, string, number]>`
+    DELETE FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3`.prepared(db);
   const countJobs = counter(db, COUNTER.tokenJobs);
   const countContracts = counter(db, COUNTER.tokenContracts);
   const countTokens = counter(db, COUNTER.tokens);
   const insertToken = inserterIfAbsent(db, tokensTable);
-  const findToken = db.prepare<Stored<'tokens'>, [number, string]>(
-    'SELECT * FROM tokens WHERE contract_id = ?1 AND token_id = ?2',
-  );
+  const findToken = query<Stored<'tokens'>, [number, string]>`
+    SELECT * FROM tokens WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
   const dropToken = db.prepare<null, [number, string]>('DELETE FROM tokens WHERE contract_id = ?1 AND token_id = ?2');
-  const setQueueing = db.prepare<null, [number, string | null, number]>(
-    'UPDATE token_contracts SET queued_up_to = ?2, is_forced = ?3 WHERE contract_id = ?1',
-  );
+  const setQueueing = query<null, [number, string | null, number]>`
+    UPDATE token_contracts SET queued_up_to = ?2, is_forced = ?3 WHERE contract_id = ?1`.prepared(db);
   // Finds notifications about one token, or about all tokens of a contract, from a position on.
   const notifications = (order: string) =>
     db.prepare<Notification, [number, string, number, number]>(
@@ -65,10 +61,9 @@ export function tokenRows(db: Database) {
     );
   const oldest = notifications('position');
   const newest = notifications('position DESC, event_index DESC');
-  const lastMint = db.prepare<Stored<'token_events', 'position'>, [number, string]>(
-    `SELECT position FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND kind = ${TOKEN_EVENT.mint}
-      ORDER BY position DESC LIMIT 1`,
-  );
+  const lastMint = query<Stored<'token_events', 'position'>, [number, string]>`
+    SELECT position FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND kind = ${TOKEN_EVENT.mint}
+     ORDER BY position DESC LIMIT 1`.prepared(db);
 
   const countJob = (work: number, state: number, by: 1 | -1): void => countJobs(`${work}/${state}`, by);
 
@@ -164,26 +159,21 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   const drop = ['tokens', 'token_events', 'token_jobs'].map((table) =>
     db.prepare<null, [number]>(`DELETE FROM ${table} WHERE contract_id = ?1`),
   );
-  const tokensOfContract = db.prepare<{ tokens: number }, [number]>(
-    'SELECT count(*) AS tokens FROM tokens WHERE contract_id = ?1',
-  );
+  const tokensOfContract = query<{ tokens: number }, [number]>`
+    SELECT count(*) AS tokens FROM tokens WHERE contract_id = ?1`.prepared(db);
   const jobs = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE contract_id = ?1');
   const addEvent = inserter(db, tokenEventsTable);
   const parts = namePartWriter(db);
-  const dropEvent = db.prepare<null, [number, string, number, number, number]>(
-    `DELETE FROM token_events
-      WHERE contract_id = ?1 AND token_id = ?2 AND kind = ?3 AND position = ?4 AND event_index = ?5`,
-  );
-  const anyEvent = db.prepare<{ found: number }, [number, string]>(
-    'SELECT 1 AS found FROM token_events WHERE contract_id = ?1 AND token_id = ?2 LIMIT 1',
-  );
+  const dropEvent = query<null, [number, string, number, number, number]>`
+    DELETE FROM token_events
+     WHERE contract_id = ?1 AND token_id = ?2 AND kind = ?3 AND position = ?4 AND event_index = ?5`.prepared(db);
+  const anyEvent = query<{ found: number }, [number, string]>`
+    SELECT 1 AS found FROM token_events WHERE contract_id = ?1 AND token_id = ?2 LIMIT 1`.prepared(db);
   const unlist = db.prepare<null, [number]>('UPDATE token_contracts SET listed = 0 WHERE contract_id = ?1');
-  const ofAsset = db.prepare<Stored<'token_contracts', 'contract_id'>, [number]>(
-    'SELECT contract_id FROM token_contracts WHERE asset_id = ?1',
-  );
-  const setSupply = db.prepare<null, [number, string, string]>(
-    'UPDATE tokens SET supply = ?3 WHERE contract_id = ?1 AND token_id = ?2',
-  );
+  const ofAsset = query<Stored<'token_contracts', 'contract_id'>, [number]>`
+    SELECT contract_id FROM token_contracts WHERE asset_id = ?1`.prepared(db);
+  const setSupply = query<null, [number, string, string]>`
+    UPDATE tokens SET supply = ?3 WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
   const askedSince = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE asked_height >= ?1');
   const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
 

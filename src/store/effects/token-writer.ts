@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import { EVENT_KIND, TOKEN } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { prepared, query, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { nftInstancesTable } from '../rows/tables.ts';
 import { tokenCounter } from './account-writer.ts';
@@ -88,9 +88,8 @@ function holdingCounter(hot: HotRows) {
 
 /** Applies effects on instances. */
 function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot: HotRows) {
-  const find = db.prepare<Stored<'nft_instances', 'owner_id' | 'events'>, [number, Uint8Array]>(
-    'SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
-  );
+  const find = query<Stored<'nft_instances', 'owner_id' | 'events'>, [number, Uint8Array]>`
+    SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2`.prepared(db);
   const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
   const remove = db.prepare<null, [number, Uint8Array]>('DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2');
   // The instance's last event before another.

@@ -1,10 +1,12 @@
 /** Writes transactions: the columns of lists, the body that only single answers need, and deployed contracts. */
+
 import type { Database } from 'bun:sqlite';
 import type { ChainTransaction } from '../../chain/block.ts';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { contractFunctions } from '../../codec/abi.ts';
 import { sortable } from '../rows/amounts.ts';
 import { DEPLOYMENTS, STATUS } from '../rows/enums.ts';
+import { query } from '../rows/statement.ts';
 import { type NewRow, table } from '../rows/table.ts';
 import { declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -74,10 +76,9 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
   const bodies = table(db, transactionBodiesTable);
   const functions = table(db, declaredFunctionsTable);
   const parts = namePartWriter(db);
-  const succeeded = db.prepare<{ found: number }, [number]>(
-    `SELECT 1 AS found FROM transactions
-      WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS}) AND status = ${STATUS.success} LIMIT 1`,
-  );
+  const succeeded = query<{ found: number }, [number]>`
+    SELECT 1 AS found FROM transactions
+     WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS}) AND status = ${STATUS.success} LIMIT 1`.prepared(db);
 
   /** Adds or removes the name parts of a contract. Call it while the row of this deployment is not stored. */
   function find(sign: Sign, contract: string, { status }: ChainTransaction): void {

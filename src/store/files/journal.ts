@@ -2,6 +2,7 @@
  * The journal: every accepted event of the node, and every command, compressed, in a separate file. A node never sends an
  * event again that was answered with 200, so the index is rebuilt from the journal. Every entry is verified when it is read.
  */
+
 import type { Database } from 'bun:sqlite';
 import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
@@ -10,6 +11,7 @@ import { discard } from '../../base/garbage.ts';
 import { unavailable } from '../../base/store-failure.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import { CHAIN_START, compressed, type Entry, HASH_BYTES, type Head, nextChain, sameChain } from '../log/entry.ts';
+import { query } from '../rows/statement.ts';
 import {
   AUTOCHECKPOINT_PAGES,
   type Connect,
@@ -95,9 +97,8 @@ export interface Imported {
 
 function importProgress(db: Database) {
   const find = db.prepare<Imported, [string]>('SELECT rows, digest FROM imports WHERE source = ?1');
-  const set = db.prepare<null, [string, number, string]>(
-    'INSERT INTO imports VALUES (?1, ?2, ?3) ON CONFLICT (source) DO UPDATE SET rows = ?2, digest = ?3',
-  );
+  const set = query<null, [string, number, string]>`
+    INSERT INTO imports VALUES (?1, ?2, ?3) ON CONFLICT (source) DO UPDATE SET rows = ?2, digest = ?3`.prepared(db);
   return {
     get: (source: string): Imported => find.get(source) ?? { rows: 0, digest: '' },
     set: (source: string, { rows, digest }: Imported) => void set.run(source, rows, digest),
@@ -227,17 +228,14 @@ function journalReads(db: Database, file: string) {
   const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM events');
   const chainValue = db.prepare<{ value: Uint8Array }, [number]>('SELECT value FROM chain WHERE id = ?1');
   const firstReceived = db.prepare<{ received_at: number }, []>('SELECT received_at FROM events ORDER BY id LIMIT 1');
-  const lastReceived = db.prepare<{ received_at: number }, []>(
-    'SELECT received_at FROM events ORDER BY id DESC LIMIT 1',
-  );
-  const paths = db.prepare<PathCount, [number]>(
-    'SELECT path, count(*) AS entries FROM events WHERE id > ?1 GROUP BY path',
-  );
+  const lastReceived = query<{ received_at: number }>`
+    SELECT received_at FROM events ORDER BY id DESC LIMIT 1`.prepared(db);
+  const paths = query<PathCount, [number]>`
+    SELECT path, count(*) AS entries FROM events WHERE id > ?1 GROUP BY path`.prepared(db);
   const withheld = db.prepare<{ id: number | null }, []>("SELECT max(id) AS id FROM events WHERE path = ''");
   // SQLite reads the payload only if the path is equal: other rows cost their first page.
-  const holds = db.prepare<unknown, [number, string, Uint8Array]>(
-    'SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1',
-  );
+  const holds = query<unknown, [number, string, Uint8Array]>`
+    SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1`.prepared(db);
   const reading = <T>(look: () => T): T => readingOf(file, look);
   const lastId = (): number => reading(() => last.get()?.id ?? 0);
   const chainAt = (id: number): Uint8Array | null =>
@@ -320,9 +318,8 @@ export function openJournalReader(directory: string) {
     requireEnds(opened, path);
   });
   const reads = journalReads(db, path);
-  const counts = db.prepare<{ events: number; values: number }, []>(
-    'SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM chain) AS "values"',
-  );
+  const counts = query<{ events: number; values: number }>`
+    SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM chain) AS "values"`.prepared(db);
 
   /** The number of entries by the ids at both ends, and the rows of both tables, of one snapshot. */
   function counted() {

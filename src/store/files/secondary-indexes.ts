@@ -10,6 +10,7 @@ import type { Database } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import schema from '../../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../base/errors.ts';
+import { query } from '../rows/statement.ts';
 import { sortingIn } from './connection.ts';
 
 export { schema };
@@ -125,9 +126,8 @@ export function* makeSecondaryIndexes(db: Database, path: string): Generator<Sec
 function* makeIndexes(db: Database, path: string, missing: readonly string[]): Generator<SecondaryIndexProgress> {
   // Sorting takes as much memory as the page cache, which isn't needed any more.
   if (missing.length > 0) db.run('PRAGMA shrink_memory');
-  const pages = db.prepare<Pages, []>(
-    'SELECT page_count AS pages, page_size AS size FROM pragma_page_count, pragma_page_size',
-  );
+  const pages = query<Pages>`
+    SELECT page_count AS pages, page_size AS size FROM pragma_page_count, pragma_page_size`.prepared(db);
   for (const [before, index] of missing.entries()) {
     const file = pages.get();
     yield { index, number: before + 1, of: missing.length, bytes: (file?.pages ?? 0) * (file?.size ?? 0) };

@@ -75,23 +75,18 @@ export function backfillReads(db: Database) {
 export function hookBackfills(db: Database) {
   const insert = inserter(db, hookBackfillsTable);
   const forgetOf = db.prepare<null, [number]>('DELETE FROM hook_backfills WHERE hook_id = ?1');
-  const progress = db.prepare<null, [number, number, number, number, number]>(
-    `UPDATE hook_backfills SET state = ${RUNNING}, next_height = ?2, matched_blocks = matched_blocks + ?3,
-            matched_transactions = matched_transactions + ?4, queued = queued + ?5 WHERE id = ?1`,
-  );
-  const finish = db.prepare<null, [number, number, number, string | null]>(
-    `UPDATE hook_backfills SET state = ?2, finished_at = ?3, error = ?4 WHERE id = ?1 AND ${isOpen}`,
-  );
-  const cancel = db.prepare<null, [number, number]>(
-    `UPDATE hook_backfills SET state = ${CANCELLED}, finished_at = ?2
-      WHERE id = ?1 AND (${isOpen} OR (state = ${COMPLETED} AND EXISTS (${openDelivery})))`,
-  );
-  const finishOf = db.prepare<null, [number, number]>(
-    `UPDATE hook_backfills SET state = ${CANCELLED}, finished_at = ?2 WHERE hook_id = ?1 AND ${isOpen}`,
-  );
-  const count = db.prepare<null, [number, number, number]>(
-    'UPDATE hook_backfills SET delivered = delivered + ?2, dead = dead + ?3 WHERE id = ?1',
-  );
+  const progress = query<null, [number, number, number, number, number]>`
+    UPDATE hook_backfills SET state = ${RUNNING}, next_height = ?2, matched_blocks = matched_blocks + ?3,
+           matched_transactions = matched_transactions + ?4, queued = queued + ?5 WHERE id = ?1`.prepared(db);
+  const finish = query<null, [number, number, number, string | null]>`
+    UPDATE hook_backfills SET state = ?2, finished_at = ?3, error = ?4 WHERE id = ?1 AND ${isOpen}`.prepared(db);
+  const cancel = query<null, [number, number]>`
+    UPDATE hook_backfills SET state = ${CANCELLED}, finished_at = ?2
+     WHERE id = ?1 AND (${isOpen} OR (state = ${COMPLETED} AND EXISTS (${openDelivery})))`.prepared(db);
+  const finishOf = query<null, [number, number]>`
+    UPDATE hook_backfills SET state = ${CANCELLED}, finished_at = ?2 WHERE hook_id = ?1 AND ${isOpen}`.prepared(db);
+  const count = query<null, [number, number, number]>`
+    UPDATE hook_backfills SET delivered = delivered + ?2, dead = dead + ?3 WHERE id = ?1`.prepared(db);
   return {
     ...backfillReads(db),
     add(job: { uuid: string; hookId: number; dryRun: boolean; from: number; to: number }, now: number): void {

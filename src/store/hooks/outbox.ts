@@ -167,14 +167,12 @@ function deliveryInserter(db: Database) {
 
 /** Writes attempts, and the state of their deliveries. */
 function tryWriter(db: Database) {
-  const tried = db.prepare<{ attempts: number }, [number, number, number | null, number | null, number]>(
-    `UPDATE hook_deliveries SET state = ?2, attempts = attempts + 1, next_attempt_at = ?3, delivered_at = ?4,
-            tried_since = coalesce(tried_since, ?5) WHERE id = ?1 RETURNING attempts`,
-  );
+  const tried = query<{ attempts: number }, [number, number, number | null, number | null, number]>`
+    UPDATE hook_deliveries SET state = ?2, attempts = attempts + 1, next_attempt_at = ?3, delivered_at = ?4,
+           tried_since = coalesce(tried_since, ?5) WHERE id = ?1 RETURNING attempts`.prepared(db);
   const insert = inserter(db, hookAttemptsTable);
-  const dropOld = db.prepare<null, [number, number]>(
-    `DELETE FROM hook_attempts WHERE delivery_id = ?1 AND attempt <= ?2 - ${MAX_ATTEMPTS}`,
-  );
+  const dropOld = query<null, [number, number]>`
+    DELETE FROM hook_attempts WHERE delivery_id = ?1 AND attempt <= ?2 - ${MAX_ATTEMPTS}`.prepared(db);
   /** @param nextAttemptAt time of the next attempt, for a failed one that is retried */
   return (id: number, attempt: Attempt, outcome: DeliveryState, nextAttemptAt: number | null): void => {
     const { at, durationMs, urlHost, statusCode, error, excerpt } = attempt;
@@ -197,22 +195,17 @@ function tryWriter(db: Database) {
 
 /** Reads and writes the outbox. */
 function outbox(db: Database) {
-  const requeue = db.prepare<null, [number, number, number]>(
-    `UPDATE hook_deliveries SET state = ${PENDING}, queue = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
-            delivered_at = NULL WHERE id = ?1`,
-  );
-  const dueNow = db.prepare<null, [number]>(
-    `UPDATE hook_deliveries SET next_attempt_at = NULL, tried_since = NULL WHERE id = ?1 AND ${isOpen}`,
-  );
-  const setState = db.prepare<null, [number, number]>(
-    'UPDATE hook_deliveries SET state = ?2, next_attempt_at = NULL WHERE id = ?1',
-  );
-  const cancelOf = db.prepare<null, [number]>(
-    `UPDATE hook_deliveries SET state = ${CANCELLED} WHERE hook_id = ?1 AND ${isOpen}`,
-  );
-  const cancelBackfill = db.prepare<null, [number]>(
-    `UPDATE hook_deliveries SET state = ${CANCELLED} WHERE backfill_id = ?1 AND ${isOpen}`,
-  );
+  const requeue = query<null, [number, number, number]>`
+    UPDATE hook_deliveries SET state = ${PENDING}, queue = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
+           delivered_at = NULL WHERE id = ?1`.prepared(db);
+  const dueNow = query<null, [number]>`
+    UPDATE hook_deliveries SET next_attempt_at = NULL, tried_since = NULL WHERE id = ?1 AND ${isOpen}`.prepared(db);
+  const setState = query<null, [number, number]>`
+    UPDATE hook_deliveries SET state = ?2, next_attempt_at = NULL WHERE id = ?1`.prepared(db);
+  const cancelOf = query<null, [number]>`
+    UPDATE hook_deliveries SET state = ${CANCELLED} WHERE hook_id = ?1 AND ${isOpen}`.prepared(db);
+  const cancelBackfill = query<null, [number]>`
+    UPDATE hook_deliveries SET state = ${CANCELLED} WHERE backfill_id = ?1 AND ${isOpen}`.prepared(db);
   return {
     ...outboxReader(db),
     /** Adds a delivery; without a body it is dead from the start. @returns its id */

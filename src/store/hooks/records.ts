@@ -95,9 +95,8 @@ type ProgressRow = Stored<
 /** Reads hooks, and the cursor of live hooks. */
 export function recordReads(db: Database) {
   const read = statements(db, sql);
-  const progress = db.prepare<ProgressRow, []>(
-    'SELECT hooks_evaluated, hooks_cursor_height, hooks_cursor_hash, hooks_evaluated_at FROM progress',
-  );
+  const progress = query<ProgressRow>`
+    SELECT hooks_evaluated, hooks_cursor_height, hooks_cursor_hash, hooks_evaluated_at FROM progress`.prepared(db);
   const epoch = db.prepare<Stored<'progress', 'hooks_epoch'>, []>('SELECT hooks_epoch FROM progress');
 
   /** Number of a consumer's hooks, without deleted ones. */
@@ -199,31 +198,24 @@ function recordInserter(db: Database) {
 
 /** Reads and writes hooks. */
 export function hookRecords(db: Database) {
-  const setDefinition = db.prepare<null, [number, string, string, number | null]>(
-    'UPDATE hooks SET definition = ?2, url = ?3, expires_at = ?4 WHERE id = ?1',
-  );
-  const remove = db.prepare<null, [number, number]>(
-    `UPDATE hooks SET stage = ${IDLE}, expires_at = NULL, deleted_at = ?2 WHERE id = ?1`,
-  );
+  const setDefinition = query<null, [number, string, string, number | null]>`
+    UPDATE hooks SET definition = ?2, url = ?3, expires_at = ?4 WHERE id = ?1`.prepared(db);
+  const remove = query<null, [number, number]>`
+    UPDATE hooks SET stage = ${IDLE}, expires_at = NULL, deleted_at = ?2 WHERE id = ?1`.prepared(db);
   const join = db.prepare<null, [number, number | null]>(
     `UPDATE hooks SET stage = ${LIVE}, joined = (SELECT hooks_evaluated FROM progress), expires_at = ?2 WHERE id = ?1`,
   );
-  const leave = db.prepare<null, [number, number]>(
-    `UPDATE hooks SET stage = ?2, expires_at = NULL,
-            (status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height) =
-            (SELECT status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height
-               FROM (SELECT ${recordColumns} ${fromHooks} WHERE h.id = ?1))
-      WHERE id = ?1`,
-  );
-  const setStatus = db.prepare<null, [number, number, string | null, number | null]>(
-    'UPDATE hooks SET status = ?2, interrupted_reason = ?3, stuck_delivery = ?4 WHERE id = ?1',
-  );
-  const setCursor = db.prepare<null, [number, number, Uint8Array]>(
-    'UPDATE hooks SET cursor_height = ?2, cursor_hash = ?3 WHERE id = ?1',
-  );
-  const openWindow = db.prepare<null, [number]>(
-    'UPDATE hooks SET window_evaluated = evaluated, window_occurrences = occurrences WHERE id = ?1',
-  );
+  const leave = query<null, [number, number]>`
+    UPDATE hooks SET stage = ?2, expires_at = NULL,
+           (status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height) =
+           (SELECT status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height
+              FROM (SELECT ${recordColumns} ${fromHooks} WHERE h.id = ?1)) WHERE id = ?1`.prepared(db);
+  const setStatus = query<null, [number, number, string | null, number | null]>`
+    UPDATE hooks SET status = ?2, interrupted_reason = ?3, stuck_delivery = ?4 WHERE id = ?1`.prepared(db);
+  const setCursor = query<null, [number, number, Uint8Array]>`
+    UPDATE hooks SET cursor_height = ?2, cursor_hash = ?3 WHERE id = ?1`.prepared(db);
+  const openWindow = query<null, [number]>`
+    UPDATE hooks SET window_evaluated = evaluated, window_occurrences = occurrences WHERE id = ?1`.prepared(db);
   const advanceOne = db.prepare<null, [number, number, Uint8Array, number]>(
     `UPDATE hooks SET evaluated = evaluated + 1, status = max(status, ${STREAMING}), cursor_height = ?2, cursor_hash = ?3,
             last_evaluated_at = ?4, last_evaluated_height = ?2 WHERE id = ?1`,
@@ -231,13 +223,11 @@ export function hookRecords(db: Database) {
   const occurred = db.prepare<null, [number, number, number]>(
     `UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3 WHERE id = ?1`,
   );
-  const occurredNext = db.prepare<{ sequence: number }, [number, number, number]>(
-    `UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3,
-            sequence = sequence + 1 WHERE id = ?1 RETURNING sequence`,
-  );
-  const nextSequence = db.prepare<{ sequence: number }, [number]>(
-    'UPDATE hooks SET sequence = sequence + 1 WHERE id = ?1 RETURNING sequence',
-  );
+  const occurredNext = query<{ sequence: number }, [number, number, number]>`
+    UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3,
+           sequence = sequence + 1 WHERE id = ?1 RETURNING sequence`.prepared(db);
+  const nextSequence = query<{ sequence: number }, [number]>`
+    UPDATE hooks SET sequence = sequence + 1 WHERE id = ?1 RETURNING sequence`.prepared(db);
   const delivered = db.prepare<null, [number, number, number | null]>(
     'UPDATE hooks SET consecutive_failures = 0, last_delivery_at = ?2, last_delivery_status = ?3 WHERE id = ?1',
   );

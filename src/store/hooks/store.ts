@@ -1,7 +1,7 @@
 /** The tables of chainhooks, with the ledger of blocks that hooks were notified of, and the secrets. */
 import type { Database } from 'bun:sqlite';
 import { logIdentityQuery } from '../queries/log-identity.ts';
-import { prepared, query, type Stored, statements } from '../rows/statement.ts';
+import { query, type Stored, statements } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { hookLedgerTable } from '../rows/tables.ts';
 import { backfillReads, hookBackfills } from './backfills.ts';
@@ -65,9 +65,8 @@ const entryOf = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntr
 
 function hookLedger(db: Database) {
   const add = upserter(db, hookLedgerTable, { replaced: ['places'] });
-  const remove = db.prepare<null, [Uint8Array, number]>(
-    'DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2',
-  );
+  const remove = query<null, [Uint8Array, number]>`
+    DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2`.prepared(db);
   const removeAllOf = db.prepare<null, [number]>('DELETE FROM hook_ledger WHERE hook_id = ?1');
   const { ofBlock, orphansOf } = statements(db, ledgerSql);
   // A block that left the chain and was not rolled back yet stays, however old it is.
@@ -99,13 +98,10 @@ function hookLedger(db: Database) {
 
 /** Reads the secrets. */
 function secretReads(db: Database) {
-  const find = prepared<Stored<'hook_secrets', 'secret' | 'previous' | 'rotated_at'>, [string]>(
-    db,
-    'SELECT secret, previous, rotated_at FROM hook_secrets WHERE consumer = ?1',
-  );
-  const all = db.prepare<Stored<'hook_secrets', 'consumer' | 'secret'>, []>(
-    'SELECT consumer, secret FROM hook_secrets',
-  );
+  const find = query<Stored<'hook_secrets', 'secret' | 'previous' | 'rotated_at'>, [string]>`
+    SELECT secret, previous, rotated_at FROM hook_secrets WHERE consumer = ?1`.prepared(db);
+  const all = query<Stored<'hook_secrets', 'consumer' | 'secret'>>`
+    SELECT consumer, secret FROM hook_secrets`.prepared(db);
   return {
     /** The newest secret of each consumer. */
     all: (): { consumer: string; secret: Uint8Array }[] => all.all(),
@@ -118,10 +114,9 @@ function secretReads(db: Database) {
 
 /** Reads and writes the secrets. */
 export function hookSecrets(db: Database) {
-  const set = db.prepare<null, [string, Uint8Array, number]>(
-    `INSERT INTO hook_secrets VALUES (?1, ?2, NULL, ?3)
-     ON CONFLICT (consumer) DO UPDATE SET previous = secret, secret = ?2, rotated_at = ?3`,
-  );
+  const set = query<null, [string, Uint8Array, number]>`
+    INSERT INTO hook_secrets VALUES (?1, ?2, NULL, ?3)
+    ON CONFLICT (consumer) DO UPDATE SET previous = secret, secret = ?2, rotated_at = ?3`.prepared(db);
   const remove = db.prepare<null, [string]>('DELETE FROM hook_secrets WHERE consumer = ?1');
   return {
     ...secretReads(db),

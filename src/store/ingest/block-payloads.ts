@@ -1,7 +1,7 @@
 /** Finds the journal's entries with the payloads of blocks, to revert a block or to apply it again. */
 import type { Database } from 'bun:sqlite';
 import { type EntryReader, missingPayload } from '../files/payload-source.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { blockPayloadsTable } from '../rows/tables.ts';
 
@@ -9,12 +9,10 @@ export type BlockPayloads = ReturnType<typeof blockPayloads>;
 
 export function blockPayloads(db: Database, journal: EntryReader) {
   const insert = inserter(db, blockPayloadsTable);
-  const find = db.prepare<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(
-    'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
-  );
-  const move = db.prepare<null, [Uint8Array, number]>(
-    'UPDATE block_payloads SET journal_id = ?2 WHERE index_block_hash = ?1',
-  );
+  const find = query<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>`
+    SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1`.prepared(db);
+  const move = query<null, [Uint8Array, number]>`
+    UPDATE block_payloads SET journal_id = ?2 WHERE index_block_hash = ?1`.prepared(db);
 
   return {
     /** Stores the number of the journal's entry with a block's payload. */

@@ -9,7 +9,7 @@ import { readPayload } from '../../chain/payload-reader.ts';
 import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { compressed, decompressed } from '../log/entry.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { burnBlocksTable, burnRewardsTable, burnSlotHoldersTable, poxTransactionsTable } from '../rows/tables.ts';
 
@@ -28,24 +28,19 @@ function storedPayload(row: Pick<Row, 'payload'>): BurnBlockPayload {
 
 export function burnBlockWriter(db: Database) {
   const rewards = burnRewardWriter(db);
-  const at = db.prepare<Stored<'burn_blocks', 'hash' | 'parent_hash' | 'is_filled'>, [number]>(
-    'SELECT hash, parent_hash, is_filled FROM burn_blocks WHERE height = ?1',
-  );
+  const at = query<Stored<'burn_blocks', 'hash' | 'parent_hash' | 'is_filled'>, [number]>`
+    SELECT hash, parent_hash, is_filled FROM burn_blocks WHERE height = ?1`.prepared(db);
   const newest = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM burn_blocks');
-  const withPayouts = db.prepare<Stored<'burn_blocks', 'height' | 'payload'>, [number]>(
-    'SELECT height, payload FROM burn_blocks WHERE height >= ?1 AND is_filled = 0 ORDER BY height',
-  );
-  const orphan = db.prepare<Row, [Uint8Array]>(
-    'SELECT height, hash, parent_hash, payload FROM orphaned_burn_blocks WHERE hash = ?1',
-  );
+  const withPayouts = query<Stored<'burn_blocks', 'height' | 'payload'>, [number]>`
+    SELECT height, payload FROM burn_blocks WHERE height >= ?1 AND is_filled = 0 ORDER BY height`.prepared(db);
+  const orphan = query<Row, [Uint8Array]>`
+    SELECT height, hash, parent_hash, payload FROM orphaned_burn_blocks WHERE hash = ?1`.prepared(db);
   const insert = inserter(db, burnBlocksTable);
-  const complete = db.prepare<null, [number, Uint8Array | null, Uint8Array]>(
-    'UPDATE burn_blocks SET parent_hash = ?2, payload = ?3, is_filled = 0 WHERE height = ?1',
-  );
-  const orphanBetween = db.prepare<null, [number, number]>(
-    `INSERT OR IGNORE INTO orphaned_burn_blocks (hash, height, parent_hash, payload)
-     SELECT hash, height, parent_hash, payload FROM burn_blocks WHERE height BETWEEN ?1 AND ?2`,
-  );
+  const complete = query<null, [number, Uint8Array | null, Uint8Array]>`
+    UPDATE burn_blocks SET parent_hash = ?2, payload = ?3, is_filled = 0 WHERE height = ?1`.prepared(db);
+  const orphanBetween = query<null, [number, number]>`
+    INSERT OR IGNORE INTO orphaned_burn_blocks (hash, height, parent_hash, payload)
+    SELECT hash, height, parent_hash, payload FROM burn_blocks WHERE height BETWEEN ?1 AND ?2`.prepared(db);
   const removeBetween = db.prepare<null, [number, number]>('DELETE FROM burn_blocks WHERE height BETWEEN ?1 AND ?2');
   const adopt = db.prepare<null, [Uint8Array]>('DELETE FROM orphaned_burn_blocks WHERE hash = ?1');
   const raise = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = max(burn_block_height, ?1)');
@@ -160,29 +155,21 @@ function outputsOf({ pox_transactions }: BurnBlockPayload): PoxOutput[] {
  * row.
  */
 function burnRewardWriter(db: Database) {
-  const lastReward = db.prepare<Stored<'burn_rewards', 'ordinal'>, []>(
-    'SELECT ordinal FROM burn_rewards ORDER BY ordinal DESC LIMIT 1',
-  );
-  const rewardsOf = prepared<{ ordinal: number; total: string }, [string]>(
-    db,
-    `SELECT recipient_ordinal AS ordinal, recipient_total AS total FROM burn_rewards
-      WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
-  );
+  const lastReward = query<Stored<'burn_rewards', 'ordinal'>>`
+    SELECT ordinal FROM burn_rewards ORDER BY ordinal DESC LIMIT 1`.prepared(db);
+  const rewardsOf = query<{ ordinal: number; total: string }, [string]>`
+    SELECT recipient_ordinal AS ordinal, recipient_total AS total FROM burn_rewards
+     WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`.prepared(db);
   const addReward = inserter(db, burnRewardsTable);
-  const lastSlot = db.prepare<Stored<'burn_slot_holders', 'ordinal'>, []>(
-    'SELECT ordinal FROM burn_slot_holders ORDER BY ordinal DESC LIMIT 1',
-  );
-  const slotsOf = prepared<{ ordinal: number }, [string]>(
-    db,
-    `SELECT address_ordinal AS ordinal FROM burn_slot_holders
-      WHERE address = ?1 ORDER BY address_ordinal DESC LIMIT 1`,
-  );
+  const lastSlot = query<Stored<'burn_slot_holders', 'ordinal'>>`
+    SELECT ordinal FROM burn_slot_holders ORDER BY ordinal DESC LIMIT 1`.prepared(db);
+  const slotsOf = query<{ ordinal: number }, [string]>`
+    SELECT address_ordinal AS ordinal FROM burn_slot_holders
+     WHERE address = ?1 ORDER BY address_ordinal DESC LIMIT 1`.prepared(db);
   const addSlot = inserter(db, burnSlotHoldersTable);
-  const outputsTo = prepared<{ ordinal: number }, [string]>(
-    db,
-    `SELECT recipient_ordinal AS ordinal FROM pox_transactions
-      WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
-  );
+  const outputsTo = query<{ ordinal: number }, [string]>`
+    SELECT recipient_ordinal AS ordinal FROM pox_transactions
+     WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`.prepared(db);
   const addOutput = inserter(db, poxTransactionsTable);
   const removals = ['burn_rewards', 'burn_slot_holders', 'pox_transactions'].map((table) =>
     db.prepare<null, [number]>(`DELETE FROM ${table} WHERE height >= ?1`),

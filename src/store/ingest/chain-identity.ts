@@ -10,7 +10,7 @@ import { chainIdOf } from '../../chain/normalise.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
 import { toHex } from '../../codec/hex.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import type { TransactionListener } from './event.ts';
 
 export type ChainIdentity = ReturnType<typeof chainIdentity>;
@@ -114,22 +114,19 @@ const DEEPEST_FORK = 20;
  * @returns a function that throws ForeignChainError for a new block of another chain
  */
 export function originCheck(db: Database): (block: Block) => void {
-  const genesis = db.prepare<{ hash: Uint8Array }, []>(
-    'SELECT index_block_hash AS hash FROM orphaned_blocks WHERE height = 0 LIMIT 1',
-  );
-  const firstParent = db.prepare<{ hash: Uint8Array }, []>(
-    `SELECT parent_index_block_hash AS hash FROM blocks WHERE height = 1
-      UNION ALL SELECT parent_index_block_hash FROM orphaned_blocks WHERE height = 1 LIMIT 1`,
-  );
+  const genesis = query<{ hash: Uint8Array }>`
+    SELECT index_block_hash AS hash FROM orphaned_blocks WHERE height = 0 LIMIT 1`.prepared(db);
+  const firstParent = query<{ hash: Uint8Array }>`
+    SELECT parent_index_block_hash AS hash FROM blocks WHERE height = 1
+     UNION ALL SELECT parent_index_block_hash FROM orphaned_blocks WHERE height = 1 LIMIT 1`.prepared(db);
   const confirmedAnchor = db.prepare<Stored<'anchor_burn_blocks', 'hash'>, [number, number]>(
     `SELECT hash FROM anchor_burn_blocks
       WHERE height = ?1 AND ?1 + ?2 <= (SELECT height FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1)`,
   );
 
-  const parentOf = db.prepare<{ parent_hash: Uint8Array | null }, [Uint8Array]>(
-    `SELECT parent_hash FROM burn_blocks WHERE hash = ?1
-      UNION ALL SELECT parent_hash FROM orphaned_burn_blocks WHERE hash = ?1 LIMIT 1`,
-  );
+  const parentOf = query<{ parent_hash: Uint8Array | null }, [Uint8Array]>`
+    SELECT parent_hash FROM burn_blocks WHERE hash = ?1
+     UNION ALL SELECT parent_hash FROM orphaned_burn_blocks WHERE hash = ?1 LIMIT 1`.prepared(db);
 
   /** Returns the hashes of a Bitcoin block and its announced ancestors. A node may announce parents in a circle. */
   function withAncestors(hash: Uint8Array): Set<string> {

@@ -21,7 +21,7 @@ import { fromHex } from '../../codec/hex.ts';
 import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
 import { blockOfPayload } from '../files/payload-source.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import type { BlockPayloads } from './block-payloads.ts';
 import { foreignTransaction, originCheck } from './chain-identity.ts';
 import { type HistoryStartFacts, historyStartWriter } from './history-start.ts';
@@ -75,9 +75,8 @@ function checkChain(block: Block, network: Network, isEmpty: boolean): void {
 /** Returns a function that reads the tip of the chain. Without blocks, the tip is the parent of the history's first block. */
 function tipReader(db: Database): () => Tip {
   const historyStart = historyStartQuery(db);
-  const newest = db.prepare<Stored<'blocks', 'height' | 'index_block_hash' | 'signer_bits'>, []>(
-    'SELECT height, index_block_hash, signer_bits FROM blocks ORDER BY height DESC LIMIT 1',
-  );
+  const newest = query<Stored<'blocks', 'height' | 'index_block_hash' | 'signer_bits'>>`
+    SELECT height, index_block_hash, signer_bits FROM blocks ORDER BY height DESC LIMIT 1`.prepared(db);
   return () => {
     const row = newest.get();
     if (row !== null) {
@@ -103,11 +102,10 @@ function collectFor(block: Block): void {
 /** Reads stored blocks again. */
 function storedBlocks(db: Database, payloads: BlockPayloads) {
   // Only a block 0 stored before the block itself counts: the effects of a block must not depend on later events.
-  const genesisBefore = db.prepare<Stored<'orphaned_blocks', 'index_block_hash'>, [Uint8Array]>(
-    `SELECT o.index_block_hash FROM orphaned_blocks o JOIN block_payloads p USING (index_block_hash)
-      WHERE o.height = 0 AND p.rowid < (SELECT rowid FROM block_payloads WHERE index_block_hash = ?1)
-      ORDER BY p.rowid LIMIT 1`,
-  );
+  const genesisBefore = query<Stored<'orphaned_blocks', 'index_block_hash'>, [Uint8Array]>`
+    SELECT o.index_block_hash FROM orphaned_blocks o JOIN block_payloads p USING (index_block_hash)
+     WHERE o.height = 0 AND p.rowid < (SELECT rowid FROM block_payloads WHERE index_block_hash = ?1)
+     ORDER BY p.rowid LIMIT 1`.prepared(db);
   const stored = (indexBlockHash: Uint8Array, network: Network): Block =>
     blockOfPayload(payloads.read(indexBlockHash), indexBlockHash, network);
   return {
@@ -174,12 +172,10 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   const checkOrigin = originCheck(db);
   const setStart = historyStartWriter(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
-  const minerOf = db.prepare<Stored<'blocks', 'miner_tx_id'>, [Uint8Array]>(
-    'SELECT miner_tx_id FROM blocks WHERE index_block_hash = ?1',
-  );
-  const setMiner = db.prepare<null, [Uint8Array, Uint8Array]>(
-    'UPDATE blocks SET miner_tx_id = ?2 WHERE index_block_hash = ?1',
-  );
+  const minerOf = query<Stored<'blocks', 'miner_tx_id'>, [Uint8Array]>`
+    SELECT miner_tx_id FROM blocks WHERE index_block_hash = ?1`.prepared(db);
+  const setMiner = query<null, [Uint8Array, Uint8Array]>`
+    UPDATE blocks SET miner_tx_id = ?2 WHERE index_block_hash = ?1`.prepared(db);
   const countCompletion = db.prepare<null, []>('UPDATE progress SET completions = completions + 1');
 
   /** Stores block 0, and applies it if there is no other block. */

@@ -17,6 +17,7 @@
  * Stackside reads the accounts at the start from the node. Each answer becomes an entry that names the parent of the first
  * block, so that Stackside can ignore a late answer for a former start.
  */
+
 import type { Database } from 'bun:sqlite';
 import type { RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
@@ -25,6 +26,7 @@ import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
 import type { StartingAccountPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
+import { query } from '../rows/statement.ts';
 import type { EntryCommand } from './commands.ts';
 import type { Branch } from './known-blocks.ts';
 
@@ -140,10 +142,9 @@ export const startCommand = (args: HistoryStartFacts, random: Pick<RandomSource,
 /** Makes a function that stores where the history starts, and deletes the accounts of a former start. */
 export function historyStartWriter(db: Database): (facts: HistoryStartFacts) => void {
   const clearAccounts = db.prepare<null, []>('DELETE FROM starting_accounts');
-  const set = db.prepare<null, [number, Uint8Array, Uint8Array, Uint8Array, number] | [null, null, null, null, null]>(
-    `UPDATE progress SET start_height = ?1, start_index_block_hash = ?2, start_block_hash = ?3,
-                         start_burn_block_hash = ?4, start_burn_block_height = ?5`,
-  );
+  const set = query<null, [number, Uint8Array, Uint8Array, Uint8Array, number] | [null, null, null, null, null]>`
+    UPDATE progress SET start_height = ?1, start_index_block_hash = ?2, start_block_hash = ?3,
+                        start_burn_block_hash = ?4, start_burn_block_height = ?5`.prepared(db);
 
   return (facts) => {
     clearAccounts.run();
@@ -167,10 +168,9 @@ export function historyStartWriter(db: Database): (facts: HistoryStartFacts) => 
  */
 export function startingAccountWriter(db: Database) {
   const start = historyStartQuery(db);
-  const set = db.prepare<null, [string, string, string, number | bigint, number | bigint]>(
-    `UPDATE starting_accounts SET balance = ?2, locked = ?3, unlock_height = ?4, nonce = ?5
-      WHERE balance IS NULL AND principal_id = (SELECT id FROM principals WHERE address = ?1)`,
-  );
+  const set = query<null, [string, string, string, number | bigint, number | bigint]>`
+    UPDATE starting_accounts SET balance = ?2, locked = ?3, unlock_height = ?4, nonce = ?5
+     WHERE balance IS NULL AND principal_id = (SELECT id FROM principals WHERE address = ?1)`.prepared(db);
 
   return (answer: StartingAccountPayload): boolean => {
     const { parent_index_block_hash, principal, balance, locked, unlock_height, nonce } = answer;

@@ -4,7 +4,7 @@ import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
 import { deployedContract } from '../effects/payload-columns.ts';
 import { type HistoryStart, historyStartQuery } from '../queries/blocks/chain.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
 
@@ -50,12 +50,10 @@ type ParentStatus = 'canonical' | 'orphan' | 'below';
 
 /** Makes the look-ups of stored blocks. */
 export function knownBlocks(db: Database, orphans: OrphanWriter) {
-  const canonicalHash = db.prepare<Stored<'blocks', 'index_block_hash'>, [number]>(
-    'SELECT index_block_hash FROM blocks WHERE height = ?1',
-  );
-  const canonical = db.prepare<Stored<'blocks', 'height'>, [Uint8Array]>(
-    'SELECT height FROM blocks WHERE index_block_hash = ?1',
-  );
+  const canonicalHash = query<Stored<'blocks', 'index_block_hash'>, [number]>`
+    SELECT index_block_hash FROM blocks WHERE height = ?1`.prepared(db);
+  const canonical = query<Stored<'blocks', 'height'>, [Uint8Array]>`
+    SELECT height FROM blocks WHERE index_block_hash = ?1`.prepared(db);
 
   const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
 
@@ -150,9 +148,8 @@ export function orphanWriter(db: Database) {
   const blocks = table(db, orphanedBlocksTable);
   // A transaction of Stacks 1 may occur twice in block 1 with the genesis transactions.
   const addTransaction = inserterIfAbsent(db, orphanedTransactionsTable);
-  const removeTransaction = db.prepare<null, [Uint8Array, Uint8Array]>(
-    'DELETE FROM orphaned_transactions WHERE tx_id = ?1 AND index_block_hash = ?2',
-  );
+  const removeTransaction = query<null, [Uint8Array, Uint8Array]>`
+    DELETE FROM orphaned_transactions WHERE tx_id = ?1 AND index_block_hash = ?2`.prepared(db);
   const find = db.prepare<OrphanedBlock, [Uint8Array]>(
     'SELECT height, index_block_hash, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1',
   );

@@ -1,10 +1,12 @@
 /** Rows of the mempool, with the counts and lists of its pending transactions. */
+
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { payloadColumns } from '../effects/payload-columns.ts';
 import { sortable } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, type MempoolState } from '../rows/enums.ts';
+import { query } from '../rows/statement.ts';
 import { inserter, upserter } from '../rows/table.ts';
 import { mempoolTransactionsTable, pendingCountsTable, pendingPrincipalsTable } from '../rows/tables.ts';
 import { type AddedRow, addedRows } from './added-rows.ts';
@@ -26,13 +28,11 @@ type Parties = Pick<MempoolRow, 'tx_id' | 'sender_id' | 'sponsor_id' | 'recipien
 /** Writes the lists of pending transactions by principal. */
 function pendingLists(db: Database) {
   const add = inserter(db, pendingPrincipalsTable);
-  const remove = db.prepare<null, [number, number, Uint8Array]>(
-    'DELETE FROM pending_principals WHERE principal_id = ?1 AND received_at = ?2 AND tx_id = ?3',
-  );
+  const remove = query<null, [number, number, Uint8Array]>`
+    DELETE FROM pending_principals WHERE principal_id = ?1 AND received_at = ?2 AND tx_id = ?3`.prepared(db);
   const countParty = upserter(db, pendingCountsTable, { summed: ['transactions'] });
-  const removeCount = db.prepare<null, [number]>(
-    'DELETE FROM pending_counts WHERE principal_id = ?1 AND transactions = 0',
-  );
+  const removeCount = query<null, [number]>`
+    DELETE FROM pending_counts WHERE principal_id = ?1 AND transactions = 0`.prepared(db);
   const partiesOf = ({ sender_id, sponsor_id, recipient_id, contract_id }: Parties): Set<number> =>
     new Set([sender_id, sponsor_id, recipient_id, contract_id].filter((id) => id !== null));
 
@@ -88,9 +88,8 @@ function addedRow(content: TransactionContent, receipt: Receipt, principals: Dic
  */
 function mempoolSummary(db: Database) {
   const find = db.prepare<{ version: number }, []>('SELECT mempool_version AS version FROM progress');
-  const set = db.prepare<null, [number, number]>(
-    'UPDATE progress SET mempool_version = ?1, mempool_pending = mempool_pending + ?2',
-  );
+  const set = query<null, [number, number]>`
+    UPDATE progress SET mempool_version = ?1, mempool_pending = mempool_pending + ?2`.prepared(db);
   /** Null until it is read. */
   let version: number | null = null;
   let isRaised = false;
@@ -127,16 +126,13 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
   const stored = storedRows(db);
   const added = addedRows();
   const insert = inserter(db, mempoolTransactionsTable);
-  const setState = db.prepare<null, [number, number, Uint8Array | null]>(
-    'UPDATE mempool_transactions SET state = ?2, replaced_by_tx_id = ?3 WHERE rowid = ?1',
-  );
+  const setState = query<null, [number, number, Uint8Array | null]>`
+    UPDATE mempool_transactions SET state = ?2, replaced_by_tx_id = ?3 WHERE rowid = ?1`.prepared(db);
   const setDropped = db.prepare<null, [number, number]>('UPDATE mempool_transactions SET state = ?2 WHERE rowid = ?1');
-  const setReceipt = db.prepare<null, [number, number, number]>(
-    'UPDATE mempool_transactions SET received_at = ?2, receipt_block_height = ?3 WHERE rowid = ?1',
-  );
-  const raise = db.prepare<null, [number]>(
-    'UPDATE mempool_transactions SET receipt_block_height = ?1 WHERE receipt_block_height < ?1',
-  );
+  const setReceipt = query<null, [number, number, number]>`
+    UPDATE mempool_transactions SET received_at = ?2, receipt_block_height = ?3 WHERE rowid = ?1`.prepared(db);
+  const raise = query<null, [number]>`
+    UPDATE mempool_transactions SET receipt_block_height = ?1 WHERE receipt_block_height < ?1`.prepared(db);
   const remove = db.prepare<null, [number]>('DELETE FROM mempool_transactions WHERE rowid = ?1');
   const summary = mempoolSummary(db);
   const lists = pendingLists(db);

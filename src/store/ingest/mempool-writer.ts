@@ -5,7 +5,7 @@ import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
 import { positionOf } from '../../chain/position.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/enums.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { earlyDropsTable, minedReceiptsTable } from '../rows/tables.ts';
 import type { ChangeWriter } from './change-writer.ts';
@@ -283,9 +283,8 @@ type EarlyDrops = ReturnType<typeof earlyDrops>;
 /** Stores early drops. */
 function earlyDrops(db: Database) {
   const add = inserterIfAbsent(db, earlyDropsTable);
-  const find = db.prepare<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>(
-    'SELECT state, replaced_by_tx_id, height FROM early_drops WHERE tx_id = ?1',
-  );
+  const find = query<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>`
+    SELECT state, replaced_by_tx_id, height FROM early_drops WHERE tx_id = ?1`.prepared(db);
   const remove = db.prepare<null, [Uint8Array]>('DELETE FROM early_drops WHERE tx_id = ?1');
   const forget = db.prepare<null, [number]>('DELETE FROM early_drops WHERE height < ?1');
   const raise = db.prepare<null, [number]>('UPDATE early_drops SET height = ?1 WHERE height < ?1');
@@ -323,9 +322,8 @@ type MinedReceipts = ReturnType<typeof minedReceipts>;
 /** Stores receipts by the position of their transaction on the chain. */
 function minedReceipts(db: Database) {
   const add = inserterIfAbsent(db, minedReceiptsTable);
-  const take = db.prepare<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>(
-    'DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height',
-  );
+  const take = query<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>`
+    DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height`.prepared(db);
   const forget = db.prepare<null, [number]>('DELETE FROM mined_receipts WHERE position < ?1');
   /** The lowest position that a reorganization may revert. */
   const reach = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - RETAINED_BLOCKS), 0);

@@ -19,7 +19,7 @@ import {
 import type { TokenFacts } from '../model/token.ts';
 import { EVENT_KIND, JOB_STATE, TOKEN_EVENT, TOKEN_FAMILY } from '../rows/enums.ts';
 import { folded } from '../rows/name-parts.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import type { BatchedCommand } from './commands.ts';
 
 /** A failed attempt. */
@@ -57,32 +57,25 @@ export function tokenCommands(db: Database) {
   const rows = tokenRows(db);
   const parts = namePartWriter(db);
   const principal = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
-  const blockOf = db.prepare<Stored<'blocks', 'height'>, [Uint8Array]>(
-    'SELECT height FROM blocks WHERE index_block_hash = ?1',
-  );
+  const blockOf = query<Stored<'blocks', 'height'>, [Uint8Array]>`
+    SELECT height FROM blocks WHERE index_block_hash = ?1`.prepared(db);
   const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
-  const setFacts = db.prepare<null, [number, string, number, ...(string | null)[]]>(
-    `UPDATE tokens SET written_at = ?3, name = ?4, symbol = ?5, decimals = ?6, supply = ?7, uri = ?8
-      WHERE contract_id = ?1 AND token_id = ?2`,
-  );
-  const setKeys = db.prepare<null, [number, string | null, string | null]>(
-    'UPDATE token_contracts SET name_key = ?2, symbol_key = ?3 WHERE contract_id = ?1',
-  );
-  const setLast = db.prepare<null, [number, number | null]>(
-    'UPDATE token_contracts SET last_token_id = ?2 WHERE contract_id = ?1',
-  );
+  const setFacts = query<null, [number, string, number, ...(string | null)[]]>`
+    UPDATE tokens SET written_at = ?3, name = ?4, symbol = ?5, decimals = ?6, supply = ?7, uri = ?8
+     WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
+  const setKeys = query<null, [number, string | null, string | null]>`
+    UPDATE token_contracts SET name_key = ?2, symbol_key = ?3 WHERE contract_id = ?1`.prepared(db);
+  const setLast = query<null, [number, number | null]>`
+    UPDATE token_contracts SET last_token_id = ?2 WHERE contract_id = ?1`.prepared(db);
   const setListed = db.prepare<null, [number, number]>('UPDATE token_contracts SET listed = ?2 WHERE contract_id = ?1');
-  const raise = db.prepare<null, [number]>(
-    'UPDATE progress SET tokens_version = max(tokens_version + 1, ?1) WHERE id = 1',
-  );
-  const moves = db.prepare<Stored<'events', 'kind' | 'amount'>, [number, number]>(
-    `SELECT kind, amount FROM events
-      WHERE position > ?1 AND +asset_id = ?2 AND +kind IN (${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn})`,
-  );
-  const tokensAfter = db.prepare<Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, [number, string]>(
-    `SELECT contract_id, token_id, position FROM tokens WHERE contract_id = ?1 AND token_id > ?2
-      ORDER BY token_id LIMIT ${BATCH}`,
-  );
+  const raise = query<null, [number]>`
+    UPDATE progress SET tokens_version = max(tokens_version + 1, ?1) WHERE id = 1`.prepared(db);
+  const moves = query<Stored<'events', 'kind' | 'amount'>, [number, number]>`
+    SELECT kind, amount FROM events
+     WHERE position > ?1 AND +asset_id = ?2 AND +kind IN (${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn})`.prepared(db);
+  const tokensAfter = query<Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, [number, string]>`
+    SELECT contract_id, token_id, position FROM tokens WHERE contract_id = ?1 AND token_id > ?2
+     ORDER BY token_id LIMIT ${BATCH}`.prepared(db);
 
   const tipHeight = (): number => tip.get()?.height ?? 0;
 

@@ -14,7 +14,7 @@ import { entryWriter } from '../effects/value-index-writer.ts';
 import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/contract.ts';
 import { storedSubject, valueIndexes } from '../queries/contracts/value-search.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
@@ -75,17 +75,15 @@ type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'
 /** Reads the logs or calls below the position down to which an index is filled, newest first. */
 function olderOnes(db: Database, limit: number) {
   const contractId = db.prepare<Stored<'principals', 'id'>, [string]>('SELECT id FROM principals WHERE address = ?1');
-  const logs = db.prepare<LogRow, [number, number, number, number]>(
-    `SELECT position, event_index, value FROM events
-      WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND (position, event_index) < (?2, ?3)
-      ORDER BY position DESC, event_index DESC LIMIT ?4`,
-  );
-  const calls = db.prepare<CallRow, [number, number, number]>(
-    `SELECT t.position, t.function_name, b.function_args, b.raw FROM transactions t
-       JOIN transaction_bodies b ON b.position = t.position
-      WHERE t.contract_id = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position < ?2
-      ORDER BY t.position DESC LIMIT ?3`,
-  );
+  const logs = query<LogRow, [number, number, number, number]>`
+    SELECT position, event_index, value FROM events
+     WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND (position, event_index) < (?2, ?3)
+     ORDER BY position DESC, event_index DESC LIMIT ?4`.prepared(db);
+  const calls = query<CallRow, [number, number, number]>`
+    SELECT t.position, t.function_name, b.function_args, b.raw FROM transactions t
+      JOIN transaction_bodies b ON b.position = t.position
+     WHERE t.contract_id = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position < ?2
+     ORDER BY t.position DESC LIMIT ?3`.prepared(db);
 
   return function* ({ subject, contract, from }: ValueIndex): Generator<Indexed> {
     const id = contractId.get(contract)?.id;
@@ -113,13 +111,11 @@ export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => V
   const all = valueIndexes(db);
   const older = olderOnes(db, batchRows);
   const write = entryWriter(db);
-  const moveTo = db.prepare<null, [number, number, number]>(
-    'UPDATE value_indexes SET from_position = ?2, from_event = ?3 WHERE id = ?1',
-  );
-  const removeEntries = db.prepare<null, [number, number]>(
-    `DELETE FROM value_index_entries WHERE (index_id, path, value, position, event_index) IN
-       (SELECT * FROM value_index_entries WHERE index_id = ?1 LIMIT ?2)`,
-  );
+  const moveTo = query<null, [number, number, number]>`
+    UPDATE value_indexes SET from_position = ?2, from_event = ?3 WHERE id = ?1`.prepared(db);
+  const removeEntries = query<null, [number, number]>`
+    DELETE FROM value_index_entries WHERE (index_id, path, value, position, event_index) IN
+      (SELECT * FROM value_index_entries WHERE index_id = ?1 LIMIT ?2)`.prepared(db);
   const remove = db.prepare<null, [number]>('DELETE FROM value_indexes WHERE id = ?1');
 
   /** @returns whether the index is removed */
