@@ -231,11 +231,7 @@ export interface DeliveryKey {
 
 /** Removes deliveries. */
 function deliveryForgetting(db: Database) {
-  const aged = sql.aged.prepared(db);
-  const finishedBefore = sql.finishedBefore.prepared(db);
-  const newestSurplus = sql.newestSurplus.prepared(db);
-  const surplus = sql.surplus.prepared(db);
-  const allOf = sql.allOf.prepared(db);
+  const { aged, finishedBefore, newestSurplus, surplus, allOf } = statements(db, sql);
   const forgetAttempts = db.prepare<null, [number]>('DELETE FROM hook_attempts WHERE delivery_id = ?1');
   const forgetBody = db.prepare<null, [number]>('DELETE FROM hook_bodies WHERE delivery_id = ?1');
   const forgetRow = db.prepare<null, [number]>('DELETE FROM hook_deliveries WHERE id = ?1');

@@ -72,10 +72,7 @@ type OldNameRow = Stored<'old_names', 'parent' | 'owner'>;
 
 /** Owners of names, by the tokens of the names. */
 function nameOwners(db: Database) {
-  const asset = sql.asset.prepared(db);
-  const principal = sql.principal.prepared(db);
-  const owner = sql.owner.prepared(db);
-  const owned = sql.owned.prepared(db);
+  const { asset, principal, owner, owned } = statements(db, sql);
   const assetIds = (): number[] =>
     NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
   return {

@@ -115,9 +115,7 @@ type TailOf = ReturnType<typeof tails>;
 
 /** Sums of a principal's tokens at any height. */
 function tokenStates(db: Database, tailOf: TailOf) {
-  const tokenChanges = sql.tokenChanges.prepared(db);
-  const nextToken = sql.nextToken.prepared(db);
-  const tokenCheckpoint = sql.tokenCheckpoint.prepared(db);
+  const { tokenChanges, nextToken, tokenCheckpoint } = statements(db, sql);
 
   /** Changes of tokens between the last checkpoint and a height. */
   function changedTokens(principal: number, height: number): Map<string, NumberedTokenSums> {

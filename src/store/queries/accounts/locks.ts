@@ -81,8 +81,7 @@ const lockOf = ({ amount, pox_version, tx_id, position, burn_block_height, unloc
 export function lockQuery(db: Database) {
   const startingAccount = startingAccountQuery(db);
   const historyStart = historyStartQuery(db);
-  const lastLock = sql.last.prepared(db);
-  const block = sql.block.prepared(db);
+  const { last: lastLock, block } = statements(db, sql);
   const forcedUnlocks = forcedUnlockQuery(db);
 
   /** The lock that an account had before the index's first block; null if it had none, or the lock is unknown. */

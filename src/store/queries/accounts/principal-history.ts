@@ -18,7 +18,7 @@ import { ChainReplacedError } from '../../model/read-errors.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.ts';
 import { columnList, heightIn, shownTime } from '../../rows/expressions.ts';
-import { query, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { firstSinceQuery } from '../blocks/windows.ts';
 import { numbers } from '../numbers.ts';
 import { memoOf, memoPrint } from '../tokens/transfers.ts';
@@ -181,9 +181,7 @@ function openings(db: Database) {
 
 /** Reads the batches of a walk. */
 function batches(db: Database, batchRows: number) {
-  const transactions = sql.transactions.prepared(db);
-  const events = sql.events.prepared(db);
-  const rewards = sql.rewards.prepared(db);
+  const { transactions, events, rewards } = statements(db, sql);
 
   /** Transactions and rewards from a position on; a block's rewards follow its transactions. */
   function* transactionsAndRewards(principal: number, { position, reward }: HistoryPosition, last: number) {

@@ -91,9 +91,7 @@ const END = Number.MAX_SAFE_INTEGER;
 
 /** Finds the contracts that manage a signer's key. */
 function signerManagers(db: Database) {
-  const registrants = sql.registrants.prepared(db);
-  const newestKey = sql.newestKey.prepared(db);
-  const grants = sql.grants.prepared(db);
+  const { registrants, newestKey, grants } = statements(db, sql);
 
   /** Keys that a signer was granted and not revoked before a position. */
   function grantsOf(signer: number, end: number): SignerManager['grants'] {

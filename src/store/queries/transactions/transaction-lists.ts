@@ -14,7 +14,7 @@ import type {
 } from '../../model/transaction.ts';
 import { COUNTER, PAYLOAD, STATUS } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts';
-import { query, type Stored } from '../../rows/statement.ts';
+import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
 import { down } from '../list.ts';
 import {
@@ -207,10 +207,7 @@ const valuesOf = ({ types, functionName, sender, recipient, contract }: Parts) =
 
 /** Finds the rows of filters, and how many transactions each way finds. */
 function filterSizes(db: Database) {
-  const principal = sql.principal.prepared(db);
-  const callsOf = sql.functionName.prepared(db);
-  const sizeOfType = sql.type.prepared(db);
-  const total = sql.total.prepared(db);
+  const { principal, functionName: callsOf, type: sizeOfType, total } = statements(db, sql);
 
   const principalOf = (address: string | null): PrincipalRow | null | undefined =>
     address === null ? undefined : principal.get(address);
@@ -258,8 +255,7 @@ const CLOCK_SLACK = 2 * 3_600;
 export function transactionWalk(db: Database, mostRows?: number) {
   const pages = walker<PositionRow, keyof typeof walkFilters, keyof typeof walk.ways>(db, walk, mostRows);
   const sizes = filterSizes(db);
-  const before = sql.before.prepared(db);
-  const after = sql.after.prepared(db);
+  const { before, after } = statements(db, sql);
 
   /** The positions that can have blocks of some times and heights. */
   function spanIn(of: TransactionConditions): Span {
@@ -316,8 +312,7 @@ function impliedType({ recipient, contract, functionName }: TransactionFilter): 
 
 /** Pages of the whole chain in its order, found without counting the transactions before them. */
 function ordinalPages(db: Database) {
-  const blockOfOrdinal = sql.byOrdinal.prepared(db);
-  const rowsFromOrdinal = sql.fromOrdinal.prepared(db);
+  const { byOrdinal: blockOfOrdinal, fromOrdinal: rowsFromOrdinal } = statements(db, sql);
 
   return (all: number, direction: TransactionOrder['direction'], count: number, offset: number): PositionRow[] => {
     const first = direction === 'asc' ? offset + 1 : all - offset - count + 1;
@@ -337,9 +332,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
   );
   const sizes = filterSizes(db);
   const ordinals = ordinalPages(db);
-  const sizeOfNonce = sql.nonce.prepared(db);
-  const sizeOfCall = sql.call.prepared(db);
-  const between = sql.between.prepared(db);
+  const { nonce: sizeOfNonce, call: sizeOfCall, between } = statements(db, sql);
 
   function unfiltered({ by, direction }: TransactionOrder, limit: number, offset: number): OffsetPage<PositionRow> {
     const total = sizes.total();
