@@ -105,11 +105,7 @@ export function blockWriter(db: Database) {
 export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
   const rewards = table(db, minerRewardsTable);
   return ({ sign, height, index, reward }: EffectOf<'miner_reward'>): void => {
-    if (sign === -1) {
-      rewards.remove({ height, reward_index: index });
-      return;
-    }
-    rewards.add({
+    rewards.move(sign, {
       height,
       reward_index: index,
       recipient_id: principals.id(reward.recipient),

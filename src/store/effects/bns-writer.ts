@@ -85,8 +85,7 @@ export function bnsWriter(db: Database, { principals }: Dictionaries): (effect: 
         return choosePrimary(sign, place, principals.id(change.owner), change.id);
       case 'namespace': {
         const { namespace, lifetime, launchedAt } = change;
-        const key = { ...place, namespace };
-        return sign === 1 ? namespaces.add({ ...key, lifetime, launched_at: launchedAt }) : namespaces.remove(key);
+        return namespaces.move(sign, { ...place, namespace, lifetime, launched_at: launchedAt });
       }
     }
   };

@@ -86,13 +86,8 @@ const affectedBits = ({ stx, ft, nft, stxMoved, sponsorOnly }: Involvement): num
 export function involvementWriter(db: Database, { principals }: Dictionaries) {
   const involvements = table(db, principalTransactionsTable);
   return ({ sign, position, principal, involvement }: EffectOf<'involvement'>): void => {
-    const id = principals.id(principal);
-    if (sign === -1) {
-      involvements.remove({ principal_id: id, position });
-      return;
-    }
-    involvements.add({
-      principal_id: id,
+    involvements.move(sign, {
+      principal_id: principals.id(principal),
       position,
       affected: affectedBits(involvement),
       events: involvement.events,
@@ -108,8 +103,7 @@ export function memoTransferWriter(db: Database, { principals }: Dictionaries) {
   return ({ sign, position, transfer }: EffectOf<'memo_transfer'>): void => {
     const { recipient, eventIndex, printed } = transfer;
     const key = { principal_id: principals.id(recipient), position, event_index: eventIndex };
-    if (sign === 1) transfers.add({ ...key, printed: Number(printed) });
-    else transfers.remove(key);
+    transfers.move(sign, { ...key, printed: Number(printed) });
   };
 }
 
@@ -132,13 +126,13 @@ export function stxLockWriter(db: Database, { principals }: Dictionaries, marks:
 export function tokenChangeWriter(db: Database, { principals, assets }: Dictionaries) {
   const changes = table(db, tokenChangesTable);
   return ({ sign, position, principal, token, asset, sent, received }: EffectOf<'token_change'>) => {
-    const key = {
+    changes.move(sign, {
       principal_id: principals.id(principal),
       position,
       token: storedToken.numberOf(token),
       asset_id: assets.id(asset),
-    };
-    if (sign === 1) changes.add({ ...key, sent: sent.toString(), received: received.toString() });
-    else changes.remove(key);
+      sent: sent.toString(),
+      received: received.toString(),
+    });
   };
 }

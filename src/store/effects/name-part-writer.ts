@@ -11,10 +11,7 @@ export function namePartWriter(db: Database) {
   const parts = table(db, namePartsTable);
 
   function move(sign: 1 | -1, kind: NamePartKind, id: number, name: string, identifier: string | null): void {
-    for (const row of nameParts(kind, id, name, identifier)) {
-      if (sign === 1) parts.add(row);
-      else parts.remove(row);
-    }
+    for (const row of nameParts(kind, id, name, identifier)) parts.move(sign, row);
   }
 
   return {

@@ -39,8 +39,7 @@ export function nameWriters(db: Database, { principals }: Dictionaries) {
 
   function moveNamespace({ sign, position, index, change }: EffectOf<'namespace'>): void {
     const key = { namespace: change.namespace, position, event_index: index };
-    if (sign === 1) namespaces.add({ ...key, lifetime: change.lifetime, ...priceColumns(change.price) });
-    else namespaces.remove(key);
+    namespaces.move(sign, { ...key, lifetime: change.lifetime, ...priceColumns(change.price) });
   }
 
   return { name_operation: moveName, namespace: moveNamespace };

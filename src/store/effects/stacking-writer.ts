@@ -145,8 +145,7 @@ export function stackingWriter(db: Database, dictionaries: Dictionaries) {
       if (change.kind === 'delegation' || change.kind === 'revocation') {
         const key = { pox_version, pool_id: principals.id(change.pool), stacker_id, position, event_index: index };
         const unlock_height = change.kind === 'delegation' ? stored(change.unlockHeight) : null;
-        if (sign === 1) delegations.add({ ...key, revoked: Number(change.kind === 'revocation'), unlock_height });
-        else delegations.remove(key);
+        delegations.move(sign, { ...key, revoked: Number(change.kind === 'revocation'), unlock_height });
       } else if (change.kind !== 'early_unlock') changeTerm(effect, change);
     }
   };

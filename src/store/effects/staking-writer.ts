@@ -168,9 +168,8 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
     },
 
     allowance({ bond, staker, sats }: StakingChangeOf<'allowance'>, { position, index }: At, sign: Sign): void {
-      const key = { bond_index: bond, position, event_index: index };
-      if (sign === 1) allowances.add({ ...key, staker_id: principals.id(staker), sats: sats.toString() });
-      else allowances.remove(key);
+      const event = { bond_index: bond, position, event_index: index };
+      allowances.move(sign, { ...event, staker_id: principals.id(staker), sats: sats.toString() });
       totals.move(bond, { allowed: sign, capacity: BigInt(sign) * sats });
     },
   };

@@ -26,8 +26,7 @@ export function entryWriter(db: Database) {
   ): void => {
     for (const [path, value] of entriesOf(index, fields)) {
       const entry = { index_id: index.id, path, value, position: position.position, event_index: position.eventIndex };
-      if (sign === 1) entries.add(entry);
-      else entries.remove(entry);
+      entries.move(sign, entry);
     }
   };
 }

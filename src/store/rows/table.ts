@@ -129,12 +129,16 @@ export function upserter<S extends TableShape>(
 /** Makes functions that add rows, and remove them by key. */
 export function table<S extends TableShape>(db: Database, shape: S) {
   const where = shape.key.map((column, i) => `${column} = ?${i + 1}`);
-  const remove = runner<KeyOf<S>>(db.prepare(`DELETE FROM ${shape.name} WHERE ${where.join(' AND ')}`), shape.key);
+  const run = runner<KeyOf<S>>(db.prepare(`DELETE FROM ${shape.name} WHERE ${where.join(' AND ')}`), shape.key);
+  const add = inserter(db, shape);
+  /** @throws Error if there is no such row */
+  function remove(key: KeyOf<S>): void {
+    if (run(key).changes !== 1) throw new Error(`${shape.name} had no row to take away`);
+  }
   return {
-    add: inserter(db, shape),
-    /** @throws Error if there is no such row */
-    remove(key: KeyOf<S>): void {
-      if (remove(key).changes !== 1) throw new Error(`${shape.name} had no row to take away`);
-    },
+    add,
+    remove,
+    /** Adds a row, or removes the one with its key. */
+    move: (sign: 1 | -1, row: NewRow<S> & KeyOf<S>): void => (sign === 1 ? add(row) : remove(row)),
   };
 }
