@@ -78,12 +78,12 @@ export interface IngestOptions {
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
 export function openIngest(options: IngestOptions) {
-  const opened: (() => void)[] = [];
+  const opened = new DisposableStack();
   try {
     return startIngest(options, opened);
   } catch (error) {
     // The caller may fix the cause and open the directory again.
-    for (const close of opened) close();
+    opened.dispose();
     throw error;
   }
 }
@@ -113,7 +113,7 @@ const historyOf = (chain: ChainLookups, network: () => Network): ChainHistory =>
 });
 
 /** Opens the files, and makes the state machine and the writer. */
-function openParts(options: IngestOptions, opened: (() => void)[]) {
+function openParts(options: IngestOptions, opened: DisposableStack) {
   const { log, machine: compose, load, lockLost = () => {}, random = systemRandom } = options;
   const files = openDataFiles(options, opened);
   const { db, journal, lock } = files;
@@ -165,8 +165,8 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   };
 }
 
-/** @param opened receives the functions that close the opened files, in the order to call them */
-function startIngest(options: IngestOptions, opened: (() => void)[]) {
+/** @param opened receives the opened files */
+function startIngest(options: IngestOptions, opened: DisposableStack) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
   const { files, health, identity, commits, router, writer, requireLock, beginLive, allowPartialHistory } = openParts(
     options,
@@ -178,8 +178,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   writer.recover();
   if (choices !== undefined) chooseValueIndexes(db, choices, (change) => writer.local(change));
   beginLive();
-  const reader = openToRead(indexPath(home));
-  opened.unshift(() => reader.close());
+  const reader = opened.use(openToRead(indexPath(home)));
   const published = {
     hooks: hookReads(reader),
     history: historyOf(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
@@ -315,7 +314,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       writer.publish();
       // Entries that the journal has are applied again when the files are opened again.
       writer.abandon();
-      for (const close of opened) close();
+      opened.dispose();
     },
   };
 }
@@ -329,27 +328,23 @@ function installNewIndex(directory: string, log: IngestLog): void {
 
 /**
  * Locks the directory and opens its files.
- * @param opened receives the functions that close the opened files, in the order to call them
+ * @param opened receives them
  * @throws OperatorError
  */
-function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
+function openDataFiles(options: IngestOptions, opened: DisposableStack) {
   const { directory, staging, load = 'events', connect = openToWrite, mostBytes, views = true, log } = options;
   const home = staging ?? directory;
   let lock: Lock | null = null;
   if (staging === undefined) {
-    const writerLock = lockWriter(directory);
-    opened.unshift(() => writerLock[Symbol.dispose]());
-    lock = writerLock;
+    lock = opened.use(lockWriter(directory));
     deleteAbandonedStaging(directory);
     installNewIndex(directory, log);
     deleteFinishedStaging(directory);
   }
-  const db = openWriter(home, { connect, load, views, ...(mostBytes === undefined ? {} : { mostBytes }) });
-  opened.unshift(() => db.close());
+  const db = opened.use(openWriter(home, { connect, load, views, ...(mostBytes === undefined ? {} : { mostBytes }) }));
   // SQLite empties the log with its last connection, but other processes may have the file open.
-  if (load === 'bulk') opened.unshift(() => void truncateWal(indexPath(home)));
-  const journal = openLinkedJournal(directory, db, connect);
-  opened.unshift(() => journal.close());
+  if (load === 'bulk') opened.defer(() => void truncateWal(indexPath(home)));
+  const journal = opened.use(openLinkedJournal(directory, db, connect));
   return { home, db, journal, lock };
 }
 

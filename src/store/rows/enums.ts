@@ -286,7 +286,6 @@ export const NO_BOND = -1;
 export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as const;
 export type HookStatus = (typeof hookStatuses)[number];
 export const storedStatus = enumNames('hooks', 'status', hookStatuses);
-/** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: evaluated from the hook's cursor to the tip. */
 /**
  * `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: evaluated from the hook's cursor to the tip;
  * `paused`: it was enabled when the log was restored to an earlier point; `paused_idle`: it was not, and had deliveries to send.
