@@ -4,6 +4,7 @@
  */
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
+import { MAX_UINT } from '../codec/clarity-integers.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import { type Tuple, tupleOf, uintOf } from './pox/print.ts';
@@ -181,4 +182,44 @@ export function nameOfToken(value: Uint8Array): string | null {
   const fields = decoded.ok ? tupleOf(decoded.value) : null;
   const [label, namespace] = [textOf(fields?.get('name')), textOf(fields?.get('namespace'))];
   return label === null || namespace === null ? null : `${label}.${namespace}`;
+}
+
+/** Prices in micro-STX by length in bytes, from 1 on; all longer namespaces have the last price. */
+const NAMESPACE_PRICES = [
+  640_000_000_000n,
+  64_000_000_000n,
+  64_000_000_000n,
+  6_400_000_000n,
+  6_400_000_000n,
+  6_400_000_000n,
+  6_400_000_000n,
+  640_000_000n,
+] as const;
+const MAX_NAMESPACE = 20;
+const MAX_NAME = 48;
+/** A name costs this many micro-STX for each unit of its price function. */
+const PER_UNIT = 10n;
+
+/** Price of a namespace in micro-STX; undefined if the text can't be a namespace's name. */
+export function namespacePrice(namespace: string): bigint | undefined {
+  const length = Buffer.byteLength(namespace);
+  if (length === 0 || length > MAX_NAMESPACE) return undefined;
+  return NAMESPACE_PRICES[Math.min(length, NAMESPACE_PRICES.length) - 1];
+}
+
+/** Price of a name in micro-STX; undefined if the contract's call would fail. @param label the name without its namespace */
+export function namePrice(label: string, price: PriceFunction): bigint | undefined {
+  const length = Buffer.byteLength(label);
+  if (length === 0 || length > MAX_NAME) return undefined;
+  const exponent = price.exponents[Math.min(length, price.exponents.length) - 1];
+  // An exponent above 128 overflows with any base above 1; with 0 and 1 all exponents above 0 have the same result.
+  if (exponent === undefined || (exponent > 128n && price.base > 1n)) return undefined;
+  const power = price.base ** (exponent > 128n ? 1n : exponent);
+  const noVowel = /[aeiouy]/.test(label) ? 1n : price.noVowelDiscount;
+  const nonalpha = /[0-9_-]/.test(label) ? price.nonalphaDiscount : 1n;
+  const discount = noVowel > nonalpha ? noVowel : nonalpha;
+  // A call of the contract fails above the largest uint.
+  if (discount === 0n || power > MAX_UINT || power * price.coefficient > MAX_UINT) return undefined;
+  const total = ((price.coefficient * power) / discount) * PER_UNIT;
+  return total > MAX_UINT ? undefined : total;
 }

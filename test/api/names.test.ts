@@ -1,7 +1,6 @@
 /** The routes of the name system: parameters, answers, and errors for unknown names. */
 import { describe, expect, test } from 'bun:test';
-import { namePrice, namespacePrice } from '../../src/api/names/names.ts';
-import type { PriceFunction } from '../../src/chain/name-system.ts';
+import { namePrice, namespacePrice, type PriceFunction } from '../../src/chain/name-system.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
