@@ -3,9 +3,10 @@ import { exactNumber } from '../base/json.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { MAX_UINT } from '../codec/clarity-integers.ts';
 import { toHex } from '../codec/hex.ts';
+import { type StackArguments, stackStx } from './contracts/pox-4.ts';
 import { noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
-import { hashOfAddress, poxAddress, type Stacking, stack } from './pox.ts';
+import { poxAddress } from './pox.ts';
 import type { Prng } from './prng.ts';
 import { memoBytes } from './transaction.ts';
 import { type Account, bitcoinAddress } from './wallet.ts';
@@ -31,7 +32,8 @@ type BurnOperation = {
   readonly sender: Account;
 } & (
   | { readonly kind: 'transfer'; readonly recipient: Account; readonly amount: bigint; readonly memo: Uint8Array }
-  | { readonly kind: 'stack'; readonly stacking: Stacking }
+  /** `rewarded`: hash160 of the address for rewards. */
+  | { readonly kind: 'stack'; readonly rewarded: Uint8Array; readonly stacking: Omit<StackArguments, 'start-burn-ht'> }
 );
 
 /**
@@ -124,17 +126,18 @@ function drawOperation(prng: Prng, users: readonly Account[], network: Network):
     const amount = BigInt(prng.between(1_000, 50_000_000));
     return { kind: 'transfer', txId, sender, recipient, amount, memo: memoBytes(`from ${network.name} bitcoin`) };
   }
-  const stacking: Stacking = {
-    stacker: sender.address,
-    amount: BigInt(prng.between(1_000_000, 900_000_000)),
-    period: prng.between(1, 12),
-    rewardAddress: poxAddress(prng.bytes(20)),
-    signerKey: Uint8Array.of(prng.between(2, 3), ...prng.bytes(32)),
-    signerSignature: undefined,
-    maximum: MAX_UINT,
-    authorization: BigInt(prng.u32()),
+  const [amount, period] = [BigInt(prng.between(1_000_000, 900_000_000)), BigInt(prng.between(1, 12))];
+  const rewarded = prng.bytes(20);
+  const stacking = {
+    'amount-ustx': amount,
+    'lock-period': period,
+    'pox-addr': { bytes: poxAddress(rewarded) },
+    'signer-key': Uint8Array.of(prng.between(2, 3), ...prng.bytes(32)),
+    'signer-sig': undefined,
+    'max-amount': MAX_UINT,
+    'auth-id': BigInt(prng.u32()),
   };
-  return { kind: 'stack', txId, sender, stacking };
+  return { kind: 'stack', txId, sender, rewarded, stacking };
 }
 
 /** Executes an operation. If the operation fails, its receipt has no events, or there is no receipt. */
@@ -177,22 +180,23 @@ export function executeOperation(
     return { ...base, status: 'success', result, events: [event], burnchainOp: { transfer_stx: transfer } };
   }
 
-  const { stacking } = operation;
+  const { rewarded, stacking } = operation;
   // Like a node without pox-4, which ignores operations that it can't execute.
   if (!world.isActive('pox-4', burnHeight)) return undefined;
   const contract = `${network.boot}.pox-4`;
-  const outcome = stack(stacking, { contract, world, burnHeight });
+  const at = { contract, world, sender: sender.address, burnHeight, user: {} };
+  const outcome = stackStx(at, { ...stacking, 'start-burn-ht': BigInt(burnHeight) });
   for (const event of outcome.events) world.apply(event);
   for (const [key, value] of outcome.writes ?? []) world.store(contract, key, value);
   const stacked = {
-    auth_id: Number(stacking.authorization),
+    auth_id: Number(stacking['auth-id']),
     ...burnFields,
-    max_amount: exactNumber(stacking.maximum),
-    num_cycles: stacking.period,
-    reward_addr: bitcoinAddress(hashOfAddress(stacking.rewardAddress), network),
+    max_amount: exactNumber(stacking['max-amount']),
+    num_cycles: Number(stacking['lock-period']),
+    reward_addr: bitcoinAddress(rewarded, network),
     sender: from,
-    signer_key: stacking.signerKey.toHex(),
-    stacked_ustx: exactNumber(stacking.amount),
+    signer_key: stacking['signer-key'].toHex(),
+    stacked_ustx: exactNumber(stacking['amount-ustx']),
   };
   return {
     ...base,

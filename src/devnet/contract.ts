@@ -32,6 +32,11 @@ export interface CallContext {
   readonly contract: string;
   readonly sender: string;
   readonly burnHeight: number;
+  /** Set for a call that a simulated user made up, which is subject to fewer checks than a transaction of a client. */
+  readonly user?: {
+    /** The content whose hash the call names. Peers exchange it. */
+    readonly content?: string | undefined;
+  };
 }
 
 /** Content that peers exchange off the chain. A call names its hash. */
@@ -212,15 +217,12 @@ export const interfaceOf = (functions: Readonly<Record<string, SimulatedFunction
     outputs: { type: output },
   }));
 
-/**
- * Makes a call of a simulated user.
- * @param more post-conditions, or another effect than the function's
- */
+/** Makes a call of a simulated user. @param content the content whose hash the call names, if peers exchange it */
 export function userCall<F extends Readonly<Record<string, { args: object }>>, N extends keyof F & string>(
   functions: F,
   functionName: N,
   args: ArgumentsOf<F[N]['args']>,
-  more: Partial<Pick<ContractCall, 'postConditions' | 'run'>> = {},
+  { content, ...more }: Pick<ContractCall, 'postConditions'> & NonNullable<CallContext['user']> = {},
 ): ContractCall {
   const { args: types, run } = functions[functionName] as unknown as SimulatedFunction;
   const named: NamedArguments = args;
@@ -230,7 +232,7 @@ export function userCall<F extends Readonly<Record<string, { args: object }>>, N
     get args() {
       return Object.entries(types).map(([name, type]) => serializedArgument(type, named[name]));
     },
-    run: (context) => run!(context, named),
+    run: (context) => run!({ ...context, user: { content } }, named),
     ...more,
   };
 }

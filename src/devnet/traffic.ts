@@ -4,12 +4,12 @@ import { stacksAddress } from '../codec/address.ts';
 import { deploymentPayload } from '../codec/boot-transaction.ts';
 import { toHex } from '../codec/hex.ts';
 import type { ContractTemplate, PostConditions, Scene } from './contract.ts';
+import { namesOf } from './contracts/bns.ts';
 import { collectible } from './contracts/collectible.ts';
 import { gems } from './contracts/gems.ts';
 import { journal } from './contracts/journal.ts';
 import { token } from './contracts/token.ts';
 import { treasury } from './contracts/treasury.ts';
-import { namesOf } from './name-system.ts';
 import type { Network } from './network.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
 import type { Prng } from './prng.ts';
@@ -89,7 +89,7 @@ export class Traffic {
   #someKind(world: World, burnHeight: number): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
     // A new chain first gets one contract of each kind, and some names.
     if (world.contracts.length < this.#templates.length && this.prng.chance(0.4)) return 'deploy';
-    if (namesOf(world, this.#contractFor('name', world)) === 0 && this.prng.chance(0.15)) return 'name';
+    if (namesOf({ world, contract: this.#contractFor('name', world) }) === 0 && this.prng.chance(0.15)) return 'name';
     return this.prng.weighted([
       [42, 'transfer'],
       [45, 'call'],

@@ -1,4 +1,7 @@
+/** The simulated boot contract `bns` of the name system. Leases never end. */
+import { namePrice, namespacePrice, type PriceFunction } from '../../chain/name-system.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
+import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { hash160 } from '../../codec/hash.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import {
@@ -9,47 +12,245 @@ import {
   contractInterface,
   interfaceOf,
   type Outcome,
+  ok,
   publicFunction,
   readOnlyFunction,
   type Scene,
   tupleType,
   userCall,
-  type WorldView,
 } from '../contract.ts';
-import {
-  errors,
-  type FullName,
-  hasInvalidCharacters,
-  importName,
-  isFree,
-  isPreordered,
-  lastPreorder,
-  launch,
-  type NamespaceTerms,
-  nameAt,
-  namePrice,
-  namesOf,
-  namespaceOf,
-  namespacePrice,
-  ownerOf,
-  ownHash,
-  preorder,
-  refused,
-  register,
-  registerPaid,
-  renew,
-  renewPaid,
-  reveal,
-  revealPaid,
-  revoke,
-  saltOf,
-  setPrices,
-  splitName,
-  transfer,
-  transferToNameless,
-  update,
-} from '../name-system.ts';
 import type { Prng } from '../prng.ts';
+
+/** Full name, as text: `alice.btc`. */
+type FullName = string;
+
+/** The contract in a state of the chain. */
+type Names = Pick<CallContext, 'world' | 'contract'>;
+
+/** Returns the salt of a simulated user's preorder. It is derived from the sender, so it isn't stored. */
+const saltOf = (sender: string, name: string): Uint8Array => hash160(utf8Bytes(`${sender} salts ${name}`));
+
+/** Returns the hash in a preorder: the hash of a name or namespace, and a salt. */
+const preorderHash = (name: string, salt: Uint8Array): Uint8Array =>
+  hash160(new Uint8Array([...utf8Bytes(name), ...salt]));
+
+/** Returns the hash of a simulated user's preorder. */
+const ownHash = (sender: string, name: string): Uint8Array => preorderHash(name, saltOf(sender, name));
+
+const textBuffer = (text: string): Uint8Array => clarity.buffer(utf8Bytes(text));
+
+function splitName(name: FullName): { label: string; namespace: string } {
+  const [label = '', namespace = ''] = name.split('.');
+  return { label, namespace };
+}
+
+/** Returns the token value of a name. */
+function tokenOf(name: FullName): Uint8Array {
+  const { label, namespace } = splitName(name);
+  return clarity.tuple({ name: textBuffer(label), namespace: textBuffer(namespace) });
+}
+
+const assetOf = (contract: string): string => `${contract}::names`;
+
+/** Keys in the contract's storage. */
+const key = {
+  preorder: (buyer: string, hash: Uint8Array) => `preorder ${buyer} ${hash.toHex()}`,
+  namespace: (namespace: string) => `namespace ${namespace}`,
+  terms: (namespace: string) => `terms ${namespace}`,
+  owned: (owner: string) => `owned ${owner}`,
+  name: (index: number) => `name ${index}`,
+  revoked: (name: FullName) => `revoked ${name}`,
+  names: 'names',
+  attachments: 'attachments',
+  lastPreorder: 'last preorder',
+} as const;
+
+/** A change of the contract's storage. */
+type Write = readonly [key: string, value: string];
+
+/** Returns a count in the contract's storage. */
+const countOf = ({ world, contract }: Names, which: 'names' | 'attachments'): number =>
+  Number(world.stored(contract, key[which]) ?? '0');
+
+/** Returns the micro-STX burnt for an unused preorder. */
+function burntFor({ world, contract }: Names, buyer: string, hash: Uint8Array): bigint | undefined {
+  const [state, burnt = '0'] = world.stored(contract, key.preorder(buyer, hash))?.split(' ') ?? [];
+  return state === 'made' ? BigInt(burnt) : undefined;
+}
+
+/** Reports whether a simulated user preordered a name or namespace with the salt of {@link saltOf}. */
+const isPreordered = (at: Names, sender: string, name: string): boolean =>
+  burntFor(at, sender, ownHash(sender, name)) !== undefined;
+
+interface Namespace {
+  state: 'revealed' | 'ready';
+  importer: string;
+}
+
+function namespaceOf({ world, contract }: Names, namespace: string): Namespace | undefined {
+  const [state, importer] = world.stored(contract, key.namespace(namespace))?.split(' ') ?? [];
+  return (state === 'revealed' || state === 'ready') && importer !== undefined ? { state, importer } : undefined;
+}
+
+const storedNamespace = (namespace: string, { state, importer }: Namespace): Write => [
+  key.namespace(namespace),
+  `${state} ${importer}`,
+];
+
+/** The terms of a revealed namespace. */
+interface NamespaceTerms extends PriceFunction {
+  lifetime: bigint;
+}
+
+const storedTerms = (namespace: string, terms: NamespaceTerms): Write => [
+  key.terms(namespace),
+  JSON.stringify(terms, (_, value) => (typeof value === 'bigint' ? `u${value}` : value)),
+];
+
+function termsOf({ world, contract }: Names, namespace: string): NamespaceTerms | undefined {
+  const stored = world.stored(contract, key.terms(namespace));
+  if (stored === undefined) return undefined;
+  return JSON.parse(stored, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
+}
+
+const ownerOf = ({ world, contract }: Names, name: FullName): string | undefined =>
+  world.stored(contract, key.revoked(name)) === 'yes' ? undefined : world.ownerOf(assetOf(contract), tokenOf(name));
+
+/** Returns the name of an owner, unless it was revoked. */
+function nameOf({ world, contract }: Names, owner: string): FullName | undefined {
+  const name = world.stored(contract, key.owned(owner));
+  return name !== undefined && ownerOf({ world, contract }, name) === owner ? name : undefined;
+}
+
+/** Reports whether a name has an owner, even if the name was revoked. */
+const hasToken = ({ world, contract }: Names, name: FullName): boolean =>
+  world.ownerOf(assetOf(contract), tokenOf(name)) !== undefined;
+
+/** Reports whether a name in a launched namespace has no owner (`can-name-be-registered`). */
+const isFree = (at: Names, name: FullName): boolean =>
+  namespaceOf(at, splitName(name).namespace)?.state === 'ready' && !hasToken(at, name);
+
+/** Returns the number of names that were ever registered. Names are numbered from 1. */
+export const namesOf = (at: Names): number => countOf(at, 'names');
+
+const nameAt = ({ world, contract }: Names, index: number): FullName | undefined =>
+  world.stored(contract, key.name(index));
+
+/** Errors of the contract, which are signed integers. */
+const errors = {
+  namespaceNotPreordered: 1001,
+  namespaceUnknown: 1005,
+  namespaceExists: 1006,
+  notImporter: 1011,
+  namespaceBurntTooLittle: 1012,
+  namespaceBlank: 1013,
+  launched: 1014,
+  namespaceInvalidCharacters: 1016,
+  notPreordered: 2001,
+  unavailable: 2004,
+  notOwner: 2006,
+  burntTooLittle: 2007,
+  alreadyPreordered: 2016,
+  invalidCharacters: 2022,
+  hasAnother: 3001,
+  poor: 4001,
+} as const;
+
+const refused = (code: number): Outcome => ({ ok: false, result: clarity.err(clarity.int(code)), events: [] });
+
+/** The effects of a successful call, or of a part of the call. */
+type Effects = Partial<Pick<Outcome, 'events' | 'writes' | 'attachments'>>;
+
+const done = (...parts: Effects[]): Outcome => ({
+  ...ok(clarity.bool(true), ...parts.flatMap(({ events = [] }) => events)),
+  writes: parts.flatMap(({ writes = [] }) => writes),
+  attachments: parts.flatMap(({ attachments = [] }) => attachments),
+});
+
+type Operation = 'name-import' | 'name-register' | 'name-update' | 'name-transfer' | 'name-renewal' | 'name-revoke';
+
+/** Returns the contract's print for an operation. A zonefile with known content is an attachment. */
+function attached(at: CallContext, operation: Operation, name: FullName, zonefileHash?: Uint8Array): Effects {
+  const { contract, user } = at;
+  const { label, namespace } = splitName(name);
+  const index = countOf(at, 'attachments') + 1;
+  const hash = zonefileHash ?? new Uint8Array(0);
+  const metadata = clarity.tuple({
+    name: textBuffer(label),
+    namespace: textBuffer(namespace),
+    op: clarity.ascii(operation),
+    'tx-sender': clarity.principal(at.sender),
+  });
+  const print = clarity.tuple({
+    attachment: clarity.tuple({ 'attachment-index': clarity.uint(index), hash: clarity.buffer(hash), metadata }),
+  });
+  return {
+    events: [{ type: 'contract_event', contract, value: print }],
+    writes: [[key.attachments, String(index)]],
+    attachments:
+      user?.content === undefined ? [] : [{ contract, index, hash, metadata, content: utf8Bytes(user.content) }],
+  };
+}
+
+/** Assigns a free name. */
+function given(at: CallContext, name: FullName, owner: string): Effects {
+  const count = namesOf(at) + 1;
+  return {
+    events: [{ type: 'nft_mint_event', asset: assetOf(at.contract), recipient: owner, value: tokenOf(name) }],
+    writes: [
+      [key.names, String(count)],
+      [key.name(count), name],
+      [key.owned(owner), name],
+    ],
+  };
+}
+
+const hasInvalidCharacters = (label: string): boolean => !/^[a-z0-9_-]*$/.test(label);
+
+/** Returns the bytes of a name as text, one character each, so that invalid names stay distinct. */
+const labelOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+
+const nameIn = ({ namespace, name }: ArgumentsOf<typeof named>): FullName => `${labelOf(name)}.${labelOf(namespace)}`;
+
+const pricesIn = (values: ArgumentsOf<typeof prices>): PriceFunction => ({
+  base: values['p-func-base'],
+  coefficient: values['p-func-coeff'],
+  exponents: EXPONENTS.map((place) => values[exponentName(place)]),
+  nonalphaDiscount: values['p-func-non-alpha-discount'],
+  noVowelDiscount: values['p-func-no-vowel-discount'],
+});
+
+/** Preorders a name or namespace, and burns its price. */
+function preorder({ world, contract, sender, burnHeight }: CallContext, hash: Uint8Array, amount: bigint): Outcome {
+  if (amount === 0n) return refused(errors.namespaceBurntTooLittle);
+  if (world.stored(contract, key.preorder(sender, hash)) !== undefined) return refused(errors.alreadyPreordered);
+  if (world.spendable(sender, burnHeight) < amount) return refused(errors.poor);
+  return {
+    ...ok(clarity.uint(burnHeight + 144), { type: 'stx_burn_event', sender, amount }),
+    writes: [
+      [key.preorder(sender, hash), `made ${amount}`],
+      [key.lastPreorder, sender],
+    ],
+  };
+}
+
+/** Returns the price of a name; the maximum of uint if it can't be bought. */
+function priceOf(at: Names, name: FullName): bigint {
+  const { label, namespace } = splitName(name);
+  const terms = termsOf(at, namespace);
+  return (terms && namePrice(label, terms)) ?? MAX_UINT;
+}
+
+const priceResult = (price: bigint | undefined, error: number): Uint8Array =>
+  price === undefined ? clarity.err(clarity.int(error)) : clarity.ok(clarity.uint(price));
+
+/** Returns the terms of a namespace whose importer calls the contract, or the contract's error. */
+function importedTerms(at: CallContext, namespace: string): NamespaceTerms | Outcome {
+  const terms = termsOf(at, namespace);
+  const importer = namespaceOf(at, namespace)?.importer;
+  if (terms === undefined || importer === undefined) return refused(errors.namespaceUnknown);
+  return importer === at.sender ? terms : refused(errors.notImporter);
+}
 
 const hash = { buffer: { length: 20 } };
 const label = { buffer: { length: 48 } };
@@ -63,89 +264,174 @@ const prices = {
   ...(exponentTypes as Record<ExponentName, 'uint128'>),
   ...({ 'p-func-non-alpha-discount': 'uint128', 'p-func-no-vowel-discount': 'uint128' } as const),
 };
-const preordered = { 'stx-to-burn': 'uint128' } as const;
+const burnt = { 'stx-to-burn': 'uint128' } as const;
 const zonefileHash = { 'zonefile-hash': hash };
 const optionalZonefile = { 'zonefile-hash': { optional: hash } };
 
-/** Namespaces in the order in which they are launched. */
-const namespaces = ['btc', 'id', 'app'] as const;
-/** Lifetimes in blocks; 0 for no end. */
-const lifetimes: Readonly<Record<string, bigint>> = { btc: 5_000n, id: 52_595n, app: 0n };
+/** Calls of simulated users may burn any price, and a user may own several names. */
+const functions = {
+  'name-import': publicFunction({ ...named, beneficiary: 'principal', ...zonefileHash }, (at, values) => {
+    const name = nameIn(values);
+    const namespace = namespaceOf(at, splitName(name).namespace);
+    if (hasInvalidCharacters(splitName(name).label)) return refused(errors.invalidCharacters);
+    if (namespace === undefined) return refused(errors.namespaceUnknown);
+    if (namespace.state === 'ready') return refused(errors.launched);
+    if (namespace.importer !== at.sender) return refused(errors.notImporter);
+    if (hasToken(at, name)) return refused(errors.unavailable);
+    return done(given(at, name, values.beneficiary), attached(at, 'name-import', name, values['zonefile-hash']));
+  }),
+  'name-preorder': publicFunction(
+    { 'hashed-salted-fqn': hash, ...burnt },
+    (at, values) => preorder(at, values['hashed-salted-fqn'], values['stx-to-burn']),
+    'uint128',
+  ),
+  'name-register': publicFunction({ ...named, salt: hash, ...zonefileHash }, (at, values) => {
+    const name = nameIn(values);
+    const ordered = preorderHash(name, values.salt);
+    const paid = burntFor(at, at.sender, ordered);
+    const isKnown = namespaceOf(at, splitName(name).namespace) !== undefined;
+    if (at.user === undefined) {
+      const own = splitName(name).label;
+      if (hasInvalidCharacters(own) || own === '') return refused(errors.invalidCharacters);
+      if (isKnown && paid !== undefined && paid < priceOf(at, name)) return refused(errors.burntTooLittle);
+      if (nameOf(at, at.sender) !== undefined) return refused(errors.hasAnother);
+    }
+    if (!isKnown) return refused(errors.namespaceUnknown);
+    if (paid === undefined) return refused(errors.notPreordered);
+    if (!isFree(at, name)) return refused(errors.unavailable);
+    const used: Effects = { writes: [[key.preorder(at.sender, ordered), 'used']] };
+    return done(used, given(at, name, at.sender), attached(at, 'name-register', name, values['zonefile-hash']));
+  }),
+  // As on the networks, the contract reads the new owner but doesn't transfer the name. Prints only a new zonefile.
+  'name-renewal': publicFunction(
+    { ...named, ...burnt, 'new-owner': { optional: 'principal' as const }, ...optionalZonefile },
+    (at, { 'stx-to-burn': amount, 'zonefile-hash': zonefile, ...values }) => {
+      const { world, sender, burnHeight } = at;
+      const name = nameIn(values);
+      const isOwner = ownerOf(at, name) === sender;
+      if (at.user === undefined) {
+        const terms = termsOf(at, splitName(name).namespace);
+        if (terms === undefined) return refused(errors.namespaceUnknown);
+        if (terms.lifetime === 0n || !isOwner) return refused(errors.notOwner);
+        if (amount < priceOf(at, name)) return refused(errors.burntTooLittle);
+      }
+      if (!isOwner) return refused(errors.notOwner);
+      if (world.spendable(sender, burnHeight) < amount) return refused(errors.poor);
+      const renewal: Effects = { events: [{ type: 'stx_burn_event', sender, amount }] };
+      return zonefile === undefined ? done(renewal) : done(renewal, attached(at, 'name-renewal', name, zonefile));
+    },
+  ),
+  // The token of a revoked name stays with the owner.
+  'name-revoke': publicFunction(named, (at, values) => {
+    const name = nameIn(values);
+    if (ownerOf(at, name) !== at.sender) return refused(errors.notOwner);
+    return done({ writes: [[key.revoked(name), 'yes']] }, attached(at, 'name-revoke', name));
+  }),
+  'name-transfer': publicFunction({ ...named, 'new-owner': 'principal', ...optionalZonefile }, (at, values) => {
+    const { contract, sender } = at;
+    const [name, recipient] = [nameIn(values), values['new-owner']];
+    if (ownerOf(at, name) !== sender) return refused(errors.notOwner);
+    if (at.user === undefined && nameOf(at, recipient) !== undefined) return refused(errors.hasAnother);
+    if (recipient === sender) return refused(errors.notOwner);
+    const value = tokenOf(name);
+    const token: Effects = {
+      events: [{ type: 'nft_transfer_event', asset: assetOf(contract), sender, recipient, value }],
+      writes: [[key.owned(recipient), name]],
+    };
+    return done(token, attached(at, 'name-transfer', name, values['zonefile-hash']));
+  }),
+  'name-update': publicFunction({ ...named, ...zonefileHash }, (at, values) => {
+    const name = nameIn(values);
+    if (ownerOf(at, name) !== at.sender) return refused(errors.notOwner);
+    return done(attached(at, 'name-update', name, values['zonefile-hash']));
+  }),
+  'namespace-preorder': publicFunction(
+    { 'hashed-salted-namespace': hash, ...burnt },
+    (at, values) => preorder(at, values['hashed-salted-namespace'], values['stx-to-burn']),
+    'uint128',
+  ),
+  'namespace-ready': publicFunction({ namespace: hash }, (at, values) => {
+    const namespace = labelOf(values.namespace);
+    const terms = importedTerms(at, namespace);
+    if ('ok' in terms) return terms;
+    if (namespaceOf(at, namespace)?.state === 'ready') return refused(errors.launched);
+    const print = clarity.tuple({
+      namespace: textBuffer(namespace),
+      properties: clarity.tuple({
+        'can-update-price-function': clarity.bool(true),
+        'launched-at': clarity.none(),
+        lifetime: clarity.uint(terms.lifetime),
+        'namespace-import': clarity.principal(at.sender),
+        'price-function': clarity.tuple({
+          base: clarity.uint(terms.base),
+          buckets: clarity.list(terms.exponents.map((exponent) => clarity.uint(exponent))),
+          coeff: clarity.uint(terms.coefficient),
+          'no-vowel-discount': clarity.uint(terms.noVowelDiscount),
+          'nonalpha-discount': clarity.uint(terms.nonalphaDiscount),
+        }),
+        'revealed-at': clarity.uint(1),
+      }),
+      status: clarity.ascii('ready'),
+    });
+    return done({
+      events: [{ type: 'contract_event', contract: at.contract, value: print }],
+      writes: [storedNamespace(namespace, { state: 'ready', importer: at.sender })],
+    });
+  }),
+  'namespace-reveal': publicFunction(
+    { namespace: hash, 'namespace-salt': hash, ...prices, lifetime: 'uint128', 'namespace-import': 'principal' },
+    (at, { lifetime, 'namespace-import': importer, ...values }) => {
+      const namespace = labelOf(values.namespace);
+      const ordered = preorderHash(namespace, values['namespace-salt']);
+      const paid = burntFor(at, at.sender, ordered);
+      if (paid === undefined) return refused(errors.namespaceNotPreordered);
+      if (at.user === undefined) {
+        const price = namespacePrice(namespace);
+        if (price === undefined) return refused(errors.namespaceBlank);
+        if (hasInvalidCharacters(namespace)) return refused(errors.namespaceInvalidCharacters);
+        if (paid < price) return refused(errors.namespaceBurntTooLittle);
+      }
+      if (namespaceOf(at, namespace) !== undefined) return refused(errors.namespaceExists);
+      const used: Write = [key.preorder(at.sender, ordered), 'used'];
+      const terms = storedTerms(namespace, { ...pricesIn(values), lifetime });
+      return done({ writes: [used, terms, storedNamespace(namespace, { state: 'revealed', importer })] });
+    },
+  ),
+  'namespace-update-function-price': publicFunction({ namespace: hash, ...prices }, (at, values) => {
+    const namespace = labelOf(values.namespace);
+    const terms = importedTerms(at, namespace);
+    return 'ok' in terms ? terms : done({ writes: [storedTerms(namespace, { ...terms, ...pricesIn(values) })] });
+  }),
+  'can-name-be-registered': readOnlyFunction(named, { response: { ok: 'bool', error: 'int128' } }, (at, values) =>
+    namespaceOf(at, labelOf(values.namespace)) !== undefined && hasInvalidCharacters(labelOf(values.name))
+      ? clarity.err(clarity.int(errors.invalidCharacters))
+      : clarity.ok(clarity.bool(isFree(at, nameIn(values)))),
+  ),
+  'can-namespace-be-registered': readOnlyFunction(
+    { namespace: hash },
+    { response: { ok: 'bool', error: 'none' } },
+    (at, { namespace }) => clarity.ok(clarity.bool(namespaceOf(at, labelOf(namespace)) === undefined)),
+  ),
+  'get-name-price': readOnlyFunction(named, { response: { ok: 'uint128', error: 'int128' } }, (at, values) => {
+    const terms = termsOf(at, labelOf(values.namespace));
+    return priceResult(terms && namePrice(labelOf(values.name), terms), errors.namespaceUnknown);
+  }),
+  'get-namespace-price': readOnlyFunction(
+    { namespace: hash },
+    { response: { ok: 'uint128', error: 'int128' } },
+    (_, { namespace }) => priceResult(namespacePrice(labelOf(namespace)), errors.namespaceBlank),
+  ),
+};
+
+/** Namespaces in the order in which they are launched, with lifetimes in blocks; 0 for no end. */
+const lifetimes = { btc: 5_000n, id: 52_595n, app: 0n } as const;
+type SimulatedNamespace = keyof typeof lifetimes;
+const namespaces: readonly SimulatedNamespace[] = ['btc', 'id', 'app'];
 const labels = ['alice', 'bob', 'satoshi', 'a_b', 'x-1', 'muneeb', 'zk'] as const;
 const subdomainLabels = ['joe', 'mail', 'shop', 'www'] as const;
 
 /** Number of recent names to search for a name of the account. */
 const REMEMBERED = 24;
-
-const functions = {
-  'name-import': publicFunction({ ...named, beneficiary: 'principal', ...zonefileHash }, (at, given) =>
-    importName(at, nameIn(given), given.beneficiary, { hash: given['zonefile-hash'] }),
-  ),
-  'name-preorder': publicFunction(
-    { 'hashed-salted-fqn': hash, ...preordered },
-    (at, given) => preorderPaid(at, given['hashed-salted-fqn'], given['stx-to-burn']),
-    'uint128',
-  ),
-  'name-register': publicFunction({ ...named, salt: hash, ...zonefileHash }, (at, given) =>
-    registerPaid(at, nameIn(given), { hash: given['zonefile-hash'] }, given.salt),
-  ),
-  // As on the networks, the contract reads the new owner but doesn't transfer the name.
-  'name-renewal': publicFunction(
-    { ...named, ...preordered, 'new-owner': { optional: 'principal' as const }, ...optionalZonefile },
-    (at, given) => renewPaid(at, nameIn(given), given['stx-to-burn'], hashIn(given)),
-  ),
-  'name-revoke': publicFunction(named, (at, given) => revoke(at, nameIn(given))),
-  'name-transfer': publicFunction({ ...named, 'new-owner': 'principal', ...optionalZonefile }, (at, given) =>
-    transferToNameless(at, nameIn(given), given['new-owner'], hashIn(given)),
-  ),
-  'name-update': publicFunction({ ...named, ...zonefileHash }, (at, given) =>
-    update(at, nameIn(given), { hash: given['zonefile-hash'] }),
-  ),
-  'namespace-preorder': publicFunction(
-    { 'hashed-salted-namespace': hash, ...preordered },
-    (at, given) => preorderPaid(at, given['hashed-salted-namespace'], given['stx-to-burn']),
-    'uint128',
-  ),
-  'namespace-ready': publicFunction({ namespace: hash }, (at, { namespace }) => launch(at, labelOf(namespace))),
-  'namespace-reveal': publicFunction(
-    { namespace: hash, 'namespace-salt': hash, ...prices, lifetime: 'uint128', 'namespace-import': 'principal' },
-    (at, given) => {
-      const terms = { ...pricesIn(given), lifetime: given.lifetime };
-      return revealPaid(at, labelOf(given.namespace), given['namespace-import'], terms, given['namespace-salt']);
-    },
-  ),
-  'namespace-update-function-price': publicFunction({ namespace: hash, ...prices }, (at, given) =>
-    setPrices(at, labelOf(given.namespace), pricesIn(given)),
-  ),
-  'can-name-be-registered': readOnlyFunction(named, { response: { ok: 'bool', error: 'int128' } }, (at, given) =>
-    namespaceOf(at.world, at.contract, labelOf(given.namespace)) !== undefined &&
-    hasInvalidCharacters(labelOf(given.name))
-      ? clarity.err(clarity.int(errors.invalidCharacters))
-      : clarity.ok(clarity.bool(isFree(at, nameIn(given)))),
-  ),
-  'can-namespace-be-registered': readOnlyFunction(
-    { namespace: hash },
-    { response: { ok: 'bool', error: 'none' } },
-    ({ world, contract }, { namespace }) =>
-      clarity.ok(clarity.bool(namespaceOf(world, contract, labelOf(namespace)) === undefined)),
-  ),
-  'get-name-price': readOnlyFunction(
-    named,
-    { response: { ok: 'uint128', error: 'int128' } },
-    ({ world, contract }, { namespace, name }) => {
-      const price = namePrice(world, contract, { namespace: labelOf(namespace), label: labelOf(name) });
-      return price === null ? clarity.err(clarity.int(errors.namespaceUnknown)) : clarity.ok(clarity.uint(price));
-    },
-  ),
-  'get-namespace-price': readOnlyFunction(
-    { namespace: hash },
-    { response: { ok: 'uint128', error: 'int128' } },
-    (_, { namespace }) => {
-      const price = namespacePrice(labelOf(namespace));
-      return price === null ? clarity.err(clarity.int(errors.namespaceBlank)) : clarity.ok(clarity.uint(price));
-    },
-  ),
-};
 
 /** The simulated functions of the boot contract `bns`. */
 export const bns: ContractTemplate = {
@@ -161,23 +447,24 @@ export const bns: ContractTemplate = {
   }),
   functions,
   holder(world, contract, prng) {
-    const opening = namespaces.map((namespace) => namespaceOf(world, contract, namespace));
+    const at = { world, contract };
+    const opening = namespaces.map((namespace) => namespaceOf(at, namespace));
     const importer = opening.find((namespace) => namespace?.state === 'revealed')?.importer;
     if (importer !== undefined && prng.chance(0.5)) return importer;
-    if (prng.chance(0.5)) return lastPreorder(world, contract);
-    const name = someName(world, contract, prng);
-    return name === undefined ? importer : ownerOf({ world, contract }, name);
+    if (prng.chance(0.5)) return world.stored(contract, key.lastPreorder);
+    const name = someName(at, prng);
+    return name === undefined ? importer : ownerOf(at, name);
   },
   propose(scene) {
-    const { prng, world, contract, sender } = scene;
-    const opening = namespaces.find((namespace) => namespaceOf(world, contract, namespace)?.state !== 'ready');
-    const open = namespaces.filter((namespace) => namespaceOf(world, contract, namespace)?.state === 'ready');
+    const { prng, sender } = scene;
+    const opening = namespaces.find((namespace) => namespaceOf(scene, namespace)?.state !== 'ready');
+    const open = namespaces.filter((namespace) => namespaceOf(scene, namespace)?.state === 'ready');
     if (opening !== undefined && (open.length === 0 || prng.chance(0.25))) {
       const call = openingCall(scene, opening);
       if (call !== undefined) return call;
     }
-    if (open.length === 0) return preorderNamespace(sender, opening ?? namespaces[0], prng);
-    const mine = open.find((namespace) => namespaceOf(world, contract, namespace)?.importer === sender);
+    if (open.length === 0) return preorderNamespace(scene, opening ?? 'btc');
+    const mine = open.find((namespace) => namespaceOf(scene, namespace)?.importer === sender);
     if (mine !== undefined && prng.chance(0.2)) return updatePrices(scene, mine);
     const ordered = someOrdered(scene, open);
     if (ordered !== undefined && prng.chance(0.8)) return registerName(scene, ordered);
@@ -185,29 +472,10 @@ export const bns: ContractTemplate = {
     if (own !== undefined && prng.chance(0.8)) return withOwn(scene, own);
     const namespace = prng.pick(open);
     // Sometimes another account tries an operation that only the owner may do, and fails.
-    const foreign = prng.chance(0.08) ? someName(world, contract, prng) : undefined;
+    const foreign = prng.chance(0.08) ? someName(scene, prng) : undefined;
     return foreign === undefined ? preorderName(scene, namespace) : revokeName(foreign);
   },
 };
-
-/** Returns the bytes of a name as text, one character each, so that invalid names stay distinct. */
-const labelOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
-
-const nameIn = ({ namespace, name }: ArgumentsOf<typeof named>): FullName => `${labelOf(name)}.${labelOf(namespace)}`;
-
-const hashIn = ({ 'zonefile-hash': zonefile }: ArgumentsOf<typeof optionalZonefile>) =>
-  zonefile === undefined ? undefined : { hash: zonefile };
-
-const preorderPaid = (at: CallContext, ordered: Uint8Array, cost: bigint): Outcome =>
-  cost === 0n ? refused(errors.namespaceBurntTooLittle) : preorder(at, ordered, cost);
-
-const pricesIn = (given: ArgumentsOf<typeof prices>): Omit<NamespaceTerms, 'lifetime'> => ({
-  base: given['p-func-base'],
-  coefficient: given['p-func-coeff'],
-  exponents: EXPONENTS.map((place) => given[exponentName(place)]),
-  nonalphaDiscount: given['p-func-non-alpha-discount'],
-  noVowelDiscount: given['p-func-no-vowel-discount'],
-});
 
 /**
  * Returns the name that an account wants to preorder. It is derived from the account and a counter, so it isn't stored.
@@ -218,48 +486,46 @@ const wishOf = (sender: string, namespace: string, have: number): FullName => {
 };
 
 /** Returns a counter that grows with the number of registered names, so that accounts want other names. */
-const wishes = (world: WorldView, contract: string): number => Math.floor(namesOf(world, contract) / 8);
+const wishes = (at: Names): number => Math.floor(namesOf(at) / 8);
 
-function someOrdered({ world, contract, sender }: Scene, open: readonly string[]): FullName | undefined {
-  const now = wishes(world, contract);
+function someOrdered(scene: Scene, open: readonly string[]): FullName | undefined {
+  const { sender } = scene;
+  const now = wishes(scene);
   return open
     .flatMap((namespace) => [wishOf(sender, namespace, now), wishOf(sender, namespace, Math.max(0, now - 1))])
-    .find((name) => isPreordered(world, contract, sender, name));
+    .find((name) => isPreordered(scene, sender, name));
 }
 
 /** Picks a recent name; returns undefined before the first. */
-function someName(world: WorldView, contract: string, prng: Prng): FullName | undefined {
-  const count = namesOf(world, contract);
-  return count === 0 ? undefined : nameAt(world, contract, count - prng.below(Math.min(count, REMEMBERED)));
+function someName(at: Names, prng: Prng): FullName | undefined {
+  const count = namesOf(at);
+  return count === 0 ? undefined : nameAt(at, count - prng.below(Math.min(count, REMEMBERED)));
 }
 
-function ownName({ world, contract, sender }: Scene): FullName | undefined {
-  const count = namesOf(world, contract);
+function ownName(scene: Scene): FullName | undefined {
+  const count = namesOf(scene);
   for (let index = count; index > Math.max(0, count - REMEMBERED); index--) {
-    const name = nameAt(world, contract, index);
-    if (name !== undefined && ownerOf({ world, contract }, name) === sender) return name;
+    const name = nameAt(scene, index);
+    if (name !== undefined && ownerOf(scene, name) === scene.sender) return name;
   }
   return undefined;
 }
 
 /** Returns the caller's next call to launch a namespace. */
-function openingCall({ prng, world, contract, sender, recipient }: Scene, namespace: string): ContractCall | undefined {
-  const namespaceRow = namespaceOf(world, contract, namespace);
-  if (namespaceRow === undefined) {
-    return isPreordered(world, contract, sender, namespace)
+function openingCall(scene: Scene, namespace: SimulatedNamespace): ContractCall | undefined {
+  const { prng, sender, recipient } = scene;
+  const opened = namespaceOf(scene, namespace);
+  if (opened === undefined) {
+    return isPreordered(scene, sender, namespace)
       ? revealNamespace(sender, namespace)
-      : preorderNamespace(sender, namespace, prng);
+      : preorderNamespace(scene, namespace);
   }
-  if (namespaceRow.importer !== sender) return undefined;
-  if (prng.chance(0.3)) return launchNamespace(namespace);
-  const name = `imported${namesOf(world, contract)}.${namespace}`;
-  const [beneficiary, zonefile] = [recipient(), plainZonefile(name, prng)];
-  return userCall(
-    functions,
-    'name-import',
-    { ...nameArguments(name), beneficiary, 'zonefile-hash': hashOf(zonefile) },
-    { run: (at) => importName(at, name, beneficiary, { content: zonefile }) },
-  );
+  if (opened.importer !== sender) return undefined;
+  if (prng.chance(0.3)) return userCall(functions, 'namespace-ready', { namespace: utf8Bytes(namespace) });
+  const name = `imported${namesOf(scene)}.${namespace}`;
+  const [beneficiary, content] = [recipient(), plainZonefile(name, prng)];
+  const args = { ...nameArguments(name), beneficiary, 'zonefile-hash': hashOf(content) };
+  return userCall(functions, 'name-import', args, { content });
 }
 
 const nameArguments = (name: FullName) => {
@@ -269,8 +535,6 @@ const nameArguments = (name: FullName) => {
 
 const hashOf = (zonefile: string): Uint8Array => hash160(utf8Bytes(zonefile));
 const optionalHash = (zonefile: string | undefined) => (zonefile === undefined ? undefined : hashOf(zonefile));
-
-const contentOf = (zonefile: string | undefined) => (zonefile === undefined ? undefined : { content: zonefile });
 
 const plainZonefile = (name: FullName, prng: Prng): string =>
   `$ORIGIN ${name}\n$TTL 3600\n_http._tcp\tIN\tURI\t10\t1\t"https://gaia.example.com/hub/${prng.bytes(6).toHex()}/profile.json"\n\n`;
@@ -287,67 +551,46 @@ function zonefileWithSubdomains(name: FullName, { prng, recipient }: Scene): str
   return `${plainZonefile(name, prng).slice(0, -1)}${records.join('')}${resolver}\n`;
 }
 
-/** Returns the terms of a namespace, which are the same on every branch. */
-const termsOf = (namespace: string): NamespaceTerms => ({
-  lifetime: lifetimes[namespace] ?? 0n,
-  base: 4n,
-  coefficient: 250n,
-  exponents: [7n, 6n, 5n, 4n, 3n, 2n, 1n, 1n, 1n, 1n, 1n, 1n, 1n, 1n, 1n, 1n],
-  nonalphaDiscount: 4n,
-  noVowelDiscount: 4n,
-});
-
-const priceArguments = (terms: NamespaceTerms): ArgumentsOf<typeof prices> => ({
-  'p-func-base': terms.base,
-  'p-func-coeff': terms.coefficient,
-  ...(Object.fromEntries(EXPONENTS.map((place, at) => [exponentName(place), terms.exponents[at]])) as Record<
+/** Returns the prices of simulated users' namespaces, which are the same on every branch apart from the coefficient. */
+const priceArguments = (coefficient: bigint): ArgumentsOf<typeof prices> => ({
+  'p-func-base': 4n,
+  'p-func-coeff': coefficient,
+  ...(Object.fromEntries(EXPONENTS.map((place) => [exponentName(place), place < 7 ? BigInt(8 - place) : 1n])) as Record<
     ExponentName,
     bigint
   >),
-  'p-func-non-alpha-discount': terms.nonalphaDiscount,
-  'p-func-no-vowel-discount': terms.noVowelDiscount,
+  'p-func-non-alpha-discount': 4n,
+  'p-func-no-vowel-discount': 4n,
 });
 
-const preorderNamespace = (sender: string, namespace: string, prng: Prng): ContractCall =>
+const preorderNamespace = ({ sender, prng }: Scene, namespace: string): ContractCall =>
   userCall(functions, 'namespace-preorder', {
     'hashed-salted-namespace': ownHash(sender, namespace),
     'stx-to-burn': BigInt(prng.between(640, 6_400)) * 1_000n,
   });
 
-function revealNamespace(sender: string, namespace: string): ContractCall {
-  const terms = termsOf(namespace);
-  const names = { namespace: utf8Bytes(namespace), 'namespace-salt': saltOf(sender, namespace) };
-  return userCall(
-    functions,
-    'namespace-reveal',
-    { ...names, ...priceArguments(terms), lifetime: terms.lifetime, 'namespace-import': sender },
-    { run: (at) => reveal(at, namespace, sender, terms) },
-  );
-}
+const revealNamespace = (sender: string, namespace: SimulatedNamespace): ContractCall =>
+  userCall(functions, 'namespace-reveal', {
+    ...{ namespace: utf8Bytes(namespace), 'namespace-salt': saltOf(sender, namespace) },
+    ...{ ...priceArguments(250n), lifetime: lifetimes[namespace], 'namespace-import': sender },
+  });
 
-const launchNamespace = (namespace: string): ContractCall =>
-  userCall(functions, 'namespace-ready', { namespace: utf8Bytes(namespace) });
+const updatePrices = ({ prng }: Scene, namespace: string): ContractCall =>
+  userCall(functions, 'namespace-update-function-price', {
+    namespace: utf8Bytes(namespace),
+    ...priceArguments(BigInt(prng.between(1, 500))),
+  });
 
-function updatePrices({ prng }: Scene, namespace: string): ContractCall {
-  const terms = { ...termsOf(namespace), coefficient: BigInt(prng.between(1, 500)) };
-  const args = { namespace: utf8Bytes(namespace), ...priceArguments(terms) };
-  return userCall(functions, 'namespace-update-function-price', args);
-}
-
-const preorderName = ({ prng, world, contract, sender }: Scene, namespace: string): ContractCall =>
+const preorderName = (scene: Scene, namespace: string): ContractCall =>
   userCall(functions, 'name-preorder', {
-    'hashed-salted-fqn': ownHash(sender, wishOf(sender, namespace, wishes(world, contract))),
-    'stx-to-burn': BigInt(prng.between(1, 200)) * 1_000n,
+    'hashed-salted-fqn': ownHash(scene.sender, wishOf(scene.sender, namespace, wishes(scene))),
+    'stx-to-burn': BigInt(scene.prng.between(1, 200)) * 1_000n,
   });
 
 function registerName({ prng, sender }: Scene, name: FullName): ContractCall {
-  const zonefile = plainZonefile(name, prng);
-  return userCall(
-    functions,
-    'name-register',
-    { ...nameArguments(name), salt: saltOf(sender, name), 'zonefile-hash': hashOf(zonefile) },
-    { run: (at) => register(at, name, { content: zonefile }) },
-  );
+  const content = plainZonefile(name, prng);
+  const args = { ...nameArguments(name), salt: saltOf(sender, name), 'zonefile-hash': hashOf(content) };
+  return userCall(functions, 'name-register', args, { content });
 }
 
 const revokeName = (name: FullName): ContractCall => userCall(functions, 'name-revoke', nameArguments(name));
@@ -355,34 +598,25 @@ const revokeName = (name: FullName): ContractCall => userCall(functions, 'name-r
 /** Returns a random call by an owner of a name. */
 function withOwn(scene: Scene, name: FullName): ContractCall {
   const { prng, recipient } = scene;
-  const named = nameArguments(name);
-  switch (
-    prng.weighted([
-      [10, 'update'],
-      [4, 'transfer'],
-      [4, 'renewal'],
-      [1, 'revoke'],
-    ] as const)
-  ) {
-    case 'update': {
-      const zonefile = prng.chance(0.6) ? zonefileWithSubdomains(name, scene) : plainZonefile(name, prng);
-      const run: ContractCall['run'] = (at) => update(at, name, { content: zonefile });
-      return userCall(functions, 'name-update', { ...named, 'zonefile-hash': hashOf(zonefile) }, { run });
-    }
-    case 'transfer': {
-      const to = recipient();
-      const zonefile = prng.chance(0.5) ? plainZonefile(name, prng) : undefined;
-      const args = { ...named, 'new-owner': to, 'zonefile-hash': optionalHash(zonefile) };
-      return userCall(functions, 'name-transfer', args, { run: (at) => transfer(at, name, to, contentOf(zonefile)) });
-    }
-    case 'renewal': {
-      const cost = BigInt(prng.between(1, 200)) * 1_000n;
-      const zonefile = prng.chance(0.5) ? plainZonefile(name, prng) : undefined;
-      const args = { 'stx-to-burn': cost, 'new-owner': undefined, 'zonefile-hash': optionalHash(zonefile) };
-      const run: ContractCall['run'] = (at) => renew(at, name, cost, contentOf(zonefile));
-      return userCall(functions, 'name-renewal', { ...named, ...args }, { run });
-    }
-    default:
-      return revokeName(name);
+  const kind = prng.weighted([
+    [10, 'update'],
+    [4, 'transfer'],
+    [4, 'renewal'],
+    [1, 'revoke'],
+  ] as const);
+  if (kind === 'revoke') return revokeName(name);
+  const own = nameArguments(name);
+  if (kind === 'update') {
+    const content = prng.chance(0.6) ? zonefileWithSubdomains(name, scene) : plainZonefile(name, prng);
+    return userCall(functions, 'name-update', { ...own, 'zonefile-hash': hashOf(content) }, { content });
   }
+  const zonefile = () => (prng.chance(0.5) ? plainZonefile(name, prng) : undefined);
+  if (kind === 'transfer') {
+    const [to, content] = [recipient(), zonefile()];
+    const args = { ...own, 'new-owner': to, 'zonefile-hash': optionalHash(content) };
+    return userCall(functions, 'name-transfer', args, { content });
+  }
+  const [cost, content] = [BigInt(prng.between(1, 200)) * 1_000n, zonefile()];
+  const args = { ...own, 'stx-to-burn': cost, 'new-owner': undefined, 'zonefile-hash': optionalHash(content) };
+  return userCall(functions, 'name-renewal', args, { content });
 }
