@@ -175,7 +175,8 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
     return { kind: 'call', contract, call: { functionName, args: bytes, run: executedByEngine } };
   }
   const simulated = template.functions?.[functionName];
-  if (simulated?.run === undefined) throw notSimulated(`${contract} can't be called: ${functionName}`);
+  if (simulated?.run === undefined || simulated.isForUsers === true)
+    throw notSimulated(`${contract} can't be called: ${functionName}`);
   const named = namedArguments(simulated, args);
   const run: ContractCall['run'] = (at) => simulated.run!(at, named);
   return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };

@@ -135,7 +135,9 @@ export interface SimulatedFunction {
   readonly access: 'public' | 'read_only';
   readonly args: ArgumentTypes;
   readonly output: AbiType;
-  /** Runs a public function; undefined if only simulated users call it, with the effect of their calls. */
+  /** Whether only simulated users call the function. */
+  readonly isForUsers?: boolean;
+  /** Runs a public function; undefined if simulated users' calls have other effects. */
   run?(context: CallContext, args: NamedArguments): Outcome;
   /** Returns the serialized result of a read-only function. */
   read?(context: ReadContext, args: NamedArguments): Uint8Array;

@@ -45,6 +45,10 @@ export class LayeredMap<V> {
   }
 }
 
+/** Returns forks of all maps. */
+export const forked = <Maps extends Readonly<Record<string, LayeredMap<unknown>>>>(maps: Maps): Maps =>
+  Object.fromEntries(Object.entries(maps).map(([name, map]) => [name, map.fork()])) as Maps;
+
 /** Returns the layers for a fork: the parent's changes, merged with lower layers that are too small. */
 function layersOf<V>(own: ReadonlyMap<string, V>, below: readonly ReadonlyMap<string, V>[]) {
   if (own.size === 0) return below;

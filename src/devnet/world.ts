@@ -1,6 +1,6 @@
 import type { ChainEvent, ContractTemplate, Lock, WorldView } from './contract.ts';
-import { LayeredMap } from './layered-map.ts';
-import { StakingState } from './staking-state.ts';
+import { forked, LayeredMap } from './layered-map.ts';
+import { emptyStaking, type StakingState } from './staking-state.ts';
 
 /** A deployed contract on a branch. */
 interface DeployedContract {
@@ -11,6 +11,21 @@ interface DeployedContract {
   readonly height: number;
 }
 
+/** Returns the state before block 0. */
+const emptyState = () => ({
+  stx: new LayeredMap<bigint>(),
+  nonces: new LayeredMap<number>(),
+  fungible: new LayeredMap<bigint>(),
+  supplies: new LayeredMap<bigint>(),
+  /** Owner by asset and token; empty text for a burnt token. */
+  owners: new LayeredMap<string>(),
+  minted: new LayeredMap<number>(),
+  locks: new LayeredMap<Lock>(),
+  /** Contracts' stored values, by contract and key. */
+  stored: new LayeredMap<string>(),
+  contractById: new LayeredMap<DeployedContract>(),
+});
+
 /**
  * The whole state after a block: balances, owners, nonces, contracts and stacked STX.
  *
@@ -18,18 +33,7 @@ interface DeployedContract {
  * mistake of the simulation and throws.
  */
 export class World implements WorldView {
-  readonly #stx: LayeredMap<bigint>;
-  readonly #nonces: LayeredMap<number>;
-  readonly #fungible: LayeredMap<bigint>;
-  readonly #supplies: LayeredMap<bigint>;
-  /** Owner by asset and token; empty text for a burnt token. */
-  readonly #owners: LayeredMap<string>;
-  readonly #minted: LayeredMap<number>;
-  readonly #locks: LayeredMap<Lock>;
-  /** Contracts' stored values, by contract and key. */
-  readonly #stored: LayeredMap<string>;
-  readonly #contractById: LayeredMap<DeployedContract>;
-  /** The state of pox-5. */
+  readonly #state: ReturnType<typeof emptyState>;
   readonly staking: StakingState;
   #contracts: readonly DeployedContract[];
   #supply: bigint;
@@ -42,18 +46,8 @@ export class World implements WorldView {
     parent?: World,
     readonly pox5Height: number | undefined = parent?.pox5Height,
   ) {
-    const layer = <V>(of: (world: World) => LayeredMap<V>): LayeredMap<V> =>
-      parent === undefined ? new LayeredMap() : of(parent).fork();
-    this.#stx = layer((world) => world.#stx);
-    this.#nonces = layer((world) => world.#nonces);
-    this.#fungible = layer((world) => world.#fungible);
-    this.#supplies = layer((world) => world.#supplies);
-    this.#owners = layer((world) => world.#owners);
-    this.#minted = layer((world) => world.#minted);
-    this.#locks = layer((world) => world.#locks);
-    this.#stored = layer((world) => world.#stored);
-    this.#contractById = layer((world) => world.#contractById);
-    this.staking = new StakingState(parent?.staking);
+    this.#state = parent === undefined ? emptyState() : forked(parent.#state);
+    this.staking = parent === undefined ? emptyStaking() : forked(parent.staking);
     this.#contracts = parent === undefined ? [] : parent.#contracts;
     this.#supply = parent === undefined ? 0n : parent.#supply;
   }
@@ -70,12 +64,12 @@ export class World implements WorldView {
 
   /** Returns micro-STX, including locked micro-STX. */
   balance(principal: string): bigint {
-    return this.#stx.get(principal) ?? 0n;
+    return this.#state.stx.get(principal) ?? 0n;
   }
 
   /** Returns the micro-STX of every principal that ever had some. */
   balances(): Map<string, bigint> {
-    return this.#stx.entries();
+    return this.#state.stx.entries();
   }
 
   /** Returns the minted micro-STX minus the burnt micro-STX. It includes fees that their miner receives later. */
@@ -84,7 +78,7 @@ export class World implements WorldView {
   }
 
   locked(principal: string, burnHeight: number): Lock | undefined {
-    const lock = this.#locks.get(principal);
+    const lock = this.#state.locks.get(principal);
     return lock !== undefined && lock.unlockHeight > burnHeight ? lock : undefined;
   }
 
@@ -94,40 +88,40 @@ export class World implements WorldView {
 
   /** Returns the locked micro-STX at a burn height. */
   stacked(burnHeight: number): bigint {
-    const locks = [...this.#locks.entries().values()].filter(({ unlockHeight }) => unlockHeight > burnHeight);
+    const locks = [...this.#state.locks.entries().values()].filter(({ unlockHeight }) => unlockHeight > burnHeight);
     return locks.reduce((sum, { amount }) => sum + amount, 0n);
   }
 
   /** Returns the next nonce of an account. */
   nonce(address: string): number {
-    return this.#nonces.get(address) ?? 0;
+    return this.#state.nonces.get(address) ?? 0;
   }
 
   fungibleBalance(asset: string, principal: string): bigint {
-    return this.#fungible.get(`${asset} ${principal}`) ?? 0n;
+    return this.#state.fungible.get(`${asset} ${principal}`) ?? 0n;
   }
 
   fungibleSupply(asset: string): bigint {
-    return this.#supplies.get(asset) ?? 0n;
+    return this.#state.supplies.get(asset) ?? 0n;
   }
 
   /** Returns the owner of a token; undefined if it was never minted, or was burnt. */
   ownerOf(asset: string, value: Uint8Array): string | undefined {
-    return this.#owners.get(`${asset} ${value.toHex()}`) || undefined;
+    return this.#state.owners.get(`${asset} ${value.toHex()}`) || undefined;
   }
 
   /** Returns the number of tokens of an asset that were ever minted. */
   mintedOf(asset: string): number {
-    return this.#minted.get(asset) ?? 0;
+    return this.#state.minted.get(asset) ?? 0;
   }
 
   /** Returns a contract's stored value. */
   stored(contract: string, key: string): string | undefined {
-    return this.#stored.get(`${contract} ${key}`);
+    return this.#state.stored.get(`${contract} ${key}`);
   }
 
   store(contract: string, key: string, value: string): void {
-    this.#stored.set(`${contract} ${key}`, value);
+    this.#state.stored.set(`${contract} ${key}`, value);
   }
 
   /** Contracts of users, oldest first. */
@@ -136,12 +130,12 @@ export class World implements WorldView {
   }
 
   contract(id: string): DeployedContract | undefined {
-    return this.#contractById.get(id);
+    return this.#state.contractById.get(id);
   }
 
   /** Adds a boot contract. */
   install(contract: DeployedContract): void {
-    this.#contractById.set(contract.id, contract);
+    this.#state.contractById.set(contract.id, contract);
   }
 
   deploy(contract: DeployedContract): void {
@@ -150,17 +144,17 @@ export class World implements WorldView {
   }
 
   useNonce(address: string): void {
-    this.#nonces.set(address, this.nonce(address) + 1);
+    this.#state.nonces.set(address, this.nonce(address) + 1);
   }
 
   credit(principal: string, amount: bigint): void {
-    this.#stx.set(principal, this.balance(principal) + amount);
+    this.#state.stx.set(principal, this.balance(principal) + amount);
   }
 
   debit(principal: string, amount: bigint): void {
     const rest = this.balance(principal) - amount;
     if (rest < 0n) throw new Error(`${principal} overdraws its balance by ${-rest} micro-STX`);
-    this.#stx.set(principal, rest);
+    this.#state.stx.set(principal, rest);
   }
 
   /** Pays a coinbase, which mints the STX. */
@@ -172,7 +166,7 @@ export class World implements WorldView {
   /** Applies an event. */
   apply(event: ChainEvent): void {
     if (event.type === 'contract_event') {
-      if (event.staking !== undefined) this.staking.apply(event.staking);
+      event.staking?.(this.staking);
       return;
     }
     if (event.type === 'stx_lock_event') {
@@ -180,7 +174,7 @@ export class World implements WorldView {
       // Once pox-5 is active, the node releases pox-4's locks.
       const released = contract.endsWith('.pox-4') ? (this.pox5Height ?? Number.POSITIVE_INFINITY) + 1 : undefined;
       const unlockHeight = Math.min(event.unlockHeight, released ?? event.unlockHeight);
-      this.#locks.set(address, { amount, unlockHeight });
+      this.#state.locks.set(address, { amount, unlockHeight });
       return;
     }
     const sender = 'sender' in event ? event.sender : undefined;
@@ -194,15 +188,15 @@ export class World implements WorldView {
       if (sender !== undefined) this.#addFungible(event.asset, sender, -event.amount);
       if (recipient !== undefined) this.#addFungible(event.asset, recipient, event.amount);
     } else {
-      this.#owners.set(`${event.asset} ${event.value.toHex()}`, recipient ?? '');
-      if (event.type === 'nft_mint_event') this.#minted.set(event.asset, this.mintedOf(event.asset) + 1);
+      this.#state.owners.set(`${event.asset} ${event.value.toHex()}`, recipient ?? '');
+      if (event.type === 'nft_mint_event') this.#state.minted.set(event.asset, this.mintedOf(event.asset) + 1);
     }
   }
 
   #addFungible(asset: string, principal: string, amount: bigint): void {
     const sum = this.fungibleBalance(asset, principal) + amount;
     if (sum < 0n) throw new Error(`${principal} overdraws its ${asset} by ${-sum}`);
-    this.#fungible.set(`${asset} ${principal}`, sum);
-    this.#supplies.set(asset, this.fungibleSupply(asset) + amount);
+    this.#state.fungible.set(`${asset} ${principal}`, sum);
+    this.#state.supplies.set(asset, this.fungibleSupply(asset) + amount);
   }
 }

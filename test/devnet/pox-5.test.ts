@@ -5,6 +5,7 @@ import type { ContractCall } from '../../src/devnet/contract.ts';
 import { pox5 } from '../../src/devnet/contracts/pox-5.ts';
 import { cycles } from '../../src/devnet/pox.ts';
 import { Prng } from '../../src/devnet/prng.ts';
+import { owedTo } from '../../src/devnet/staking-state.ts';
 import { World } from '../../src/devnet/world.ts';
 
 const contract = 'ST000000000000000000002AMW42H.pox-5';
@@ -50,19 +51,17 @@ test('distributes the rewards of each bond over the sats in that bond', () => {
   const world = new World();
   const amounts = [5_000n, 7_000n];
   for (const [index, units] of amounts.entries()) {
-    world.staking.apply({ kind: 'bond', bond: { index, firstCycle: 11, unlockCycle: 20, allowed: new Map() } });
+    world.staking.bonds.set(String(index), { index, firstCycle: 11, unlockCycle: 20, allowed: new Map() });
     const position = { bond: index, staker: sender, signer: contract, stx: 0n, sats: units, onBitcoin: false };
-    world.staking.apply({
-      kind: 'position',
-      position: { ...position, units: [{ from: 11, units, signer: contract }] },
-    });
+    const held = { ...position, units: [{ from: 11, units, signer: contract }] };
+    world.staking.positions.set(owedTo(sender, index), held);
   }
   const distributions = printsOf(world, cycles.startOf(12), isCalculation).slice(0, -1);
   expect(distributions.map((print) => [print.get('bond-index'), print.get('bond-staked-sats')])).toMatchObject(
     amounts.map((units, index) => [{ value: BigInt(index) }, { value: units }]),
   );
-  expect(world.staking.owed).toEqual([
-    [`${sender} 0`, 5n],
-    [`${sender} 1`, 7n],
+  expect([...world.staking.owed.entries()]).toMatchObject([
+    [`${sender} 0`, [{ sats: 5n }]],
+    [`${sender} 1`, [{ sats: 7n }]],
   ]);
 });
