@@ -6,6 +6,7 @@ import { clarity } from '../codec/clarity-encode.ts';
 import { sha512_256 } from '../codec/hash.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { indexBlockHash, transactionRoot } from '../codec/nakamoto-block.ts';
+import { tenureChangeCauses } from '../codec/tenure-change.ts';
 import { transactionId } from '../codec/transaction.ts';
 import { type BurnBlock, burnBlocksBetween, executeOperation } from './burn-chain.ts';
 import { concat, u8, u32, u64 } from './bytes.ts';
@@ -24,7 +25,6 @@ import {
   payerOf,
   type SignedTransaction,
   tenureChange,
-  tenureChangeCauses,
   unsignedBootTransaction,
 } from './transaction.ts';
 import { type Account, bitcoinAddress, sign } from './wallet.ts';
@@ -113,19 +113,6 @@ export interface SealedHeader {
   readonly bitvec: Uint8Array;
 }
 
-/** The fields of a header. */
-interface HeaderContent {
-  readonly parent: Block;
-  readonly burn: BurnBlock;
-  readonly miner: Account;
-  readonly receipts: readonly Receipt[];
-  /** Unix seconds. */
-  readonly time: number;
-  /** 32 bytes. */
-  readonly state: Uint8Array;
-  readonly signers: readonly Account[];
-}
-
 /** Approximate satoshis that miners spend in a Bitcoin block. */
 const BURN_SPENT = 40_000;
 
@@ -171,9 +158,13 @@ export interface Unlock {
   readonly amount: bigint;
 }
 
-/** Makes a header, signed by its miner and the signers. */
+/** Makes a header, signed by its miner and the signers. @param time Unix seconds @param state root, 32 bytes */
 export function sealedHeader(
-  { parent, burn, miner, receipts, time, state, signers }: HeaderContent,
+  { parent, burn, miner }: BlockContext,
+  receipts: readonly Receipt[],
+  time: number,
+  state: Uint8Array,
+  signers: readonly Account[],
   prng: Prng,
 ): SealedHeader {
   const root = transactionRoot(bodyOf(receipts).map(({ txId }) => fromHex(txId)));
@@ -340,25 +331,16 @@ export class BlockBuilder {
     if (newTenure !== undefined) {
       const recipient = newTenure.recipient === miner.address ? undefined : newTenure.recipient;
       return [
-        sign(tenureChange({ ...change, cause: tenureChangeCauses.blockFound }), 0),
+        sign(tenureChange({ ...change, cause: 'block_found' }), 0),
         sign(nakamotoCoinbase(prng.bytes(32), recipient, prng.bytes(80)), 1),
       ];
     }
     // A tenure is extended after a burn block without a new miner, or when its budget is spent.
     if (burnView === parent.burnView && (quiet || !prng.chance(0.06))) return [];
-    const cause = burnView === parent.burnView ? prng.pick(budgetCauses) : tenureChangeCauses.extended;
+    const cause = burnView === parent.burnView ? prng.pick(tenureChangeCauses.slice(1)) : 'extended';
     return [sign(tenureChange({ ...change, cause }), 0)];
   }
 }
-
-const budgetCauses = [
-  tenureChangeCauses.extended,
-  tenureChangeCauses.extendedRuntime,
-  tenureChangeCauses.extendedReadCount,
-  tenureChangeCauses.extendedReadLength,
-  tenureChangeCauses.extendedWriteCount,
-  tenureChangeCauses.extendedWriteLength,
-] as const;
 
 /** Micro-STX that each tenure mints. */
 const coinbaseAmount = 500_000_000n;

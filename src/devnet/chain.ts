@@ -18,14 +18,13 @@ import {
   matureRewards,
   newlyChosen,
   rewardSet,
-  type SealedHeader,
   sealedHeader,
   type Tenure,
   type Unlock,
 } from './block.ts';
 import { type BurnBlock, BurnChain, burnBlocksBetween, firstBurnHeight } from './burn-chain.ts';
 import { u64 } from './bytes.ts';
-import { type Attachment, type ChainEvent, type ContractTemplate, contractInterface } from './contract.ts';
+import { type ChainEvent, type ContractTemplate, contractInterface } from './contract.ts';
 import { bns } from './contracts/bns.ts';
 import { pox4 } from './contracts/pox-4.ts';
 import { pox5 } from './contracts/pox-5.ts';
@@ -224,10 +223,11 @@ export class SimulatedChain {
     this.#burnTip = this.#burns.first(options.startTime ?? DEFAULT_START);
     this.#burnBlocks.set(this.#burnTip.consensusHash.toHex(), this.#burnTip);
     const world = new World(undefined, options.pox5Height);
-    const receipts =
+    const { contracts, events } =
       beginning === undefined
-        ? genesisReceipts(world, [...users, ...sponsors], unlocks, this.faucet, prng, network)
-        : begunReceipts(world, beginning, network);
+        ? simulatedStart([...users, ...sponsors], unlocks, this.faucet, world.pox5Height, prng, network)
+        : { contracts: beginning.contracts, events: beginning.funds.map(minted) };
+    const receipts = genesisReceipts(world, contracts, events, network);
     this.#genesis = this.#makeGenesis(world, receipts);
     this.#genesisBody = genesisPayload({ ...this.#genesis, maturedRewards: [] }, prng);
     this.#tip = this.#genesis;
@@ -426,7 +426,10 @@ export class SimulatedChain {
 
   #assemble(context: BlockContext, body: BlockBody, time: number): Block {
     const { parent, burn, burnView, world, miner, newTenure } = context;
-    const header = this.#sealed(context, body, time);
+    this.#mined += 1;
+    // The state root is a counter, so that no two blocks are equal.
+    const state = sha512_256(u64(this.#mined));
+    const header = sealedHeader(context, body.receipts, time, state, this.#signers, this.#prng);
     const { blockHash, indexBlockHash } = header;
     const hashes = { blockHash, indexBlockHash };
     const at = { ...hashes, header, parent: parent.indexBlockHash, height: parent.height + 1 };
@@ -467,16 +470,6 @@ export class SimulatedChain {
   #sent(event: NodeEvent): NodeEvent {
     this.#sentAt = Math.max(event.time, this.#sentAt + 1);
     return { ...event, time: this.#sentAt };
-  }
-
-  /** Signs the header. Its state root is a counter, so that no two blocks are equal. */
-  #sealed({ parent, burn, miner }: BlockContext, body: BlockBody, time: number): SealedHeader {
-    this.#mined += 1;
-    const state = sha512_256(u64(this.#mined));
-    return sealedHeader(
-      { parent, burn, miner, receipts: body.receipts, time, state, signers: this.#signers },
-      this.#prng,
-    );
   }
 
   #makeGenesis(world: World, receipts: Block['receipts']): Block {
@@ -581,72 +574,62 @@ export const FAUCET_FUNDS = 1_000_000_000_000_000n;
 /** Sats of the faucet at the start, as sBTC: ten thousand BTC. */
 const FAUCET_SATS = 1_000_000_000_000n;
 
-/**
- * Makes the receipts of block 0, which deploys the boot contracts and mints the initial STX.
- *
- * All transactions are from the boot address, unsigned. The mints are events of a transfer of 0 from that address to
- * itself.
- */
-function genesisReceipts(
-  world: World,
+/** Returns the event of micro-STX that block 0 mints. */
+const minted = ({ address: recipient, amount }: Beginning['funds'][number]): ChainEvent => ({
+  type: 'stx_mint_event',
+  recipient,
+  amount,
+});
+
+/** Returns the contracts and the events of block 0 of a chain with simulated users. */
+function simulatedStart(
   rich: readonly Account[],
   unlocks: Unlocks,
   faucet: Account | undefined,
+  pox5Height: number | undefined,
   prng: Prng,
   network: Network,
-): Receipt[] {
-  const { pox5Height } = world;
+): { contracts: Beginning['contracts']; events: readonly ChainEvent[] } {
   const isPox5There = pox5Height === undefined || pox5Height <= firstBurnHeight;
-  const templates = [costs, lockup(unlocks), bns, pox4, ...(isPox5There ? [pox5] : [])];
-  const deployments = templates.map((template) => {
-    world.install({ id: `${network.boot}.${template.name}`, template, height: 0 });
-    return bootReceipt(deploymentPayload(template.name, template.source, null), network, { abi: template.abi });
-  });
+  const boot = [costs, lockup(unlocks), bns, pox4, ...(isPox5There ? [pox5] : [])];
   const sbtc = faucet === undefined ? [] : [sbtcToken, sbtcRegistry(faucet.publicKey)];
-  for (const template of sbtc) {
-    world.install({ id: `${SBTC_DEPLOYER}.${template.name}`, template, height: 0 });
-    const payload = deploymentPayload(template.name, template.source, 3);
-    const deployers = principalBytes(SBTC_DEPLOYER)!.subarray(1);
-    deployments.push(bootReceipt(payload, network, { abi: template.abi }, deployers));
-  }
-  if (sbtc.length > 0) world.useNonce(SBTC_DEPLOYER);
-  const mint = (recipient: string, amount: bigint) => ({ type: 'stx_mint_event' as const, recipient, amount });
+  const contracts = [
+    ...boot.map((template) => ({ id: `${network.boot}.${template.name}`, template })),
+    ...sbtc.map((template) => ({ id: `${SBTC_DEPLOYER}.${template.name}`, template })),
+  ];
   // 10,000 to 4,300 million STX, mostly small, so that balances differ in length.
-  const mints = rich.map(({ address }) =>
-    mint(address, 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7))),
-  );
-  const events: ChainEvent[] = mints;
-  if (faucet !== undefined) {
-    const { address: recipient } = faucet;
-    events.push(mint(recipient, FAUCET_FUNDS));
-    events.push({ type: 'ft_mint_event', asset: SBTC_ASSET, recipient, amount: FAUCET_SATS });
-  }
-  for (const event of events) world.apply(event);
-  return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events })];
+  const funds = rich.map(({ address }) => ({
+    address,
+    amount: 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7)),
+  }));
+  if (faucet === undefined) return { contracts, events: funds.map(minted) };
+  const { address: recipient } = faucet;
+  const coins: ChainEvent = { type: 'ft_mint_event', asset: SBTC_ASSET, recipient, amount: FAUCET_SATS };
+  return { contracts, events: [...[...funds, { address: recipient, amount: FAUCET_FUNDS }].map(minted), coins] };
 }
 
-/** Makes the receipts of block 0 of a chain with a given start: its contracts, and the accounts' STX. */
-function begunReceipts(world: World, { contracts, funds }: Beginning, network: Network): Receipt[] {
+/**
+ * Makes the receipts of block 0, which deploys contracts and mints the initial STX.
+ *
+ * All transactions are unsigned, and all but the deployments of sBTC are from the boot address. The mints are events of
+ * a transfer of 0 from that address to itself.
+ */
+function genesisReceipts(
+  world: World,
+  contracts: Beginning['contracts'],
+  events: readonly ChainEvent[],
+  network: Network,
+): Receipt[] {
   const deployments = contracts.map(({ id, template }) => {
     world.install({ id, template, height: 0 });
-    return bootReceipt(deploymentPayload(template.name, template.source, null), network, { abi: template.abi });
+    const isOfBoot = id.startsWith(`${network.boot}.`);
+    const { name, source, abi, clarityVersion = null } = template;
+    const signers = isOfBoot ? undefined : principalBytes(SBTC_DEPLOYER)!.subarray(1);
+    return bootReceipt(deploymentPayload(name, source, isOfBoot ? null : clarityVersion), network, { abi }, signers);
   });
-  const events = funds.map(({ address: recipient, amount }) => ({
-    type: 'stx_mint_event' as const,
-    recipient,
-    amount,
-  }));
+  if (world.contract(`${SBTC_DEPLOYER}.${sbtcToken.name}`) !== undefined) world.useNonce(SBTC_DEPLOYER);
   for (const event of events) world.apply(event);
   return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events })];
-}
-
-/** The block of a transaction that named attachments. */
-type NamingBlock = Pick<Block, 'indexBlockHash' | 'height'>;
-
-/** An attachment that a transaction named. */
-interface NamedAttachment {
-  readonly txId: string;
-  readonly attachment: Attachment;
 }
 
 /**
@@ -659,46 +642,31 @@ class Attachments {
   constructor(readonly prng: Prng) {}
 
   /** Returns the events before a block, with attachments of this and earlier blocks. @param time Unix milliseconds */
-  announce(receipts: readonly Receipt[], block: NamingBlock, time: number): NodeEvent[] {
+  announce(receipts: readonly Receipt[], { indexBlockHash, height }: Block, time: number): NodeEvent[] {
     const due = this.#waiting.filter(() => this.prng.chance(0.6));
     this.#waiting = this.#waiting.filter((body) => !due.includes(body));
     for (const { txId, attachments = [] } of receipts) {
-      for (const attachment of attachments) this.#queueAttachment(attachmentPayload({ txId, attachment }, block), due);
+      for (const attachment of attachments) {
+        const body = {
+          attachment_index: attachment.index,
+          block_height: height,
+          content: toHex(attachment.content),
+          content_hash: toHex(attachment.hash),
+          contract_id: attachment.contract,
+          index_block_hash: indexBlockHash,
+          metadata: toHex(attachment.metadata),
+          tx_id: txId,
+        };
+        const when = this.prng.weighted([
+          [16, 'later'],
+          [2, 'at once'],
+          [1, 'twice'],
+          [1, 'never'],
+        ] as const);
+        if (when === 'at once' || when === 'twice') due.push(body);
+        if (when === 'later' || when === 'twice') this.#waiting.push(body);
+      }
     }
     return due.length === 0 ? [] : [nodeEvent('/attachments/new', due, time)];
   }
-
-  #queueAttachment(body: object, due: object[]): void {
-    switch (
-      this.prng.weighted([
-        [16, 'later'],
-        [2, 'at once'],
-        [1, 'twice'],
-        [1, 'never'],
-      ] as const)
-    ) {
-      case 'at once':
-        due.push(body);
-        return;
-      case 'later':
-        this.#waiting.push(body);
-        return;
-      case 'twice':
-        due.push(body);
-        this.#waiting.push({ ...body });
-        return;
-      default:
-    }
-  }
 }
-
-const attachmentPayload = ({ txId, attachment }: NamedAttachment, { indexBlockHash, height }: NamingBlock): object => ({
-  attachment_index: attachment.index,
-  block_height: height,
-  content: toHex(attachment.content),
-  content_hash: toHex(attachment.hash),
-  contract_id: attachment.contract,
-  index_block_hash: indexBlockHash,
-  metadata: toHex(attachment.metadata),
-  tx_id: txId,
-});

@@ -5,6 +5,7 @@ import { bootTransaction } from '../codec/boot-transaction.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { sha512_256 } from '../codec/hash.ts';
 import { toHex } from '../codec/hex.ts';
+import { type TenureChangeCause, tenureChangeCauses } from '../codec/tenure-change.ts';
 import { AUTH, transactionId } from '../codec/transaction.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import { concat, shortText, u8, u16, u32, u64 } from './bytes.ts';
@@ -214,17 +215,6 @@ export function nakamotoCoinbase(data: Uint8Array, recipient: string | undefined
   return concat(u8(0x08), data, to, vrfProof);
 }
 
-/** Causes of tenure changes. Causes 2 to 6 extend one dimension of the budget each (SIP-034). */
-export const tenureChangeCauses = {
-  blockFound: 0,
-  extended: 1,
-  extendedRuntime: 2,
-  extendedReadCount: 3,
-  extendedReadLength: 4,
-  extendedWriteCount: 5,
-  extendedWriteLength: 6,
-} as const;
-
 interface TenureChange {
   /**
    * Consensus hashes, 20 bytes each: of this tenure, of the previous tenure, and of the burn block that the miner sees.
@@ -236,7 +226,7 @@ interface TenureChange {
   readonly previousTenureEnd: Uint8Array;
   /** Number of blocks of the ending tenure, or, for an extension, of this tenure so far. */
   readonly previousTenureBlocks: number;
-  readonly cause: (typeof tenureChangeCauses)[keyof typeof tenureChangeCauses];
+  readonly cause: TenureChangeCause;
   /** Hash160 of the miner's key. */
   readonly minerHash: Uint8Array;
 }
@@ -249,7 +239,7 @@ export function tenureChange(change: TenureChange): Uint8Array {
     change.burnView,
     change.previousTenureEnd,
     u32(change.previousTenureBlocks),
-    u8(change.cause),
+    u8(tenureChangeCauses.indexOf(change.cause)),
     change.minerHash,
   );
 }

@@ -14,13 +14,7 @@ import {
 } from '@stacks/transactions';
 import { networks } from '../../src/devnet/network.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import {
-  nakamotoCoinbase,
-  signTransaction,
-  tenureChange,
-  tenureChangeCauses,
-  tokenTransfer,
-} from '../../src/devnet/transaction.ts';
+import { nakamotoCoinbase, signTransaction, tenureChange, tokenTransfer } from '../../src/devnet/transaction.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { type Demo, demo } from './demo.ts';
 
@@ -143,7 +137,7 @@ test('transactions that only miners make', async () => {
     burnView: new Uint8Array(20),
     previousTenureEnd: bytes,
     previousTenureBlocks: 1,
-    cause: tenureChangeCauses.blockFound,
+    cause: 'block_found' as const,
     minerHash: new Uint8Array(20),
   };
   const origin = { account: own!, nonce: 0, fee: 1_000n };

@@ -58,7 +58,7 @@ const payloads: Record<string, { bytes: Uint8Array; type: PayloadType }> = {
       burnView: prng.bytes(20),
       previousTenureEnd: prng.bytes(32),
       previousTenureBlocks: 3,
-      cause: 1,
+      cause: 'extended',
       minerHash: alice.hash160,
     }),
     type: PayloadType.TenureChange,
