@@ -1,6 +1,7 @@
 /** Faults of the Clarity engine: the chain continues, and each fault is reported. */
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import {
   ClarityEngine,
@@ -141,7 +142,7 @@ const engineModule = new URL('../../src/devnet/clarity/engine-process.ts', impor
 
 test('a stopped engine ends its process and rejects messages', async () => {
   using engines = await standInEngine();
-  const engine = new ClarityEngine({ directory: engines.path, module: engineModule });
+  const engine = new ClarityEngine({ directory: engines.path, module: engineModule, clock: systemClock });
   await engine.start();
   expect(engine.isRunning).toBe(true);
   await engine.stop();
@@ -152,7 +153,7 @@ test('a stopped engine ends its process and rejects messages', async () => {
 /** A chain in a stand-in, at its first block. */
 async function startedChain() {
   const engines = await standInEngine();
-  const engine = new ClarityEngine({ directory: engines.path, module: engineModule });
+  const engine = new ClarityEngine({ directory: engines.path, module: engineModule, clock: systemClock });
   const chain = new EngineChain(engine, { epoch: '3.4', time: 0, funds: [] });
   const { height } = await chain.begin();
   chain.keep('0', null, null);

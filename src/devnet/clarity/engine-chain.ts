@@ -5,10 +5,10 @@ import type {
   Credit,
   EngineAction,
   EngineBlock,
-  EngineOutcome,
   EnginePosition,
   EngineRead,
   EngineSession,
+  MadeBlocks,
 } from './engine.ts';
 import type { TraceReport } from './failure.ts';
 
@@ -27,11 +27,6 @@ interface MadeBlock {
   parent: string | null;
   /** The block in the engine's form; null for block 1, which the engine starts with. */
   block: EngineBlock | null;
-}
-
-/** Result and position of the engine after a block. */
-export interface Attempt extends EnginePosition {
-  outcome: EngineOutcome | null;
 }
 
 export type Deployment = EngineAction & { kind: 'deploy' };
@@ -61,18 +56,14 @@ export class EngineChain {
   async begin(session: EngineSession = 'main'): Promise<EnginePosition> {
     this.#at[session] = null;
     const { epoch, time, funds } = this.#start;
-    const answer = await this.#engine.ask({ session, kind: 'begin', epoch, time, credits: funds });
-    if (answer.kind !== 'begun') throw new Error(`the engine answered ${answer.kind}`);
-    return answer;
+    return this.#engine.ask({ session, kind: 'begin', epoch, time, credits: funds });
   }
 
   /**
    * Reads from the current state of a chain. @returns null if the value doesn't exist @throws any error of the engine
    */
-  async readNow(read: EngineRead, session: EngineSession = 'main'): Promise<string | null> {
-    const answer = await this.#engine.ask({ session, kind: 'read', read });
-    if (answer.kind !== 'value') throw new Error(`the engine answered ${answer.kind}`);
-    return answer.value;
+  readNow(read: EngineRead, session: EngineSession = 'main'): Promise<string | null> {
+    return this.#engine.ask({ session, kind: 'read', read });
   }
 
   /**
@@ -151,7 +142,7 @@ export class EngineChain {
   }
 
   /** Makes a block on a parent. The engine has no position until {@link keep}. @throws any error of the engine */
-  async attempt(parent: string, block: EngineBlock): Promise<Attempt> {
+  async attempt(parent: string, block: EngineBlock): Promise<MadeBlocks> {
     await this.#goTo('main', parent);
     this.#at.main = null;
     return this.#make('main', [block]);
@@ -183,10 +174,9 @@ export class EngineChain {
   async trace(parent: string, id: string, block: EngineBlock, withCosts: boolean): Promise<TraceReport> {
     await this.#goTo('traced', parent);
     this.#at.traced = null;
-    const answer = await this.#engine.ask({ session: 'traced', kind: 'trace', block, withCosts });
-    if (answer.kind !== 'traced') throw new Error(`the engine answered ${answer.kind}`);
+    const report = await this.#engine.ask({ session: 'traced', kind: 'trace', block, withCosts });
     this.#at.traced = id;
-    return answer;
+    return report;
   }
 
   /**
@@ -194,17 +184,13 @@ export class EngineChain {
    * @returns its first error with the place in a file; null if it has none
    * @throws any error of the engine
    */
-  async check(files: Readonly<Record<string, string>>, manifest: string): Promise<string | null> {
+  check(files: Readonly<Record<string, string>>, manifest: string): Promise<string | null> {
     this.#forgetEnded();
-    const answer = await this.#engine.ask({ session: 'aside', kind: 'check', files, manifest });
-    if (answer.kind !== 'checked') throw new Error(`the engine answered ${answer.kind}`);
-    return answer.error;
+    return this.#engine.ask({ session: 'aside', kind: 'check', files, manifest });
   }
 
-  async #make(session: EngineSession, blocks: EngineBlock[]): Promise<Attempt> {
-    const answer = await this.#engine.ask({ session, kind: 'blocks', blocks });
-    if (answer.kind !== 'made') throw new Error(`the engine answered ${answer.kind}`);
-    return answer;
+  #make(session: EngineSession, blocks: EngineBlock[]): Promise<MadeBlocks> {
+    return this.#engine.ask({ session, kind: 'blocks', blocks });
   }
 
   /** Forgets the positions of a process that ended: the next request starts a new process, without chains. */

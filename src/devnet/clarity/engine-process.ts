@@ -10,12 +10,16 @@ import { atMost } from '../../base/turns.ts';
 import type {
   EngineAnswer,
   EngineBlock,
+  EngineOutcome,
   EnginePosition,
   EngineRead,
   EngineReady,
+  EngineRequest,
   EngineSession,
-  ToEngine,
+  FromEngine,
+  MadeBlocks,
 } from './engine.ts';
+import type { TraceReport } from './failure.ts';
 
 /** The parts of the engine's interface that are used (@stacks/clarinet-sdk-wasm 3). */
 interface Session {
@@ -53,7 +57,7 @@ const FEES = 'ST000000000000000000002AMW42H';
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const bytesOf = (hex: string): Uint8Array => Uint8Array.fromHex(hex.slice(2));
-const send = (message: EngineReady | ({ id: number } & EngineAnswer)): void => {
+const send = (message: EngineReady | FromEngine): void => {
   process.send?.(message);
 };
 
@@ -92,11 +96,13 @@ function transactionsOf({ fee, action }: Extract<EngineBlock, { kind: 'block' }>
   }
 }
 
-function made(session: Session, block: EngineBlock): EngineAnswer {
+function made(session: Session, block: EngineBlock): MadeBlocks {
+  const answer = (outcome: EngineOutcome | null): MadeBlocks => ({ outcome, ...position(session) });
+  const failed = (error: unknown): MadeBlocks => answer({ kind: 'failed', error: textOf(error) });
   for (const { address, amount } of block.credits) session.mintSTX(address, BigInt(amount));
   if (block.kind === 'tenure') {
     session.mineEmptyBurnBlock();
-    return { kind: 'made', outcome: null, ...position(session) };
+    return answer(null);
   }
   const { action } = block;
   try {
@@ -106,16 +112,15 @@ function made(session: Session, block: EngineBlock): EngineAnswer {
     }
   } catch (error) {
     session.mineBlock(transactionsOf({ ...block, action: null }));
-    return { kind: 'made', outcome: { kind: 'failed', error: textOf(error) }, ...position(session) };
+    return failed(error);
   }
   try {
     const last = session.mineBlock(transactionsOf(block)).at(-1);
-    if (action === null || last === undefined) return { kind: 'made', outcome: null, ...position(session) };
+    if (action === null || last === undefined) return answer(null);
     const { result, events, costs } = last;
-    const outcome = { kind: 'returned' as const, result, events: JSON.parse(events), costs };
-    return { kind: 'made', outcome, ...position(session) };
+    return answer({ kind: 'returned', result, events: JSON.parse(events), costs });
   } catch (error) {
-    return { kind: 'made', outcome: { kind: 'failed', error: textOf(error) }, ...position(session) };
+    return failed(error);
   }
 }
 
@@ -168,7 +173,7 @@ function implementsTrait(
 /** Lines of a trace that are reported: the last ones, because the failure is at the end. */
 const TRACE_LINES = 200;
 
-function traced(session: Session, { block, withCosts }: ToEngine & { kind: 'trace' }): EngineAnswer {
+function traced(session: Session, { block, withCosts }: EngineRequest<'trace'>): TraceReport {
   if (withCosts) session.enablePerformance('runtime');
   let evaluated = '';
   const printed: string[] = [];
@@ -186,7 +191,7 @@ function traced(session: Session, { block, withCosts }: ToEngine & { kind: 'trac
     console.error = print;
   }
   const lines = (session.getLastContractCallTrace() ?? '').trimEnd().split('\n');
-  return { kind: 'traced', trace: lines.slice(-TRACE_LINES).join('\n'), evaluated, printed: printed.join('\n') };
+  return { trace: lines.slice(-TRACE_LINES).join('\n'), evaluated, printed: printed.join('\n') };
 }
 
 const { Date: Running } = globalThis;
@@ -218,13 +223,13 @@ const readerOf =
   };
 
 /** Loads a project in a separate session, with the files of the message. */
-async function checked(engine: Engine, { files, manifest }: ToEngine & { kind: 'check' }): Promise<EngineAnswer> {
+async function mistakeIn(engine: Engine, { files, manifest }: EngineRequest<'check'>): Promise<string | null> {
   const session = new engine.SDK(readerOf(files), new engine.SDKOptions(false, false, false));
   try {
     await session.initSession(dirname(manifest), manifest, undefined);
-    return { kind: 'checked', error: null };
+    return null;
   } catch (error) {
-    return { kind: 'checked', error: textOf(error) };
+    return textOf(error);
   } finally {
     // A session takes 100 MB, which the garbage collector would free much later.
     session.free();
@@ -249,7 +254,7 @@ balance = 0
 `,
 });
 
-async function answerTo(engine: Engine, session: Session, message: ToEngine): Promise<EngineAnswer> {
+async function answerTo(engine: Engine, session: Session, message: EngineRequest): Promise<EngineAnswer> {
   switch (message.kind) {
     case 'begin': {
       standStill(message.time);
@@ -258,19 +263,19 @@ async function answerTo(engine: Engine, session: Session, message: ToEngine): Pr
       await session.initSession(directory, `${directory}/Clarinet.toml`, undefined);
       session.setEpoch(message.epoch);
       for (const { address, amount } of message.credits) session.mintSTX(address, BigInt(amount));
-      return { kind: 'begun', ...position(session) };
+      return position(session);
     }
     case 'blocks': {
-      let last: EngineAnswer = { kind: 'made', outcome: null, ...position(session) };
+      let last: MadeBlocks = { outcome: null, ...position(session) };
       for (const block of message.blocks) last = made(session, block);
       return last;
     }
     case 'check':
-      return checked(engine, message);
+      return mistakeIn(engine, message);
     case 'trace':
       return traced(session, message);
     case 'read':
-      return { kind: 'value', value: readFrom(engine, session, message.read) };
+      return readFrom(engine, session, message.read);
   }
 }
 
@@ -291,13 +296,14 @@ try {
     traced: session(true, true),
   };
   const inTurn = atMost(1);
-  process.on('message', ({ id, ...message }: { id: number } & ToEngine) => {
-    void inTurn(async () => {
-      const answer = await answerTo(engine, sessions[message.session], message as ToEngine).catch(
-        (error: unknown): EngineAnswer => ({ kind: 'refused', error: textOf(error) }),
-      );
-      send({ id, ...answer });
-    });
+  process.on('message', (message: { id: number } & EngineRequest) => {
+    const { id, session } = message;
+    void inTurn(() =>
+      answerTo(engine, sessions[session], message).then(
+        (answer) => send({ id, answer }),
+        (error: unknown) => send({ id, refusal: textOf(error) }),
+      ),
+    );
   });
   // The parent process has ended.
   process.on('disconnect', () => process.exit(0));

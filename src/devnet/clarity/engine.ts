@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Subprocess } from 'bun';
-import { type Clock, pause, systemClock } from '../../base/clock.ts';
+import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { Mint } from '../transaction.ts';
 import type { TraceReport } from './failure.ts';
@@ -46,6 +46,11 @@ export interface EnginePosition {
   time: number;
 }
 
+/** The position after the last block, and the result of its action; null if it has none. */
+export interface MadeBlocks extends EnginePosition {
+  outcome: EngineOutcome | null;
+}
+
 /** The value to read. */
 export type EngineRead =
   | { kind: 'call'; contract: string; functionName: string; args: string[]; sender: string }
@@ -64,28 +69,29 @@ export type EngineRead =
  */
 export type EngineSession = 'main' | 'aside' | 'traced';
 
-export type ToEngine = { session: EngineSession } & EngineRequest;
-
-type EngineRequest =
+/** The requests by kind, with their answers. */
+interface EngineProtocol {
   /** Starts a new chain, at block 1. `time` is its start in Unix seconds. */
-  | { kind: 'begin'; epoch: string; time: number; credits: Credit[] }
-  | { kind: 'blocks'; blocks: EngineBlock[] }
-  | { kind: 'read'; read: EngineRead }
-  /** Reads a project's files from this message, and reports its first error with the place in a file. */
-  | { kind: 'check'; files: Readonly<Record<string, string>>; manifest: string }
-  /** Makes a block, and reports its evaluation. `withCosts` adds every evaluated expression. */
-  | { kind: 'trace'; block: EngineBlock; withCosts: boolean };
-
-export type EngineAnswer =
-  | ({ kind: 'begun' } & EnginePosition)
-  /** `outcome` belongs to the last block; null if the block has no action. */
-  | ({ kind: 'made'; outcome: EngineOutcome | null } & EnginePosition)
+  begin: { request: { epoch: string; time: number; credits: Credit[] }; answer: EnginePosition };
+  blocks: { request: { blocks: EngineBlock[] }; answer: MadeBlocks };
   /** Null if the value doesn't exist. */
-  | { kind: 'value'; value: string | null }
-  | ({ kind: 'traced' } & TraceReport)
-  /** Null if the project has no error. */
-  | { kind: 'checked'; error: string | null }
-  | { kind: 'refused'; error: string };
+  read: { request: { read: EngineRead }; answer: string | null };
+  /** Reads a project's files from this message. The answer is its first error with the place in a file, or null. */
+  check: { request: { files: Readonly<Record<string, string>>; manifest: string }; answer: string | null };
+  /** Makes a block, and reports its evaluation. `withCosts` adds every evaluated expression. */
+  trace: { request: { block: EngineBlock; withCosts: boolean }; answer: TraceReport };
+}
+
+type RequestKind = keyof EngineProtocol;
+
+export type EngineRequest<K extends RequestKind = RequestKind> = {
+  [Kind in K]: { session: EngineSession; kind: Kind } & EngineProtocol[Kind]['request'];
+}[K];
+
+export type EngineAnswer<K extends RequestKind = RequestKind> = EngineProtocol[K]['answer'];
+
+/** A message of the process: the answer to a request, or why the engine refused it. */
+export type FromEngine = { id: number } & ({ answer: EngineAnswer } | { refusal: string });
 
 /** The first message of the process. */
 export type EngineReady = { kind: 'ready'; version: string } | { kind: 'unfit'; problem: string };
@@ -128,33 +134,23 @@ async function moduleFile(module: URL): Promise<{ path: string; remove(): void }
   return { path: file, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-interface Waiting {
-  resolve(answer: EngineAnswer): void;
-  reject(error: Error): void;
-}
+type Waiting = PromiseWithResolvers<EngineAnswer>;
 
 interface EngineOptions {
   /** Directory of the project with the engine. */
   directory: string;
   /** Module that the engine's process runs. */
   module: URL;
-  clock?: Clock;
+  clock: Clock;
 }
 
 /** The process of an engine. It is started again after it ended. */
 export class ClarityEngine {
-  readonly #directory: string;
-  readonly #module: URL;
-  readonly #clock: Clock;
   #process: { child: Subprocess; waiting: Map<number, Waiting> } | null = null;
   #requests = 0;
   #isStopped = false;
 
-  constructor({ directory, module, clock = systemClock }: EngineOptions) {
-    this.#directory = directory;
-    this.#module = module;
-    this.#clock = clock;
-  }
+  constructor(readonly options: EngineOptions) {}
 
   /** Whether a process runs, with the state that it was sent. */
   get isRunning(): boolean {
@@ -167,7 +163,7 @@ export class ClarityEngine {
    * @throws OperatorError if the directory has no engine, or an unsupported version
    */
   async start(): Promise<string> {
-    const file = await moduleFile(this.#module);
+    const file = await moduleFile(this.options.module);
     try {
       return await this.#start(file.path);
     } finally {
@@ -176,19 +172,20 @@ export class ClarityEngine {
   }
 
   async #start(path: string): Promise<string> {
+    const { directory } = this.options;
     const waiting = new Map<number, Waiting>();
     const ready = Promise.withResolvers<EngineReady>();
-    const child = Bun.spawn([process.execPath, '--no-install', path, this.#directory], {
-      cwd: this.#directory,
+    const child = Bun.spawn([process.execPath, '--no-install', path, directory], {
+      cwd: directory,
       env: { ...ENGINE_SETTINGS, ...process.env, BUN_BE_BUN: '1' },
       // The process prints the output of contracts. --no-install: a missing package isn't fetched.
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'json',
-      ipc: (message: EngineReady | ({ id: number } & EngineAnswer)) => {
+      ipc: (message: EngineReady | FromEngine) => {
         if (!('id' in message)) return ready.resolve(message);
-        const { id, ...answer } = message;
-        waiting.get(id)?.resolve(answer);
-        waiting.delete(id);
+        if ('answer' in message) waiting.get(message.id)?.resolve(message.answer);
+        else waiting.get(message.id)?.reject(new EngineRefusedError(message.refusal));
+        waiting.delete(message.id);
       },
     });
     const own = { child, waiting };
@@ -201,12 +198,12 @@ export class ClarityEngine {
     const first = await this.#within(LOADING_MS, ready.promise, child);
     if (first.kind === 'unfit') {
       child.kill();
-      throw new OperatorError(`No Clarity engine can be loaded from ${this.#directory}: ${first.problem}`, INSTALL);
+      throw new OperatorError(`No Clarity engine can be loaded from ${directory}: ${first.problem}`, INSTALL);
     }
     if (first.version.split('.')[0] !== KNOWN_MAJOR) {
       child.kill();
       throw new OperatorError(
-        `The Clarity engine of ${this.#directory} has version ${first.version}; this program supports version ${KNOWN_MAJOR}.`,
+        `The Clarity engine of ${directory} has version ${first.version}; this program supports version ${KNOWN_MAJOR}.`,
         INSTALL,
       );
     }
@@ -218,23 +215,22 @@ export class ClarityEngine {
    * Sends a message, and starts the process if none runs.
    * @throws EngineEndedError, EngineRefusedError; OperatorError if it can't be started
    */
-  async ask(message: ToEngine): Promise<EngineAnswer> {
+  async ask<K extends RequestKind>(message: EngineRequest<K>): Promise<EngineAnswer<K>> {
     if (this.#isStopped) throw new EngineEndedError('The Clarity engine was stopped.');
     if (this.#process === null) await this.start();
     const { child, waiting } = this.#process!;
     const id = ++this.#requests;
-    const { promise, resolve, reject } = Promise.withResolvers<EngineAnswer>();
-    waiting.set(id, { resolve, reject });
+    const answer: Waiting = Promise.withResolvers();
+    waiting.set(id, answer);
     child.send({ id, ...message });
-    const answer = await this.#within(ANSWER_MS, promise, child);
-    if (answer.kind === 'refused') throw new EngineRefusedError(answer.error);
-    return answer;
+    // The process answers each request in the form of its kind.
+    return (await this.#within(ANSWER_MS, answer.promise, child)) as EngineAnswer<K>;
   }
 
   /** Waits for the process, and ends it if it is late. @throws EngineEndedError */
   async #within<T>(most: number, answer: Promise<T>, child: Subprocess): Promise<T> {
     const answered = new AbortController();
-    void pause(this.#clock, most, answered.signal).then(() => {
+    void pause(this.options.clock, most, answered.signal).then(() => {
       if (!answered.signal.aborted) child.kill('SIGKILL');
     });
     try {

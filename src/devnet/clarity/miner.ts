@@ -23,8 +23,9 @@ import {
   type EngineOutcome,
   type EngineRead,
   EngineRefusedError,
+  type MadeBlocks,
 } from './engine.ts';
-import { type Attempt, type Deployment, EngineChain } from './engine-chain.ts';
+import { type Deployment, EngineChain } from './engine-chain.ts';
 import { type Failure, failureOf } from './failure.ts';
 import { executedOf, vmErrorOf } from './outcome.ts';
 
@@ -391,7 +392,7 @@ export class ClarityMiner {
   async #tried(
     parent: Block,
     block: EngineBlock & { kind: 'block' },
-  ): Promise<{ attempt: Attempt | null; outcome: EngineOutcome; abi: ContractInterface | null }> {
+  ): Promise<{ attempt: MadeBlocks | null; outcome: EngineOutcome; abi: ContractInterface | null }> {
     try {
       const attempt = await this.#engine.attempt(parent.indexBlockHash, block);
       const { outcome } = attempt;
@@ -407,7 +408,7 @@ export class ClarityMiner {
   }
 
   /** Makes the chain's block that matches the engine's block. */
-  #assemble(parent: Block, block: EngineBlock | null, attempt: Attempt, options: MineOptions): MinedBlock {
+  #assemble(parent: Block, block: EngineBlock | null, attempt: MadeBlocks, options: MineOptions): MinedBlock {
     const { height, burnHeight, time } = attempt;
     this.#time = time;
     const mined = this.#chain!.mine(parent.indexBlockHash, { transactions: 0, quiet: true, ...options });
