@@ -376,43 +376,6 @@ export function isOfType(value: ClarityValue, type: AbiType): boolean {
 }
 
 function isOfPlainType(value: ClarityValue, type: Extract<AbiType, string>): boolean {
-  switch (type) {
-    case 'uint128':
-      return value.type === 'uint';
-    case 'int128':
-      return value.type === 'int';
-    case 'bool':
-    case 'principal':
-    case 'none':
-      return value.type === type;
-    case 'trait_reference':
-      return value.type === 'principal' && value.value.includes('.');
-  }
-}
-
-const wrongType = (expected: string): TypeError =>
-  new TypeError(`an argument is not ${expected}, though it was checked`);
-
-/** Returns the number of an argument, after its check as a uint. */
-export function uintOf(value: ClarityValue | undefined): bigint {
-  if (value?.type !== 'uint') throw wrongType('a uint');
-  return value.value;
-}
-
-/** Returns the text of an argument, after its check as a principal. */
-export function principalOf(value: ClarityValue | undefined): string {
-  if (value?.type !== 'principal') throw wrongType('a principal');
-  return value.value;
-}
-
-/** Returns the bytes of an argument, after its check as a buffer. */
-export function bufferOf(value: ClarityValue | undefined): Uint8Array {
-  if (value?.type !== 'buffer') throw wrongType('a buffer');
-  return value.value;
-}
-
-/** Returns a field of a value, after its check as a tuple. */
-export function fieldOf(value: ClarityValue | undefined, name: string): ClarityValue | undefined {
-  if (value?.type !== 'tuple') throw wrongType('a tuple');
-  return value.value.get(name);
+  if (type === 'trait_reference') return value.type === 'principal' && value.value.includes('.');
+  return value.type === type || `${value.type}128` === type;
 }

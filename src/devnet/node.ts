@@ -13,11 +13,11 @@ import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
 import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
 import { askedOf, type ClarityMiner } from './clarity/miner.ts';
+import type { SavedChain, SavedTransaction } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
 import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
 import { type ObserverOptions, observer } from './observer.ts';
-import type { SavedChain, SavedTransaction } from './saved-chain.ts';
 import { Scenario } from './scenario.ts';
 import { type Mint, type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
 import { type Account, accounts, impersonated } from './wallet.ts';
@@ -134,7 +134,7 @@ interface Fork {
 export type Distance = { readonly count: number } | { readonly until: number };
 
 /** Distance to move the time: by seconds, or to a time in Unix seconds. */
-export type Move = { readonly seconds: number } | { readonly until: number };
+type Move = { readonly seconds?: number | undefined; readonly until_time?: number | undefined };
 
 /** Bitcoin blocks, and the Stacks blocks that were mined with them. */
 interface BitcoinBlocks {
@@ -143,7 +143,7 @@ interface BitcoinBlocks {
 }
 
 /** A block by its index block hash, or by the name of a snapshot of the state after it. */
-export type BlockReference = { readonly indexBlockHash: string } | { readonly snapshot: string };
+type BlockReference = { readonly index_block_hash?: string | undefined; readonly snapshot?: string | undefined };
 
 /** A state that the chain can go back to by its name. */
 interface NamedState {
@@ -633,14 +633,21 @@ export class SimulatedNode {
    * new tip, so that tests can go back to the same snapshot again and again.
    * @throws ParameterError if no such block is in memory
    */
-  revert(place: BlockReference): Promise<Fork> {
+  revert({ snapshot, index_block_hash: id }: BlockReference): Promise<Fork> {
     return this.#steered(async () => {
-      const named = 'snapshot' in place ? this.#snapshots.get(place.snapshot) : undefined;
-      const hash = 'snapshot' in place ? named?.indexBlockHash : place.indexBlockHash;
+      const named = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
+      const hash = snapshot === undefined ? id : named?.indexBlockHash;
       const reachable = this.#reachable();
       const depth = reachable.findIndex((block) => block.indexBlockHash === hash);
       const block = reachable[depth];
-      if (block === undefined) throw unreachable(place);
+      if (block === undefined) {
+        throw snapshot === undefined
+          ? wrongField(
+              'index_block_hash',
+              `must be the index block hash of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
+            )
+          : wrongField('snapshot', 'must name a snapshot of a block of the chain');
+      }
       // The new branch has the time of the state, not the time of the lost blocks.
       this.#shift = named?.shift ?? this.#shifts.get(block) ?? this.#shift;
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
@@ -755,7 +762,7 @@ export class SimulatedNode {
    * @param to seconds from the time of the tip, or from now if the chain mines at intervals; or a time in Unix seconds
    * @throws ParameterError for a time that isn't ahead
    */
-  advance(to: Move): Promise<void> {
+  advance({ seconds = 0, until_time: time }: Move): Promise<void> {
     return this.#steered(async () => {
       const { tip } = this.chain;
       const here = this.#isSteered ? 0 : this.#now();
@@ -763,7 +770,7 @@ export class SimulatedNode {
         this.clarity === undefined && !this.#isSteered
           ? here
           : Math.max(this.clarity === undefined ? this.#shift.earliest : here, tip.time);
-      const until = 'until' in to ? to.until : present + to.seconds;
+      const until = time ?? present + seconds;
       if (until <= present || until > present + MAX_STEP) {
         throw wrongField('until_time', `must be > ${present} and <= ${present + MAX_STEP}`);
       }
@@ -1056,15 +1063,6 @@ function steps(distance: Distance, present: number, most: number, field: string)
   if (count >= 1 && count <= most) return count;
   throw wrongField(field, `must be > ${present} (the current value) and <= ${present + most}`);
 }
-
-/** Returns the error for a state that the chain can't go back to. */
-const unreachable = (place: BlockReference): ParameterError =>
-  'snapshot' in place
-    ? wrongField('snapshot', 'must name a snapshot of a block of the chain')
-    : wrongField(
-        'index_block_hash',
-        `must be the index block hash of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
-      );
 
 /** Groups events so that each group ends with a block. */
 function* untilBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { exactNumber, isTooDeep, MAX_DEPTH } from '../base/json.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
+import { tupleOf, uint, uintOf } from '../chain/pox/print.ts';
 import { parseStacksAddress, principalBytes, splitPrincipal } from '../codec/address.ts';
 import { bitcoinToStacks } from '../codec/bitcoin-address.ts';
 import { BytesReader, DecodeError, decoded } from '../codec/bytes-reader.ts';
@@ -26,7 +27,7 @@ import type { SimulatedChain } from './chain.ts';
 import { EngineEndedError, type EngineRead, EngineRefusedError } from './clarity/engine.ts';
 import type { ClarityMiner } from './clarity/miner.ts';
 import { vmErrorOf } from './clarity/outcome.ts';
-import { type ContractTemplate, fieldOf, isOfType, namedArguments, type ReadContext, uintOf } from './contract.ts';
+import { type ContractTemplate, isOfType, namedArguments, type ReadContext } from './contract.ts';
 import type { Receipt } from './execute.ts';
 import { MAX_FORK_DEPTH } from './node.ts';
 import { SLOT } from './pox.ts';
@@ -84,6 +85,7 @@ export async function answerRpc(node: ServedNode, request: Request): Promise<Res
     const answer = await route.answer({ node, block: blockAt(node, query.get('tip')), params, query, request });
     return answer instanceof Response ? answer : Response.json(answer);
   } catch (error) {
+    if (error instanceof BodyError) return text(400, error.message);
     if (!(error instanceof RpcError)) throw error;
     return text(error.status, error.message);
   }
@@ -155,24 +157,9 @@ interface RpcRoute {
 /** Maximum bytes of a body: a transaction of 2 MB in hex, with its JSON. */
 const MAX_RPC_BODY = 5_000_000;
 
-/**
- * Reads a body. Bodies that are too long or incomplete get the same answer as other unreadable bodies. @throws RpcError
- */
-async function body<T>(read: Promise<T>): Promise<T> {
-  try {
-    return await read;
-  } catch (error) {
-    if (!(error instanceof BodyError)) throw error;
-    throw new RpcError(400, error.message);
-  }
-}
-
-/** Returns the bytes of a request's body. @throws RpcError */
-const bytesOf = (request: Request): Promise<Uint8Array> => body(bodyBytes(request, MAX_RPC_BODY));
-
 /** Returns the JSON of a request's body. @throws RpcError */
 async function jsonOf(request: Request): Promise<unknown> {
-  const text = await body(bodyText(request, MAX_RPC_BODY));
+  const text = await bodyText(request, MAX_RPC_BODY);
   if (isTooDeep(text)) throw new RpcError(400, `The JSON body is nested deeper than ${MAX_DEPTH} levels`);
   try {
     return JSON.parse(text);
@@ -303,12 +290,12 @@ async function stackedAt({ node, block }: RpcRequest, cycle: number): Promise<St
     await ask('get-total-ustx-stacked', clarity.uint(cycle)),
     await ask('get-total-ustx-stacked', clarity.uint(cycle + 1)),
   ];
-  const facts = info.type === 'ok' ? info.value : info;
+  const facts = tupleOf(info.type === 'ok' ? info.value : info) ?? new Map();
   return {
-    minimum: uintOf(fieldOf(facts, 'min-amount-ustx')),
-    supply: uintOf(fieldOf(facts, 'total-liquid-supply-ustx')),
-    present: uintOf(present),
-    next: uintOf(next),
+    minimum: uint('min-amount-ustx')(facts),
+    supply: uint('total-liquid-supply-ustx')(facts),
+    present: uintOf(present)!,
+    next: uintOf(next)!,
   };
 }
 
@@ -761,7 +748,8 @@ const MAX_TRANSACTION = 2_097_152;
 
 /** Returns the bytes of a transaction: the whole body, or hex in JSON. @throws RpcError */
 async function rawTransaction(request: Request): Promise<Uint8Array> {
-  if (request.headers.get('content-type')?.startsWith('application/json') !== true) return bytesOf(request);
+  if (request.headers.get('content-type')?.startsWith('application/json') !== true)
+    return bodyBytes(request, MAX_RPC_BODY);
   const body = await jsonOf(request);
   if (!Value.Check(Broadcast, body)) throw new RpcError(400, 'The body must have tx, a transaction in hex');
   return hexBytes(body.tx, 'tx');

@@ -39,32 +39,19 @@ export type BitcoinSize = 'usual' | 'large' | 'xlarge';
 /** Amount that the sBTC faucet sends, in sats. */
 const SBTC_AMOUNT = 10_000n;
 
-/** The functions of a faucet. Each throws FaucetError. */
-interface StxFaucet {
-  /** @param ip the client's address, which is recorded but sets no limit */
-  send(address: string, stacking: boolean, ip: string): Promise<BroadcastTransaction>;
-}
-
-interface SbtcFaucet {
-  /** @param ip the client's address, which is recorded but sets no limit */
-  send(address: string, ip: string): Promise<BroadcastTransaction>;
-}
-
-interface BtcFaucet {
-  /** @param ip the client's address, which is recorded but sets no limit */
-  send(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
-  /** Returns the balance of an address, in BTC. */
-  balance(address: string): Promise<number>;
-}
-
 /**
  * The faucets. Open a faucet before you check a request: each method throws FaucetError 403 if the faucet is off, or
- * the chain isn't a test network.
+ * the chain isn't a test network. The functions of a faucet throw FaucetError, too. The client's address `ip` is
+ * recorded, but sets no limit.
  */
 export interface Faucets {
-  stx(): StxFaucet;
-  sbtc(): SbtcFaucet;
-  btc(): BtcFaucet;
+  stx(): { send(address: string, stacking: boolean, ip: string): Promise<BroadcastTransaction> };
+  sbtc(): { send(address: string, ip: string): Promise<BroadcastTransaction> };
+  btc(): {
+    send(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
+    /** Returns the balance of an address, in BTC. */
+    balance(address: string): Promise<number>;
+  };
 }
 
 const MICRO_STX = 1_000_000n;
@@ -147,7 +134,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
     });
   }
 
-  const stxFaucet: StxFaucet = {
+  const stxFaucet: ReturnType<Faucets['stx']> = {
     async send(address, stacking, ip) {
       const recipient = testPrincipal(address);
       return give('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
@@ -158,7 +145,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
     },
   };
 
-  const sbtcFaucet: SbtcFaucet = {
+  const sbtcFaucet: ReturnType<Faucets['sbtc']> = {
     async send(address, ip) {
       const recipient = testPrincipal(address);
       return give('sbtc', recipient, ip, LIMIT, async () => {
@@ -168,7 +155,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
     },
   };
 
-  const btcFaucet = (bitcoin: BitcoinSettings): BtcFaucet => ({
+  const btcFaucet = (bitcoin: BitcoinSettings): ReturnType<Faucets['btc']> => ({
     async send(address, size, ip) {
       const faucet = await openBitcoin(bitcoin, address);
       return give('btc', address, ip, LIMIT, () => faucet.send(address, BTC_AMOUNTS[size]));

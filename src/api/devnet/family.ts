@@ -53,9 +53,12 @@ export function requireAtMostOneOf(body: object, one: string, other: string): vo
   throw new ParameterError({ location: 'body', path: [other] }, `must not be given together with ${one}`);
 }
 
-/** The error for a body with neither of two members. */
-export const missingOneOfError = (one: string, other: string): ParameterError =>
-  new ParameterError({ location: 'body', path: [] }, `must have ${one} or ${other}`);
+/** Checks that a body has one of two members. @throws ParameterError */
+export function requireOneOf(body: object, one: string, other: string): void {
+  requireAtMostOneOf(body, one, other);
+  if (Object.hasOwn(body, one) || Object.hasOwn(body, other)) return;
+  throw new ParameterError({ location: 'body', path: [] }, `must have ${one} or ${other}`);
+}
 
 /** The name of an account or a snapshot. */
 export const NAME = '^[a-zA-Z0-9_-]{1,40}$';

@@ -1,18 +1,18 @@
 /** Routes that make blocks and branches, and change the mempool. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
-import { type BlockReference, type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH } from '../../devnet/node.ts';
+import { type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH } from '../../devnet/node.ts';
 import { type Route, route } from '../../http/route.ts';
 import { Hash, nullable } from '../shared/values.ts';
 import {
   closed,
   type DevnetFamily,
   MicroStx,
-  missingOneOfError,
   NAME,
   NAME_RULE,
   requireAtMostOneOf,
+  requireOneOf,
   requirePrincipal,
 } from './family.ts';
 import { ShownBitcoinBlock, ShownBlock, State, shown, shownBitcoin, stateOf } from './shown.ts';
@@ -53,8 +53,15 @@ const shownBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; b
 const count = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 }));
 /** Takes the place of `count`. */
 const until = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of `count`' }));
-const distanceOf = (many: number | undefined, end: number | undefined): Distance =>
-  end === undefined ? { count: many ?? 1 } : { until: end };
+/** Returns the distance in a body, by default one step. @throws ParameterError if the body has both members */
+function distanceOf<End extends 'until_height' | 'until_cycle'>(
+  body: { count?: number } & { [Name in End]?: number },
+  end: End,
+): Distance {
+  requireAtMostOneOf(body, 'count', end);
+  const { count: many = 1, [end]: until } = body;
+  return until === undefined ? { count: many } : { until };
+}
 
 const Mine = Type.Object(
   {
@@ -83,14 +90,6 @@ const NamedState = Type.Object(
   closed,
 );
 const Revert = Type.Object({ index_block_hash: Type.Optional(Id), snapshot: Type.Optional(SnapshotName) }, closed);
-/** @throws ParameterError unless the body names one place */
-function placeOf(body: Static<typeof Revert>): BlockReference {
-  requireAtMostOneOf(body, 'index_block_hash', 'snapshot');
-  if (body.snapshot !== undefined) return { snapshot: body.snapshot };
-  if (body.index_block_hash !== undefined) return { indexBlockHash: body.index_block_hash };
-  throw missingOneOfError('index_block_hash', 'snapshot');
-}
-
 const Drop = Type.Object({ tx_id: Id }, closed);
 const Replace = Type.Object({ tx_id: Id, fee: MicroStx }, closed);
 const Bitcoin = Type.Object(
@@ -142,8 +141,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Mine,
       response: Blocks,
       handle: async ({ caller: node, body }) => {
-        requireAtMostOneOf(body, 'count', 'until_height');
-        const distance = distanceOf(body.count, body.until_height);
+        const distance = distanceOf(body, 'until_height');
         const blocks = await node.mine(distance, body.traffic ?? 0, body.transactions ?? []);
         return { blocks: blocks.map(shown) };
       },
@@ -171,7 +169,8 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Revert,
       response: Reverted,
       handle: async ({ caller: node, body }) => {
-        const { blocks, orphaned } = await node.revert(placeOf(body));
+        requireOneOf(body, 'index_block_hash', 'snapshot');
+        const { blocks, orphaned } = await node.revert(body);
         return { blocks: blocks.map(shown), orphaned: orphaned.map(shown) };
       },
     }),
@@ -225,10 +224,8 @@ export const makers = (family: DevnetFamily): Route[] => {
         'Makes `count` Bitcoin blocks, or up to `until_height`. With `tenures`, each elected miner mines its first block.',
       body: Bitcoin,
       response: BitcoinBlocks,
-      handle: async ({ caller: node, body }) => {
-        requireAtMostOneOf(body, 'count', 'until_height');
-        return shownBoth(await node.bitcoin(distanceOf(body.count, body.until_height), body.tenures ?? true));
-      },
+      handle: async ({ caller: node, body }) =>
+        shownBoth(await node.bitcoin(distanceOf(body, 'until_height'), body.tenures ?? true)),
     }),
     route({
       ...optional,
@@ -239,10 +236,7 @@ export const makers = (family: DevnetFamily): Route[] => {
         'Makes Bitcoin blocks with tenures until `count` reward cycles have begun, or the cycle `until_cycle`.',
       body: Cycle,
       response: BitcoinBlocks,
-      handle: async ({ caller: node, body }) => {
-        requireAtMostOneOf(body, 'count', 'until_cycle');
-        return shownBoth(await node.cycle(distanceOf(body.count, body.until_cycle)));
-      },
+      handle: async ({ caller: node, body }) => shownBoth(await node.cycle(distanceOf(body, 'until_cycle'))),
     }),
     route({
       ...post,

@@ -1,10 +1,10 @@
 /** Steering of the simulated node: blocks, forks, time, accounts and transactions. */
-import { type Static, Type } from '@sinclair/typebox';
-import { MAX_STEP, type Move } from '../../devnet/node.ts';
+import { Type } from '@sinclair/typebox';
+import { MAX_STEP } from '../../devnet/node.ts';
 import { templates } from '../../devnet/traffic.ts';
 import { type Route, route } from '../../http/route.ts';
 import { nullable } from '../shared/values.ts';
-import { closed, type DevnetFamily, familyOf, missingOneOfError, requireAtMostOneOf, type Steering } from './family.ts';
+import { closed, type DevnetFamily, familyOf, requireOneOf, type Steering } from './family.ts';
 import { makers } from './makers.ts';
 import { senders } from './senders.ts';
 import { State, stateOf } from './shown.ts';
@@ -16,14 +16,6 @@ const Time = Type.Object(
   },
   closed,
 );
-
-/** @throws ParameterError unless the body has one time */
-function moveOf(body: Static<typeof Time>): Move {
-  requireAtMostOneOf(body, 'seconds', 'until_time');
-  if (body.until_time !== undefined) return { until: body.until_time };
-  if (body.seconds !== undefined) return { seconds: body.seconds };
-  throw missingOneOfError('seconds', 'until_time');
-}
 
 const Interval = Type.Object({ seconds: Type.Integer({ minimum: 0, maximum: 3_600 }) }, closed);
 const Contract = Type.Object(
@@ -79,7 +71,8 @@ const clocks = (family: DevnetFamily): Route[] => {
         'Advances the time of the next block by `seconds`, or to `until_time`, and returns the state. If contracts run for real, the chain mines Bitcoin blocks and then ten-second blocks until that time; the last one is up to nine seconds late.',
       body: Time,
       handle: async ({ caller: node, body }) => {
-        await node.advance(moveOf(body));
+        requireOneOf(body, 'seconds', 'until_time');
+        await node.advance(body);
         return stateOf(node);
       },
     }),

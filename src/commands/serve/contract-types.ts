@@ -54,21 +54,19 @@ export async function projectInterfaces(url: string): Promise<Interfaces> {
 /** Types of arguments that `stackside/test` exports. */
 const NAMES = ['Ascii', 'Bool', 'Buffer', 'Int', 'List', 'Optional', 'Principal', 'Tuple', 'Uint', 'Utf8'];
 
+/** The type of literals, and the JavaScript type of results, of types without parts. */
+const PLAIN: Readonly<Record<Extract<AbiType, string>, readonly [literal: string, value: string]>> = {
+  uint128: ['Uint', 'bigint'],
+  int128: ['Int', 'bigint'],
+  bool: ['Bool', 'boolean'],
+  principal: ['Principal', 'string'],
+  trait_reference: ['Principal', 'string'],
+  none: ["'none'", 'null'],
+};
+
 /** Returns the type of literals of a parameter. */
 function literalOf(type: AbiType): string {
-  switch (type) {
-    case 'uint128':
-      return 'Uint';
-    case 'int128':
-      return 'Int';
-    case 'bool':
-      return 'Bool';
-    case 'principal':
-    case 'trait_reference':
-      return 'Principal';
-    case 'none':
-      return "'none'";
-  }
+  if (typeof type === 'string') return PLAIN[type][0];
   if ('buffer' in type) return 'Buffer';
   if ('string-ascii' in type) return 'Ascii';
   if ('string-utf8' in type) return 'Utf8';
@@ -83,18 +81,7 @@ const quoted = (name: string): string =>
 
 /** Returns the JavaScript type of a result. */
 function valueTypeOf(type: AbiType): string {
-  switch (type) {
-    case 'uint128':
-    case 'int128':
-      return 'bigint';
-    case 'bool':
-      return 'boolean';
-    case 'none':
-      return 'null';
-    case 'principal':
-    case 'trait_reference':
-      return 'string';
-  }
+  if (typeof type === 'string') return PLAIN[type][1];
   if ('optional' in type) return `${valueTypeOf(type.optional)} | null`;
   if ('response' in type)
     return `{ ok: ${valueTypeOf(type.response.ok)} } | { err: ${valueTypeOf(type.response.error)} }`;

@@ -53,7 +53,7 @@ export interface MadeBlocks extends EnginePosition {
 
 /** The value to read. */
 export type EngineRead =
-  | { kind: 'call'; contract: string; functionName: string; args: string[]; sender: string }
+  | { kind: 'call'; contract: string; functionName: string; args: readonly string[]; sender: string }
   | { kind: 'variable'; contract: string; name: string }
   | { kind: 'entry'; contract: string; map: string; key: string }
   | { kind: 'source'; contract: string }

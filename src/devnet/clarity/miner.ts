@@ -4,11 +4,12 @@
  */
 import { lruCache } from '../../base/cache.ts';
 import { atMost } from '../../base/turns.ts';
-import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
+import { count, tupleOf } from '../../chain/pox/print.ts';
+import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
-import { type ContractInterface, type Executed, executedContract, fieldOf, uintOf } from '../contract.ts';
+import { type ContractInterface, type Executed, executedContract } from '../contract.ts';
 import { formPositions } from '../contract-source.ts';
 import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
@@ -100,16 +101,16 @@ async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']
 async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
   const contract = `${networks.testnet.boot}.pox-4`;
   const call = {
-    kind: 'call' as const,
+    kind: 'call',
     contract,
     functionName: 'get-pox-info',
     args: [],
     sender: networks.testnet.boot,
-  };
+  } as const;
   const info = decodeClarity(fromHex((await chain.readNow(call)) ?? '0x'));
-  if (!info.ok || info.value.type !== 'ok') throw new Error("the engine's pox-4 returns no cycles");
-  const blocks = (name: string) => Number(uintOf(fieldOf((info.value as { value: ClarityValue }).value, name)));
-  return rewardCycles(blocks('reward-cycle-length'), blocks('prepare-cycle-length'));
+  const fields = info.ok && info.value.type === 'ok' ? tupleOf(info.value.value) : null;
+  if (fields === null) throw new Error("the engine's pox-4 returns no cycles");
+  return rewardCycles(count('reward-cycle-length')(fields), count('prepare-cycle-length')(fields));
 }
 
 /** Returns a transaction of a block in its form before the execution. */

@@ -1,4 +1,5 @@
 /** The simulated stacking contract pox-4, for contract calls and for operations on Bitcoin. */
+import { buffer, tupleOf } from '../../chain/pox/print.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
@@ -8,12 +9,10 @@ import { utf8Bytes } from '../../codec/utf8.ts';
 import { concat } from '../bytes.ts';
 import {
   type ArgumentsOf,
-  bufferOf,
   type CallContext,
   type ChainEvent,
   type ContractTemplate,
   contractInterface,
-  fieldOf,
   interfaceOf,
   type Lock,
   type Outcome,
@@ -198,10 +197,10 @@ function activeDelegation(state: Draft, stacker: string, burnHeight: number): De
 const hashLengths = [20, 20, 20, 20, 20, 32, 32];
 
 function requireAddress(address: Uint8Array): void {
-  const value = decodedOrThrow(decodeClarity(address));
-  const version = bufferOf(fieldOf(value, 'version'))[0];
+  const fields = tupleOf(decodedOrThrow(decodeClarity(address)))!;
+  const [version] = buffer('version')(fields);
   const length = version === undefined ? undefined : hashLengths[version];
-  require(length !== undefined && bufferOf(fieldOf(value, 'hashbytes')).length === length, errors.invalidAddress);
+  require(length !== undefined && buffer('hashbytes')(fields).length === length, errors.invalidAddress);
 }
 
 /** Runs the checks of `can-stack-stx`. @throws the contract's error @param minimum micro-STX */

@@ -1,3 +1,4 @@
+import { principal, tupleOf, uint } from '../../chain/pox/print.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
@@ -6,13 +7,10 @@ import {
   type ContractTemplate,
   contractInterface,
   err,
-  fieldOf,
   interfaceOf,
   ok,
-  principalOf,
   publicFunction,
   tupleType,
-  uintOf,
   userCall,
 } from '../contract.ts';
 import { amountCodes, memoBytes, postConditions, stxCondition } from '../transaction.ts';
@@ -25,8 +23,8 @@ const nothing = 3n;
 const payment = tupleType({ amount: 'uint128', to: 'principal' });
 
 function paymentOf({ bytes }: Pick<ClarityValue, 'bytes'>): { to: string; amount: bigint } {
-  const value = decodedOrThrow(decodeClarity(bytes));
-  return { to: principalOf(fieldOf(value, 'to')), amount: uintOf(fieldOf(value, 'amount')) };
+  const fields = tupleOf(decodedOrThrow(decodeClarity(bytes)))!;
+  return { to: principal('to')(fields), amount: uint('amount')(fields) };
 }
 
 const functions = {
