@@ -264,11 +264,6 @@ export class Pool {
     return [...this.#held.values()].map(({ transaction }) => transaction).filter((one) => isWaiting(one, world));
   }
 
-  /** Returns a stored transaction by its id with 0x. */
-  get(id: string): SignedTransaction | undefined {
-    return this.#held.get(id)?.transaction;
-  }
-
   /**
    * Adds a transaction.
    * @returns the transactions that it replaces, which offered a lower fee for the same nonce
@@ -282,17 +277,10 @@ export class Pool {
     if (this.#bytes + transaction.raw.length > MAX_BYTES) {
       throw new Rejection('ServerFailureOther', { message: 'The mempool is full' });
     }
-    for (const { id } of replaced) this.#forget(id);
+    for (const { id } of replaced) this.drop(id);
     this.#held.set(transaction.id, { transaction, usedAt: null });
     this.#bytes += transaction.raw.length;
     return replaced;
-  }
-
-  /** Removes a pending transaction. @returns whether there was one */
-  drop(id: string, world: World): boolean {
-    if (!this.waiting(world).some((one) => one.id === id)) return false;
-    this.#forget(id);
-    return true;
   }
 
   /**
@@ -303,11 +291,12 @@ export class Pool {
     for (const [id, held] of this.#held) {
       if (isWaiting(held.transaction, world)) held.usedAt = null;
       else held.usedAt ??= height;
-      if (held.usedAt !== null && held.usedAt + retained < height) this.#forget(id);
+      if (held.usedAt !== null && held.usedAt + retained < height) this.drop(id);
     }
   }
 
-  #forget(id: string): void {
+  /** Removes a transaction. */
+  drop(id: string): void {
     this.#bytes -= this.#held.get(id)?.transaction.raw.length ?? 0;
     this.#held.delete(id);
   }

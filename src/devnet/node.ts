@@ -2,7 +2,7 @@
  * A running simulated node. It posts the events of its chain to an observer, accepts transactions, mines at intervals,
  * and follows the commands of tests.
  */
-import { type Clock, pause, systemClock } from '../base/clock.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import { atMost } from '../base/turns.ts';
 import { DecodeError, decodedOrThrow } from '../codec/bytes-reader.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
@@ -22,11 +22,14 @@ import { Scenario } from './scenario.ts';
 import { type Mint, type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
 import { type Account, accounts, impersonated } from './wallet.ts';
 
-interface NodeOptions {
+export interface NodeOptions {
   readonly seed: number;
   /** Seconds between two blocks; 0 to mine only on command. */
   readonly interval: number;
-  /** Whether the chain has this machine's time; otherwise, time passes only on the chain. Default: with an interval. */
+  /**
+   * Whether the chain has this machine's time. Otherwise, time passes only on the chain, so that equal commands make
+   * equal bytes. Default: with an interval.
+   */
   readonly isInRealTime?: boolean;
   /** Number of blocks at the start. */
   readonly history: number;
@@ -34,7 +37,7 @@ interface NodeOptions {
   readonly traffic: number;
   /** Burn height at which pox-5 replaces pox-4; null for never. */
   readonly pox5Height?: number | null;
-  readonly clock?: Clock;
+  readonly clock: Clock;
   /** Executes the contracts. If it is set, only the network is simulated. */
   readonly clarity?: ClarityMiner;
   /** Named accounts of the network, in addition to the seed's accounts. */
@@ -44,19 +47,23 @@ interface NodeOptions {
   /** Whether to mine a transaction as soon as it arrives. Default false. */
   readonly automine?: boolean;
   /** A second observer that also receives the node's events. */
-  readonly otherObserver?: ObserverOptions;
+  readonly otherObserver?: ObserverOptions | undefined;
   /** A chain to mine again in place of the blocks at the start; only with an engine. */
-  readonly saved?: SavedChain;
+  readonly saved?: SavedChain | undefined;
 }
 
-/** A contract's payload, with the account that signs it. */
-export interface Deployment {
+/** The sender of a transaction. */
+export interface Signing {
   readonly account: Account;
+  /** False for an impersonated account, since the simulated node doesn't have its key. */
+  readonly isSigned: boolean;
+}
+
+/** A contract's payload, with its sender. */
+export interface Deployment extends Signing {
   readonly payload: Uint8Array;
   /** Network of the account's address. */
   readonly network: Network;
-  /** Whether the account's key is available here. */
-  readonly isSigned: boolean;
 }
 
 /** Thrown if the engine refuses a deployment. */
@@ -69,15 +76,6 @@ export class RefusedDeployment extends Error {
   ) {
     super(message);
   }
-}
-
-/** The result of deploying contracts again. */
-interface Redeployed {
-  /** Ids of the deployments. */
-  readonly ids: readonly string[];
-  /** Number of transactions that were mined again, and number of transactions that could not be. */
-  readonly mined: number;
-  readonly dropped: number;
 }
 
 /** Thrown if a saved chain can't be mined again as it was. */
@@ -109,13 +107,6 @@ function detailsOf({ data = {} }: Rejection): string {
   return message === undefined ? '' : String(message);
 }
 
-/** The sender of a transaction. */
-export interface Signing {
-  account: Account;
-  /** False for an impersonated account, since the simulated node doesn't have its key. */
-  isSigned: boolean;
-}
-
 /** Returns the error for a field of a request. @param rule that follows the field's name */
 const wrongField = (field: string, rule: string): ParameterError =>
   new ParameterError({ location: 'body', path: [field] }, rule);
@@ -136,12 +127,6 @@ export type Distance = { readonly count: number } | { readonly until: number };
 /** Distance to move the time: by seconds, or to a time in Unix seconds. */
 type Move = { readonly seconds?: number | undefined; readonly until_time?: number | undefined };
 
-/** Bitcoin blocks, and the Stacks blocks that were mined with them. */
-interface BitcoinBlocks {
-  readonly burnBlocks: readonly BurnBlock[];
-  readonly blocks: readonly Block[];
-}
-
 /** A block by its index block hash, or by the name of a snapshot of the state after it. */
 type BlockReference = { readonly index_block_hash?: string | undefined; readonly snapshot?: string | undefined };
 
@@ -158,12 +143,6 @@ interface TimeShift {
   readonly skipped: number;
   /** Minimum time of the next block, in Unix seconds. */
   readonly earliest: number;
-}
-
-/** A named state of the chain. */
-export interface Snapshot {
-  readonly name: string;
-  readonly block: Block;
 }
 
 /** Maximum number of blocks that a command mines up to a height, and maximum number of cycles. */
@@ -190,20 +169,13 @@ export class SimulatedNode {
   readonly chain: SimulatedChain;
   /** Executes the contracts; undefined if they are simulated. */
   readonly clarity: ClarityMiner | undefined;
-  readonly seed: number;
-  /** Whether the operator may send transactions of any account without its key. */
-  readonly impersonates: boolean;
   /** The faucet's account. */
   readonly faucet: Account;
   readonly #scenario: Scenario;
   readonly #pool = new Pool();
   readonly #clock: Clock;
-  readonly #history: number;
-  readonly #saved: SavedChain | null;
-  /** Whether time passes only on the chain, so that equal commands make equal bytes. */
+  /** Whether time passes only on the chain. */
   readonly #isSteered: boolean;
-  readonly #automine: boolean;
-  readonly #accounts: NonNullable<NodeOptions['accounts']>;
   /** Accounts that commands have named, by address. */
   readonly #derived = new Map<string, Account>();
   readonly #mining = atMost(1);
@@ -229,18 +201,12 @@ export class SimulatedNode {
   #dueAt: number | null = null;
   readonly #snapshots = new Map<string, NamedState>();
 
-  constructor(options: NodeOptions) {
-    const { seed, interval, history, traffic, pox5Height, clock = systemClock, clarity, automine = false } = options;
-    this.seed = seed;
+  constructor(readonly options: NodeOptions) {
+    const { seed, interval, history, traffic, pox5Height, clock, clarity } = options;
     this.#clock = clock;
-    this.#history = history;
-    this.#saved = options.saved ?? null;
     this.#interval = interval;
     this.#isSteered = !(options.isInRealTime ?? interval !== 0);
     this.clarity = clarity;
-    this.#automine = automine;
-    this.#accounts = options.accounts ?? [];
-    this.impersonates = options.impersonates ?? false;
     this.#other = options.otherObserver === undefined ? null : observer(options.otherObserver, this.#stopping.signal);
     this.chain = new SimulatedChain({
       seed,
@@ -262,11 +228,6 @@ export class SimulatedNode {
     this.faucet = this.chain.faucet!;
     this.#scenario = new Scenario(this.chain, { seed });
     this.#announced = this.chain.tip;
-  }
-
-  /** The accounts of a project; empty if the contracts are simulated. */
-  get accounts(): NonNullable<NodeOptions['accounts']> {
-    return this.#accounts;
   }
 
   /** The tip that the observer has received. */
@@ -295,8 +256,8 @@ export class SimulatedNode {
     await this.#untilStopped(async () => {
       await this.#mining(async () => {
         await this.#post([this.chain.genesis()]);
-        if (this.#saved !== null) await this.#restore(this.#saved);
-        while (this.chain.tip.height < this.#history) {
+        if (this.options.saved !== undefined) await this.#restore(this.options.saved);
+        while (this.chain.tip.height < this.options.history) {
           if (this.clarity !== undefined) await this.#mineOne(quietly);
           else for (const event of this.#scenario.next()) await this.#post([event]);
         }
@@ -382,7 +343,7 @@ export class SimulatedNode {
    */
   async submit(raw: Uint8Array): Promise<string> {
     const id = await this.#submit(raw);
-    if (this.#automine) await this.#steered(() => this.#minePending());
+    if (this.options.automine) await this.#steered(() => this.#minePending());
     return id;
   }
 
@@ -514,13 +475,10 @@ export class SimulatedNode {
    * tenures and transactions again, if they can be mined. The new branch becomes longer than the chain only at its end,
    * so the chain stays unchanged if a deployment is refused.
    * @param former ids of the deployments to replace
+   * @returns ids of the deployments, and numbers of transactions that were mined again and that could not be
    * @throws RefusedDeployment
    */
-  redeploy(
-    deployments: readonly Deployment[],
-    former: ReadonlySet<string>,
-    clarity: ClarityMiner,
-  ): Promise<Redeployed> {
+  redeploy(deployments: readonly Deployment[], former: ReadonlySet<string>, clarity: ClarityMiner) {
     return this.#steered(async () => {
       const old = [...this.chain.ancestors(this.chain.tip)].reverse();
       const base = old[1]!;
@@ -603,14 +561,9 @@ export class SimulatedNode {
     return Math.max(MAX_FORK_DEPTH, this.chain.tip.height - this.#oldestSnapshot);
   }
 
-  /** Returns the tip and the lower blocks that the chain can go back to, newest first. */
-  #reachable(): Block[] {
-    return [...this.chain.ancestors(this.chain.tip)];
-  }
-
   /** The snapshots that the chain can go back to, oldest block first. */
-  get snapshots(): readonly Snapshot[] {
-    const reachable = new Map(this.#reachable().map((block) => [block.indexBlockHash, block]));
+  get snapshots() {
+    const reachable = new Map([...this.chain.ancestors(this.chain.tip)].map((block) => [block.indexBlockHash, block]));
     return [...this.#snapshots]
       .flatMap(([name, { indexBlockHash }]) => {
         const block = reachable.get(indexBlockHash);
@@ -637,7 +590,7 @@ export class SimulatedNode {
     return this.#steered(async () => {
       const named = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
       const hash = snapshot === undefined ? id : named?.indexBlockHash;
-      const reachable = this.#reachable();
+      const reachable = [...this.chain.ancestors(this.chain.tip)];
       const depth = reachable.findIndex((block) => block.indexBlockHash === hash);
       const block = reachable[depth];
       if (block === undefined) {
@@ -670,7 +623,7 @@ export class SimulatedNode {
   }
 
   async #drop(id: string): Promise<void> {
-    this.#pool.drop(id, this.#announced.world);
+    this.#pool.drop(id);
     const body = { dropped_txids: [id], reason: 'StaleGarbageCollect' };
     await this.#post([nodeEvent('/drop_mempool_tx', body, this.#clock.now())]);
   }
@@ -699,7 +652,7 @@ export class SimulatedNode {
         throw wrongField('tx_id', 'must have one signature, no sponsor, and an account with a key in this devnet');
       }
       const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
-      if (this.#automine) await this.#minePending();
+      if (this.options.automine) await this.#minePending();
       return replaced;
     });
   }
@@ -708,9 +661,10 @@ export class SimulatedNode {
    * Makes Bitcoin blocks.
    * @param distance number of blocks, or height of the last one
    * @param withTenures whether each elected miner mines the first block of its tenure
+   * @returns the Bitcoin blocks, and the Stacks blocks that were mined with them
    * @throws ParameterError for a height that isn't ahead
    */
-  bitcoin(distance: Distance, withTenures: boolean): Promise<BitcoinBlocks> {
+  bitcoin(distance: Distance, withTenures: boolean) {
     return this.#steered(async () => {
       const count = steps(distance, this.#bitcoinHeight, MAX_BLOCKS, 'until_height');
       return this.#mineBitcoin(count, withTenures);
@@ -722,7 +676,7 @@ export class SimulatedNode {
    * @param distance number of cycles, or number of the last one
    * @throws ParameterError for a cycle that has started
    */
-  cycle(distance: Distance): Promise<BitcoinBlocks> {
+  cycle(distance: Distance) {
     return this.#steered(async () => {
       const { cycles } = this.chain;
       const height = this.#bitcoinHeight;
@@ -737,7 +691,7 @@ export class SimulatedNode {
     return this.clarity === undefined ? this.chain.bitcoinTip.height : this.chain.tip.burnView.height;
   }
 
-  async #mineBitcoin(count: number, withTenures: boolean): Promise<BitcoinBlocks> {
+  async #mineBitcoin(count: number, withTenures: boolean) {
     const burnBlocks: BurnBlock[] = [];
     const blocks: Block[] = [];
     while (burnBlocks.length < count) {
@@ -810,12 +764,15 @@ export class SimulatedNode {
    */
   fund(recipient: string, amount: bigint): Promise<{ id: string; block: Block }> {
     return this.#steered(async () => {
-      const account = this.faucet;
-      const { world, burnView } = this.#announced;
-      const funds = world.spendable(account.address, burnView.height) - GIFT_FEE;
-      if (amount > funds) throw wrongField('amount', `must be <= ${funds}`);
-      return this.#mineOwn(account, tokenTransfer(recipient, amount, ''));
+      if (amount > this.#gifts) throw wrongField('amount', `must be <= ${this.#gifts}`);
+      return this.#mineOwn(this.faucet, tokenTransfer(recipient, amount, ''));
     });
+  }
+
+  /** Micro-STX that the faucet can send. */
+  get #gifts(): bigint {
+    const { world, burnView } = this.#announced;
+    return world.spendable(this.faucet.address, burnView.height) - GIFT_FEE;
   }
 
   /**
@@ -827,25 +784,21 @@ export class SimulatedNode {
    */
   setBalance(principal: string, amount: bigint): Promise<{ id: string; block: Block } | null> {
     return this.#steered(async () => {
-      const { world, burnView } = this.#announced;
-      const more = amount - world.balance(principal);
+      const balance = this.#announced.world.balance(principal);
+      const more = amount - balance;
       if (more === 0n) return null;
       if (more > 0n) {
-        const funds = world.spendable(this.faucet.address, burnView.height) - GIFT_FEE;
-        if (more <= funds) return this.#mineOwn(this.faucet, tokenTransfer(principal, more, ''));
-        const most = world.balance(principal) + funds;
-        throw wrongField('amount', `must be <= ${most}`);
+        if (more <= this.#gifts) return this.#mineOwn(this.faucet, tokenTransfer(principal, more, ''));
+        throw wrongField('amount', `must be <= ${balance + this.#gifts}`);
       }
       const known = this.#signing(principal);
       const account = known?.account ?? impersonated(principal, this.chain.network);
       if (account === null) {
-        const rule = `must be >= ${world.balance(principal)}, because only its code can send the STX of a contract`;
-        throw wrongField('amount', rule);
+        throw wrongField('amount', `must be >= ${balance}, because only its code can send the STX of a contract`);
       }
       const rest = -more - GIFT_FEE;
       if (rest <= 0n) {
-        const rule = `must be >= ${world.balance(principal)}, or lower by more than ${GIFT_FEE}, the fee of the transfer`;
-        throw wrongField('amount', rule);
+        throw wrongField('amount', `must be >= ${balance}, or lower by more than ${GIFT_FEE}, the fee of the transfer`);
       }
       return this.#mineOwn(account, tokenTransfer(this.faucet.address, rest, ''), known?.isSigned ?? false);
     });
@@ -887,28 +840,33 @@ export class SimulatedNode {
   account(name: string): Account {
     const account = this.knownAccount(name);
     if (account !== undefined) return account;
-    const [derived] = accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network);
+    const [derived] = accounts(`${this.options.seed}/${name}`, 'named', 1, this.chain.network);
     this.#derived.set(name, derived!);
     return derived!;
   }
 
   /** Returns the account with a name, if it belongs to the network or {@link account} has returned it. */
   knownAccount(name: string): Account | undefined {
-    return this.#accounts.find((one) => one.name === name) ?? this.#derived.get(name);
+    return this.options.accounts?.find((one) => one.name === name) ?? this.#derived.get(name);
   }
 
   /** Names of the known accounts. */
   get accountNames(): string[] {
-    return [...this.#accounts.map(({ name }) => name), ...this.#derived.keys()];
+    return [...(this.options.accounts ?? []).map(({ name }) => name), ...this.#derived.keys()];
+  }
+
+  /** The accounts with a key in this process: those of the network in their order, the faucet, and the named ones. */
+  get #keyed(): Account[] {
+    return [...(this.options.accounts ?? []), this.faucet, ...this.#derived.values()];
   }
 
   /**
    * Returns the id of the contract that an account with a key in this process deployed by this name; undefined if there
-   * is none. Accounts of the network come first, in their order.
+   * is none.
    */
   contractNamed(name: string): string | undefined {
-    const deployers = [...this.#accounts, this.faucet, ...this.#derived.values()];
-    return deployers.map(({ address }) => `${address}.${name}`).find((id) => this.tip.world.contract(id) !== undefined);
+    const ids = this.#keyed.map(({ address }) => `${address}.${name}`);
+    return ids.find((id) => this.tip.world.contract(id) !== undefined);
   }
 
   /**
@@ -916,9 +874,9 @@ export class SimulatedNode {
    * any account.
    */
   #signing(address: string): Signing | null {
-    const account = [this.faucet, ...this.#accounts, ...this.#derived.values()].find((one) => one.address === address);
-    if (account !== undefined) return { account: account, isSigned: true };
-    const spoken = this.impersonates ? impersonated(address, this.chain.network) : null;
+    const account = this.#keyed.find((one) => one.address === address);
+    if (account !== undefined) return { account, isSigned: true };
+    const spoken = this.options.impersonates ? impersonated(address, this.chain.network) : null;
     return spoken === null ? null : { account: spoken, isSigned: false };
   }
 

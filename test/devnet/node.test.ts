@@ -34,7 +34,7 @@ function observer(): { received: Received[]; url: string } {
 
 const blocksOf = (received: readonly Received[]): number => received.filter(({ path }) => path === '/new_block').length;
 
-const options = { seed: 1, history: 4, traffic: 2 };
+const options = { seed: 1, history: 4, traffic: 2, clock: systemClock };
 const now = Date.parse('2027-01-15T08:00:00Z');
 const recipient = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 

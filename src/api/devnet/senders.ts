@@ -121,7 +121,7 @@ const Read = Type.Object(
 /** Returns the account that signs (default: the faucet), or the impersonated account. @throws ParameterError */
 function signerOf(node: SimulatedNode, name: string | undefined): Signing {
   if (name === undefined) return { account: node.faucet, isSigned: true };
-  const account = node.impersonates ? impersonated(name, node.chain.network) : null;
+  const account = node.options.impersonates ? impersonated(name, node.chain.network) : null;
   return account === null ? { account: requireAccount(node, name), isSigned: true } : { account, isSigned: false };
 }
 

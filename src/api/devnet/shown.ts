@@ -72,7 +72,7 @@ export function stateOf(node: SimulatedNode) {
   const { address } = node.faucet;
   const balanceOf = (account: string): string => String(tip.world.spendable(account, height));
   return {
-    seed: node.seed,
+    seed: node.options.seed,
     network: chain.network.name,
     chain_id: chain.network.chainId,
     tip: shown(tip),
@@ -88,6 +88,8 @@ export function stateOf(node: SimulatedNode) {
       ...{ name, height: block.height, index_block_hash: block.indexBlockHash },
     })),
     faucet: { address, balance: balanceOf(address) },
-    accounts: node.accounts.map((one) => ({ name: one.name, address: one.address, balance: balanceOf(one.address) })),
+    accounts: (node.options.accounts ?? []).map(({ name, address: own }) => ({
+      ...{ name, address: own, balance: balanceOf(own) },
+    })),
   };
 }

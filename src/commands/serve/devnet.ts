@@ -13,7 +13,7 @@ import { type ClarinetProject, clarinetProject, MANIFEST } from '../../devnet/cl
 import { fetchRequirement, MissingRequirementError } from '../../devnet/clarity/requirements.ts';
 import { readState, unfitState, writeState } from '../../devnet/clarity/state.ts';
 import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
-import { SimulatedNode, UnlikeSavedError } from '../../devnet/node.ts';
+import { type NodeOptions, SimulatedNode, UnlikeSavedError } from '../../devnet/node.ts';
 import { startRpc } from '../../devnet/rpc.ts';
 import { hostNames } from '../../http/hosts.ts';
 import { isPortTaken } from '../../http/listener.ts';
@@ -269,27 +269,23 @@ export async function startDevnet(
   services.use('Clarity engine', engine);
   try {
     const automine = settings.automine ?? (interval === null || (interval === 0 && engine !== null));
-    // Only a chain that mines on request has another time than this machine.
-    const tempo = { interval: interval ?? 0, isInRealTime: interval !== 0 };
     const { observer: url, state: file } = settings;
+    const options: NodeOptions = {
+      ...{ seed, clock, automine, history, traffic, pox5Height, impersonates: settings.unsafeImpersonate },
+      interval: interval ?? 0,
+      // Only a chain that mines on request has another time than this machine.
+      isInRealTime: interval !== 0,
+      otherObserver: url === null ? undefined : { url, clock, log },
+    };
     const saved = file === null || project === null ? null : readState(file, seed, project);
-    const observed = url === null ? {} : { otherObserver: { url, clock, log } };
     const real =
       engine === null || project === null
         ? null
-        : await realNetwork(
-            project,
-            {
-              ...{ ...settings, ...tempo, automine, ...observed, saved },
-              readAgain: (files) => readWhole({ ...settings, clarity: project.directory }, files),
-            },
-            engine,
-            clock,
-          );
-    const { unsafeImpersonate: impersonates } = settings;
-    const simulated = { history, traffic, pox5Height };
-    const node =
-      real?.node ?? new SimulatedNode({ seed, ...tempo, clock, automine, impersonates, ...simulated, ...observed });
+        : await realNetwork(project, engine, {
+            ...{ node: options, saved },
+            readAgain: (files) => readWhole({ ...settings, clarity: project.directory }, files),
+          });
+    const node = real?.node ?? new SimulatedNode(options);
     const rpc = services.use('RPC of the node', startRpc(node, { clock, listen, log }));
     const served = {
       // Settings that a devnet doesn't have get the defaults of a server.

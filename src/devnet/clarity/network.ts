@@ -5,8 +5,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { deploymentPayload } from '../../codec/boot-transaction.ts';
 import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
 import { networks } from '../network.ts';
-import { type Deployment, RefusedDeployment, SimulatedNode } from '../node.ts';
-import type { ObserverOptions } from '../observer.ts';
+import { type Deployment, type NodeOptions, RefusedDeployment, SimulatedNode } from '../node.ts';
 import { impersonated } from '../wallet.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner, EPOCH } from './miner.ts';
@@ -14,15 +13,9 @@ import type { ClarinetProject, ProjectContract } from './project.ts';
 import type { SavedNetwork } from './state.ts';
 
 interface RealNetworkOptions {
-  seed: number;
-  interval: number;
-  isInRealTime: boolean;
-  automine: boolean;
-  unsafeImpersonate: boolean;
-  /** A second observer of the node. */
-  otherObserver?: ObserverOptions;
+  readonly node: NodeOptions;
   /** The network to continue; null for a new one. */
-  saved: SavedNetwork | null;
+  readonly saved: SavedNetwork | null;
   /** Reads the project again. @param files receives the paths of its files @throws OperatorError */
   readAgain(files: string[]): Promise<ClarinetProject>;
 }
@@ -163,11 +156,10 @@ const savedContracts = ({ contracts }: SavedNetwork, project: ClarinetProject): 
  */
 export async function realNetwork(
   project: ClarinetProject,
-  { seed, interval, isInRealTime, automine, saved, readAgain, ...options }: RealNetworkOptions,
   engine: ClarityEngine,
-  clock: Clock,
+  { node: options, saved, readAgain }: RealNetworkOptions,
 ) {
-  const { unsafeImpersonate: impersonates, otherObserver } = options;
+  const { seed, clock, isInRealTime = false } = options;
   const funds =
     saved === null
       ? fundsOf(project, seed)
@@ -175,12 +167,8 @@ export async function realNetwork(
   const start = saved?.start ?? (isInRealTime ? startTime(clock, project) : DEFAULT_START);
   const credits = [...funds].map(([address, amount]) => ({ address, amount }));
   const miner = await ClarityMiner.begin(engine, credits, start);
-  const node = new SimulatedNode({
-    ...{ seed, interval, isInRealTime, automine, impersonates, clock, clarity: miner, accounts: project.accounts },
-    ...{ history: 1, traffic: 0, pox5Height: null },
-    ...(otherObserver === undefined ? {} : { otherObserver }),
-    ...(saved === null ? {} : { saved: saved.chain }),
-  });
+  const real = { clarity: miner, accounts: project.accounts, history: 1, traffic: 0, pox5Height: null };
+  const node = new SimulatedNode({ ...options, ...real, saved: saved?.chain });
   let contracts = saved === null ? project.contracts : savedContracts(saved, project);
   let ids = new Set(saved?.deployments);
   const network = {

@@ -1,4 +1,5 @@
 /** Records the answers of the simulated node's routes. */
+import { systemClock } from '../../../src/base/clock.ts';
 import { createApp } from '../../../src/commands/serve/app.ts';
 import { SimulatedNode } from '../../../src/devnet/node.ts';
 import { templates } from '../../../src/devnet/traffic.ts';
@@ -32,7 +33,7 @@ export async function devnetExamples(
   version: string,
 ): Promise<Record<string, RecordedExample>> {
   await using observer = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  const node = new SimulatedNode({ seed: 1, interval: 0, history: 4, traffic: 2 });
+  const node = new SimulatedNode({ seed: 1, interval: 0, history: 4, traffic: 2, clock: systemClock });
   await node.start(observer.url.origin);
   try {
     const app = createApp({
