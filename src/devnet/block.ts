@@ -438,67 +438,28 @@ const MAX_HEIGHT = 0xffff_ffff;
 const zeros = `0x${'00'.repeat(32)}`;
 const ones = `0x${'ff'.repeat(32)}`;
 
-/** A block with its miner rewards. */
-interface PaidBlock extends Block {
-  readonly maturedRewards: readonly object[];
-}
-
-/** Makes the body of `/new_block` for a block mined on `parent`. */
-export function blockPayload(block: PaidBlock, parent: Block, prng: Prng): object {
-  const header = block.header!;
-  const chosen = block.rewardSets === parent.rewardSets ? undefined : block.rewardSets.at(-1);
-  return {
-    ...common(block, prng),
-    block_time: block.time,
-    consensus_hash: toHex(block.burn.consensusHash),
-    cycle_number: chosen?.cycle ?? null,
-    miner_signature: toHex(header.minerSignature),
-    parent_block_hash: parent.blockHash,
-    parent_burn_block_hash: parent.burn.hash,
-    parent_burn_block_height: parent.burn.height,
-    parent_burn_block_timestamp: parent.burn.time,
-    parent_index_block_hash: parent.indexBlockHash,
-    reward_set: chosen?.set ?? null,
-    // Without 0x, unlike other hashes in the body.
-    signer_bitvec: header.bitvec.toHex(),
-    signer_signature: header.signerSignatures.map((signature) => signature.toHex()),
-    signer_signature_hash: block.blockHash,
-  };
-}
-
-/** Makes the body of `/new_block` for block 0, which has no miner. */
-export function genesisPayload(block: PaidBlock, prng: Prng): object {
-  return {
-    ...common(block, prng),
-    block_time: null,
-    consensus_hash: toHex(block.burn.consensusHash),
-    cycle_number: null,
-    parent_block_hash: ones,
-    parent_burn_block_hash: zeros,
-    parent_burn_block_height: 0,
-    parent_burn_block_timestamp: 0,
-    parent_index_block_hash: ones,
-    reward_set: null,
-    signer_bitvec: null,
-  };
-}
-
-function common(block: PaidBlock, prng: Prng): object {
-  const { receipts } = block;
+/**
+ * Makes the body of `/new_block`.
+ * @param parent null for block 0, which has no miner
+ * @param rewards that matured in the block
+ */
+export function blockPayload(block: Block, parent: Block | null, rewards: readonly object[], prng: Prng): object {
+  const { header, receipts, burn } = block;
+  const chosen = block.rewardSets === parent?.rewardSets ? undefined : block.rewardSets.at(-1);
   let index = 0;
   const events = receipts.flatMap(({ txId, events }) => events.map((event) => eventPayload(event, txId, index++)));
   return {
     anchored_cost: totalCost(receipts),
     block_hash: block.blockHash,
     block_height: block.height,
-    burn_block_hash: block.burn.hash,
-    burn_block_height: block.burn.height,
-    burn_block_time: block.burn.time,
+    burn_block_hash: burn.hash,
+    burn_block_height: burn.height,
+    burn_block_time: burn.time,
     confirmed_microblocks_cost: noCost,
     // A node stores events in a hash map, so their order is arbitrary.
     events: prng.shuffle(events),
     index_block_hash: block.indexBlockHash,
-    matured_miner_rewards: block.maturedRewards,
+    matured_miner_rewards: rewards,
     miner_txid: block.tenure.minerTxId,
     parent_microblock: zeros,
     parent_microblock_sequence: 0,
@@ -506,6 +467,24 @@ function common(block: PaidBlock, prng: Prng): object {
     pox_v4_unlock_height: Math.min(block.world.pox5Height ?? MAX_HEIGHT, MAX_HEIGHT),
     tenure_height: block.tenure.height,
     transactions: receipts.map(receiptPayload),
+    block_time: header === null ? null : block.time,
+    consensus_hash: toHex(burn.consensusHash),
+    cycle_number: chosen?.cycle ?? null,
+    ...(header === null ? {} : { miner_signature: toHex(header.minerSignature) }),
+    parent_block_hash: parent?.blockHash ?? ones,
+    parent_burn_block_hash: parent?.burn.hash ?? zeros,
+    parent_burn_block_height: parent?.burn.height ?? 0,
+    parent_burn_block_timestamp: parent?.burn.time ?? 0,
+    parent_index_block_hash: parent?.indexBlockHash ?? ones,
+    reward_set: chosen?.set ?? null,
+    // Without 0x, unlike other hashes in the body.
+    signer_bitvec: header?.bitvec.toHex() ?? null,
+    ...(header === null
+      ? {}
+      : {
+          signer_signature: header.signerSignatures.map((signature) => signature.toHex()),
+          signer_signature_hash: block.blockHash,
+        }),
   };
 }
 

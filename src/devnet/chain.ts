@@ -13,7 +13,6 @@ import {
   bootReceipt,
   type ChosenRewardSet,
   earningsAt,
-  genesisPayload,
   isPaid,
   matureRewards,
   newlyChosen,
@@ -229,7 +228,7 @@ export class SimulatedChain {
         : { contracts: beginning.contracts, events: beginning.funds.map(minted) };
     const receipts = genesisReceipts(world, contracts, events, network);
     this.#genesis = this.#makeGenesis(world, receipts);
-    this.#genesisBody = genesisPayload({ ...this.#genesis, maturedRewards: [] }, prng);
+    this.#genesisBody = blockPayload(this.#genesis, null, [], prng);
     this.#tip = this.#genesis;
     this.#remember(this.#genesis);
   }
@@ -277,11 +276,6 @@ export class SimulatedChain {
       yield at;
       at = at.parent === null ? undefined : this.#blocks.get(at.parent);
     }
-  }
-
-  /** Returns the state after a block. */
-  world(indexBlockHash: string): World {
-    return this.#retainedBlock(indexBlockHash).world;
   }
 
   /** Whether Bitcoin has blocks that the tip hasn't seen, which the next tenure can use. */
@@ -348,7 +342,7 @@ export class SimulatedChain {
     if (options.quiet !== true) events.push(...this.#announcements(body, rivals, block, start));
     this.#mempool?.forgetMined(world);
     events.push(...this.#attachments.announce(body.receipts, block, time * 1000));
-    const payload = blockPayload({ ...block, maturedRewards }, before, this.#prng);
+    const payload = blockPayload(block, before, maturedRewards, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));
     this.#remember(block);
     const { indexBlockHash, height } = block;

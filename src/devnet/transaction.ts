@@ -78,11 +78,9 @@ export function payerOf(transaction: SignedTransaction): Party {
   return transaction.sponsor ?? transaction.origin;
 }
 
-/** A signer, with its nonce and the fee in micro-STX. */
-export interface Signer {
+/** A party that signs here. */
+export interface Signer extends Party {
   readonly account: Account;
-  readonly nonce: number | bigint;
-  readonly fee: bigint;
 }
 
 interface UnsignedTransaction {

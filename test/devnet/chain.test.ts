@@ -147,7 +147,7 @@ test('a coinbase matures after six tenures, with the fees of the previous tenure
   });
   const paid = chain.block(blocks[1]!.indexBlockHash)!.fees;
   expect(fees).toMatchObject({ coinbase_amount: '0', tx_fees_streamed_produced: String(paid) });
-  const before = chain.world(blocks[7]!.indexBlockHash);
+  const before = chain.block(blocks[7]!.indexBlockHash)!.world;
   expect(chain.tip.world.supply() - before.supply()).toBe(BigInt(coinbase!.coinbase_amount));
 });
 

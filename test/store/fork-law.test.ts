@@ -132,7 +132,7 @@ test(
 /** Returns the kinds of assets whose balance a block empties. */
 function emptiedBy(chain: SimulatedChain, indexBlockHash: string): Set<'stx' | 'ft' | 'nft'> {
   const { parent, receipts, world } = chain.block(indexBlockHash)!;
-  const before = chain.world(parent ?? chain.genesisHash);
+  const before = chain.block(parent ?? chain.genesisHash)!.world;
   const emptied = new Set<'stx' | 'ft' | 'nft'>();
   for (const event of receipts.flatMap(({ events }) => events)) {
     if (event.type === 'nft_burn_event') emptied.add('nft');

@@ -297,7 +297,7 @@ test(
       fc.asyncProperty(forks(), async (generated) => {
         const { chain: made, events } = grown(generated);
         using directory = ingestOf(events.map(received));
-        const world = made.world(made.tip.indexBlockHash);
+        const world = made.block(made.tip.indexBlockHash)!.world;
         // Attachments name the block too, and may come before it.
         const tip = events.find(
           ({ path, body }) => path === '/new_block' && body.includes(`"index_block_hash":"${made.tip.indexBlockHash}"`),

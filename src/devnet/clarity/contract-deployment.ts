@@ -56,13 +56,12 @@ export function watching(
 export class ContractDeployment {
   /** Why the contracts aren't deployed; null if they are. */
   problem: { problem: string; remedy: string } | null;
-  readonly #network: RealNetwork;
-  readonly #log: (event: ContractsEvent) => void;
   readonly #done = Promise.withResolvers<void>();
 
-  constructor(network: RealNetwork, log: (event: ContractsEvent) => void) {
-    this.#network = network;
-    this.#log = log;
+  constructor(
+    readonly network: RealNetwork,
+    readonly log: (event: ContractsEvent) => void,
+  ) {
     this.problem = { problem: `The contracts of ${network.project.directory} are being deployed`, remedy: 'Wait.' };
   }
 
@@ -74,7 +73,7 @@ export class ContractDeployment {
   /** Deploys the contracts. @throws OperatorError if one can't be deployed, unless their files are watched */
   async begin(isWatched: boolean): Promise<void> {
     try {
-      this.#deployed(await this.#network.begun(), isWatched);
+      this.#deployed(await this.network.begun(), isWatched);
     } catch (error) {
       if (!isWatched) throw error;
       this.#refused(error);
@@ -83,7 +82,7 @@ export class ContractDeployment {
 
   /** Deploys the contracts again when their files change. @returns a function that ends it */
   watch(clock: Clock): () => Promise<void> {
-    const { project, changed } = this.#network;
+    const { project, changed } = this.network;
     let { files } = project;
     return watching(
       () => files,
@@ -104,7 +103,7 @@ export class ContractDeployment {
   }
 
   #deployed(event: ContractsEvent, isLogged: boolean): void {
-    if (isLogged) this.#log(event);
+    if (isLogged) this.log(event);
     this.problem = null;
     this.#done.resolve();
   }
@@ -114,7 +113,7 @@ export class ContractDeployment {
     if (error instanceof DOMException && error.name === 'AbortError') return;
     if (!(error instanceof OperatorError)) throw error;
     const refused = { problem: error.message, remedy: error.remedy };
-    this.#log({ event: 'contracts_refused', ...refused });
+    this.log({ event: 'contracts_refused', ...refused });
     // The chain keeps contracts that were deployed before.
     if (this.problem !== null) this.problem = refused;
   }

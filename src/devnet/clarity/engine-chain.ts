@@ -38,8 +38,6 @@ const PROBE = 'stackside-constant-';
 const MAX_BLOCKS_PER_MESSAGE = 500;
 
 export class EngineChain {
-  readonly #engine: ClarityEngine;
-  readonly #start: EngineStart;
   /** All blocks of the chain, by id. */
   readonly #made = new Map<string, MadeBlock>();
   /** The current block of each of the engine's chains; null if the chain must be built again. */
@@ -47,23 +45,23 @@ export class EngineChain {
   /** Values of constants, by the block that deployed their contract and the contract's id. */
   readonly #constants = new Map<string, ReadonlyMap<string, string>>();
 
-  constructor(engine: ClarityEngine, start: EngineStart) {
-    this.#engine = engine;
-    this.#start = start;
-  }
+  constructor(
+    readonly engine: ClarityEngine,
+    readonly start: EngineStart,
+  ) {}
 
   /** Starts the chain. The caller must then call {@link keep} for block 1. @throws any error of the engine */
   async begin(session: EngineSession = 'main'): Promise<EnginePosition> {
     this.#at[session] = null;
-    const { epoch, time, funds } = this.#start;
-    return this.#engine.ask({ session, kind: 'begin', epoch, time, credits: funds });
+    const { epoch, time, funds } = this.start;
+    return this.engine.ask({ session, kind: 'begin', epoch, time, credits: funds });
   }
 
   /**
    * Reads from the current state of a chain. @returns null if the value doesn't exist @throws any error of the engine
    */
   readNow(read: EngineRead, session: EngineSession = 'main'): Promise<string | null> {
-    return this.#engine.ask({ session, kind: 'read', read });
+    return this.engine.ask({ session, kind: 'read', read });
   }
 
   /**
@@ -174,7 +172,7 @@ export class EngineChain {
   async trace(parent: string, id: string, block: EngineBlock, withCosts: boolean): Promise<TraceReport> {
     await this.#goTo('traced', parent);
     this.#at.traced = null;
-    const report = await this.#engine.ask({ session: 'traced', kind: 'trace', block, withCosts });
+    const report = await this.engine.ask({ session: 'traced', kind: 'trace', block, withCosts });
     this.#at.traced = id;
     return report;
   }
@@ -186,16 +184,16 @@ export class EngineChain {
    */
   check(files: Readonly<Record<string, string>>, manifest: string): Promise<string | null> {
     this.#forgetEnded();
-    return this.#engine.ask({ session: 'aside', kind: 'check', files, manifest });
+    return this.engine.ask({ session: 'aside', kind: 'check', files, manifest });
   }
 
   #make(session: EngineSession, blocks: EngineBlock[]): Promise<MadeBlocks> {
-    return this.#engine.ask({ session, kind: 'blocks', blocks });
+    return this.engine.ask({ session, kind: 'blocks', blocks });
   }
 
   /** Forgets the positions of a process that ended: the next request starts a new process, without chains. */
   #forgetEnded(): void {
-    if (!this.#engine.isRunning) Object.assign(this.#at, { main: null, aside: null, traced: null });
+    if (!this.engine.isRunning) Object.assign(this.#at, { main: null, aside: null, traced: null });
   }
 
   async #goTo(session: EngineSession, id: string): Promise<void> {

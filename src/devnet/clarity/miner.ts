@@ -131,7 +131,6 @@ const MAX_FAILED = 100;
 const MAX_TRACED_RUNTIME = 20_000_000;
 
 export class ClarityMiner {
-  readonly #engine: EngineChain;
   /** Mining and reading, one at a time, because the engine has one position. */
   readonly #turns = atMost(1);
   /** Rewards that each block paid to miners, by block id. */
@@ -139,19 +138,15 @@ export class ClarityMiner {
   /** The newest failed calls, by transaction id. */
   readonly #failed = lruCache<string, FailedCall>(MAX_FAILED);
   #chain: SimulatedChain | null = null;
-  /** Time of the block that is being mined, in Unix seconds. */
-  #time: number;
   /** Transactions of the block that is being mined. */
-  #included: SignedTransaction[] = [];
+  included: readonly SignedTransaction[] = [];
 
+  /** @param time of the block that is being mined, in Unix seconds */
   private constructor(
-    engine: EngineChain,
-    time: number,
+    readonly engine: EngineChain,
+    public time: number,
     readonly beginning: Beginning,
-  ) {
-    this.#engine = engine;
-    this.#time = time;
-  }
+  ) {}
 
   /**
    * Starts a chain.
@@ -168,14 +163,9 @@ export class ClarityMiner {
     return new ClarityMiner(chain, time, { firstBurnHeight: 0, cycles, contracts, funds });
   }
 
-  /** Time of the block that is being mined, in Unix seconds. */
-  get time(): number {
-    return this.#time;
-  }
-
   /** Time of the Bitcoin block that starts the tenure of the block that is being mined, in Unix seconds. */
   get bitcoinTime(): number {
-    return this.#time - BLOCK_SECONDS;
+    return this.time - BLOCK_SECONDS;
   }
 
   /** Most seconds that the time of a block may be before the present, if empty blocks come before it. */
@@ -189,11 +179,6 @@ export class ClarityMiner {
   /** Returns the time of a tenure's first block on a parent, in Unix seconds. */
   tenureTime({ time, burnView }: Block): number {
     return Math.max(burnView.time + BITCOIN_SECONDS, time + BLOCK_SECONDS) + BLOCK_SECONDS;
-  }
-
-  /** Transactions of the block that is being mined. */
-  get included(): readonly SignedTransaction[] {
-    return this.#included;
   }
 
   serve(chain: SimulatedChain): void {
@@ -214,7 +199,7 @@ export class ClarityMiner {
 
   /** Reads from the state after a block. @throws EngineEndedError, EngineRefusedError */
   read(block: Block, read: EngineRead): Promise<string | null> {
-    return this.#turns(() => this.#engine.read(block.indexBlockHash, read));
+    return this.#turns(() => this.engine.read(block.indexBlockHash, read));
   }
 
   /**
@@ -227,7 +212,7 @@ export class ClarityMiner {
       const blocks = transactions.map(
         (one): EngineBlock => ({ kind: 'block', credits: [], fee: null, action: actionOf(one) }),
       );
-      const at = await this.#engine.firstFailing(parent.indexBlockHash, blocks);
+      const at = await this.engine.firstFailing(parent.indexBlockHash, blocks);
       return at === null ? null : { at: at.at, error: vmErrorOf(at.error) };
     });
   }
@@ -244,7 +229,7 @@ export class ClarityMiner {
       const [sender = '', own = ''] = contract.split('.');
       const clarityVersion = Number(abi.clarity_version.replace('Clarity', ''));
       const copy: Deployment = { kind: 'deploy', sender, name: `${own}-copy`, source, clarityVersion };
-      const values = await this.#engine.constants(block.indexBlockHash, contract, copy, names);
+      const values = await this.engine.constants(block.indexBlockHash, contract, copy, names);
       return values.get(name) ?? null;
     });
   }
@@ -267,7 +252,7 @@ export class ClarityMiner {
     });
     return this.#turns(async () => {
       try {
-        const failure = await this.#engine.firstFailing(parent, blocks, (error) => vmErrorOf(error) === vmError);
+        const failure = await this.engine.firstFailing(parent, blocks, (error) => vmErrorOf(error) === vmError);
         return failure === null ? null : places[failure.at]!;
       } catch (error) {
         if (!(error instanceof EngineEndedError)) throw error;
@@ -289,7 +274,7 @@ export class ClarityMiner {
   ): Promise<{ line: number; column: number; error: string } | null> {
     return this.#turns(async () => {
       try {
-        const report = (await this.#engine.check(files, manifest)) ?? '';
+        const report = (await this.engine.check(files, manifest)) ?? '';
         const [, file, line, column] = /^--> (.*):(\d+):(\d+)$/m.exec(report) ?? [];
         const [, error = ''] = /^error: (.*)/.exec(report) ?? [];
         return file === path ? { line: Number(line), column: Number(column), error } : null;
@@ -306,17 +291,17 @@ export class ClarityMiner {
 
   async #mineTenure(parent: Block): Promise<MinedBlock> {
     if (parent.parent === null) {
-      const position = await this.#engine.begin();
+      const position = await this.engine.begin();
       return this.#assemble(parent, null, { ...position, outcome: null }, { newTenure: true });
     }
     const block: EngineBlock = { kind: 'tenure', credits: this.#credits(parent) };
-    const attempt = await this.#engine.attempt(parent.indexBlockHash, block);
+    const attempt = await this.engine.attempt(parent.indexBlockHash, block);
     return this.#assemble(parent, block, attempt, { newTenure: true });
   }
 
   async #mineEmpty(parent: Block): Promise<MinedBlock> {
     const block: EngineBlock = { kind: 'block', credits: this.#credits(parent), fee: null, action: null };
-    return this.#assemble(parent, block, await this.#engine.attempt(parent.indexBlockHash, block), {});
+    return this.#assemble(parent, block, await this.engine.attempt(parent.indexBlockHash, block), {});
   }
 
   async #mineWith(parent: Block, transaction: SignedTransaction): Promise<MinedBlock> {
@@ -337,7 +322,7 @@ export class ClarityMiner {
     const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
     const isUndone = attempt === null || isUnknown || broken !== null;
     const made: EngineBlock = isUndone ? { ...block, action: null } : block;
-    const at = isUndone ? await this.#engine.attempt(parent.indexBlockHash, made) : attempt;
+    const at = isUndone ? await this.engine.attempt(parent.indexBlockHash, made) : attempt;
     const reported =
       broken === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: broken };
     const isOverLimit = /BalanceExceeded/.test(result.vmError ?? '');
@@ -351,14 +336,14 @@ export class ClarityMiner {
       this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts }, 1);
     }
     // Only the transaction contains the memo of a transfer.
-    this.#included = [isTransfer && result.status === 'success' ? transaction : executed(transaction, reported)];
+    this.included = [isTransfer && result.status === 'success' ? transaction : executed(transaction, reported)];
     try {
       // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
       // costs it might succeed.
       const kept: EngineBlock = reported.status === 'success' ? made : { ...made, action: null };
       return this.#assemble(parent, kept, at, {});
     } finally {
-      this.#included = [];
+      this.included = [];
     }
   }
 
@@ -374,7 +359,7 @@ export class ClarityMiner {
       if (failed === undefined) return null;
       const { parent, block, withCosts } = failed;
       try {
-        const report = await this.#engine.trace(parent, indexBlockHash, block, withCosts);
+        const report = await this.engine.trace(parent, indexBlockHash, block, withCosts);
         const templateOf = (contract: string) => world.contract(contract)?.template;
         return failureOf(report, {
           source: (contract) => templateOf(contract)?.source ?? null,
@@ -395,12 +380,12 @@ export class ClarityMiner {
     block: EngineBlock & { kind: 'block' },
   ): Promise<{ attempt: MadeBlocks | null; outcome: EngineOutcome; abi: ContractInterface | null }> {
     try {
-      const attempt = await this.#engine.attempt(parent.indexBlockHash, block);
+      const attempt = await this.engine.attempt(parent.indexBlockHash, block);
       const { outcome } = attempt;
       if (outcome === null) throw new Error('the engine executed no transaction');
       const { action } = block;
       const [abi = null] =
-        action?.kind === 'deploy' ? await this.#engine.interfaces([`${action.sender}.${action.name}`]) : [];
+        action?.kind === 'deploy' ? await this.engine.interfaces([`${action.sender}.${action.name}`]) : [];
       return { attempt, outcome, abi };
     } catch (error) {
       if (!(error instanceof EngineEndedError)) throw error;
@@ -411,14 +396,14 @@ export class ClarityMiner {
   /** Makes the chain's block that matches the engine's block. */
   #assemble(parent: Block, block: EngineBlock | null, attempt: MadeBlocks, options: MineOptions): MinedBlock {
     const { height, burnHeight, time } = attempt;
-    this.#time = time;
+    this.time = time;
     const mined = this.#chain!.mine(parent.indexBlockHash, { transactions: 0, quiet: true, ...options });
     const { burnView } = this.#chain!.block(mined.indexBlockHash)!;
     if (mined.height !== height || burnView.height !== burnHeight) {
       const heights = [height, burnHeight, mined.height, burnView.height];
       throw new Error(`the heights of engine and chain differ: ${heights.join(', ')}`);
     }
-    this.#engine.keep(mined.indexBlockHash, block === null ? null : parent.indexBlockHash, block);
+    this.engine.keep(mined.indexBlockHash, block === null ? null : parent.indexBlockHash, block);
     this.#rewards.set(mined.indexBlockHash, mined.rewards);
     return mined;
   }

@@ -11,7 +11,7 @@ import { isInside } from '../../base/files.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
-import { requirementsIn } from './requirements.ts';
+import { namesIn, requirementsIn } from './requirements.ts';
 
 /** An account of a project, with its balance at the start. */
 interface ProjectAccount extends Account {
@@ -122,11 +122,8 @@ const ownAccounts = (seed: number): ProjectAccount[] =>
     balance: BALANCE,
   }));
 
-/** Returns the names of contracts of the same deployer that a source names: `.name`, except in comments and strings. */
-function namedIn(source: string): Set<string> {
-  const code = source.replace(/"(?:[^"\\]|\\.)*"|;.*/g, ' ');
-  return new Set([...code.matchAll(/(?<![\w-])\.([a-zA-Z][\w-]*)/g)].map(([, name]) => name!));
-}
+/** Names of contracts of the same deployer: `.name`. */
+const SIBLING = /(?<![\w-])\.([a-zA-Z][\w-]*)/g;
 
 /** Sorts contracts so that each follows the contracts that it names. @throws OperatorError if they name each other */
 function inOrder(contracts: readonly ProjectContract[], path: string): ProjectContract[] {
@@ -142,7 +139,7 @@ function inOrder(contracts: readonly ProjectContract[], path: string): ProjectCo
       );
     }
     under.add(contract.name);
-    for (const name of namedIn(contract.source)) {
+    for (const name of namesIn(contract.source, SIBLING)) {
       const needed = byName.get(name);
       if (needed !== undefined && needed !== contract) add(needed);
     }

@@ -43,13 +43,14 @@ export class MissingRequirementError extends OperatorError {
   }
 }
 
-/** Contract identifiers with an address, except in comments and strings. */
-const NAMED = /'(S[A-Z0-9]{27,40}\.[a-zA-Z][\w-]*)/g;
-
-function namedIn(source: string): string[] {
+/** Returns the texts that a pattern's group captures in a source, except in comments and strings. */
+export function namesIn(source: string, pattern: RegExp): Set<string> {
   const code = source.replace(/"(?:[^"\\]|\\.)*"|;.*/g, ' ');
-  return [...code.matchAll(NAMED)].map(([, id = '']) => id);
+  return new Set([...code.matchAll(pattern)].map(([, name = '']) => name));
 }
+
+/** Contract identifiers with an address. */
+const IDENTIFIER = /'(S[A-Z0-9]{27,40}\.[a-zA-Z][\w-]*)/g;
 
 /** Whether every chain has the contract. */
 const isBoot = (id: string): boolean => Object.values(BOOT_ADDRESS).some((address) => id.startsWith(`${address}.`));
@@ -89,7 +90,7 @@ export function requirementsIn(directory: string, ids: readonly string[], manife
     if (!existsSync(path)) throw new MissingRequirementError(id, directory);
     const source = onFile(path, () => readFileSync(path, 'utf8'));
     found.set(id, null);
-    for (const named of namedIn(source)) add(named);
+    for (const named of namesIn(source, IDENTIFIER)) add(named);
     // A contract comes after those that it names.
     found.delete(id);
     const clarityVersion = versionOf(join(directory, `${id}.json`));
