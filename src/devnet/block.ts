@@ -30,7 +30,6 @@ import {
 import { type Account, bitcoinAddress, sign } from './wallet.ts';
 import type { World } from './world.ts';
 
-/** Clarity version of pox-5's deployment. */
 const POX_5_CLARITY = 6;
 
 /** A miner's turn. It begins with a tenure change and lasts until the next one. */

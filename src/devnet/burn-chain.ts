@@ -14,7 +14,6 @@ import type { World } from './world.ts';
 
 /** A Bitcoin block with its sortition, from the node's point of view. */
 export interface BurnBlock {
-  /** The block hash, with 0x. */
   readonly hash: string;
   readonly height: number;
   /** Unix seconds. */

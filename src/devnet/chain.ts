@@ -144,7 +144,6 @@ export const DEFAULT_START = Date.UTC(2025, 0, 1) / 1000;
 /** A simulated chain that grows by one block at a time. The caller chooses each parent, so any fork is possible. */
 export class SimulatedChain {
   readonly network: Network;
-  /** The faucet account, if the chain has one. */
   readonly faucet: Account | undefined;
   readonly cycles: RewardCycles;
   readonly #prng: Prng;
@@ -545,7 +544,6 @@ const unlocksFor = ([first, second = first]: readonly Account[]): Unlocks =>
         ],
   );
 
-/** Returns the boot contract with the schedule of unlocks. */
 const lockup = (unlocks: Unlocks): ContractTemplate => ({
   ...quietContract('lockup'),
   maps: {

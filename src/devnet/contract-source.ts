@@ -6,7 +6,6 @@ import { MAX_INT, MAX_UINT, MIN_INT } from '../codec/clarity-integers.ts';
 import { strictText } from '../codec/utf8.ts';
 import { type ContractInterface, type ContractTemplate, contractInterface } from './contract.ts';
 
-/** The result of reading a source. */
 interface ReadSource {
   readonly template: ContractTemplate;
   /** The error of an invalid source; null if the source is valid. */
@@ -175,7 +174,6 @@ function pairsOf(form: Form | undefined): [name: string, value: Form][] {
   });
 }
 
-/** A literal's value, with its type. */
 interface Literal {
   /** Serialized. */
   readonly value: Uint8Array;
@@ -201,7 +199,6 @@ function literalOf(form: Form | undefined, sender: string): Literal | null {
   return { value, type: { response: { ok, error } } };
 }
 
-/** Pattern of the names of tuple entries. */
 const ENTRY = /^[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$/;
 
 /**

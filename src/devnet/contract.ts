@@ -100,11 +100,10 @@ export interface ContractTemplate {
    * none.
    */
   empty?(scene: Scene): ContractCall | undefined;
-  /** The simulated functions, by name. */
   readonly functions?: Readonly<Record<string, SimulatedFunction>>;
-  /** Serialized values of constants. */
+  /** Serialized values. */
   readonly constants?: Readonly<Record<string, Uint8Array>>;
-  /** Serialized values of variables. */
+  /** Functions that return serialized values. */
   readonly variables?: Readonly<Record<string, (context: ReadContext) => Uint8Array>>;
   /** Serialized entries of maps, by serialized key; undefined if the key has no entry. */
   readonly maps?: Readonly<Record<string, (context: ReadContext, key: Uint8Array) => Uint8Array | undefined>>;
@@ -292,7 +291,6 @@ export interface Executed {
   readonly events: readonly ChainEvent[];
   readonly cost: Cost;
   readonly vmError: string | null;
-  /** Interface of the deployed contract. */
   readonly abi: ContractInterface | null;
 }
 
@@ -338,13 +336,11 @@ export interface WorldView {
   ownerOf(asset: string, value: Uint8Array): string | undefined;
   /** Returns the number of tokens of an asset that were ever minted. */
   mintedOf(asset: string): number;
-  /** Returns a contract's stored value. */
   stored(contract: string, key: string): string | undefined;
   /** Returns the total supply in micro-STX. */
   supply(): bigint;
   /** Reports whether a stacking contract accepts calls at a burn height. */
   isActive(contract: 'pox-4' | 'pox-5', burnHeight: number): boolean;
-  /** The state of pox-5. */
   readonly staking: StakingState;
 }
 

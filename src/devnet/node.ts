@@ -111,7 +111,6 @@ function detailsOf({ data = {} }: Rejection): string {
 const wrongField = (field: string, rule: string): ParameterError =>
   new ParameterError({ location: 'body', path: [field] }, rule);
 
-/** The result of a fork. */
 interface Fork {
   /** The blocks of the new branch, oldest first. */
   readonly blocks: readonly Block[];
@@ -169,7 +168,6 @@ export class SimulatedNode {
   readonly chain: SimulatedChain;
   /** Executes the contracts; undefined if they are simulated. */
   readonly clarity: ClarityMiner | undefined;
-  /** The faucet's account. */
   readonly faucet: Account;
   readonly #scenario: Scenario;
   readonly #pool = new Pool();
@@ -187,7 +185,6 @@ export class SimulatedNode {
   #running: Promise<void> | null = null;
   /** The last tip that the observer received. */
   #announced: Block;
-  /** Seconds between two blocks. */
   #interval: number;
   #wake: PromiseWithResolvers<void> = Promise.withResolvers();
   /** Number of waiting commands. If there are any, the current block is announced at once. */
@@ -240,7 +237,6 @@ export class SimulatedNode {
     return this.#interval;
   }
 
-  /** Submitted transactions that are pending. */
   get pending(): readonly SignedTransaction[] {
     return this.#pool.waiting(this.#announced.world);
   }
@@ -329,7 +325,6 @@ export class SimulatedNode {
     await this.#running;
   }
 
-  /** Returns the state for checking a transaction. */
   #view(): AdmissionView {
     const { world, burnView } = this.#announced;
     const executesClarity = this.clarity !== undefined;
@@ -850,7 +845,6 @@ export class SimulatedNode {
     return this.options.accounts?.find((one) => one.name === name) ?? this.#derived.get(name);
   }
 
-  /** Names of the known accounts. */
   get accountNames(): string[] {
     return [...(this.options.accounts ?? []).map(({ name }) => name), ...this.#derived.keys()];
   }

@@ -124,7 +124,6 @@ export function startRpc(
   return { url: server.url.origin, stop: () => stopGracefully(server, clock) };
 }
 
-/** Thrown to answer with an error status, as text. */
 class RpcError extends Error {
   override readonly name = 'RpcError';
   constructor(
@@ -135,7 +134,6 @@ class RpcError extends Error {
   }
 }
 
-/** A request to a route. */
 interface RpcRequest {
   readonly node: ServedNode;
   /** The requested block state: at `?tip=`, by default at the tip. */
@@ -263,7 +261,6 @@ function erasOf({ node, block: { world } }: RpcRequest): Eras {
   };
 }
 
-/** Stacked micro-STX. */
 interface Stacked {
   /** Minimum micro-STX of a reward slot. */
   readonly minimum: bigint;
@@ -476,7 +473,6 @@ function sortition({ chain }: ServedNode, burn: BurnBlock) {
 }
 const ZEROS = `0x${noHash}`;
 
-/** Returns the sortition of a Bitcoin block. */
 function sortitions(request: RpcRequest, burn: BurnBlock | undefined, missing: string) {
   if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
   return [sortition(request.node, burn)];
@@ -563,7 +559,6 @@ function required({ block: { world, burnView }, params: [address = '', name = ''
   return { context, template: deployed.template, height: deployed.height };
 }
 
-/** Looks up a member by name. */
 function named<T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
 }
@@ -619,7 +614,6 @@ async function callRead(request: RpcRequest) {
 
 /** A call of a read-only function. */
 interface FunctionRead {
-  /** Contract identifier. */
   contract: string;
   functionName: string;
   args: readonly ClarityValue[];
@@ -743,7 +737,6 @@ function fastCallRead(request: RpcRequest) {
 }
 
 const Broadcast = Type.Object({ tx: Type.String() });
-/** Maximum bytes of a transaction. */
 const MAX_TRANSACTION = 2_097_152;
 
 /** Returns the bytes of a transaction: the whole body, or hex in JSON. @throws RpcError */
@@ -780,7 +773,6 @@ const FeeRequest = Type.Object({
   estimated_len: Type.Optional(Type.Union([Type.Null(), Type.Integer({ minimum: 0 })])),
 });
 
-/** An approximate cost of a call. */
 const cost = { read_count: 8, read_length: 6_400, runtime: 450_000, write_count: 2, write_length: 160 };
 /** The low, middle and high estimates, as multiples of the minimum fee. */
 const multiples = [1, 2, 10] as const;

@@ -66,7 +66,6 @@ export function recovered(signature: Uint8Array, digest: Uint8Array) {
   throw new SignatureError('Failed to recover public key: the signature has a high S');
 }
 
-/** Returns a public key in the script's encoding. */
 function sentKey(bytes: Uint8Array, encoding: number): Uint8Array {
   try {
     return Point.fromBytes(bytes).toBytes(encoding === 0);

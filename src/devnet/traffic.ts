@@ -37,7 +37,6 @@ export const templates: readonly ContractTemplate[] = [...usual, gems];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
 const flawOfSource = ":1:1: use of unresolved function 'no-such-function'";
-/** Boot contracts that users call. */
 const bootContracts = { stack: 'pox-4', stake: 'pox-5', name: 'bns' } as const;
 const nobody: ReadonlySet<string> = new Set();
 /** Minimum micro-STX that an account needs to act: the fee, and an amount to send or lock. */

@@ -2,7 +2,6 @@ import type { ChainEvent, ContractTemplate, Lock, WorldView } from './contract.t
 import { forked, LayeredMap } from './layered-map.ts';
 import { emptyStaking, type StakingState } from './staking-state.ts';
 
-/** A deployed contract on a branch. */
 interface DeployedContract {
   /** Identifier: `ADDRESS.name`. */
   readonly id: string;
@@ -62,7 +61,6 @@ export class World implements WorldView {
     return burnHeight >= this.pox5Height === (contract === 'pox-5');
   }
 
-  /** Returns micro-STX, including locked micro-STX. */
   balance(principal: string): bigint {
     return this.#state.stx.get(principal) ?? 0n;
   }
@@ -92,7 +90,6 @@ export class World implements WorldView {
     return locks.reduce((sum, { amount }) => sum + amount, 0n);
   }
 
-  /** Returns the next nonce of an account. */
   nonce(address: string): number {
     return this.#state.nonces.get(address) ?? 0;
   }
@@ -105,17 +102,14 @@ export class World implements WorldView {
     return this.#state.supplies.get(asset) ?? 0n;
   }
 
-  /** Returns the owner of a token; undefined if it was never minted, or was burnt. */
   ownerOf(asset: string, value: Uint8Array): string | undefined {
     return this.#state.owners.get(`${asset} ${value.toHex()}`) || undefined;
   }
 
-  /** Returns the number of tokens of an asset that were ever minted. */
   mintedOf(asset: string): number {
     return this.#state.minted.get(asset) ?? 0;
   }
 
-  /** Returns a contract's stored value. */
   stored(contract: string, key: string): string | undefined {
     return this.#state.stored.get(`${contract} ${key}`);
   }
@@ -163,7 +157,6 @@ export class World implements WorldView {
     this.#supply += amount;
   }
 
-  /** Applies an event. */
   apply(event: ChainEvent): void {
     if (event.type === 'contract_event') {
       event.staking?.(this.staking);

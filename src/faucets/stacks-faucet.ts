@@ -22,7 +22,6 @@ export interface BroadcastTransaction {
   txRaw: string;
 }
 
-/** The node's functions that the faucet needs. */
 interface FaucetNode {
   /** Sends a request to the node. @param path with the query @throws UnreachableError */
   request(path: string, init?: RequestInit): Promise<Response>;

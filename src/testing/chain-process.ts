@@ -3,7 +3,6 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { DevnetError } from './errors.ts';
 import { within } from './limit.ts';
 
-/** Number of log lines in an error. */
 const LOG_LINES = 20;
 const STOP_LIMIT_MS = 60_000;
 
@@ -56,7 +55,6 @@ function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
   });
 }
 
-/** Returns the last lines of the log, for errors. */
 function lastLines({ stderr }: ChildProcessWithoutNullStreams): () => string {
   let text = '';
   stderr.setEncoding('utf8').on('data', (chunk: string) => {

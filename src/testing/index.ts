@@ -38,7 +38,6 @@ const NOT_FOUND = 404;
 const LIMIT_MS = 180_000;
 /** Micro-STX of a new account. */
 const FUNDS = 1_000_000_000n;
-/** Default name of a snapshot. */
 const SNAPSHOT = 'default';
 /** Maximum milliseconds between a broken connection and the end of the process. */
 const END_LIMIT_MS = 60_000;
@@ -73,7 +72,6 @@ function refused(path: string, status: number, text: string): DevnetError {
   });
 }
 
-/** Sends requests to the chain. */
 type Ask = <T>(path: string, body?: object) => Promise<T>;
 
 function asking({ url, ended }: ChainProcess, limitMs: number): Ask {

@@ -17,7 +17,6 @@ import {
 } from './family.ts';
 import { ShownBitcoinBlock, ShownBlock, State, shown, shownBitcoin, stateOf } from './shown.ts';
 
-/** Name of a snapshot if the request gives none. */
 const DEFAULT_SNAPSHOT = 'default';
 
 const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) }, { $id: 'DevnetBlocks' });
@@ -51,7 +50,6 @@ const shownBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; b
 });
 
 const count = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 }));
-/** Takes the place of `count`. */
 const until = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of `count`' }));
 /** Returns the distance in a body, by default one step. @throws ParameterError if the body has both members */
 function distanceOf<End extends 'until_height' | 'until_cycle'>(

@@ -28,7 +28,6 @@ const Contract = Type.Object(
   { $id: 'DevnetContract' },
 );
 
-/** Routes that show the simulated node. */
 const reads = (family: DevnetFamily): Route[] => [
   route({
     ...family,
@@ -58,7 +57,6 @@ const reads = (family: DevnetFamily): Route[] => [
     }),
   }),
 ];
-/** Routes that set the clock. */
 const clocks = (family: DevnetFamily): Route[] => {
   const post = { ...family, method: 'POST', response: State } as const;
   return [

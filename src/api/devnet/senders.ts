@@ -22,7 +22,6 @@ import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal,
 import { ShownBlock, shown } from './shown.ts';
 
 const MEMO_BYTES = 34;
-/** A serialized none. */
 const NONE = '0x09';
 /** Last byte of a private key with a compressed public key. */
 const COMPRESSED = '01';
@@ -142,7 +141,6 @@ async function sent(node: SimulatedNode, { account, isSigned }: Signing, payload
   return explained(node, id, block, account.address);
 }
 
-/** Returns the result of a transaction, and why it failed. */
 async function explained(node: SimulatedNode, id: string, block: Block, from: string) {
   const failure = (await node.clarity?.failure(id, block)) ?? null;
   return { ...outcomeOf(id, block), sender: from, block: shown(block), failure };

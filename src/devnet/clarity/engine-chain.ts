@@ -18,7 +18,6 @@ export interface EngineStart {
   epoch: string;
   /** Unix seconds. */
   time: number;
-  /** Balances of the accounts. */
   funds: Credit[];
 }
 

@@ -96,9 +96,7 @@ export type FromEngine = { id: number } & ({ answer: EngineAnswer } | { refusal:
 /** The first message of the process. */
 export type EngineReady = { kind: 'ready'; version: string } | { kind: 'unfit'; problem: string };
 
-/** The package that a project installs. */
 const PACKAGE = '@stacks/clarinet-sdk';
-/** The supported major version. */
 const KNOWN_MAJOR = '3';
 const INSTALL = `Install it in that directory: npm install --save-dev ${PACKAGE}@${KNOWN_MAJOR}`;
 
@@ -137,9 +135,7 @@ async function moduleFile(module: URL): Promise<{ path: string; remove(): void }
 type Waiting = PromiseWithResolvers<EngineAnswer>;
 
 interface EngineOptions {
-  /** Directory of the project with the engine. */
   directory: string;
-  /** Module that the engine's process runs. */
   module: URL;
   clock: Clock;
 }

@@ -10,13 +10,10 @@ export interface TraceReport {
   printed: string;
 }
 
-/** A place in a contract. */
 interface Place {
-  /** Contract identifier. */
   contract: string;
   line: number;
   column: number;
-  /** Source of the expression. */
   expression: string;
 }
 
@@ -33,7 +30,6 @@ export interface Failure {
 /** The contracts that a report names. */
 export interface Sources {
   source(contract: string): string | null;
-  /** Whether the contract defines a function with this name. */
   hasFunction(contract: string, name: string): boolean;
 }
 

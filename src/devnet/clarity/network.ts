@@ -30,7 +30,6 @@ export type ContractsEvent =
   /** The project has an error. The chain is unchanged. */
   | { event: 'contracts_refused'; problem: string; remedy: string };
 
-/** Returns the transaction that deploys a contract. */
 function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract): Deployment {
   const { name, source, clarityVersion, deployer } = contract;
   const payload = deploymentPayload(name, source, clarityVersion);
@@ -174,7 +173,6 @@ export async function realNetwork(
   const network = {
     node,
     project,
-    /** Returns the contracts that were deployed last. */
     contracts: (): readonly ProjectContract[] => contracts,
     /**
      * Deploys the project's contracts, after the node has started. A continued network has them already, and deploys them
@@ -229,7 +227,6 @@ export async function realNetwork(
         throw error;
       }
     },
-    /** Returns the state that another devnet continues. */
     saved: (): Omit<SavedNetwork, 'format'> => ({
       seed,
       start,

@@ -29,7 +29,6 @@ export interface ProjectContract {
   clarityVersion: number | null;
   /** Address of the account that deploys the contract; for a requirement, an address without an account. */
   deployer: string;
-  /** Path of the source. */
   path: string;
 }
 

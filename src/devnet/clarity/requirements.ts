@@ -13,14 +13,11 @@ import { onFile } from '../../base/system-errors.ts';
 import { BOOT_ADDRESS, parseStacksAddress } from '../../codec/address.ts';
 import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 
-/** A contract of another deployer. */
 interface Requirement {
   name: string;
   source: string;
   clarityVersion: number;
-  /** Address of the deployer. */
   deployer: string;
-  /** Path of the source. */
   path: string;
 }
 
@@ -121,7 +118,6 @@ async function ask<T extends typeof Source | typeof Interface>(url: string, type
   );
 }
 
-/** Time limit for an answer, in milliseconds. */
 const ANSWER_MS = 20_000;
 
 /**

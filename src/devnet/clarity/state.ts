@@ -9,11 +9,9 @@ import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
 import type { ClarinetProject } from './project.ts';
 
-/** Bytes. */
 const Hex = Type.String({ pattern: '^0x([0-9a-f]{2})+$' });
 const Count = Type.Integer({ minimum: 0 });
 
-/** An amount. */
 const Whole = Type.String({ pattern: '^[0-9]{1,39}$' });
 
 const SavedTransaction = Type.Object({

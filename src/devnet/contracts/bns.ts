@@ -65,10 +65,8 @@ const key = {
   lastPreorder: 'last preorder',
 } as const;
 
-/** A change of the contract's storage. */
 type Write = readonly [key: string, value: string];
 
-/** Returns a count in the contract's storage. */
 const countOf = ({ world, contract }: Names, which: 'names' | 'attachments'): number =>
   Number(world.stored(contract, key[which]) ?? '0');
 
@@ -192,7 +190,6 @@ function attached(at: CallContext, operation: Operation, name: FullName, zonefil
   };
 }
 
-/** Assigns a free name. */
 function given(at: CallContext, name: FullName, owner: string): Effects {
   const count = namesOf(at) + 1;
   return {

@@ -4,7 +4,6 @@ import { type ContractTemplate, contractInterface, interfaceOf, ok, publicFuncti
 const notes = ['sunrise', 'tide "high"', 'three\nlines\nof text', "it's late", 'back\\slash'];
 const translations = ['grüße', '空', 'ok ⭐', 'naïve café', 'plain'];
 
-/** Returns the outcome of a call that prints values. */
 const printed = (contract: string, result: Uint8Array, ...values: readonly Uint8Array[]) =>
   ok(result, ...values.map((value) => ({ type: 'contract_event', contract, value }) as const));
 

@@ -332,7 +332,6 @@ const authorizationFields = (by: Authorization): Fields => ({
 const periodOf = (period: bigint): number => Number(period > 1_000n ? 1_000n : period);
 /** Returns a cycle; -1 for unreachable cycles, which have no entries. */
 const cycleOf = (cycle: bigint): number => Number(cycle > 0xffff_ffffn ? -1n : cycle);
-/** Maximum height in the simulation. */
 const MAX_HEIGHT = 0xffff_ffffn;
 
 const stackTypes = {
@@ -386,7 +385,6 @@ export const stackStx = called((at, given: StackArguments) => {
   return succeeded(at, 'stack-stx', stacker, data, result, { amount, unlockHeight });
 });
 
-/** Declares a public function. */
 const poxFunction = <A extends Parameters<typeof publicFunction>[0]>(
   args: A,
   run: (at: PoxCall, args: ArgumentsOf<A>) => Outcome,

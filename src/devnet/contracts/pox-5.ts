@@ -31,7 +31,6 @@ import {
 } from '../staking-state.ts';
 import { sharedFunctions } from './pox-4.ts';
 
-/** Type of a signer's key. */
 const key = { buffer: { length: 33 } };
 
 /** Length of a bond in reward cycles. */

@@ -35,7 +35,6 @@ const tokenUri = `data:application/json,${JSON.stringify({
 
 /** The metadata of a fungible token, with the types of its texts. */
 interface TokenMetadata {
-  /** Name of the contract's token. */
   token: string;
   decimals: number;
   name: string;
@@ -46,7 +45,6 @@ interface TokenMetadata {
   uriType: AbiType;
 }
 
-/** The functions of SIP-010. */
 const fungibleFunctions = ({ token, decimals, name, symbol, uri, ...types }: TokenMetadata) => ({
   transfer: publicFunction(
     {
