@@ -7,7 +7,7 @@ import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Transaction } from '../codec/transaction.ts';
-import { type ContractCall, executedByEngine, executedContract, isOfType, namedArguments } from './contract.ts';
+import { type ContractCall, executedContract, isOfType, namedArguments } from './contract.ts';
 import { readSource } from './contract-source.ts';
 import { areChecked } from './execute.ts';
 import type { Network } from './network.ts';
@@ -158,6 +158,10 @@ function argumentsOf(span: Uint8Array, declared: readonly { type: Parameters<typ
   throw new Rejection('BadFunctionArgument', { message });
 }
 
+const runByEngine = (): never => {
+  throw new Error('an engine executes this call');
+};
+
 function callAction({ payload }: Transaction & { payload: { type: 'contract_call' } }, view: AdmissionView): Action {
   const { contractId: contract, functionName, functionArgs } = payload;
   requireAddress(contract, view);
@@ -172,7 +176,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   const args = argumentsOf(functionArgs, declared.args);
   if (view.executesClarity) {
     const bytes = args.map((value) => value.bytes);
-    return { kind: 'call', contract, call: { functionName, args: bytes, run: executedByEngine } };
+    return { kind: 'call', contract, call: { functionName, args: bytes, run: runByEngine } };
   }
   const simulated = template.functions?.[functionName];
   if (simulated?.run === undefined || simulated.isForUsers === true)

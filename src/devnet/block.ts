@@ -10,7 +10,7 @@ import { tenureChangeCauses } from '../codec/tenure-change.ts';
 import { transactionId } from '../codec/transaction.ts';
 import { type BurnBlock, burnBlocksBetween, executeOperation } from './burn-chain.ts';
 import { concat, u8, u32, u64 } from './bytes.ts';
-import type { ChainEvent, Cost } from './contract.ts';
+import { type ChainEvent, COST_DIMENSIONS, type Cost } from './contract.ts';
 import { pox5 } from './contracts/pox-5.ts';
 import { execute, isMinable, noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
@@ -537,11 +537,7 @@ function receiptPayload(receipt: Receipt, index: number): object {
 function totalCost(receipts: readonly Receipt[]): Cost {
   const total = { ...noCost };
   for (const { cost } of receipts) {
-    total.read_count += cost.read_count;
-    total.read_length += cost.read_length;
-    total.runtime += cost.runtime;
-    total.write_count += cost.write_count;
-    total.write_length += cost.write_length;
+    for (const dimension of COST_DIMENSIONS) total[dimension] += cost[dimension];
   }
   return total;
 }

@@ -23,7 +23,7 @@ import {
 } from './block.ts';
 import { type BurnBlock, BurnChain, burnBlocksBetween, firstBurnHeight } from './burn-chain.ts';
 import { u64 } from './bytes.ts';
-import { type ChainEvent, type ContractTemplate, contractInterface } from './contract.ts';
+import { type ChainEvent, type ContractTemplate, networkContract } from './contract.ts';
 import { bns } from './contracts/bns.ts';
 import { pox4 } from './contracts/pox-4.ts';
 import { pox5 } from './contracts/pox-5.ts';
@@ -513,16 +513,8 @@ export class SimulatedChain {
 }
 
 /** Returns a boot contract without functions, so that readers find the contract. */
-const quietContract = (name: string): ContractTemplate => ({
-  name,
-  clarityVersion: undefined,
-  source: `;; The boot contract ${name}; its source is not part of the simulation.\n`,
-  abi: contractInterface({ clarity_version: 'Clarity1' }),
-  isPartial: true,
-  propose() {
-    throw new Error(`nobody calls ${name}`);
-  },
-});
+const quietContract = (name: string): ContractTemplate =>
+  networkContract(name, `The boot contract ${name}`, {}, { clarity_version: 'Clarity1' });
 const costs = quietContract('costs');
 
 type Unlocks = ReadonlyMap<number, readonly Unlock[]>;

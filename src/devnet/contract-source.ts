@@ -111,9 +111,6 @@ export function readSource(name: string, source: string, clarityVersion: number 
     constants: draft.constants,
     variables: Object.fromEntries(variables),
     maps: Object.fromEntries(draft.maps.map(({ name: map }) => [map, () => undefined])),
-    propose() {
-      throw new Error(`the simulation has no calls of ${name}`);
-    },
   };
   return { template, flaw, executed };
 }

@@ -93,8 +93,11 @@ export interface ContractTemplate {
   readonly isPartial?: boolean;
   /** Returns a random owner of one of the contract's tokens, for calls that most callers couldn't make. */
   holder?(world: WorldView, contract: string, prng: Prng): string | undefined;
-  /** Makes up a call that makes sense in this context. In another context, it may fail. */
-  propose(scene: Scene): ContractCall;
+  /**
+   * Makes up a call that makes sense in this context. In another context, it may fail. Undefined if simulated users
+   * don't call the contract.
+   */
+  propose?(scene: Scene): ContractCall;
   /**
    * Makes up a call that empties a balance of one of the contract's assets; returns undefined if the sender can empty
    * none.
@@ -260,10 +263,24 @@ export function contractInterface(parts: Partial<ContractInterface>): ContractIn
   };
 }
 
-/** Placeholder for a call that an engine executes. */
-export const executedByEngine = (): never => {
-  throw new Error('an engine executes this contract');
-};
+/**
+ * Returns a contract that a network has, with some of its functions.
+ * @param title its purpose, for the source
+ * @param parts of the interface, in addition to the functions
+ */
+export const networkContract = (
+  name: string,
+  title: string,
+  functions: NonNullable<ContractTemplate['functions']>,
+  parts: Partial<ContractInterface> = {},
+): ContractTemplate => ({
+  name,
+  clarityVersion: undefined,
+  source: `;; ${title}; its source is not part of the simulation.\n`,
+  isPartial: true,
+  abi: contractInterface({ functions: interfaceOf(functions), ...parts }),
+  functions,
+});
 
 /** Returns a contract that an engine executes. @param abi empty until the engine has analysed it */
 export const executedContract = (
@@ -271,23 +288,18 @@ export const executedContract = (
   source: string,
   clarityVersion: number | undefined,
   abi: ContractInterface = contractInterface({}),
-): ContractTemplate => ({ name, source, clarityVersion, abi, propose: executedByEngine });
+): ContractTemplate => ({ name, source, clarityVersion, abi });
 
-/** Execution cost in the five dimensions of the block limit. */
-export interface Cost {
-  read_count: number;
-  read_length: number;
-  runtime: number;
-  write_count: number;
-  write_length: number;
-}
+/** The five dimensions of the block limit. */
+export const COST_DIMENSIONS = ['read_count', 'read_length', 'runtime', 'write_count', 'write_length'] as const;
+export type Cost = Record<(typeof COST_DIMENSIONS)[number], number>;
 
-/** The node's report of a transaction that an engine executed. */
+/** The result of a transaction, as an engine or the simulation executed it. */
 export interface Executed {
   readonly status: 'success' | 'abort_by_response' | 'abort_by_post_condition';
   /** A serialized Clarity value. */
   readonly result: Uint8Array;
-  /** Events that took effect. */
+  /** Events that took effect; empty unless the status is success. */
   readonly events: readonly ChainEvent[];
   readonly cost: Cost;
   readonly vmError: string | null;

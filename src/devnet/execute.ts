@@ -8,24 +8,18 @@ import {
   type PostCondition,
   type PostConditionPrincipal,
 } from '../codec/post-conditions.ts';
-import type { Attachment, ChainEvent, ContractInterface, Cost } from './contract.ts';
+import type { Attachment, ChainEvent, Cost, Executed } from './contract.ts';
 import { payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
 
 /** The node's report of a transaction in a block. */
-export interface Receipt {
+export interface Receipt extends Omit<Executed, 'status'> {
   readonly txId: string;
   /** The transaction's bytes in hex with 0x; `0x00` for an operation on Bitcoin. */
   readonly rawTx: string;
-  readonly status: 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';
-  readonly result: Uint8Array;
-  /** Events that took effect; empty unless the status is success. */
-  readonly events: readonly ChainEvent[];
-  readonly abi: ContractInterface | null;
+  readonly status: Executed['status'] | 'problematic_skipped';
   /** Attachments that the call names. Peers exchange them off the chain. */
   readonly attachments?: readonly Attachment[];
-  readonly cost: Cost;
-  readonly vmError: string | null;
   readonly burnchainOp: object | null;
   /** Reason for skipping the transaction; only with status `problematic_skipped`. */
   readonly problematic?: number;

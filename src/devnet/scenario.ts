@@ -20,14 +20,15 @@ export interface DevnetOptions extends Omit<ChainOptions, 'retained'>, ScenarioO
  * and without a Bitcoin fork, repeated events of blocks, and restarts of the node.
  */
 export class Scenario {
-  readonly #chain: SimulatedChain;
   readonly #prng: Prng;
   readonly #forkEvery: number;
   readonly #forkDepth: number;
   #nextFork: number;
 
-  constructor(chain: SimulatedChain, { seed, forkEvery = 20, forkDepth = 3 }: ScenarioOptions) {
-    this.#chain = chain;
+  constructor(
+    readonly chain: SimulatedChain,
+    { seed, forkEvery = 20, forkDepth = 3 }: ScenarioOptions,
+  ) {
     this.#prng = new Prng(`stackside-devnet-${seed}/scenario`);
     this.#forkEvery = forkEvery;
     this.#forkDepth = forkDepth;
@@ -36,7 +37,7 @@ export class Scenario {
 
   /** Generates the events of the next block on the tip, or of a fork. */
   *next(): Generator<NodeEvent> {
-    const chain = this.#chain;
+    const { chain } = this;
     /** Index block hashes of the winning chain's last blocks, with the tip at the end. */
     const branch = chain
       .ancestors(chain.tip)
@@ -68,7 +69,7 @@ export class Scenario {
   }
 
   *#announce(parent: string, options: MineOptions): Generator<NodeEvent, string> {
-    const { events, indexBlockHash } = this.#chain.mine(parent, options);
+    const { events, indexBlockHash } = this.chain.mine(parent, options);
     yield* events;
     // As after a late acknowledgement, the node sends the block again.
     if (this.#prng.chance(1 / 50)) yield { ...events.at(-1)!, time: events.at(-1)!.time + 1 };

@@ -156,7 +156,7 @@ export class Traffic {
     const { prng } = this;
     const sender = origin.address;
     const { template } = world.contract(contract)!;
-    const call = template.propose(this.#scene(sender, contract, world, burnHeight));
+    const call = template.propose!(this.#scene(sender, contract, world, burnHeight));
     const payload = contractCall(contract, call.functionName, call.args);
     const fate: Fate = prng.weighted([
       [200, 'success'],

@@ -16,7 +16,7 @@ const prng = new Prng('pox-5');
 function printsOf(world: World, burnHeight: number, isWanted: (call: ContractCall) => boolean) {
   const context = { world, contract, sender, burnHeight };
   let call: ContractCall;
-  do call = pox5.propose({ ...context, prng, recipient: () => sender });
+  do call = pox5.propose!({ ...context, prng, recipient: () => sender });
   while (!isWanted(call));
   const outcome = call.run(context);
   expect(outcome.ok).toBe(true);

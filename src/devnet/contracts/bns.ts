@@ -9,8 +9,7 @@ import {
   type CallContext,
   type ContractCall,
   type ContractTemplate,
-  contractInterface,
-  interfaceOf,
+  networkContract,
   type Outcome,
   ok,
   publicFunction,
@@ -432,17 +431,11 @@ const REMEMBERED = 24;
 
 /** The simulated functions of the boot contract `bns`. */
 export const bns: ContractTemplate = {
-  name: 'bns',
-  clarityVersion: undefined,
-  source: ';; The boot contract of the name system; its source is not part of the simulation.\n',
-  isPartial: true,
-  abi: contractInterface({
+  ...networkContract('bns', 'The boot contract of the name system', functions, {
     clarity_version: 'Clarity1',
     epoch: 'Epoch2_05',
-    functions: interfaceOf(functions),
     non_fungible_tokens: [{ name: 'names', type: tupleType({ name: label, namespace: hash }) }],
   }),
-  functions,
   holder(world, contract, prng) {
     const at = { world, contract };
     const opening = namespaces.map((namespace) => namespaceOf(at, namespace));

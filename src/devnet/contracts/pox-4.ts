@@ -12,9 +12,8 @@ import {
   type CallContext,
   type ChainEvent,
   type ContractTemplate,
-  contractInterface,
-  interfaceOf,
   type Lock,
+  networkContract,
   type Outcome,
   ok,
   publicFunction,
@@ -773,17 +772,11 @@ const functions = {
 
 /** The simulated functions of pox-4. */
 export const pox4: ContractTemplate = {
-  name: 'pox-4',
-  clarityVersion: undefined,
-  source: ';; The boot contract of stacking; its source is not part of the simulation.\n',
-  isPartial: true,
-  abi: contractInterface({
+  ...networkContract('pox-4', 'The boot contract of stacking', functions, {
     clarity_version: 'Clarity2',
     epoch: 'Epoch25',
-    functions: interfaceOf(functions),
     maps: [{ name: 'delegation-state', key: tupleType({ stacker: 'principal' }), value: delegationType }],
   }),
-  functions,
   propose({ prng, world, sender, burnHeight, recipient }) {
     const amount = world.spendable(sender, burnHeight) / BigInt(prng.between(2, 5));
     if (prng.chance(0.3)) {

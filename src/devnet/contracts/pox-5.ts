@@ -6,9 +6,8 @@ import {
   type ChainEvent,
   type ContractCall,
   type ContractTemplate,
-  contractInterface,
   err,
-  interfaceOf,
+  networkContract,
   type Outcome,
   ok,
   publicFunction,
@@ -501,12 +500,7 @@ const proposals = {
 
 /** The pox-5 contract. Its functions have the prints of the real contract. */
 export const pox5: ContractTemplate = {
-  name: 'pox-5',
-  clarityVersion: undefined,
-  source: ';; The boot contract of staking; its source is not part of the simulation.\n',
-  isPartial: true,
-  abi: contractInterface({ functions: interfaceOf(functions) }),
-  functions,
+  ...networkContract('pox-5', 'The boot contract of staking', functions),
   /** Picks an account that has a position in the last bond, or may get one. */
   holder(world, _, prng) {
     const bond = bondsOf({ world }).at(-1);

@@ -8,6 +8,7 @@ import {
   contractInterface,
   err,
   interfaceOf,
+  networkContract,
   ok,
   okOf,
   publicFunction,
@@ -176,14 +177,6 @@ const TOKEN = 'sbtc-token';
 /** Asset identifier of the token. */
 export const SBTC_ASSET = `${SBTC_DEPLOYER}.${TOKEN}::${TOKEN}`;
 
-const common = {
-  clarityVersion: 3,
-  isPartial: true,
-  propose() {
-    throw new Error('the simulation has no calls of the sBTC contracts');
-  },
-} as const;
-
 const sbtcFunctions = fungibleFunctions({
   ...{ token: TOKEN, decimals: 8, name: 'sBTC', symbol: 'sBTC', uri: null },
   nameType: { 'string-ascii': { length: 32 } },
@@ -193,23 +186,14 @@ const sbtcFunctions = fungibleFunctions({
 
 /** The sBTC token. */
 export const sbtcToken: ContractTemplate = {
-  ...common,
-  name: TOKEN,
-  source: ';; The token of sBTC; its source is not part of the simulation.\n',
-  abi: contractInterface({ functions: interfaceOf(sbtcFunctions), fungible_tokens: [{ name: TOKEN }] }),
-  functions: sbtcFunctions,
+  ...networkContract(TOKEN, 'The token of sBTC', sbtcFunctions, { fungible_tokens: [{ name: TOKEN }] }),
+  clarityVersion: 3,
 };
 
 /** Returns the registry of sBTC's signers. @param signersKey the signers' public key, 33 bytes */
-export function sbtcRegistry(signersKey: Uint8Array): ContractTemplate {
-  const registry = {
+export const sbtcRegistry = (signersKey: Uint8Array): ContractTemplate => ({
+  ...networkContract('sbtc-registry', 'The registry of sBTC', {
     'get-current-aggregate-pubkey': readOnlyFunction({}, { buffer: { length: 33 } }, () => clarity.buffer(signersKey)),
-  };
-  return {
-    ...common,
-    name: 'sbtc-registry',
-    source: ';; The registry of sBTC; its source is not part of the simulation.\n',
-    abi: contractInterface({ functions: interfaceOf(registry) }),
-    functions: registry,
-  };
-}
+  }),
+  clarityVersion: 3,
+});
