@@ -20,14 +20,14 @@ export function nodeEvent(path: string, body: unknown, time: number): NodeEvent 
 export interface PostOptions {
   /** Ends the posting: the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Timeout of an attempt in milliseconds. Default 60,000; a node's default is 1,000. */
-  readonly timeoutMs?: number | undefined;
   /** The clock for waits between attempts. Default: the system's. */
   readonly clock?: Clock | undefined;
   /** Called after each failed attempt, before the wait. */
   readonly onRetry?: ((event: NodeEvent, cause: unknown, waitMs: number) => void) | undefined;
 }
 
+/** Timeout of an attempt in milliseconds; a node's default is 1,000. */
+const TIMEOUT_MS = 60_000;
 const FIRST_WAIT_MS = 100;
 
 /** Thrown if the observer answered with a status other than 200. */
@@ -56,15 +56,15 @@ export async function postEvents(
 
 /** Posts one event; see {@link postEvents}. */
 export async function postEvent(event: NodeEvent, eventsUrl: string, options: PostOptions = {}): Promise<void> {
-  const { signal, timeoutMs = 60_000, onRetry, clock = systemClock } = options;
+  const { signal, onRetry, clock = systemClock } = options;
   const url = new URL(event.path, eventsUrl);
   for (let failures = 1; ; failures++) {
     signal?.throwIfAborted();
-    const cause = await attempt(url, event.body, timeoutMs, signal);
+    const cause = await attempt(url, event.body, signal);
     if (cause === undefined) return;
     signal?.throwIfAborted();
     // A node adds up to 99 ms of jitter, which a single node doesn't need.
-    const waitMs = backoff(failures, { firstMs: FIRST_WAIT_MS, mostMs: timeoutMs * 3, random: () => 0.5 });
+    const waitMs = backoff(failures, { firstMs: FIRST_WAIT_MS, mostMs: TIMEOUT_MS * 3, random: () => 0.5 });
     onRetry?.(event, cause, waitMs);
     await pause(clock, waitMs, signal);
   }
@@ -73,10 +73,10 @@ export async function postEvent(event: NodeEvent, eventsUrl: string, options: Po
 /**
  * Makes one attempt. Any status except 200 is a failure, including 204. @returns undefined, or the cause of the failure
  */
-async function attempt(url: URL, body: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
+async function attempt(url: URL, body: string, signal: AbortSignal | undefined): Promise<unknown> {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: signal ?? null };
   try {
-    const response = await wholeAnswer(url, init, { server: 'the observer', timeoutMs });
+    const response = await wholeAnswer(url, init, { server: 'the observer', timeoutMs: TIMEOUT_MS });
     if (response.status === 200) return undefined;
     return new EventNotAcceptedError(`status ${response.status}: ${await response.text()}`);
   } catch (error) {

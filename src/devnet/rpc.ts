@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type Clock, systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { exactNumber, isTooDeep, MAX_DEPTH } from '../base/json.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
@@ -17,7 +17,7 @@ import { sha512_256 } from '../codec/hash.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { readPayload } from '../codec/payload.ts';
 import { transactionId } from '../codec/transaction.ts';
-import { type Listen, listenHttp, stopGracefully } from '../http/listener.ts';
+import { type Listen, stopGracefully } from '../http/listener.ts';
 import { BodyError, bodyBytes, bodyText } from '../http/request-body.ts';
 import { Rejection, wideHex } from './admission.ts';
 import { type Block, bodyOf, eventPayload, type SealedHeader } from './block.ts';
@@ -91,26 +91,20 @@ export async function answerRpc(node: ServedNode, request: Request): Promise<Res
   }
 }
 
-interface RpcServer {
-  /** URL without a trailing slash. */
-  readonly url: string;
-  /** Answers the running requests, and stops. */
-  stop(): Promise<void>;
-}
-
 interface RpcServerOptions {
-  readonly clock?: Clock;
-  readonly listen?: Listen;
+  readonly clock: Clock;
+  readonly listen: Listen;
   readonly log: (event: UnexpectedEvent) => void;
 }
 
 const IDLE_SECONDS = 75;
 
-/** Serves a node's RPC interface on a free port of localhost. @throws OperatorError if it can't listen */
-export function startRpc(
-  node: ServedNode,
-  { clock = systemClock, listen = listenHttp, log }: RpcServerOptions,
-): RpcServer {
+/**
+ * Serves a node's RPC interface on a free port of localhost.
+ * @returns its URL without a trailing slash, and a function that answers the running requests and stops it
+ * @throws OperatorError if it can't listen
+ */
+export function startRpc(node: ServedNode, { clock, listen, log }: RpcServerOptions) {
   const server = listen({
     what: 'The simulated node',
     hostname: '127.0.0.1',

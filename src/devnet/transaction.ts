@@ -243,13 +243,7 @@ export function tenureChange(change: TenureChange): Uint8Array {
 }
 
 /** Codes for comparing the sent amount with the condition's amount (SIP-005). */
-export const amountCodes = {
-  equal: 0x01,
-  greater: 0x02,
-  greaterOrEqual: 0x03,
-  less: 0x04,
-  lessOrEqual: 0x05,
-} as const;
+export const amountCodes = { equal: 0x01, greater: 0x02, lessOrEqual: 0x05 } as const;
 type AmountCode = (typeof amountCodes)[keyof typeof amountCodes];
 
 const ALLOW = 0x01;

@@ -137,13 +137,15 @@ type Answered = Omit<Sent, 'value'> & { result: string };
 
 const sentOf = ({ result, ...answer }: Answered): Sent => ({ ...answer, value: decodedValue(result) });
 
+type AccountFunctions<C extends ContractTypes = ContractTypes> = Pick<
+  Devnet<C>,
+  'account' | 'balance' | 'transfer' | 'deploy' | 'call' | 'read'
+>;
+
 const PRINCIPAL = /^S[0-9A-Z]{30,}(\..+)?$/;
 
 /** Makes the functions that sign transactions and read. @param projectAccounts addresses of the project's accounts, by name */
-function accountsOf(
-  ask: Ask,
-  projectAccounts: ReadonlyMap<string, string>,
-): Pick<Devnet, 'account' | 'balance' | 'transfer' | 'deploy' | 'call' | 'read'> {
+function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): AccountFunctions {
   const accounts = new Map<string, Promise<Account>>();
   /** Identifiers of the contracts that the test deployed, by name. */
   const contracts = new Map<string, string>();
@@ -282,10 +284,7 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
         typeof to === 'string' ? { snapshot: to } : { index_block_hash: to.index_block_hash },
       ),
     transaction: async (txId) => sentOf(await ask<Answered>(`/stackside/v1/devnet/transactions/${txId}`)),
-    ...(accountsOf(ask, chain.accounts) as Pick<
-      Devnet<C>,
-      'account' | 'balance' | 'transfer' | 'deploy' | 'call' | 'read'
-    >),
+    ...(accountsOf(ask, chain.accounts) as AccountFunctions<C>),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -7,10 +7,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { endOf } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN, startRpc } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
+import { listenHttp } from '../../src/http/listener.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { type Received, type Receiver, receiver } from '../hooks/server.ts';
@@ -91,7 +93,7 @@ function expectOneBodyEach(deliveries: readonly Received[]): void {
 
 beforeAll(async () => {
   folder = dataDirectory();
-  rpc = startRpc(served(chain), { log: () => {} });
+  rpc = startRpc(served(chain), { clock: systemClock, listen: listenHttp, log: () => {} });
   target = receiver();
   writeFileSync(at('token'), RPC_TOKEN, { mode: 0o600 });
   const hook = {
