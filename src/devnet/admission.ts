@@ -66,10 +66,6 @@ function requireValid(raw: Uint8Array, transaction: Transaction, network: Networ
   }
 }
 
-function requireFee(fee: bigint, bytes: number): void {
-  if (fee < BigInt(bytes)) throw new Rejection('FeeTooLow', { expected: bytes, actual: Number(fee) });
-}
-
 function requireNonce(
   { account, nonce }: Party,
   isOrigin: boolean,
@@ -230,7 +226,9 @@ export function admitted(
   const origin = partyOf(transaction.origin);
   const sponsor = transaction.sponsor === null ? undefined : partyOf(transaction.sponsor);
   const payer = sponsor ?? origin;
-  requireFee(payer.fee, raw.length);
+  if (payer.fee < BigInt(raw.length)) {
+    throw new Rejection('FeeTooLow', { expected: raw.length, actual: Number(payer.fee) });
+  }
   requireNonce(origin, true, view);
   if (sponsor !== undefined) requireNonce(sponsor, false, view);
   const action = actionOf(transaction, payer, payer.fee, view);

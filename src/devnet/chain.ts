@@ -520,21 +520,20 @@ const costs = quietContract('costs');
 type Unlocks = ReadonlyMap<number, readonly Unlock[]>;
 
 /** Returns the STX of the genesis block that are unlocked by height, like the investors' STX on mainnet. */
-const unlocksFor = ([first, second = first]: readonly Account[]): Unlocks =>
-  new Map(
-    first === undefined || second === undefined
-      ? []
-      : [
-          [7, [{ recipient: first.address, amount: 12_345_678n }]],
-          [
-            35,
-            [
-              { recipient: second.address, amount: 500_000_000n },
-              { recipient: first.address, amount: 1n },
-            ],
-          ],
-        ],
-  );
+function unlocksFor([first, second = first]: readonly Account[]): Unlocks {
+  if (first === undefined || second === undefined) return new Map();
+  const [one, other] = [first.address, second.address];
+  return new Map([
+    [7, [{ recipient: one, amount: 12_345_678n }]],
+    [
+      35,
+      [
+        { recipient: other, amount: 500_000_000n },
+        { recipient: one, amount: 1n },
+      ],
+    ],
+  ]);
+}
 
 const lockup = (unlocks: Unlocks): ContractTemplate => ({
   ...quietContract('lockup'),

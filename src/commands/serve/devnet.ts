@@ -322,7 +322,7 @@ export async function startDevnet(
     if (watch) {
       services.use('watch of the contracts', { stop: deployment.watch(clock) });
       // A contract may have a mistake, which is corrected later.
-      await Promise.race([deployment.done, ended]);
+      await Promise.race([deployment.done.promise, ended]);
     }
     // A chain that never had its contracts isn't worth a file.
     const hasContracts = saved !== null || deployment.problem === null;

@@ -56,18 +56,14 @@ export function watching(
 export class ContractDeployment {
   /** Why the contracts aren't deployed; null if they are. */
   problem: { problem: string; remedy: string } | null;
-  readonly #done = Promise.withResolvers<void>();
+  /** Resolves once the contracts are deployed. */
+  readonly done = Promise.withResolvers<void>();
 
   constructor(
     readonly network: RealNetwork,
     readonly log: (event: ContractsEvent) => void,
   ) {
     this.problem = { problem: `The contracts of ${network.project.directory} are being deployed`, remedy: 'Wait.' };
-  }
-
-  /** Resolves once the contracts are deployed. */
-  get done(): Promise<void> {
-    return this.#done.promise;
   }
 
   /** Deploys the contracts. @throws OperatorError if one can't be deployed, unless their files are watched */
@@ -105,7 +101,7 @@ export class ContractDeployment {
   #deployed(event: ContractsEvent, isLogged: boolean): void {
     if (isLogged) this.log(event);
     this.problem = null;
-    this.#done.resolve();
+    this.done.resolve();
   }
 
   #refused(error: unknown): void {

@@ -103,26 +103,16 @@ const nothing = {
  * @param abi of the deployed contract
  */
 export function executedOf(outcome: EngineOutcome, isDeployment: boolean, abi: ContractInterface | null): Executed {
-  if (outcome.kind === 'failed') {
-    return { ...nothing, vmError: vmErrorOf(outcome.error) };
-  }
-  try {
-    return returned(outcome, isDeployment, abi);
-  } catch (error) {
-    if (!(error instanceof UnknownReportError)) throw error;
-    return { ...nothing, vmError: error.message };
-  }
-}
-
-function returned(
-  outcome: EngineOutcome & { kind: 'returned' },
-  isDeployment: boolean,
-  abi: ContractInterface | null,
-): Executed {
+  if (outcome.kind === 'failed') return { ...nothing, vmError: vmErrorOf(outcome.error) };
   const result = isDeployment ? clarity.ok(clarity.bool(true)) : fromHex(outcome.result);
   const cost = costOf(outcome.costs);
   if (!isDeployment && result[0] === PREFIX.err) {
     return { status: 'abort_by_response', result, events: [], cost, vmError: null, abi: null };
   }
-  return { status: 'success', result, events: outcome.events.map(eventOf), cost, vmError: null, abi };
+  try {
+    return { status: 'success', result, events: outcome.events.map(eventOf), cost, vmError: null, abi };
+  } catch (error) {
+    if (!(error instanceof UnknownReportError)) throw error;
+    return { ...nothing, vmError: error.message };
+  }
 }

@@ -1,5 +1,6 @@
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
+  type ArgumentsOf,
   type CallContext,
   type ContractTemplate,
   contractInterface,
@@ -23,13 +24,7 @@ const KINDS = 5;
 const tokenUri = `data:application/json,${JSON.stringify({ sip: 16, name: 'Gem {id}', description: 'Kind {id}' })}`;
 const moved = { 'token-id': 'uint128', amount: 'uint128', sender: 'principal', recipient: 'principal' } as const;
 
-interface Moved {
-  readonly 'token-id': bigint;
-  readonly amount: bigint;
-  readonly sender: string;
-  readonly recipient: string;
-  readonly memo?: Uint8Array;
-}
+type Moved = ArgumentsOf<typeof moved> & { readonly memo?: Uint8Array };
 
 const numberIn = (world: WorldView, contract: string, key: string): bigint =>
   BigInt(world.stored(contract, key) ?? '0');
