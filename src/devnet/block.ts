@@ -91,9 +91,9 @@ export interface Block {
 }
 
 /** The stackers and signers of a cycle. */
-export interface ChosenRewardSet {
+interface ChosenRewardSet {
   readonly cycle: number;
-  readonly set: Omit<ReturnType<typeof rewardSet>, 'pox_ustx_threshold'> & { pox_ustx_threshold: string | null };
+  readonly set: ReturnType<typeof rewardSet>;
 }
 
 /** The signed header of a block. */
@@ -392,14 +392,17 @@ export function matureRewards(earnings: readonly Earning[], tenureHeight: number
   ];
 }
 
-/** Returns the signers of the next cycle and its reward addresses, one entry per reward slot. */
-export function rewardSet(prng: Prng, signers: readonly Account[], network: Network) {
+/**
+ * Returns the signers of the next cycle and its reward addresses, one entry per reward slot. pox-5 pays no rewards on
+ * Bitcoin.
+ */
+export function rewardSet(prng: Prng, signers: readonly Account[], network: Network, isOfPox5: boolean) {
   const threshold = 50_000_000_000n;
   const weighted = signers.map((signer) => ({ signer, weight: prng.between(1, 8) }));
   return {
-    pox_ustx_threshold: String(threshold),
+    pox_ustx_threshold: isOfPox5 ? null : String(threshold),
     rewarded_addresses: weighted.flatMap(({ signer, weight }) =>
-      Array.from({ length: weight }, () => bitcoinAddress(signer.hash160, network)),
+      Array.from({ length: isOfPox5 ? 0 : weight }, () => bitcoinAddress(signer.hash160, network)),
     ),
     signers: weighted
       .map(({ signer, weight }) => ({
@@ -444,7 +447,7 @@ const ones = `0x${'ff'.repeat(32)}`;
  */
 export function blockPayload(block: Block, parent: Block | null, rewards: readonly object[], prng: Prng): object {
   const { header, receipts, burn } = block;
-  const chosen = block.rewardSets === parent?.rewardSets ? undefined : block.rewardSets.at(-1);
+  const chosen = block.rewardSets[parent?.rewardSets.length ?? 0];
   let index = 0;
   const events = receipts.flatMap(({ txId, events }) => events.map((event) => eventPayload(event, txId, index++)));
   return {

@@ -11,7 +11,6 @@ import {
   type BlockContext,
   blockPayload,
   bootReceipt,
-  type ChosenRewardSet,
   earningsAt,
   isPaid,
   matureRewards,
@@ -358,13 +357,6 @@ export class SimulatedChain {
     };
   }
 
-  /** Returns the signers of a cycle. pox-5 pays no rewards on Bitcoin. */
-  #chosenFor(cycle: number, { pox5Height = Number.POSITIVE_INFINITY }: World): ChosenRewardSet {
-    const set = rewardSet(this.#prng, this.#signers, this.network);
-    const isOfPox5 = this.cycles.startOf(cycle) >= pox5Height;
-    return { cycle, set: isOfPox5 ? { ...set, pox_ustx_threshold: null, rewarded_addresses: [] } : set };
-  }
-
   #announcedBurnBlocks(before: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {
     const ahead = this.#isAhead(before);
     const hasNewBurnBlock = options.newBurnBlock ?? (options.burnFork === true || (newTenure && !ahead));
@@ -428,7 +420,11 @@ export class SimulatedChain {
     const at = { ...hashes, header, parent: parent.indexBlockHash, height: parent.height + 1 };
     const { transactions, receipts, fees } = body;
     const cycle = newTenure === undefined ? null : newlyChosen(parent.burn.height, burn.height, this.cycles);
-    const rewardSets = cycle === null ? parent.rewardSets : [...parent.rewardSets, this.#chosenFor(cycle, world)];
+    let { rewardSets } = parent;
+    if (cycle !== null) {
+      const isOfPox5 = this.cycles.startOf(cycle) >= (world.pox5Height ?? Number.POSITIVE_INFINITY);
+      rewardSets = [...rewardSets, { cycle, set: rewardSet(this.#prng, this.#signers, this.network, isOfPox5) }];
+    }
     const inPlace = { ...at, time, burn, burnView, world, transactions, receipts, rewardSets };
     if (newTenure === undefined) {
       const { tenure, earnings } = parent;

@@ -1,27 +1,17 @@
 import { BOOT_ADDRESS } from '../codec/address.ts';
 
-/** Constants that differ between networks. */
-export interface Network {
-  readonly name: 'mainnet' | 'testnet';
-  /** First byte of a transaction. */
-  readonly transactionVersion: number;
-  readonly chainId: number;
-  /** Version of single-signature addresses: 22 is written SP, 26 is written ST. */
-  readonly addressVersion: number;
-  /** Version byte of Bitcoin's base58 pay-to-public-key-hash addresses. */
-  readonly bitcoinVersion: number;
-  /** Deployer of the boot contracts: hash160 of twenty zero bytes. */
-  readonly boot: string;
-}
-
 /** Networks for a simulated chain. */
 export const networks = {
   mainnet: {
     name: 'mainnet',
+    /** First byte of a transaction. */
     transactionVersion: 0x00,
     chainId: 0x0000_0001,
+    /** Version of single-signature addresses: 22 is written SP, 26 is written ST. */
     addressVersion: 22,
+    /** Version byte of Bitcoin's base58 pay-to-public-key-hash addresses. */
     bitcoinVersion: 0x00,
+    /** Deployer of the boot contracts: hash160 of twenty zero bytes. */
     boot: BOOT_ADDRESS.mainnet,
   },
   testnet: {
@@ -32,4 +22,7 @@ export const networks = {
     bitcoinVersion: 0x6f,
     boot: BOOT_ADDRESS.testnet,
   },
-} as const satisfies Record<string, Network>;
+} as const;
+
+/** Constants that differ between networks. */
+export type Network = (typeof networks)[keyof typeof networks];
