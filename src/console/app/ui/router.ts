@@ -149,24 +149,16 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
 const isPartOf = ({ pathname, search, origin }: Location, to: URL): boolean =>
   to.hash !== '' && to.origin === origin && to.pathname === pathname && to.search === search;
 
-/** Returns a clicked link that the router follows, with its URL; null if the browser handles the click. */
-function linkOf(event: MouseEvent): { link: Element; url: URL } | null {
-  if (
-    event.defaultPrevented ||
-    event.button !== 0 ||
-    event.metaKey ||
-    event.ctrlKey ||
-    event.shiftKey ||
-    event.altKey
-  ) {
-    return null;
-  }
+/** Returns the URL of a clicked link that the router follows; null if the browser handles the click. */
+function linkOf(event: MouseEvent): URL | null {
+  const { button, metaKey, ctrlKey, shiftKey, altKey } = event;
+  if (event.defaultPrevented || button !== 0 || metaKey || ctrlKey || shiftKey || altKey) return null;
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   if (link === null || link.target !== '' || link.hasAttribute('download')) return null;
   const url = new URL(link.href);
   // The browser scrolls to the fragment and moves the focus there, as required by the link that skips the navigation.
   if (isPartOf(location, url)) return null;
-  return url.origin === location.origin && pageAt(url.pathname) !== null ? { link, url } : null;
+  return url.origin === location.origin && pageAt(url.pathname) !== null ? url : null;
 }
 
 /** Handles clicks on links of the console, and back and forward. Called once. */
@@ -177,9 +169,6 @@ export function startRouter(): void {
     const clicked = linkOf(event);
     if (clicked === null) return;
     event.preventDefault();
-    const { link, url } = clicked;
-    go(url.pathname + url.search + url.hash);
-    // The user reads another page of a list from its start.
-    link.closest('.pager')?.closest('.panel')?.scrollIntoView();
+    go(clicked.pathname + clicked.search + clicked.hash);
   });
 }
