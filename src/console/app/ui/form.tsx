@@ -2,26 +2,26 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { visible } from '../chain/format.ts';
 
-interface FieldProps {
-  label: string;
-  value: string;
-  /** The accepted input, in words. */
-  help?: ComponentChildren;
-  onChange: (value: string) => void;
-}
-
 const Help = ({ text = '' }: { text: ComponentChildren }) =>
   text === '' ? null : <span class="quiet tiny">{text}</span>;
 
 type Input = ComponentProps<'input'>;
 
-interface TextFieldProps
-  extends Pick<
-    Input,
-    'name' | 'value' | 'defaultValue' | 'placeholder' | 'required' | 'min' | 'max' | 'step' | 'autocomplete'
-  > {
+type InputAttribute =
+  | 'name'
+  | 'value'
+  | 'defaultValue'
+  | 'placeholder'
+  | 'required'
+  | 'min'
+  | 'max'
+  | 'step'
+  | 'autocomplete'
+  | 'class';
+
+interface TextFieldProps extends Pick<Input, InputAttribute> {
   label: ComponentChildren;
-  type?: 'text' | 'number' | 'password' | 'date';
+  type?: 'text' | 'number' | 'password' | 'date' | 'search';
   /** The accepted input, in words. */
   help?: ComponentChildren;
   mistake?: string | null;
@@ -29,8 +29,8 @@ interface TextFieldProps
 }
 
 /** Renders a labelled input, with the mistake and the accepted input below. Its type is text by default. */
-export const TextField = ({ label, help, mistake = null, onChange, ...input }: TextFieldProps) => (
-  <label>
+export const TextField = ({ label, help, mistake = null, class: kind, onChange, ...input }: TextFieldProps) => (
+  <label class={kind}>
     {label}
     <input
       {...({ type: 'text', autocomplete: 'off', spellcheck: false, ...input } as Input)}
@@ -59,32 +59,18 @@ export const Form = ({ onSubmit, ...others }: FormProps) => (
   />
 );
 
-/** Renders the input that filters a list on the page. */
-export const SearchField = ({ label, value, help, onChange }: FieldProps & { help: string }) => (
-  <label class="grow">
-    {label}
-    <input
-      type="search"
-      value={value}
-      autocomplete="off"
-      spellcheck={false}
-      placeholder={help}
-      onInput={({ currentTarget }) => onChange(currentTarget.value)}
-    />
-  </label>
-);
-
-interface ChoiceFieldProps extends Omit<FieldProps, 'label'> {
-  label: ComponentChildren;
+interface ChoiceFieldProps extends Pick<TextFieldProps, 'label' | 'help' | 'required'> {
+  value: string;
+  onChange: (value: string) => void;
   /** The values, or pairs of a value and its text. */
   choices: readonly (string | readonly [value: string, text: string])[];
 }
 
 /** Renders a labelled choice. */
-export const ChoiceField = ({ label, value, choices, help, onChange }: ChoiceFieldProps) => (
+export const ChoiceField = ({ label, value, choices, help, required = false, onChange }: ChoiceFieldProps) => (
   <label>
     {label}
-    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+    <select value={value} required={required} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
       {choices.map((choice) => {
         const [one, text] = typeof choice === 'string' ? [choice, choice] : choice;
         return (

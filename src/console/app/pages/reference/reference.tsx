@@ -15,7 +15,7 @@ import {
 } from '../../chain/api-reference.ts';
 import { count } from '../../chain/format.ts';
 import { SourceBlock } from '../../ui/code.tsx';
-import { Check, SearchField } from '../../ui/form.tsx';
+import { Check, TextField } from '../../ui/form.tsx';
 import { ButtonLink, type Column, Empty, JsonLink, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Described, SchemaTree } from './schema.tsx';
@@ -69,10 +69,12 @@ function Operations({ groups }: { groups: readonly Group[] }) {
   return (
     <>
       <div class="form row">
-        <SearchField
+        <TextField
+          type="search"
+          class="grow"
           label="Search operations"
           value={searched.value}
-          help="path, name or words: balances"
+          placeholder="path, name or words: balances"
           onChange={(text) => {
             searched.value = text;
           }}

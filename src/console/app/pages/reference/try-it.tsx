@@ -1,6 +1,6 @@
 /** A form that sends a request of an operation to this server, and its response. */
 
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { parsedJson } from '../../../../base/json.ts';
 import { unreachable } from '../../api/api.ts';
 import {
@@ -104,43 +104,28 @@ interface FieldProps {
 /** Renders the field of a parameter: a choice, or an input with an example. */
 function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
   const { name, required = false, description = '', schema } = parameter;
-  const id = useId();
   const words = schema.enum ?? (schema.type === 'boolean' ? [true, false] : null);
   const limits = [words === null ? typeText(schema, schemas) : '', limitsText(schema)].filter((text) => text !== '');
-  return (
-    <div class="field-group">
-      <label for={id}>
-        <code>{name}</code> {required ? <span class="badge accent">required</span> : null}
-      </label>
-      {words === null ? (
-        <input
-          id={id}
-          value={value}
-          required={required}
-          placeholder={exampleText(parameter)}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={({ currentTarget }) => onChange(currentTarget.value)}
-        />
-      ) : (
-        <select
-          id={id}
-          value={value}
-          required={required}
-          onChange={({ currentTarget }) => onChange(currentTarget.value)}
-        >
-          <option value="">–</option>
-          {words.map((word) => (
-            <option key={String(word)}>{String(word)}</option>
-          ))}
-        </select>
-      )}
-      <span class="quiet tiny">
+  const common = {
+    ...{ value, required, onChange },
+    label: (
+      <>
+        <code>{name}</code>
+        {required ? <span class="badge accent">required</span> : null}
+      </>
+    ),
+    help: (
+      <>
         <Described text={description} />
         <br />
         {limits.join(', ')}
-      </span>
-    </div>
+      </>
+    ),
+  };
+  return words === null ? (
+    <TextField {...common} placeholder={exampleText(parameter)} />
+  ) : (
+    <ChoiceField {...common} choices={[['', '–'], ...words.map(String)]} />
   );
 }
 

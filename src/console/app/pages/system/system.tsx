@@ -9,7 +9,7 @@ import { isLogMatch, logFieldsOf } from '../../chain/log.ts';
 import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { every, now } from '../../ui/clock.ts';
-import { ChoiceField, SearchField } from '../../ui/form.tsx';
+import { ChoiceField, TextField } from '../../ui/form.tsx';
 import {
   Button,
   Choices,
@@ -232,11 +232,13 @@ function Settings() {
               ]}
             />
             <div class="form row">
-              <SearchField
+              <TextField
+                type="search"
+                class="grow"
                 label="Search settings"
                 value={searched}
                 onChange={setSearched}
-                help="a name, a value or words: threads"
+                placeholder="a name, a value or words: threads"
               />
             </div>
             <Choices
@@ -596,11 +598,13 @@ function Recent({ recent }: { recent: Log['recent'] }) {
     >
       <div class="panel-body form row">
         <ChoiceField label="Level" value={level} choices={LEVELS} onChange={setLevel} />
-        <SearchField
+        <TextField
+          type="search"
+          class="grow"
           label="Search events"
           value={searched}
           onChange={setSearched}
-          help="Words, or a field with its value: height=12"
+          placeholder="Words, or a field with its value: height=12"
         />
       </div>
     </TablePanel>
