@@ -1,5 +1,5 @@
 /** The server's OpenAPI document in the form that the API reference shows, and the requests of its forms. */
-import type { Token } from './clarity.ts';
+import { type Token, tokensBy } from './clarity.ts';
 import { hasWords } from './format.ts';
 
 /** A JSON schema, with the keywords that the document uses. */
@@ -315,11 +315,4 @@ const JSON_TOKEN =
   /(?<keyword>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d[\d.eE+-]*)|(?<constant>true|false|null)|(?<paren>[{}[\],:])|(?<space>\s+|[\s\S])/g;
 
 /** Splits a JSON text into tokens. Together, they are the text. */
-export const jsonTokens = (text: string): Token[] =>
-  [...text.matchAll(JSON_TOKEN)].map(({ groups }) => {
-    const [kind, token] = Object.entries(groups ?? {}).find(([, part]) => part !== undefined) as [
-      Token['kind'],
-      string,
-    ];
-    return { kind, text: token };
-  });
+export const jsonTokens = (text: string): Token[] => tokensBy(JSON_TOKEN, text, () => 'name');

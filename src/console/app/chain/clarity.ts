@@ -12,7 +12,7 @@ export interface Token {
 
 /** Matches one token after the other. Any other character is a name of one character. */
 const TOKEN =
-  /(?<comment>;;[^\n]*)|(?<string>u?"(?:\\[\s\S]|[^"\\])*"?)|(?<principal>'S[0-9A-Z]+(?:\.[a-zA-Z][\w-]*)*)|(?<number>0x[0-9a-fA-F]*|u?-?\d+(?=[\s(){},:]|$))|(?<paren>[(){},:])|(?<space>\s+)|(?<name>[^\s(){},:";]+|[\s\S])/y;
+  /(?<comment>;;[^\n]*)|(?<string>u?"(?:\\[\s\S]|[^"\\])*"?)|(?<principal>'S[0-9A-Z]+(?:\.[a-zA-Z][\w-]*)*)|(?<number>0x[0-9a-fA-F]*|u?-?\d+(?=[\s(){},:]|$))|(?<paren>[(){},:])|(?<space>\s+)|(?<name>[^\s(){},:";]+|[\s\S])/g;
 
 const KEYWORDS = new Set(
   `define-public define-private define-read-only define-constant define-data-var define-map define-fungible-token
@@ -32,16 +32,20 @@ const CONSTANTS = new Set(
 /** Maximum characters of a text to split into tokens. The rest of a longer text is one token. */
 const MAX_HIGHLIGHTED = 200_000;
 
-/** Splits a text into tokens. Together, they are the text. */
+/**
+ * Splits a text into tokens. Together, they are the text.
+ * @param pattern matches any text; each of its alternatives is a group with the name of a kind
+ * @param kindOf returns the kind of a name
+ */
+export const tokensBy = (pattern: RegExp, text: string, kindOf: (name: string) => TokenKind): Token[] =>
+  Array.from(text.matchAll(pattern), ({ groups = {} }) => {
+    const [kind, part] = Object.entries(groups).find(([, one]) => one !== undefined) as [TokenKind, string];
+    return { kind: kind === 'name' ? kindOf(part) : kind, text: part };
+  });
+
+/** Splits a Clarity text into tokens. Together, they are the text. */
 export function tokens(text: string): Token[] {
-  const tokens: Token[] = [];
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < Math.min(text.length, MAX_HIGHLIGHTED)) {
-    const groups = TOKEN.exec(text)?.groups;
-    if (groups === undefined) break;
-    const [kind, token] = Object.entries(groups).find(([, part]) => part !== undefined) as [TokenKind, string];
-    tokens.push({ kind: kind === 'name' ? kindOfName(token) : kind, text: token });
-  }
+  const tokens = tokensBy(TOKEN, text.slice(0, MAX_HIGHLIGHTED), kindOfName);
   if (text.length > MAX_HIGHLIGHTED) tokens.push({ kind: 'name', text: text.slice(MAX_HIGHLIGHTED) });
   return tokens;
 }

@@ -3,7 +3,7 @@ import go from '../receivers/receiver.go.txt' with { type: 'text' };
 import python from '../receivers/receiver.py.txt' with { type: 'text' };
 import typescript from '../receivers/receiver.ts.txt' with { type: 'text' };
 import curl from '../receivers/send.sh.txt' with { type: 'text' };
-import type { Token } from './clarity.ts';
+import { type Token, tokensBy } from './clarity.ts';
 
 interface Receiver {
   /** Name of the language. */
@@ -33,37 +33,21 @@ const KEYWORDS: Readonly<Record<Language, string>> = {
   curl: 'curl date od openssl printf tr',
 };
 
-const TOKEN =
-  /(?<string>"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(?<number>\b\d[\d_.]*\b)|(?<paren>[(){}[\]])|(?<space>\s+)|(?<name>[\w$]+|[\s\S])/y;
-
 /** Line comments, and block comments. */
-const COMMENT: Readonly<Record<Language, RegExp>> = {
-  typescript: /\/\/[^\n]*|\/\*[\s\S]*?\*\//y,
-  python: /#[^\n]*/y,
-  go: /\/\/[^\n]*/y,
-  curl: /#[^\n]*/y,
+const COMMENTS: Readonly<Record<Language, RegExp>> = {
+  typescript: /\/\/[^\n]*|\/\*[\s\S]*?\*\//,
+  python: /#[^\n]*/,
+  go: /\/\/[^\n]*/,
+  curl: /#[^\n]*/,
 };
+
+const TOKEN =
+  /(?<string>"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(?<number>\b\d[\d_.]*\b)|(?<paren>[(){}[\]])|(?<space>\s+)|(?<name>[\w$]+|[\s\S])/;
 
 /** Splits a receiver's source into tokens. Together, they are the source. */
 export function sourceTokens(language: Language): Token[] {
-  const { source } = receivers[language];
   const keywords = new Set(KEYWORDS[language].split(' '));
-  const tokens: Token[] = [];
-  let at = 0;
-  const take = (pattern: RegExp): RegExpExecArray | null => {
-    pattern.lastIndex = at;
-    return pattern.exec(source);
-  };
-  while (at < source.length) {
-    // `#` inside a word doesn't start a comment: shells use it in expansions.
-    const comment = at === 0 || /\s/.test(source[at - 1] ?? '') ? take(COMMENT[language]) : null;
-    const groups = comment === null ? take(TOKEN)?.groups : { comment: comment[0] };
-    const [kind, text = ''] = Object.entries(groups ?? {}).find(([, part]) => part !== undefined) ?? [
-      'name',
-      source[at],
-    ];
-    tokens.push({ kind: kind === 'name' && keywords.has(text) ? 'keyword' : (kind as Token['kind']), text });
-    at += text.length;
-  }
-  return tokens;
+  // `#` inside a word doesn't start a comment: shells use it in expansions.
+  const pattern = new RegExp(`(?<comment>(?<!\\S)(?:${COMMENTS[language].source}))|${TOKEN.source}`, 'g');
+  return tokensBy(pattern, receivers[language].source, (name) => (keywords.has(name) ? 'keyword' : 'name'));
 }
