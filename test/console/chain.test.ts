@@ -1177,11 +1177,11 @@ describe('search', () => {
 
 test('confirmations count the later blocks of both chains', () => {
   const mined = { block_height: 100, burn_block_height: 800_000 };
-  expect(confirmations(mined, { height: 1_234, burnBlockHeight: 800_001 })).toBe(
+  expect(confirmations(mined, { block_height: 1_234, burn_block_height: 800_001 })).toBe(
     '1,134 Stacks blocks and 1 Bitcoin block since',
   );
   // The tip of another response may be older.
-  expect(confirmations(mined, { height: 99, burnBlockHeight: 800_000 })).toBe(
+  expect(confirmations(mined, { block_height: 99, burn_block_height: 800_000 })).toBe(
     '0 Stacks blocks and 0 Bitcoin blocks since',
   );
 });

@@ -1,23 +1,18 @@
 /** Realtime messages: one WebSocket for the whole page, which subscribes to the topics of its components. */
 import { computed, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { get, onlyRequestError } from './api.ts';
+import { isObject } from '../../../base/json.ts';
+import { type Answer, get, onlyRequestError } from './api.ts';
 import { liveQuery } from './order.ts';
 
 /** `waiting` before the first connection, `live` while connected, `lost` while reconnecting. */
 export const connection = signal<'waiting' | 'live' | 'lost'>('waiting');
 
-interface Tip {
-  height: number;
-  indexBlockHash: string;
-  burnBlockHeight: number;
-}
-
 /** The tip of the index; null before the first block, and until it was read. */
-export const tip = signal<Tip | null>(null);
+export const tip = signal<NonNullable<Answer<'/extended'>['chain_tip']> | null>(null);
 
 /** Changes with each new and each removed block. */
-export const tipVersion = computed(() => tip.value?.indexBlockHash ?? '');
+export const tipVersion = computed(() => tip.value?.index_block_hash ?? '');
 
 /** Parameters of a JSON-RPC subscription. */
 type Subject =
@@ -25,18 +20,11 @@ type Subject =
   | { event: 'tx_update'; tx_id: string }
   | { event: 'address_tx_update'; address: string };
 
-type Listener = () => void;
-
-interface Subscription {
-  subject: Subject;
-  listeners: Set<Listener>;
-}
-
 /** Milliseconds before reconnecting. The wait doubles each time. */
 const FIRST_WAIT = 500;
 const MAX_WAIT = 15_000;
 
-const subscriptions = new Map<string, Subscription>();
+const subscriptions = new Map<string, { subject: Subject; listeners: Set<() => void> }>();
 let socket: WebSocket | null = null;
 let wait = FIRST_WAIT;
 let requestId = 0;
@@ -48,19 +36,15 @@ function send(method: 'subscribe' | 'unsubscribe', subject: Subject): void {
 }
 
 /** Reports whether a notification belongs to a subscription. Notifications of a transaction or principal name it. */
-function concerns(subject: Subject, method: string, params: unknown): boolean {
-  if (subject.event !== method) return false;
-  if (typeof params !== 'object' || params === null) return false;
-  if (subject.event === 'tx_update') return 'tx_id' in params && params.tx_id === subject.tx_id;
-  if (subject.event === 'address_tx_update') return 'address' in params && params.address === subject.address;
-  return true;
+function concerns({ event, ...named }: Subject, method: unknown, params: Record<string, unknown>): boolean {
+  return event === method && Object.entries(named).every(([name, value]) => params[name] === value);
 }
 
 function received(text: string): void {
   const message: unknown = JSON.parse(text);
-  if (typeof message !== 'object' || message === null || !('method' in message) || !('params' in message)) return;
+  if (!isObject(message) || !isObject(message.params)) return;
   for (const { subject, listeners } of subscriptions.values()) {
-    if (!concerns(subject, String(message.method), message.params)) continue;
+    if (!concerns(subject, message.method, message.params)) continue;
     for (const listener of listeners) listener();
   }
 }
@@ -70,15 +54,8 @@ function received(text: string): void {
  */
 const tipQuery = liveQuery({
   ask: (signal) => get('/extended', {}, signal),
-  answered({ chain_tip: found }) {
-    tip.value =
-      found === undefined
-        ? null
-        : {
-            height: found.block_height,
-            indexBlockHash: found.index_block_hash,
-            burnBlockHeight: found.burn_block_height,
-          };
+  answered({ chain_tip: found = null }) {
+    tip.value = found;
   },
   failed: onlyRequestError,
 });
@@ -103,9 +80,9 @@ function connect(): void {
 }
 
 /** Calls a function for each notification of a subject. @returns a function that unsubscribes */
-function subscribe(subject: Subject, listener: Listener): () => void {
+function subscribe(subject: Subject, listener: () => void): () => void {
   const key = JSON.stringify(subject);
-  const subscription = subscriptions.get(key) ?? { subject, listeners: new Set<Listener>() };
+  const subscription = subscriptions.get(key) ?? { subject, listeners: new Set() };
   subscriptions.set(key, subscription);
   subscription.listeners.add(listener);
   if (subscription.listeners.size === 1) send('subscribe', subject);

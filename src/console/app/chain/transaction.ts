@@ -35,9 +35,9 @@ export const kindOf = (type: Transaction['tx_type']): string => KINDS[type];
 /** Describes the number of later Stacks and Bitcoin blocks: `3 Stacks blocks and 1 Bitcoin block since`. */
 export const confirmations = (
   { block_height: height, burn_block_height: bitcoinHeight }: { block_height: number; burn_block_height: number },
-  tip: { height: number; burnBlockHeight: number },
+  tip: { block_height: number; burn_block_height: number },
 ): string =>
-  `${plural(Math.max(0, tip.height - height), 'Stacks block')} and ${plural(Math.max(0, tip.burnBlockHeight - bitcoinHeight), 'Bitcoin block')} since`;
+  `${plural(Math.max(0, tip.block_height - height), 'Stacks block')} and ${plural(Math.max(0, tip.burn_block_height - bitcoinHeight), 'Bitcoin block')} since`;
 
 /** Statuses in words. All other statuses are statuses of dropped transactions. */
 export const STATUSES = {

@@ -23,7 +23,7 @@ import { BLOCK_COLUMNS, Neighbours } from './block.tsx';
 
 export function BitcoinBlock({ id }: { id: string }) {
   const block = useGet('/extended/v2/burn-blocks/{height_or_hash}', { height_or_hash: id }, tipVersion.value);
-  const newest = tip.value?.burnBlockHeight;
+  const newest = tip.value?.burn_block_height;
   // If no Stacks block was built on a Bitcoin block, the API doesn't return the block, but may return its payouts.
   const without = block.error?.status === 404 && Number(id) <= (newest ?? 0) ? Number(id) : null;
   const height = block.data?.burn_block_height ?? without;
@@ -115,7 +115,7 @@ export const BitcoinBlocks = () => (
       loaded={useGet(
         '/extended/v2/burn-blocks',
         offsetQuery('offset', BLOCKS_PER_PAGE),
-        tip.value?.burnBlockHeight ?? 0,
+        tip.value?.burn_block_height ?? 0,
       )}
       of="block"
       pager="offset"
@@ -128,7 +128,7 @@ export const BitcoinBlocks = () => (
 
 /** Renders the page of a Bitcoin address: the payouts of Bitcoin blocks to it, and the Stacks account of the same key. */
 export function BitcoinAddress({ address }: { address: string }) {
-  const version = tip.value?.burnBlockHeight ?? 0;
+  const version = tip.value?.burn_block_height ?? 0;
   const total = useGet('/extended/v1/burnchain/rewards/{address}/total', { address }, version);
   // The search converts the address. The console has no code for that.
   const account = useGet('/stackside/v1/search', { q: address });

@@ -18,7 +18,7 @@ export function Block({ id }: { id: string }) {
     <Page
       kind="Block"
       title={height === null ? id : count(height)}
-      beside={height === null ? null : <Neighbours page="block" height={height} tip={tip.value?.height} />}
+      beside={height === null ? null : <Neighbours page="block" height={height} tip={tip.value?.block_height} />}
     >
       {block.error?.status === 404 ? <OrphanMark hash={id} /> : null}
       <Show loaded={block} rows={8} missing={missingText(id, server.value.status?.index.height ?? null)}>

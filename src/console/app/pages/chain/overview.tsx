@@ -131,7 +131,7 @@ function chainFigures(
       node.height === null ? '–' : count(node.height),
       node.height === null ? 'the node does not answer' : lag(height, node.height),
     ],
-    ['Bitcoin height', tip.value === null ? '–' : <Count value={tip.value.burnBlockHeight} />],
+    ['Bitcoin height', tip.value === null ? '–' : <Count value={tip.value.burn_block_height} />],
     ['Block time', blockTime === null || blockTime === 0 ? '–' : duration(blockTime), 'average of the last hour'],
     ['Pending', pending === null ? '–' : count(pending), 'transactions'],
   ];

@@ -23,7 +23,7 @@ export const Staking = () => (
 );
 
 /** Returns a version that changes with each Bitcoin block. */
-const bitcoinVersion = (): number => tip.value?.burnBlockHeight ?? 0;
+const bitcoinVersion = (): number => tip.value?.burn_block_height ?? 0;
 
 function Cycles() {
   const cycles = useGet('/extended/v2/pox/cycles', { limit: MAX_CYCLES }, bitcoinVersion());
@@ -61,7 +61,7 @@ function Cycles() {
 
 /** Renders the payouts to stackers in the newest Bitcoin block, with a link to its page. */
 function NewestRewards() {
-  const height = tip.value?.burnBlockHeight ?? null;
+  const height = tip.value?.burn_block_height ?? null;
   if (height === null) return null;
   return (
     <>

@@ -429,7 +429,7 @@ function HookPreview({ draft }: { draft: Draft | null }) {
   const search = () => {
     if (draft === null) return;
     const { filters, options } = draft;
-    const to_height = tip.value?.height ?? 1;
+    const to_height = tip.value?.block_height ?? 1;
     const from_height = Math.max(1, to_height - Number(blocks) + 1);
     run(async () => {
       setFound(null);

@@ -275,7 +275,7 @@ function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
     const body = { from_height: Number(value('from')), to_height: Number(value('to')), dry_run: dry };
     run(() => post('/chainhooks/me/{uuid}/backfills', { uuid: hook }, body), 'The backfill is queued');
   };
-  const height = tip.value?.height ?? 1;
+  const height = tip.value?.block_height ?? 1;
   return (
     <Panel title="Deliver past blocks">
       <Form class="panel-body form row" onSubmit={submit}>
