@@ -88,13 +88,12 @@ import { networkMistake, pathMistake } from '../../src/console/app/chain/path-mi
 import {
   type FoundItem,
   foundGroups,
+  MAX_RECENT,
   markedParts,
   pageOfFound,
   pageOfSearch,
   recentOf,
   searchedText,
-  withoutRecent,
-  withRecent,
 } from '../../src/console/app/chain/search.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
 import {
@@ -107,6 +106,7 @@ import {
   networkName,
   stateTitle,
 } from '../../src/console/app/chain/state.ts';
+import { withFirst, without } from '../../src/console/app/chain/stored-list.ts';
 import {
   balanceChanges,
   causeTitle,
@@ -1164,10 +1164,11 @@ describe('search', () => {
 
   test('stores the newest eight results once each, and ignores stored data in another form', () => {
     const items = Array.from({ length: 12 }, (_, n) => found('contract', String(n), 'exact'));
-    const kept = items.reduce<FoundItem[]>((recent, item) => withRecent(recent, item), []);
+    const add = (recent: readonly FoundItem[], item: FoundItem) => withFirst(recent, item, MAX_RECENT);
+    const kept = items.reduce(add, []);
     expect(kept.map(({ id }) => id)).toEqual(['11', '10', '9', '8', '7', '6', '5', '4']);
-    expect(withRecent(kept, items[5]!).map(({ id }) => id)).toEqual(['5', '11', '10', '9', '8', '7', '6', '4']);
-    expect(withoutRecent(kept, items[11]!)).toEqual(kept.slice(1));
+    expect(add(kept, items[5]!).map(({ id }) => id)).toEqual(['5', '11', '10', '9', '8', '7', '6', '4']);
+    expect(without(kept, items[11]!)).toEqual(kept.slice(1));
     expect(recentOf(JSON.stringify(kept))).toEqual(kept);
     for (const stored of [null, '', '{', '{}', 'null', '[1, null, {"kind": "toString", "id": "x", "label": "x"}]']) {
       expect(recentOf(stored)).toEqual([]);

@@ -1,6 +1,6 @@
 /** API responses that arrive late or in a different order than their requests. */
 import { expect, test } from 'bun:test';
-import { liveQuery, onlyLast } from '../../src/console/app/api/order.ts';
+import { liveQuery } from '../../src/console/app/api/order.ts';
 
 /** A live query with requests that the test answers. */
 function asking() {
@@ -77,12 +77,4 @@ test('a failed request shows its error, and the next event tries again', async (
   query.refresh();
   await answer(1, 'it is back');
   expect(seen).toEqual(['the server is away', 'it is back']);
-});
-
-test('an answer is ignored after a newer request', () => {
-  const ask = onlyLast();
-  const first = ask();
-  expect(first()).toBe(true);
-  const second = ask();
-  expect([first(), second()]).toEqual([false, true]);
 });

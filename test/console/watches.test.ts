@@ -2,14 +2,8 @@
 import { expect, test } from 'bun:test';
 import { mistakesOf } from '../../src/console/app/chain/hook-definition.ts';
 import { draftBy, type TemplateName, templateOf, templates } from '../../src/console/app/chain/hook-templates.ts';
-import {
-  MAX_WATCHES,
-  readWatch,
-  type Watch,
-  watchesOf,
-  withoutWatch,
-  withWatch,
-} from '../../src/console/app/chain/watches.ts';
+import { withFirst, without } from '../../src/console/app/chain/stored-list.ts';
+import { MAX_WATCHES, readWatch, type Watch, watchesOf } from '../../src/console/app/chain/watches.ts';
 
 const ADDRESS = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 const CONTRACT = `${ADDRESS}.pool`;
@@ -54,15 +48,16 @@ test('only a later transaction is news, not the first one or none', () => {
 });
 
 test('watches are unique, newest first, and limited in number', () => {
-  const many = Array.from({ length: 30 }, (_, n) => ({ kind: 'name' as const, id: `n${n}.btc` }));
-  const kept = many.reduce(withWatch, [] as Watch[]);
+  const named = (n: number): Watch => ({ ...watch, kind: 'name', id: `n${n}.btc` });
+  const add = (watches: Watch[], item: Watch) => withFirst(watches, item, MAX_WATCHES);
+  const kept = Array.from({ length: 30 }, (_, n) => named(n)).reduce(add, []);
   expect(kept.length).toBe(MAX_WATCHES);
   expect(kept[0]?.id).toBe('n29.btc');
-  expect(withWatch(kept, { kind: 'name', id: 'n25.btc' }).map(({ id }) => id)).toEqual([
+  expect(add(kept, named(25)).map(({ id }) => id)).toEqual([
     'n25.btc',
     ...kept.map(({ id }) => id).filter((id) => id !== 'n25.btc'),
   ]);
-  expect(withoutWatch(kept, { kind: 'token', id: 'n29.btc' })).toEqual(kept);
+  expect(without(kept, { kind: 'token', id: 'n29.btc' })).toEqual(kept);
 });
 
 test('stored watches are read back, and invalid ones are ignored', () => {

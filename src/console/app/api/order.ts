@@ -67,16 +67,3 @@ export function liveQuery<T>({ ask, answered, failed, now = () => performance.no
     end: giveUp,
   };
 }
-
-/**
- * Numbers requests. An answer is used unless a later request was made.
- * @returns a function to call when a request is made or cancelled; it returns whether to use the answer
- */
-export function onlyLast(): () => () => boolean {
-  let sequence = 0;
-  return () => {
-    sequence += 1;
-    const number = sequence;
-    return () => number === sequence;
-  };
-}

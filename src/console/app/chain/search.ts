@@ -107,7 +107,7 @@ export function markedParts(text: string, searched: string): readonly [string, s
 }
 
 /** Maximum number of recent results. */
-const MAX_RECENT = 8;
+export const MAX_RECENT = 8;
 
 const isKind = (kind: unknown): kind is FoundKind => typeof kind === 'string' && Object.hasOwn(TITLES, kind);
 
@@ -119,13 +119,3 @@ function recentItem(stored: unknown): FoundItem[] {
 
 /** Reads the recent results that the browser has stored, newest first. Invalid ones are ignored. */
 export const recentOf = (stored: string | null): FoundItem[] => storedList(stored, recentItem, MAX_RECENT);
-
-const isSame = (one: FoundItem, other: FoundItem): boolean => one.kind === other.kind && one.id === other.id;
-
-/** Returns the recent results with an additional one. */
-export const withRecent = (recent: readonly FoundItem[], item: FoundItem): FoundItem[] =>
-  [item, ...withoutRecent(recent, item)].slice(0, MAX_RECENT);
-
-/** Returns the recent results without one. */
-export const withoutRecent = (recent: readonly FoundItem[], item: FoundItem): FoundItem[] =>
-  recent.filter((other) => !isSame(other, item));

@@ -1,3 +1,21 @@
+/** Lists of objects that the browser stores, newest first. */
+
+interface Stored {
+  kind: string;
+  id: string;
+}
+
+/** Reports whether two items are the same object. */
+export const isSame = (one: Stored, other: Stored): boolean => one.kind === other.kind && one.id === other.id;
+
+/** Returns the list without an object. */
+export const without = <Item extends Stored>(list: readonly Item[], one: Stored): Item[] =>
+  list.filter((other) => !isSame(one, other));
+
+/** Returns the list with an object as its first. @param most maximum number of items */
+export const withFirst = <Item extends Stored>(list: readonly Item[], item: Item, most: number): Item[] =>
+  [item, ...without(list, item)].slice(0, most);
+
 /**
  * Reads a list that the browser has stored as JSON. Invalid items are ignored, because anybody may change the storage.
  * @param itemOf returns the item of a stored value; empty if it is invalid

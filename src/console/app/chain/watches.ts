@@ -23,16 +23,6 @@ export interface Watch extends Watched {
 /** Maximum number of watches: the browser requests each one at each block. */
 export const MAX_WATCHES = 20;
 
-export const isSameWatch = (one: Watched, other: Watched): boolean => one.kind === other.kind && one.id === other.id;
-
-/** Returns the watches with an additional one, newest first. */
-export const withWatch = (watches: readonly Watch[], { kind, id }: Watched): Watch[] =>
-  [{ kind, id, seen: null, changed_at: null }, ...withoutWatch(watches, { kind, id })].slice(0, MAX_WATCHES);
-
-/** Returns the watches without one. */
-export const withoutWatch = (watches: readonly Watch[], one: Watched): Watch[] =>
-  watches.filter((other) => !isSameWatch(one, other));
-
 /**
  * Updates a watch after its newest transaction was read, and returns whether the transaction is news. The first one
  * that is read isn't news.

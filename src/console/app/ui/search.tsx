@@ -7,21 +7,21 @@ import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
 import { get, onlyRequestError } from '../api/api.ts';
-import { liveQuery, onlyLast } from '../api/order.ts';
+import { liveQuery } from '../api/order.ts';
 import { count, visible } from '../chain/format.ts';
 import {
   type FoundGroup,
   type FoundItem,
   foundGroups,
+  MAX_RECENT,
   markedParts,
   type PageOf,
   pageOfFound,
   pageOfSearch,
   recentOf,
   searchedText,
-  withoutRecent,
-  withRecent,
 } from '../chain/search.ts';
+import { withFirst, without } from '../chain/stored-list.ts';
 import { Form } from './form.tsx';
 import { announce, Button } from './parts.tsx';
 import { go, pathTo, place } from './router.ts';
@@ -46,6 +46,8 @@ function setRecent(items: readonly FoundItem[]): void {
   recent.value = items;
   localStorage.setItem(RECENT_KEY, JSON.stringify(items));
 }
+
+const addRecent = (item: FoundItem): void => setRecent(withFirst(recent.value, item, MAX_RECENT));
 
 const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
 
@@ -158,8 +160,14 @@ function useSearch(typed: string, isOpen: boolean): SearchAnswer {
   return asked;
 }
 
-/** The next search, and any typing, make the result of an earlier search obsolete. */
-const newSearch = onlyLast();
+let submitted = new AbortController();
+
+/** Makes the result of an earlier search obsolete: the next search and any typing do. */
+function newSearch(): AbortSignal {
+  submitted.abort();
+  submitted = new AbortController();
+  return submitted.signal;
+}
 
 /**
  * Renders the search field.
@@ -203,7 +211,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   }
 
   function choose(item: FoundItem): void {
-    setRecent(withRecent(recent.value, item));
+    addRecent(item);
     leave(pageOfFound(item));
   }
 
@@ -219,9 +227,9 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     }
     if (typed === '') return;
     const from = place.value;
-    const isLast = newSearch();
+    const signal = newSearch();
     // A result that arrives after the user went to another page is ignored.
-    const isWanted = () => isLast() && place.value === from;
+    const isWanted = () => !signal.aborted && place.value === from;
     const known =
       searchAnswer.text === typed && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : foundFor(typed);
     known.then(
@@ -232,7 +240,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
         if (to === null) fail(NOT_FOUND);
         else {
           const isBest = best !== undefined && (best.match === 'exact' || pathOf(pageOfFound(best)) === pathOf(to));
-          if (isBest) setRecent(withRecent(recent.value, best));
+          if (isBest) addRecent(best);
           leave(to);
         }
       },
@@ -263,7 +271,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   }
 
   function remove(item: FoundItem): void {
-    setRecent(withoutRecent(recent.value, item));
+    setRecent(without(recent.value, item));
     setActive(null);
     announce(`${item.label} was removed from the recent searches.`);
   }

@@ -8,16 +8,8 @@ import { get, onlyRequestError, RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/order.ts';
 import { visible } from '../chain/format.ts';
-import {
-  isSameWatch,
-  readWatch,
-  type Watch,
-  type Watched,
-  type WatchKind,
-  watchesOf,
-  withoutWatch,
-  withWatch,
-} from '../chain/watches.ts';
+import { isSame, withFirst, without } from '../chain/stored-list.ts';
+import { MAX_WATCHES, readWatch, type Watch, type Watched, type WatchKind, watchesOf } from '../chain/watches.ts';
 import { Button, ButtonLink, TablePanel } from './parts.tsx';
 import { go, pathTo } from './router.ts';
 import { Ago, ChainText } from './values.tsx';
@@ -108,7 +100,7 @@ const newestQuery = liveQuery({
     // Keeps watches that were added or removed since.
     store(
       watches.value.map((watch) => {
-        const newest = answers.find(([one]) => isSameWatch(one, watch))?.[1] ?? null;
+        const newest = answers.find(([one]) => isSame(one, watch))?.[1] ?? null;
         const read = readWatch(watch, newest, now);
         if (read.isNews) news.push(read.watch);
         return read.watch;
@@ -121,8 +113,8 @@ const newestQuery = liveQuery({
 });
 
 /** Starts to watch an object in this browser, and requests the permission for notifications. */
-function startToWatch(watched: Watched): void {
-  store(withWatch(watches.value, watched));
+function startToWatch({ kind, id }: Watched): void {
+  store(withFirst(watches.value, { kind, id, seen: null, changed_at: null }, MAX_WATCHES));
   newestQuery.restart();
   if (!('Notification' in window)) return;
   void Notification.requestPermission().then(() => {
@@ -130,10 +122,7 @@ function startToWatch(watched: Watched): void {
   });
 }
 
-/** Stops watching an object. */
-function stopWatching(watched: Watched): void {
-  store(withoutWatch(watches.value, watched));
-}
+const stopWatching = (watched: Watched): void => store(without(watches.value, watched));
 
 /** Starts to look for changes at each block. Called once. */
 export function startWatches(): void {
@@ -152,7 +141,7 @@ const hookPath = ({ kind, id }: Watched): string =>
 
 /** Renders a button that watches the shown object, and a link that creates a chainhook for it. */
 export function TellMe(watched: Watched) {
-  const isWatched = watches.value.some((one) => isSameWatch(one, watched));
+  const isWatched = watches.value.some((one) => isSame(one, watched));
   return (
     <section class="row small" aria-label="Notifications">
       <span class="quiet">Notify me of new transactions:</span>
