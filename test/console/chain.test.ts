@@ -1075,23 +1075,23 @@ test('the disk shows the days until it is full, and unknown values', () => {
 
 test('the archive shows its progress and failures', () => {
   const archive = { entry: 1_200, behind_entries: 0, behind_seconds: 0, failing: false };
-  expect(archiveFigure(archive)).toEqual({ value: 'Complete', note: 'entries up to 1,200' });
-  expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 4.2 }).value).toBe('Behind by 5 s');
-  expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 600, failing: true })).toEqual({
-    value: 'Behind by 10 min',
-    note: 'the last attempt failed; see the log. The archive has entries up to 1,200',
-  });
+  expect(archiveFigure(archive)).toEqual(['Complete', 'entries up to 1,200']);
+  expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 4.2 })[0]).toBe('Behind by 5 s');
+  expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 600, failing: true })).toEqual([
+    'Behind by 10 min',
+    'the last attempt failed; see the log. The archive has entries up to 1,200',
+  ]);
 });
 
 test('the newest snapshot shows its age and the snapshot in progress', () => {
   const none = { entry: null, height: null, made_at: null, overdue_seconds: 0, failing: false, making: null };
-  expect(baseFigure(none, 1_000)).toEqual({ value: 'None yet', note: 'a restore begins with the first entry' });
+  expect(baseFigure(none, 1_000)).toEqual(['None yet', 'a restore begins with the first entry']);
   const base = { ...none, entry: 1_200, height: 300, made_at: 1_000 };
   const now = 1_060;
-  expect(baseFigure(base, 1_000 + 7_200)).toEqual({ value: '2 h old', note: 'of height 300, entry 1,200' });
-  expect(baseFigure({ ...base, failing: true }, now).note).toContain('the last attempt to make one failed');
+  expect(baseFigure(base, 1_000 + 7_200)).toEqual(['2 h old', 'of height 300, entry 1,200']);
+  expect(baseFigure({ ...base, failing: true }, now)[1]).toContain('the last attempt to make one failed');
   const making = { table: 'events', number: 3, of: 90, sent_bytes: 5_000_000 };
-  expect(baseFigure({ ...base, making }, now).note).toBe('one is being made: table 3 of 90, events; 5 MB sent');
+  expect(baseFigure({ ...base, making }, now)[1]).toBe('one is being made: table 3 of 90, events; 5 MB sent');
 });
 
 test('the days before and after a day follow the calendar', () => {

@@ -79,39 +79,40 @@ const milliseconds = (value: number): string => `${Number(value.toPrecision(3))}
 
 type Latency = NonNullable<ServerStatus['events']>['latency'];
 
+type Described = readonly [value: string, note: string];
+
 /** Describes how long the last events took until they were on the disk. */
-export const latencyFigure = (latency: Latency): { value: string; note: string } =>
+export const latencyFigure = (latency: Latency): Described =>
   latency === null
-    ? { value: '–', note: 'none came since the start' }
-    : {
-        value: milliseconds(latency.median_ms),
-        note: `median until it is on the disk; 99 of 100 within ${milliseconds(latency.p99_ms)}`,
-      };
+    ? ['–', 'none came since the start']
+    : [
+        milliseconds(latency.median_ms),
+        `median until it is on the disk; 99 of 100 within ${milliseconds(latency.p99_ms)}`,
+      ];
+
+type Archive = NonNullable<ServerStatus['archive']>;
 
 /** Describes how far the archive of the log is. */
-export const archiveFigure = (
-  archive: Omit<NonNullable<ServerStatus['archive']>, 'base'>,
-): { value: string; note: string } => ({
-  value: archive.behind_entries === 0 ? 'Complete' : `Behind by ${duration(Math.ceil(archive.behind_seconds))}`,
-  note: archive.failing
+export const archiveFigure = (archive: Omit<Archive, 'base'>): Described => [
+  archive.behind_entries === 0 ? 'Complete' : `Behind by ${duration(Math.ceil(archive.behind_seconds))}`,
+  archive.failing
     ? `the last attempt failed; see the log. The archive has entries up to ${count(archive.entry)}`
     : `entries up to ${count(archive.entry)}`,
-});
+];
 
 /** Describes the bases of the archive, which restores start from. @param now Unix seconds */
 export function baseFigure(
-  base: NonNullable<ServerStatus['archive']>['base'],
+  { entry, height, made_at: madeAt, making, failing }: Archive['base'],
   now: number,
-): { value: string; note: string } {
-  const { entry, height, made_at: madeAt, making, failing } = base;
+): Described {
   const value = madeAt === null ? 'None yet' : `${duration(Math.max(0, now - madeAt))} old`;
   if (making !== null) {
     const { number, of, table, sent_bytes: sent } = making;
-    return { value, note: `one is being made: table ${number} of ${of}, ${table}; ${bytes(sent)} sent` };
+    return [value, `one is being made: table ${number} of ${of}, ${table}; ${bytes(sent)} sent`];
   }
-  if (failing) return { value, note: 'the last attempt to make one failed; see the log' };
-  if (entry === null || height === null) return { value, note: 'a restore begins with the first entry' };
-  return { value, note: `of height ${count(height)}, entry ${count(entry)}` };
+  if (failing) return [value, 'the last attempt to make one failed; see the log'];
+  if (entry === null || height === null) return [value, 'a restore begins with the first entry'];
+  return [value, `of height ${count(height)}, entry ${count(entry)}`];
 }
 
 /** Returns the name of an alert in words: `StacksideCannotWrite` gives `Cannot write`. */

@@ -525,9 +525,6 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
 /** A figure, with an optional note below. */
 export type Figure = readonly [name: string, value: ComponentChildren, note?: ComponentChildren];
 
-/** Returns a figure from its value and note. */
-export const figureOf = (name: string, { value, note }: { value: string; note: string }): Figure => [name, value, note];
-
 interface FiguresProps {
   figures: readonly Figure[];
   label: string;

@@ -4,7 +4,7 @@ import type { Answer } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
 import { every } from '../../ui/clock.ts';
-import { Empty, Figures, figureOf, Panel, Show, TablePanel } from '../../ui/parts.tsx';
+import { Empty, Figures, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';
@@ -39,10 +39,9 @@ export const Hosts = () => (
 );
 
 /** Returns the state of this host relative to the log, in a word and a note. */
-function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): { value: string; note: string } {
-  if (!reachable) return { value: 'Disconnected', note: 'the log does not answer' };
-  if (head === null || lag > 0) return { value: 'Behind', note: `for ${duration(lag)}` };
-  return { value: 'Up to date', note: `entry ${count(entry)}` };
+function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): [word: string, note: string] {
+  if (!reachable) return ['Disconnected', 'the log does not answer'];
+  return head === null || lag > 0 ? ['Behind', `for ${duration(lag)}`] : ['Up to date', `entry ${count(entry)}`];
 }
 
 function missingNote({ head, reachable }: ThisHost): string {
@@ -55,7 +54,7 @@ const Here = ({ host }: { host: ThisHost }) => (
     label="This host"
     figures={[
       ['This host', <span class="break">{host.name}</span>],
-      figureOf('State', logState(host)),
+      ['State', ...logState(host)],
       ['Missing', host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry'), missingNote(host)],
       ['Conflicts', count(host.conflicts), 'events that met an entry of another host'],
       ['Healed', count(host.healed), 'entries that the log had lost and this host restored'],

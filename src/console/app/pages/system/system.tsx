@@ -7,6 +7,7 @@ import { mapped, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
 import { isLogMatch, logFieldsOf } from '../../chain/log.ts';
 import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
+import type { ServerStatus } from '../../chain/types.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { every, now } from '../../ui/clock.ts';
 import { ChoiceField, TextField } from '../../ui/form.tsx';
@@ -14,8 +15,8 @@ import {
   Button,
   Choices,
   Empty,
+  type Figure,
   Figures,
-  figureOf,
   ListPanel,
   Page,
   Panel,
@@ -61,42 +62,28 @@ function Hour() {
   return (
     <>
       <Show loaded={status} rows={2}>
-        {({
-          server_version: version,
-          uptime_seconds: uptime,
-          memory_bytes: memory,
-          mode,
-          ready,
-          reason,
-          disk,
-          events,
-          cluster,
-          archive,
-        }) => (
-          <Figures
-            label="The server now"
-            figures={[
-              ['State', ready ? 'Ready' : 'Not ready', reason ?? 'Answers are up to date.'],
-              ['Uptime', duration(uptime), version],
-              ['Memory', bytes(memory)],
-              ['Data', bytes(disk.index_bytes + disk.journal_bytes), diskText(disk)],
-              ...(events === null ? [] : [figureOf('Latency of events', latencyFigure(events.latency))]),
-              cluster === null
-                ? ['Host', 'Single', `mode ${mode}; shares no log`]
-                : ['Host', cluster.name, `mode ${mode}; shares a log with other hosts`],
-              ...(archive === null
-                ? []
-                : [
-                    figureOf('Archive', archiveFigure(archive)),
-                    figureOf('Base of the archive', baseFigure(archive.base, now.value)),
-                  ]),
-            ]}
-          />
-        )}
+        {(server) => <Figures label="The server now" figures={figuresOf(server)} />}
       </Show>
       <ServerCharts />
     </>
   );
+}
+
+function figuresOf({ disk, events, cluster, archive, mode, ...server }: ServerStatus): Figure[] {
+  const figures: Figure[] = [
+    ['State', server.ready ? 'Ready' : 'Not ready', server.reason ?? 'Answers are up to date.'],
+    ['Uptime', duration(server.uptime_seconds), server.server_version],
+    ['Memory', bytes(server.memory_bytes)],
+    ['Data', bytes(disk.index_bytes + disk.journal_bytes), diskText(disk)],
+  ];
+  if (events !== null) figures.push(['Latency of events', ...latencyFigure(events.latency)]);
+  const shares = cluster === null ? 'shares no log' : 'shares a log with other hosts';
+  figures.push(['Host', cluster?.name ?? 'Single', `mode ${mode}; ${shares}`]);
+  if (archive !== null) {
+    figures.push(['Archive', ...archiveFigure(archive)]);
+    figures.push(['Base of the archive', ...baseFigure(archive.base, now.value)]);
+  }
+  return figures;
 }
 
 type Alert = Answer<'/stackside/v1/alerts'>['alerts'][number];
@@ -326,7 +313,7 @@ function Bases() {
   const { run, problem, busy } = useAction();
   const base = status?.archive?.base;
   if (base == null) return null;
-  const { value, note } = baseFigure(base, now.value);
+  const [value, note] = baseFigure(base, now.value);
   const make = () => run(() => post('/stackside/v1/archive/base', {}), 'A base was requested');
   return (
     <Panel title="Base of the archive" source="/stackside/v1/status">
