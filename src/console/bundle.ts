@@ -47,10 +47,7 @@ export const consoleBuild = {
   naming: { entry: 'console-[hash].[ext]', chunk: 'part-[hash].[ext]', asset: 'asset-[hash].[ext]' },
 } satisfies Bun.BuildConfig;
 
-/**
- * Bundles `src/console/app`. Names and bytes depend only on the source.
- * @throws AggregateError with the bundler's errors
- */
+/** Bundles `src/console/app`. Names and bytes depend only on the source. @throws AggregateError of the bundler */
 export async function bundleConsole(): Promise<ConsoleBundle> {
   const { outputs } = await Bun.build(consoleBuild);
   const nameOf = ({ path }: Bun.BuildArtifact): string => path.slice(path.lastIndexOf('/') + 1);

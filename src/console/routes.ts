@@ -1,8 +1,4 @@
-/**
- * The console's pages and files. All pages are the same document; its script reads the path. Only a request that
- * accepts HTML, such as from a browser's address bar, gets the document. Other clients get the response of a server
- * without a console.
- */
+/** The console's pages and files. All pages are the same document, which only requests that accept HTML get. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type Lazy, lazy } from '../base/cache.ts';
@@ -12,12 +8,9 @@ import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
 import { groups, type PageName, pagePaths } from './page-paths.ts';
 
-/** Path of the bundle's files. */
 const FILES = '/console';
 
-/**
- * Content-Security-Policy: the page can reach only this server, has no inline scripts, and can't turn text into HTML.
- */
+/** Content-Security-Policy: the page reaches only this server, runs no inline script, and turns no text into HTML. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -138,11 +131,7 @@ const navigation = groups
   })
   .join('');
 
-/**
- * Returns the document of every page: the frame of the console with its navigation, which the browser paints as soon as
- * it has the style sheet. The script then replaces the frame by an identical one. The document contains no text of the
- * chain.
- */
+/** Returns the document of every page: a frame without texts of the chain, which the script replaces by its own. */
 const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -165,7 +154,6 @@ const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): 
 </html>
 `;
 
-/** A file, compressed in both encodings that browsers accept. */
 interface ConsoleFile {
   type: string;
   gzip: Uint8Array<ArrayBuffer>;

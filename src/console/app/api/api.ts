@@ -47,7 +47,6 @@ export function onlyRequestError(error: unknown): asserts error is RequestError 
   if (!(error instanceof RequestError)) throw error;
 }
 
-/** Returns a text member of an error body; null if there is none. */
 function textOf(body: unknown, name: string): string | null {
   const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : null;
   return typeof value === 'string' && value !== '' ? value : null;
@@ -63,11 +62,7 @@ const withField = (message: string): string =>
     return `${name.charAt(0).toUpperCase()}${name.slice(1)} `;
   });
 
-/**
- * Returns the message of an error body. Most bodies have a message, bodies of old routes an error, and bodies of
- * chainhooks an error with details that name the field and its rule.
- * @param body of the response, parsed from JSON
- */
+/** Returns the message of an error body: its message, the error of an old route, or the error and details of a hook. */
 export function messageOf(body: unknown, status: number): string {
   const error = textOf(body, 'error');
   const details = textOf(body, 'details');
@@ -84,10 +79,7 @@ export function unreachable(error: unknown): never {
 /** Maximum characters to show of an error that is plain text. */
 const MAX_ERROR = 500;
 
-/**
- * Sends a request to any route of the server.
- * @throws RequestError if the server rejects the request or can't be reached; DOMException if the request was aborted
- */
+/** Sends a request. @throws RequestError if it is rejected or gets no answer; DOMException if it was aborted */
 export async function responseOf(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init).catch(unreachable);
   if (response.ok) return response;
@@ -99,10 +91,7 @@ export async function responseOf(url: string, init: RequestInit = {}): Promise<R
   throw new RequestError(status, messageOf(body, status), headers.has('stackside-history-from'));
 }
 
-/**
- * Sends a request to any route that answers with JSON.
- * @throws RequestError also if the answer isn't JSON; DOMException if the request was aborted
- */
+/** Sends a request for JSON. @throws RequestError, also if the answer isn't JSON; DOMException if it was aborted */
 export async function jsonOf(url: string, init: RequestInit = {}): Promise<unknown> {
   const response = await responseOf(url, init);
   const value = parsedJson(await response.text().catch(unreachable));
@@ -110,10 +99,7 @@ export async function jsonOf(url: string, init: RequestInit = {}): Promise<unkno
   return value;
 }
 
-/**
- * Returns the path of an operation with its parameters. A list is sent as repeated keys.
- * @param path of the OpenAPI document, as `/extended/v2/blocks/{height_or_hash}`
- */
+/** Returns a path such as `/extended/v2/blocks/{height_or_hash}` with its parameters, lists as repeated keys. */
 export function urlOf(path: string, params: unknown): string {
   const all = Object.entries(Object(params) as Record<string, unknown>);
   const query = new URLSearchParams();

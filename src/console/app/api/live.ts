@@ -49,9 +49,7 @@ function received(text: string): void {
   }
 }
 
-/**
- * The tip, read at each block and connection. If the server can't answer, the next block or connection reads it again.
- */
+/** The tip, read at each block and connection. If a read fails, the next block or connection reads it again. */
 const tipQuery = liveQuery({
   ask: (signal) => get('/extended', {}, signal),
   answered({ chain_tip: found = null }) {

@@ -1,10 +1,6 @@
-/**
- * The node's routes, which the server forwards. This server's OpenAPI document doesn't include them, so their types are
- * here.
- */
+/** The node's routes, which the server forwards. The OpenAPI document lacks them, so their types are here. */
 import { jsonOf, RequestError, withBody } from './api.ts';
 
-/** Returns the path of a node's route for a contract. */
 const pathOf = (route: string, contract: string, ...more: string[]): string =>
   ['/v2', route, ...contract.split('.'), ...more.map(encodeURIComponent)].join('/');
 
@@ -21,7 +17,6 @@ interface Read {
   sender: string;
 }
 
-/** The node's answer: a serialized value in hex, or the reason why there is none. */
 type ReadResult = { hex: string; cause: null } | { hex: null; cause: string };
 
 /** Reads from a contract at the node's tip. @throws RequestError */

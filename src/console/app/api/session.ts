@@ -1,7 +1,4 @@
-/**
- * Whether this browser may manage chainhooks, and how it signs in. The OpenAPI document doesn't include these routes,
- * so their types are here.
- */
+/** The sign-in of this browser. The OpenAPI document lacks these routes, so their types are here. */
 import { signal } from '@preact/signals';
 import { jsonOf, responseOf } from './api.ts';
 

@@ -82,10 +82,7 @@ const GONE = new RequestError(
 /** Loaded parts by name, so that a page that is shown again renders at once. */
 const parts = new Map<string, unknown>();
 
-/**
- * Returns a part of the bundle as the state of a component. Retrying loads the page again.
- * @param name of the part; it must not change
- */
+/** Returns a part of the bundle as state. Retrying loads the page again. @param name of the part; it must not change */
 export function usePart<Part>(name: string, load: () => Promise<Part>): Loaded<Part> {
   const [part, setPart] = useState(parts.get(name) as Part | undefined);
   const [error, setError] = useState<RequestError | null>(null);

@@ -76,7 +76,6 @@ export interface ApiDocument {
   };
 }
 
-/** A response of an operation by its status. */
 interface Answer {
   status: string;
   description: string;
@@ -299,7 +298,6 @@ export function requestOf({ method, path, parameters, body }: Operation, filled:
   return { method, path: text === '' ? target : `${target}?${text}`, headers, body: hasBody ? filled.body : null };
 }
 
-/** Quotes a text for a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Returns a request as a curl command. @param origin of the server: `https://api.example` */

@@ -10,7 +10,6 @@ export interface ChartSeries {
 /** Returns the newest value of a series; null if it has none. */
 export const newestOf = ({ values }: ChartSeries): number | null => values.findLast((value) => value !== null) ?? null;
 
-/** Describes a series: its newest value, and its minimum and maximum. */
 function wordsOf(series: ChartSeries, format: (value: number) => string): string {
   const values = series.values.filter((value) => value !== null);
   const newest = newestOf(series);
@@ -43,17 +42,13 @@ export function scaleOf(times: readonly number[]): TimeScale {
   return span < DAY ? 'hour' : span < 300 * DAY ? 'days' : 'years';
 }
 
-/** Spans of time that a chart can show, in seconds. */
 const SPANS: readonly (readonly [title: string, seconds: number])[] = [
   ['24 hours', DAY],
   ['7 days', 7 * DAY],
   ['30 days', 30 * DAY],
 ];
 
-/**
- * Returns the spans that are shorter than the values and contain at least two of them. @param times Unix seconds,
- * ascending
- */
+/** Returns the spans shorter than the values with at least two of them. @param times Unix seconds, ascending */
 export function spansOf(times: readonly number[]): readonly (readonly [title: string, seconds: number])[] {
   const [first, before, last] = [times[0] ?? 0, times.at(-2) ?? Number.NEGATIVE_INFINITY, times.at(-1) ?? 0];
   return SPANS.filter(([, seconds]) => last - first > seconds && last - before < seconds);
@@ -74,10 +69,7 @@ export function sampledIndexes(length: number, most: number): number[] {
   return places;
 }
 
-/**
- * Inserts an empty time after each value that no other follows soon, so that the chart draws no line over a gap. @param
- * step seconds between two values
- */
+/** Inserts an empty time into each gap, so that no line crosses it. @param step seconds between two values */
 export function withGaps<Series extends ChartSeries>(
   times: readonly number[],
   series: readonly Series[],
@@ -117,7 +109,6 @@ function stepOf(least: number, steps: Steps): number {
   return steps === 'whole' ? Math.max(1, roundStep(least)) : roundStep(least);
 }
 
-/** Returns the multiples of a step within a range. */
 function multiples([min, max]: Range, step: number): number[] {
   const ticks: number[] = [];
   // Multiplying keeps the error of fractions small.
@@ -149,10 +140,7 @@ const MIN_CLIPPED = 12;
 /** Factor between the values of a chart and an outlier. */
 const OUTLIER = 3;
 
-/**
- * Returns the highest value that the axis shows. A few outliers, which are several times as high as 95 % of the values,
- * are above it: they would flatten all others.
- */
+/** Returns the highest value of the axis. A few outliers may be above it: they would flatten all other values. */
 export function axisTop(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const most = sorted.at(-1) ?? 0;
@@ -163,10 +151,7 @@ export function axisTop(values: readonly number[]): number {
 /** Share of its greatest value that a balance must keep for an axis that doesn't start at zero. */
 const FAR_FROM_ZERO = 0.4;
 
-/**
- * Returns the range of the value axis. It includes zero, unless `fromZero` is false and all values are far from zero.
- * Then the axis shows only their range, so that small changes of a large balance are visible.
- */
+/** Returns the range of the value axis: from zero, or around values far from zero if `fromZero` is false. */
 export function valueRange(values: readonly number[], fromZero: boolean): Range {
   const top = axisTop(values);
   const least = values.reduce((low, value) => Math.min(low, value), top);
@@ -176,8 +161,6 @@ export function valueRange(values: readonly number[], fromZero: boolean): Range 
   }
   return [Math.min(0, 1.1 * least), top > 0 ? 1.08 * top : least < 0 ? 0 : 1];
 }
-
-/** Values counted by range. */
 
 export interface Bar {
   from: number;

@@ -1,7 +1,4 @@
-/**
- * Parses Clarity: the tokens of sources and values, the definitions of a source with their lines, the metadata of its
- * token, and the line of a mistake.
- */
+/** Parses Clarity: tokens, definitions with their lines, the metadata of a token, and the line of a mistake. */
 
 type TokenKind = 'comment' | 'string' | 'number' | 'principal' | 'keyword' | 'constant' | 'paren' | 'name' | 'space';
 
@@ -236,13 +233,11 @@ interface TokenFacts {
   uri: string | null;
 }
 
-/** Maximum plausible number of decimals. */
 const MAX_DECIMALS = 77;
 
 const STRING = /^u?"((?:\\[\s\S]|[^"\\])*)"$/;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' };
 
-/** Returns the text of a literal; null if it isn't a literal. */
 function literalText(literal: string | null): string | null {
   const inner = literal === null ? undefined : STRING.exec(literal)?.[1];
   return inner === undefined ? null : inner.replace(/\\(.)/g, (_, letter: string) => ESCAPED[letter] ?? letter);
@@ -253,7 +248,6 @@ function decimalsOf(literal: string | null): number | null {
   return digits === undefined || Number(digits) > MAX_DECIMALS ? null : Number(digits);
 }
 
-/** Returns the significant tokens of a source. */
 const meaning = (source: string): string[] =>
   tokens(source)
     .filter((token) => !isBlank(token))
@@ -261,11 +255,7 @@ const meaning = (source: string): string[] =>
 
 const HEAD_END = [')', '(', 'ok'];
 
-/**
- * Returns the literal that a read-only function without parameters returns, as in
- * `(define-read-only (get-decimals) (ok u6))`, also inside `some` or by the name of a constant. Returns null if the
- * function returns anything else, such as a variable, which can change.
- */
+/** Returns the literal or constant that a function without parameters returns; null if it returns anything else. */
 function returned(texts: readonly string[], defined: readonly Definition[], name: string): string | null {
   const head = ['(', 'define-read-only', '(', name, ...HEAD_END];
   const at = texts.findIndex((_, start) => head.every((text, index) => texts[start + index] === text));
@@ -292,7 +282,6 @@ export function tokenFacts(source: string): TokenFacts {
 const CLOSES: Readonly<Record<string, string>> = { '(': ')', '{': '}' };
 const CLOSERS = Object.values(CLOSES);
 
-/** A token and the number of its first line. */
 type Placed = Token & { line: number };
 
 function placed(source: string): Placed[] {
@@ -304,10 +293,7 @@ function placed(source: string): Placed[] {
   });
 }
 
-/**
- * Returns the line of an unbalanced bracket: a closing bracket without an opening one, or the first unclosed bracket;
- * null if all match.
- */
+/** Returns the line of a bracket that has no partner; null if all match. */
 function bracketLine(all: readonly Placed[]): number | null {
   const open: Placed[] = [];
   for (const token of all) {
@@ -318,14 +304,10 @@ function bracketLine(all: readonly Placed[]): number | null {
   return open[0]?.line ?? null;
 }
 
-/** Returns the line of an unterminated string; null if there is none. */
 const stringLine = (all: readonly Placed[]): number | null =>
   all.find(({ kind, text }) => kind === 'string' && !/^u?"(?:\\[\s\S]|[^"\\])*"$/.test(text))?.line ?? null;
 
-/**
- * Returns the line with a message's name, as in `use of unresolved function 'foo'`. The message contains the full name
- * of a contract; the source may contain only its end.
- */
+/** Returns the line with a name in the message, which has the full name of a contract; a source may have its end. */
 function namedLine(all: readonly Placed[], message: string): number | null {
   const names = [...message.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
   const isNamed = ({ kind, text }: Token, name: string): boolean =>
@@ -343,10 +325,7 @@ function namedLine(all: readonly Placed[], message: string): number | null {
 
 const TYPES = /^(u?int|bool|principal|none|\(.*|buff.*|string.*)$/;
 
-/**
- * Returns the number of the line that a message refers to; null if the message doesn't identify it. The first line is
- * 1.
- */
+/** Returns the line that a message refers to, from 1; null if the message doesn't identify it. */
 export function mistakeLine(source: string, message: string): number | null {
   const all = placed(source);
   return stringLine(all) ?? bracketLine(all) ?? namedLine(all, message);

@@ -1,7 +1,4 @@
-/**
- * Queries of a contract: forms for the arguments by their Clarity types, the encoding of arguments, and the parts of
- * Clarity values as rows and columns.
- */
+/** Queries of a contract: forms and encoding of arguments, and parts of Clarity values as rows and columns. */
 import { isObject } from '../../../base/json.ts';
 import { type AbiType, abiTypeString } from '../../../codec/abi.ts';
 import { canonicalPrincipal } from '../../../codec/address.ts';
@@ -63,10 +60,7 @@ const named = <T extends { name: unknown; output: unknown }>(found: readonly T[]
     typeof name === 'string' ? [{ ...one, name, output: textOf(output) }] : [],
   );
 
-/**
- * Returns the functions with an access.
- * @param contractInterface the node's JSON; members of another form are left out
- */
+/** Returns the functions with an access in the node's JSON. Members of another form are left out. */
 export const functionsOf = (contractInterface: unknown, access: 'public' | 'read_only'): ContractFunction[] =>
   named(
     objectsIn(isObject(contractInterface) ? contractInterface.functions : null)
@@ -78,13 +72,9 @@ export const functionsOf = (contractInterface: unknown, access: 'public' | 'read
       })),
   );
 
-/** Name of a map's key in its form. */
 const KEY = 'key';
 
-/**
- * Returns everything that can be read from a contract.
- * @param contractInterface the node's JSON; members of another form are left out
- */
+/** Returns everything that can be read, from the node's JSON. Members of another form are left out. */
 export function readables(contractInterface: unknown): Readable[] {
   const { variables, maps } = isObject(contractInterface) ? contractInterface : {};
   return [
@@ -111,9 +101,7 @@ export type Draft = ReadonlyMap<string, string>;
 
 /** A field in the form of an argument. */
 export interface Field {
-  /**
-   * The argument's name, then the names of tuple entries, the indexes of items, `some`, `ok` and `err`, joined by dots.
-   */
+  /** Names of the argument and of tuple entries, indexes of items, `some`, `ok` and `err`, joined by dots. */
   path: string;
   /** The accepted input, in words. */
   help: string;
@@ -168,10 +156,7 @@ const fieldOf = (path: string, help: string, more: Partial<Field> = {}): Field =
 const choiceField = (path: string, help: string, choices: readonly string[]): Field =>
   fieldOf(path, help, { choices, typed: null });
 
-/**
- * Returns the fields of an argument that its draft needs. A nested type has the fields of its parts, one after the
- * other.
- */
+/** Returns the fields of an argument that its draft needs, with those of its parts. */
 export function formFields({ name: path, type }: Argument, draft: Draft): Field[] {
   if (typeof type === 'string') {
     if (type === 'none') return [];
@@ -218,10 +203,7 @@ const INTEGERS = {
 /** Maximum digits of an integer. A longer text isn't read as a number. */
 const MAX_DIGITS = 60;
 
-/**
- * Returns the bytes of a buffer's field: hex after 0x, otherwise the UTF-8 of the text. @returns null if the hex is
- * invalid
- */
+/** Returns the bytes of a buffer's field: hex after 0x, or the text as UTF-8; null if the hex is invalid. */
 function bufferOf(text: string): Uint8Array | null {
   if (!text.startsWith('0x')) return utf8Bytes(text);
   return /^0x([0-9a-fA-F]{2})*$/.test(text) ? fromHex(text) : null;
@@ -362,10 +344,7 @@ export interface Leaf {
 
 const joined = (path: string, part: string | number): string => (path === '' ? String(part) : `${path}.${part}`);
 
-/**
- * Generates the parts of a value in order. The parts of a large value are made on demand.
- * @param held path of the containers of the value, for the names in a tuple or list: `ok.amount`
- */
+/** Generates the parts of a value on demand. @param held the types that contain the value, outermost first */
 export function* leavesOf(value: ClarityValue, path = '', held: readonly string[] = []): Generator<Leaf, void> {
   const under = (part: string | number): string => joined([...held].reduce(joined, path), part);
   switch (value.type) {
@@ -408,7 +387,6 @@ export function logFields(hex: string): ClarityFields | null {
   return value !== null && unwrapped(value).type === 'tuple' ? fieldsOf(value.bytes) : null;
 }
 
-/** Returns the names in a path. */
 const namesOf = (path: string): string[] => path.split('.');
 
 /** Returns the rank of a column: first the fields that describe the event, then the others; outer fields come first. */

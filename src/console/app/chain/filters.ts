@@ -32,7 +32,6 @@ const TYPES = [
   'poison_microblock',
 ] as const;
 
-/** Statuses of each choice. */
 const STATUS_CHOICES: Readonly<Record<string, NonNullable<Conditions['status']>>> = {
   success: ['success'],
   failed: ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped'],
@@ -78,7 +77,6 @@ const day =
 
 const MAX_NAME = 128;
 
-/** The filters by their names in the query. */
 const FILTERS = {
   type: {
     label: 'Type',
@@ -139,7 +137,6 @@ export const CHAIN_FILTERS = Object.keys(FILTERS) as FilterName[];
 /** Filters of pending transactions, which have neither a status nor a block. */
 export const PENDING_FILTERS = CHAIN_FILTERS.filter((name) => !['status', 'from', 'to'].includes(name));
 
-/** A filter of a list, from the query. */
 interface ChosenFilter extends Pick<Filter, 'label' | 'input' | 'placeholder'> {
   name: FilterName;
   /** The text in the query; empty if there is none. */

@@ -41,10 +41,7 @@ function typedParts(typed: string): { whole: string; fraction: string } | null {
   return match === null ? null : { whole: match[1] ?? '', fraction: match[2] ?? '' };
 }
 
-/**
- * Converts a typed amount to the smallest unit, exactly. Returns the text unchanged if it isn't an amount;
- * {@link amountMistake} describes the mistake.
- */
+/** Converts a typed amount to the smallest unit. Returns a text with a {@link amountMistake} unchanged. */
 export function smallestOf(typed: string, decimals: number): string {
   const parts = typedParts(typed);
   if (parts === null || parts.fraction.length > decimals) return typed;
@@ -119,10 +116,7 @@ export interface TokenUnit {
 /** Maximum decimals. Amounts with more would be illegible, and no real token has as many. */
 const MAX_DECIMALS = 38;
 
-/**
- * Returns the unit of a token from its contract's metadata, which describes the contract's first token; null for other
- * tokens.
- */
+/** Returns the unit of a token by its contract's metadata, which describes only one token; null for other tokens. */
 export function unitIn(
   asset: string,
   { asset_identifier, symbol = '', decimals = -1 }: { asset_identifier?: string; symbol?: string; decimals?: number },
@@ -134,10 +128,7 @@ export function unitIn(
   };
 }
 
-/**
- * Control and format characters other than line ends and tabs. They are invisible, or change the direction of the text
- * around them.
- */
+/** Control and format characters except line ends and tabs. They are invisible, or change the direction of text. */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Spells out the invisible characters in a text of the chain, such as `\u{202e}`, so that it can't mislead. */
@@ -173,10 +164,7 @@ export function printableText(bytes: Uint8Array): string | null {
 /** Minimum and maximum bytes of a buffer to show as text after its hex. Fewer bytes may be text by chance. */
 const [MIN_TEXT, MAX_TEXT] = [2, 128];
 
-/**
- * Returns the text of a buffer in Clarity form, such as `0x627463`; null if it isn't a buffer, or its bytes aren't
- * text.
- */
+/** Returns the text of a buffer such as `0x627463`; null if it isn't a buffer, or its bytes aren't text. */
 export function bufferText(literal: string): string | null {
   const bytes = /^0x((?:[0-9a-f]{2})+)$/.test(literal) ? literal.length / 2 - 1 : 0;
   return bytes < MIN_TEXT || bytes > MAX_TEXT ? null : printableText(fromHex(literal));

@@ -82,7 +82,6 @@ const membersOf = ({ properties = {}, required = [] }: Schema): FilterField[] =>
 /** Returns the description of a schema without its quotation marks for code. */
 const helpOf = ({ description = '' }: Schema): string => description.replaceAll('`', '');
 
-/** Words of the schemas with another spelling in titles. */
 const WRITTEN: Readonly<Record<string, string>> = {
   stx: 'STX',
   ft: 'fungible token',
@@ -98,7 +97,6 @@ export const titleOf = (name: string): string =>
     .join(' ')
     .replace(/^./, (letter) => letter.toUpperCase());
 
-/** Returns the mistake in a value; null if it is valid. */
 function mistakeIn(schema: Schema, value: unknown): string | null {
   if (schema.type === 'array') {
     if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one word';
@@ -124,11 +122,7 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
 
 const STX: TokenUnit = { symbol: 'STX', decimals: 6 };
 
-/**
- * Returns the unit that the form uses for a filter's amount: STX, or the unit of its token. The filter contains the
- * smallest unit.
- * @param unitOf returns the unit of a fungible token
- */
+/** Returns the unit of a filter's amount in the form: STX, or the unit of its token. */
 export function amountUnit(filter: FilterValues, unitOf: (asset: string) => TokenUnit): TokenUnit {
   if (filter.type.startsWith('stx_')) return STX;
   const { asset_identifier: asset } = filter;

@@ -50,10 +50,7 @@ export function healthOf({ status }: Hook): Health {
 /** Reports whether a chainhook needs its consumer: it was interrupted, or a delivery failed. */
 const isFailing = (hook: Hook): boolean => healthOf(hook).tone === 'bad';
 
-/**
- * Describes in a line why a chainhook fails and when the next attempt is; returns null if it doesn't fail. @param now
- * Unix seconds
- */
+/** Describes why a chainhook fails and when the next attempt is; null if it doesn't fail. @param now Unix seconds */
 export function failureLine(hook: Hook, now: number): string | null {
   const { last_error: error, next_attempt_at: next } = hook.status;
   const reason = error ?? healthOf(hook).note;
@@ -67,10 +64,7 @@ export const failingFirst = (failing: readonly Hook[], page: readonly Hook[]): H
   return [...failing, ...page.filter(({ uuid }) => !failingIds.has(uuid))];
 };
 
-/**
- * Describes the deliveries that wait for the failing one: `12 more deliveries wait behind it`; returns null if there
- * are none.
- */
+/** Describes the deliveries behind the failing one: `12 more deliveries wait behind it`; null if there are none. */
 export function waitingDeliveriesText({ status }: Hook): string | null {
   const others = status.pending_deliveries - 1;
   if (others <= 0) return null;

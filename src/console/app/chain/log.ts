@@ -17,11 +17,7 @@ export function logFieldsOf({ fields }: Pick<LogEvent, 'fields'>): [name: string
   ]);
 }
 
-/**
- * Reports whether an event has a level, and contains each word of a text in its name or its fields. A word such as
- * `height=12` is a field with its value, or with the start of its value.
- * @param level empty for any
- */
+/** Reports whether an event has a level, or any if empty, and each word, or `name=start` of a field's value. */
 export function isLogMatch(event: LogEvent, level: string, text: string): boolean {
   if (level !== '' && event.level !== level) return false;
   const fields = logFieldsOf(event);

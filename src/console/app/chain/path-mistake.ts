@@ -6,7 +6,6 @@ import type { PageName } from '../../page-paths.ts';
 
 const HASH = '(0x)?[0-9a-fA-F]{64}';
 
-/** A kind of value: its name, an example, and its pattern. */
 interface Kind {
   param: string;
   name: string;
@@ -85,9 +84,7 @@ function mistakeOf({ name, looks, form, hasAddress = false }: Kind, value: strin
     : null;
 }
 
-/**
- * Describes an invalid value in the path of a page: `This is not a valid Stacks address: SPX. …`; returns null if all are valid.
- */
+/** Describes an invalid value in a page's path, such as an address with a wrong checksum; null if all are valid. */
 export function pathMistake(page: PageName, params: Readonly<Record<string, string>>): string | null {
   const kind = KINDS[page];
   return kind === undefined ? null : mistakeOf(kind, params[kind.param] ?? '');
@@ -96,10 +93,7 @@ export function pathMistake(page: PageName, params: Readonly<Record<string, stri
 /** Describes an invalid contract identifier; returns null if it is valid. */
 export const contractMistake = (text: string): string | null => mistakeOf(contract, text);
 
-/**
- * Describes an invalid address; returns null if it is valid. @param orContract whether a contract identifier is also
- * valid
- */
+/** Describes an invalid address; null if it is valid. @param orContract whether a contract is also valid */
 export const principalMistake = (text: string, orContract: boolean): string | null =>
   orContract && text.includes('.') ? contractMistake(text) : mistakeOf(address, text);
 

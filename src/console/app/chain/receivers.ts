@@ -13,9 +13,7 @@ interface Receiver {
   source: string;
 }
 
-/**
- * Receivers by language; the one for curl sends a delivery instead. Each reads the signing secret from the environment.
- */
+/** Receivers by language; the one for curl sends a delivery. Each reads the signing secret from the environment. */
 export const receivers = {
   typescript: { title: 'TypeScript', file: 'receiver.ts', source: typescript },
   python: { title: 'Python', file: 'receiver.py', source: python },

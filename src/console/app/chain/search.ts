@@ -35,7 +35,6 @@ const TITLES: Readonly<Record<FoundKind, string>> = {
 export const foundGroups = (results: readonly FoundItem[]): FoundGroup[] =>
   [...Map.groupBy(results, ({ kind }) => kind)].map(([kind, items]) => ({ kind, title: TITLES[kind], items }));
 
-/** Returns the page of a principal: a contract or an account. */
 const principalPage = (id: string): PageOf => ({ page: id.includes('.') ? 'contract' : 'principal', params: { id } });
 
 /** The page of each kind, with the parameter of its path. An address may also be a contract. */
@@ -70,10 +69,7 @@ export function searchedText(typed: string): string {
   return SEPARATED.test(text) ? text.replaceAll(',', '') : text;
 }
 
-/**
- * Returns the page that a text identifies by its form. The server may not have the object, for example if its history
- * starts later. Returns null for other texts.
- */
+/** Returns the page that a text identifies by its form, even if the server lacks the object; null for other texts. */
 export function pageOfText(text: string): PageOf | null {
   const height = HEIGHT.exec(text)?.[1];
   if (height !== undefined) return { page: 'block', params: { id: height } };
@@ -82,10 +78,7 @@ export function pageOfText(text: string): PageOf | null {
   return address === undefined ? null : principalPage(`${address.toUpperCase()}${name}`);
 }
 
-/**
- * Returns the page that a search leads to: the page of an exact match, otherwise the page of the text's form, otherwise
- * the page of the best result; null if there is none.
- */
+/** Returns the page of an exact match, else of the text's form, else of the best result; null if there is none. */
 export function pageOfSearch(text: string, results: readonly FoundItem[]): PageOf | null {
   const [best] = results;
   const page = pageOfText(text);
@@ -96,10 +89,7 @@ export function pageOfSearch(text: string, results: readonly FoundItem[]): PageO
   return NAME.test(text) ? { page: 'name', params: { name: text } } : null;
 }
 
-/**
- * Splits a text in three parts: before the searched text, the searched text, and after it. If it isn't in the text, the
- * first part is the whole text.
- */
+/** Splits a text before and after the searched text. If it isn't there, the first part is the whole text. */
 export function markedParts(text: string, searched: string): readonly [string, string, string] {
   const at = searched === '' ? -1 : text.toLowerCase().indexOf(searched.toLowerCase());
   const end = at + searched.length;

@@ -15,7 +15,6 @@ export interface SqlResult {
 const INTEGER = /^-?\d+$/;
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?$/;
 
-/** Returns the number of a value; null for other values. */
 function numberOf(value: SqlValue): number | null {
   if (typeof value === 'string') return INTEGER.test(value) ? Number(value) : null;
   return value;
@@ -24,7 +23,6 @@ function numberOf(value: SqlValue): number | null {
 const secondsOf = (value: SqlValue): number | null =>
   typeof value === 'string' && TIME.test(value) ? Date.parse(value) / 1000 : null;
 
-/** Reports whether all values in a non-empty column are of a kind. */
 const all = ({ rows }: SqlResult, at: number, read: (value: SqlValue) => number | null): boolean => {
   const values = rows.map((row) => row[at] ?? null).filter((value) => value !== null);
   return values.length > 0 && values.every((value) => read(value) !== null);
@@ -53,20 +51,14 @@ export function pageOf(column: string, value: SqlValue): PageOf | null {
   return page === null ? null : { page, params: { id } };
 }
 
-/**
- * Returns the columns for the axes of a chart: times and numbers for the horizontal axis, numbers for the vertical
- * axis.
- */
+/** Returns the columns for the axes of a chart: times and numbers along, numbers up. */
 export function chartColumns(result: SqlResult): { along: number[]; up: number[] } {
   const places = result.columns.map((_, at) => at);
   const up = places.filter((at) => all(result, at, numberOf));
   return { along: places.filter((at) => up.includes(at) || all(result, at, secondsOf)), up };
 }
 
-/**
- * Returns the points of a chart, in the order of a column's times or numbers.
- * @param along the column; null for row numbers
- */
+/** Returns the points of a chart by a column's times or numbers. @param along the column; null for row numbers */
 export function pointsOf(
   result: SqlResult,
   along: number | null,

@@ -11,7 +11,6 @@ interface ChainState {
   detail: string | null;
 }
 
-/** The tone of each state. */
 const TONES: Readonly<Record<ServerStatus['state'], ChainState['tone']>> = {
   cannot_write: 'bad',
   cannot_read: 'bad',
@@ -43,11 +42,7 @@ function tipDetail({ state, index: { tip_age_seconds: age }, node }: ServerStatu
   return `${node.height === null ? 'node away, ' : ''}newest block ${ago(age)}`;
 }
 
-/**
- * Returns the state of the chain.
- * @param status null before the first answer
- * @param isAway whether the server did not answer the last request
- */
+/** Returns the state of the chain. @param isAway whether the server did not answer the last request */
 export function chainState(status: ServerStatus | null, isAway: boolean): ChainState {
   if (isAway) return { tone: 'bad', word: 'Server away', detail: 'it does not answer' };
   if (status === null) return { tone: 'plain', word: 'Connecting…', detail: null };
@@ -59,7 +54,6 @@ export function chainState(status: ServerStatus | null, isAway: boolean): ChainS
   return { tone, word: stateTitle(state), detail };
 }
 
-/** Network names by chain id. */
 const NETWORKS: Readonly<Record<number, string>> = { [MAINNET_CHAIN_ID]: 'Mainnet', [TESTNET_CHAIN_ID]: 'Testnet' };
 
 /** Returns the name of a chain's network; null if the chain is unknown. @param isSimulated whether its node is simulated */
@@ -134,10 +128,7 @@ const STEP_OF: Partial<Record<ServerStatus['state'], FirstStep['name']>> = {
   waiting_for_the_node: 'Node',
 };
 
-/**
- * Returns the steps of a server without a block. A server that takes no events of a node, such as one that only reads,
- * has no step for the observer.
- */
+/** Returns the steps of a server without a block. A server that only reads has no step for the observer. */
 export function firstSteps({ state, node, index, events, observer, simulated_node }: ServerStatus): FirstStep[] {
   const hasEvent = events?.last_received_at != null;
   const isRight = state !== 'wrong_chain' && node.chain_id !== null;

@@ -1,7 +1,4 @@
-/**
- * Transactions in words: a sentence about the effects, post-conditions, balance changes, and the rank of a pending
- * transaction.
- */
+/** Transactions in words: effects, post-conditions, balance changes, and the rank of a pending transaction. */
 import { count, plural, shortPrincipal, stxText, words } from './format.ts';
 import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from './types.ts';
 
@@ -19,7 +16,6 @@ export const plainText = (parts: readonly Part[]): string =>
     })
     .join('');
 
-/** The kind of a transaction in one or two words. */
 const KINDS: Readonly<Record<Transaction['tx_type'], string>> = {
   token_transfer: 'Transfer',
   contract_call: 'Contract call',
@@ -49,7 +45,6 @@ export const STATUSES = {
   pending: 'Pending',
 } as const;
 
-/** The fate of a transaction: success, failure, or pending. */
 type Fate = 'done' | 'failed' | 'pending' | 'dropped';
 
 export function fateOf(status: string): Fate {
@@ -65,10 +60,7 @@ function verb(fate: Fate, past: string, infinitive: string): string {
   return fate === 'pending' ? ` wants to ${infinitive} ` : ` tried to ${infinitive} `;
 }
 
-/**
- * Reports whether a transfer gave the first accounts their balances: nobody can send STX to itself, and the genesis
- * block has such a transfer of 0 STX.
- */
+/** Reports whether a transfer is in the genesis block: nobody can send STX to itself. */
 const isGenesis = (sender: string, recipient: string, amount: string): boolean =>
   amount === '0' && sender === recipient;
 
@@ -117,7 +109,6 @@ function deed(transaction: Transaction): Part[] {
   }
 }
 
-/** Describes the outcome of a failed call with rolled back effects. */
 const undone = (transaction: Transaction): string =>
   transaction.tx_type === 'contract_call' && fateOf(transaction.tx_status) === 'failed' ? ', which failed' : '';
 
@@ -257,10 +248,7 @@ function isNamed(condition: ConditionWords, sender: string, reason: string): boo
   return reason.includes(owner) && reason.includes(asset.slice(asset.lastIndexOf('.') + 1));
 }
 
-/**
- * Returns the index of the condition that failed; null if that is uncertain. The node's reason names the condition.
- * Without a reason, a single condition must be the one, if the mode allows other assets to move.
- */
+/** Returns the index of the failed condition: the one that the reason names, or the only one; null if uncertain. */
 export function failedCondition(
   conditions: readonly PostCondition[],
   mode: string,
@@ -292,10 +280,7 @@ interface Ends {
   recipient: string;
 }
 
-/**
- * Returns the changes of balances, one per principal and asset, without zero changes.
- * @param fee its payer, and its amount in micro-STX
- */
+/** Returns the changes of balances, without zero changes. @param fee its payer, and its amount in micro-STX */
 export function balanceChanges(
   events: readonly TransactionEvent[],
   fee: { payer: string; amount: string },

@@ -23,10 +23,7 @@ export interface Watch extends Watched {
 /** Maximum number of watches: the browser requests each one at each block. */
 export const MAX_WATCHES = 20;
 
-/**
- * Updates a watch after its newest transaction was read, and returns whether the transaction is news. The first one
- * that is read isn't news.
- */
+/** Updates a watch by its newest transaction, and returns whether that is news. The first one isn't. */
 export function readWatch(watch: Watch, newest: string | null, now: number): { watch: Watch; isNews: boolean } {
   const isNews = watch.seen !== null && newest !== null && newest !== watch.seen;
   return { watch: { ...watch, seen: newest ?? watch.seen, changed_at: isNews ? now : watch.changed_at }, isNews };

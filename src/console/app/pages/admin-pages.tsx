@@ -1,7 +1,4 @@
-/**
- * The pages for managing chainhooks and watching the server. They are a separate part of the bundle, because most
- * visits show none of them.
- */
+/** Pages for chainhooks and for the server: a separate part of the bundle, because most visits show none of them. */
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import { Page } from '../ui/parts.tsx';
@@ -16,7 +13,6 @@ import { System } from './system/system.tsx';
 
 export type AdminPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system' | 'sql'>;
 
-/** Returns the function that renders a page for managing chainhooks. */
 const managing = (title: string, page: (params: Params) => ComponentChild) => (params: Params) => (
   <SignedIn key={Object.values(params).join(' ')} title={title}>
     {page(params)}

@@ -28,7 +28,6 @@ interface HistoryChart {
   empty?: string;
 }
 
-/** The members of the history that have a value per time. */
 type Member = Exclude<keyof History, 'times' | 'interval_seconds'>;
 
 const ofServer: readonly HistoryChart[] = [

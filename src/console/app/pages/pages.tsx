@@ -76,7 +76,6 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   operation: ({ operation }) => <Reference operation={operation} />,
 };
 
-/** Renders a page for an invalid path, with a search for its last part. @param message describes the mistake */
 const NotFound = ({ message }: { message: string }) => (
   <Page title="Page not found" lead={<span class="break">{visible(message)}</span>}>
     <div class="row">

@@ -35,7 +35,6 @@ export function SignedIn({ title, operator = false, children }: SignedInProps) {
   return title === undefined ? form : <Page title={title}>{form}</Page>;
 }
 
-/** Renders the sign-in form, with an input for an API key. @param purpose ends its title: `to manage chainhooks` */
 function SignIn({ purpose }: { purpose: string }) {
   const { run, problem, busy } = useAction();
   return (

@@ -68,10 +68,7 @@ const Navigation = () => (
   </nav>
 );
 
-/**
- * Renders the network, the state of the chain and its height. It links to the page that explains the state: the system's if
- * something is wrong, otherwise the overview. If the WebSocket is lost, so that pages don't update, it shows this.
- */
+/** Renders network, state, height and lost updates, with a link to the page that explains the state. */
 function ChainState() {
   const { status, error } = server.value;
   const { tone, word, detail } = chainState(status, error !== null);
@@ -95,7 +92,6 @@ function ChainState() {
   );
 }
 
-/** Tones that tell other networks from mainnet. */
 const NETWORK_TONES: Readonly<Record<string, 'accent' | 'wait'>> = { Devnet: 'accent', Testnet: 'wait' };
 
 /** The themes in the order of the switch, each with its name and icon. `auto` follows the operating system. */
@@ -107,7 +103,6 @@ const THEMES: readonly (readonly [theme: string, name: string, icon: IconName])[
 
 const THEME_KEY = 'stackside.theme';
 
-/** Index of the theme. */
 const theme = signal(
   Math.max(
     0,
@@ -200,12 +195,10 @@ const HELP: readonly (readonly [keys: readonly string[], meaning: string])[] = [
   ...Object.entries(PAGES).map(([key, [, title]]) => [['g', key], `Go to ${title}`] as const),
 ];
 
-/** Opens the dialog with the keyboard shortcuts. */
 function showKeys(): void {
   document.querySelector<HTMLDialogElement>(`#${DIALOG_ID}`)?.showModal();
 }
 
-/** Reports whether a key event types into a field. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 

@@ -36,10 +36,7 @@ interface ChartProps {
   series: readonly DrawnSeries[];
   format: (value: number) => string;
   scale?: TimeScale;
-  /**
-   * How values are drawn (default: lines). A held value stays until the next time. A bar shows only the value at its
-   * time.
-   */
+  /** How values are drawn (default: lines). A held value stays until the next time; a bar shows only its time. */
   drawn?: Drawn;
   /** The steps between labels of the value axis (default: any). */
   steps?: Steps;
@@ -47,7 +44,6 @@ interface ChartProps {
   empty: string;
 }
 
-/** Maximum rows of the table below a chart. */
 const MAX_ROWS = 60;
 
 /** Renders a chart. If it covers days, its reader chooses the span. */
@@ -115,7 +111,6 @@ function SpanChart({
   );
 }
 
-/** Returns the time of the newest values, with its date if it isn't recent. */
 function newestLabel(times: readonly number[], scale: TimeScale): string {
   const newest = times.at(-1) ?? 0;
   return scale !== 'hour' || now.value - newest < OLD ? 'newest' : `newest, ${localTime(newest).slice(0, 16)}`;
@@ -141,10 +136,7 @@ const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 *
 /** Width of a bar in pixels: a share of the distance to the next bar within these bounds. */
 const BAR = { share: 0.7, min: 2, max: 28 };
 
-/**
- * Returns the range of the time axis, in Unix seconds. Bars need room at both ends: half a day, or half an hour in a
- * chart of hours.
- */
+/** Returns the range of the time axis, in Unix seconds, with room for bars: half a day or half an hour at both ends. */
 function timesAround(times: readonly number[], scale: TimeScale, drawn: Drawn): Range {
   const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0];
   const room = scale === 'days' ? HALF_DAY : drawn === 'bars' ? HALF_HOUR : 0;
@@ -158,14 +150,12 @@ interface Point {
 
 const rounded = (value: number): number => Math.round(10 * value) / 10;
 
-/** Parts of a path from one point to the next. */
 const STEP: Readonly<Record<Drawn, (to: Point) => string>> = {
   lines: ({ x, y }) => `L${x} ${y}`,
   bars: ({ x, y }) => `L${x} ${y}`,
   held: ({ x, y }) => `H${x}V${y}`,
 };
 
-/** Returns the points in runs without a gap. */
 function runsOf(points: readonly (Point | null)[]): Point[][] {
   const runs: Point[][] = [[]];
   for (const point of points) {
@@ -217,7 +207,6 @@ function Bars({ points, base, colour }: SeriesProps) {
   );
 }
 
-/** Keys that move the cursor, with the number of values. */
 const MOVES: Readonly<Record<string, number>> = {
   ArrowLeft: -1,
   ArrowRight: 1,
@@ -304,7 +293,6 @@ function positions({ times, series, format, scale, drawn, steps, width }: Layout
   return { base, left, xOf, yOf, ticks, timesBelow, zero: yOf(Math.max(0, range[0])), top: range[1] };
 }
 
-/** Returns the index of the time that is nearest to a horizontal position. */
 function nearest(x: number, layout: Layout, width: number): number {
   const { xOf } = positions({ ...layout, width });
   let found = 0;
@@ -364,7 +352,6 @@ function Drawing({ at, ...layout }: Layout & { at: number | null }) {
 
 const DAY = { name: 'Day', text: (seconds: number) => exactTime(seconds).slice(0, 10) };
 
-/** The first column of a chart's table. */
 const ALONG: Readonly<Record<TimeScale, { name: string; text: (place: number) => string }>> = {
   hour: { name: 'Time', text: (seconds) => localTime(seconds).slice(11, 19) },
   days: DAY,

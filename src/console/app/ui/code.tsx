@@ -6,7 +6,6 @@ import { bufferText, visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
 import { go, pathTo, place } from './router.ts';
 
-/** The classes of tokens. Spaces and names have none. */
 const TONES: Readonly<Partial<Record<Token['kind'], string>>> = {
   keyword: 'accent',
   principal: 'accent',

@@ -11,10 +11,7 @@ import { go, withQuery } from './router.ts';
 const DATE = { type: 'date' } as const;
 const TEXT = { type: 'text' } as const;
 
-/**
- * Renders the form of a list's filters, which the query of the page contains, and the active filters, each with a link
- * that removes it.
- */
+/** Renders the form of a list's filters, and the active filters, each with a link that removes it. */
 function Filters({ chosen: { filters, isAny, conditions } }: { chosen: ChosenFilters }) {
   const active = filters.filter(({ text }) => text !== '');
   const without = (names: readonly string[]) =>

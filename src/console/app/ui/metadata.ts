@@ -1,7 +1,4 @@
-/**
- * Primary names of addresses (BNS-V2), and metadata of fungible tokens. A page requests those that it shows, each once
- * while it is open.
- */
+/** Primary names of addresses (BNS-V2) and metadata of fungible tokens. A page requests each only once. */
 import { type Signal, signal } from '@preact/signals';
 import { assetContractOf } from '../../../codec/identifiers.ts';
 import { type Answer, get, onlyRequestError, post } from '../api/api.ts';
@@ -21,7 +18,6 @@ async function askNames(principals: string[]): Promise<void> {
   names.value = new Map([...names.value, ...results.map(({ principal, name }) => [principal, name] as const)]);
 }
 
-/** Requests the names of all addresses of the page together. */
 function askAllNames(): void {
   const all = addresses;
   addresses = [];
@@ -80,10 +76,7 @@ async function ask(contract: string, token: Signal<Token | null>): Promise<void>
   if (metadata.decimals !== undefined) tokens.set(contract, { token, askAgainAt: Number.POSITIVE_INFINITY });
 }
 
-/**
- * Returns the metadata of a fungible token; null until the response arrives, and if its contract has none for this
- * asset.
- */
+/** Returns the metadata of a fungible token; null until it arrives, and if its contract has none for the asset. */
 export function tokenOf(asset: string): Token | null {
   const contract = assetContractOf(asset);
   let cached = tokens.get(contract);

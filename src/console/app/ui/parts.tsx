@@ -145,10 +145,7 @@ interface ShowProps<T> {
   children: (data: T) => ComponentChildren;
 }
 
-/**
- * Renders the loaded data, a placeholder while it loads, or the error. If a reload fails, the error is above the old
- * data.
- */
+/** Renders loaded data, a placeholder, or the error. If a reload fails, the error is above the old data. */
 export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
   const { data, error, retry } = loaded;
   if (data === null) {
@@ -451,7 +448,6 @@ export const ListPanel = <Page extends ListPage>({ children, label, ...props }: 
   </Panel>
 );
 
-/** Values of a query parameter, each with its text. */
 type ChoiceList<Value> = readonly (readonly [value: Value, text: ComponentChildren])[];
 
 /** Returns the value of a query parameter if it is one of the choices, otherwise the first choice. */
@@ -561,7 +557,6 @@ export const Scrollable = ({ label, class: kind, children }: ScrollableProps) =>
   </section>
 );
 
-/** Milliseconds that the button shows a check mark after a copy. */
 const COPIED_MS = 1500;
 
 /** Copies a text. Uses a selection if there is no clipboard API, as on pages over plain HTTP from another machine. */

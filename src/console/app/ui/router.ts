@@ -11,7 +11,6 @@ export const place = signal(here());
 /** Path parameters by name. */
 export type Params = Readonly<Record<string, string>>;
 
-/** Returns the page at a path, with its parameters; null if no page has the path. */
 function pageAt(path: string): { page: PageName; params: Params } | null {
   const segments = path.replace(/(?<=.)\/$/, '').split('/');
   for (const [page, pattern] of Object.entries(pagePaths) as [PageName, string][]) {
@@ -60,14 +59,12 @@ export function withQuery(changes: Readonly<Record<string, string | null>>): str
   return text === '' ? place.value.path : `${place.value.path}?${text}`;
 }
 
-/** An entry of the browser's history, as in its state. */
 interface Entry {
   key: string;
 }
 
 const newEntry = (): Entry => ({ key: Math.random().toString(36) });
 
-/** The shown entry. */
 let entry: Entry = newEntry();
 
 /** Scroll positions of the entries, in pixels by key. */
@@ -75,7 +72,6 @@ let positions = new Map<string, number>();
 /** Storage key for a window's positions while it shows another document. */
 const POSITIONS = 'stackside-scroll';
 
-/** Ends the restoration of a position, if one is running. */
 let endRestoring = (): void => undefined;
 
 /** Scrolls to a position as soon as the page is long enough, unless the user scrolls or types first. */
@@ -125,10 +121,7 @@ function takeUpEntry(): void {
   });
 }
 
-/**
- * Navigates to a path of the console. Like a browser, adds no entry to the history if the page is already shown.
- * @param replace whether to replace the entry in the browser's history
- */
+/** Navigates to a path of the console. Adds no history entry if `replace` is set or the page is already shown. */
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
   const { pathname: before, search, hash } = location;
   endRestoring();
@@ -145,7 +138,6 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
   }
 }
 
-/** Reports whether a link leads to a fragment of the shown page. */
 const isPartOf = ({ pathname, search, origin }: Location, to: URL): boolean =>
   to.hash !== '' && to.origin === origin && to.pathname === pathname && to.search === search;
 

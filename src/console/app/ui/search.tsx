@@ -1,6 +1,4 @@
-/**
- * The search field: a combobox that lists the meanings of the typed text, and recent results while the field is empty.
- */
+/** The search field: a combobox with the meanings of the typed text, or recent results while it is empty. */
 
 import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent } from 'preact';
@@ -51,7 +49,6 @@ const addRecent = (item: FoundItem): void => setRecent(withFirst(recent.value, i
 
 const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
 
-/** Requests the search results of a text. @throws RequestError */
 async function foundFor(text: string, signal?: AbortSignal): Promise<{ text: string; results: readonly FoundItem[] }> {
   const { results } = await get('/stackside/v1/search', { q: text, limit: MAX_FOUND }, signal);
   return { text, results };
@@ -122,11 +119,7 @@ interface SearchAnswer {
 
 const NOTHING: SearchAnswer = { text: '', results: [], problem: null };
 
-/**
- * Searches the typed text after a pause. Cancels the search of an older text, so that its answer never replaces a newer
- * one.
- * @param isOpen whether the field is in use: the initial text of a page isn't searched before
- */
+/** Searches the typed text after a pause, once the field is in use. A newer search cancels an older one. */
 function useSearch(typed: string, isOpen: boolean): SearchAnswer {
   const [asked, setAsked] = useState(NOTHING);
   const latest = useRef(typed);
@@ -169,11 +162,7 @@ function newSearch(): AbortSignal {
   return submitted.signal;
 }
 
-/**
- * Renders the search field.
- * @param id of the field
- * @param text initial text
- */
+/** Renders the search field. @param id of the field @param text initial text */
 export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text?: string }) {
   const [problem, setProblem] = useState<string | null>(null);
   const [text, setText] = useState(first);

@@ -46,7 +46,6 @@ export function Ago({ at, chain = false }: TimeProps) {
   );
 }
 
-/** Renders a local time, with the time in UTC as title. */
 const Local = ({ at }: { at: number }) => (
   <time class="nowrap" dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>
     {localTime(at)}
@@ -242,10 +241,7 @@ export const Asset = ({ identifier, fungible = false }: { identifier: string; fu
   </a>
 );
 
-/**
- * Renders text from the chain: isolated from the direction of the text around it, with invisible characters spelled
- * out.
- */
+/** Renders text from the chain: isolated from the direction around it, with invisible characters spelled out. */
 export const ChainText = ({ text }: { text: string }) => <bdi class="chain-text">{visible(text)}</bdi>;
 
 interface BadgeProps {

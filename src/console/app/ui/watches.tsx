@@ -1,7 +1,4 @@
-/**
- * Notifications about accounts, contracts, tokens and names: this browser checks those that it watches at each block,
- * or a chainhook does.
- */
+/** Notifications about accounts, contracts, tokens and names, by this browser at each block or by a chainhook. */
 
 import { effect, signal } from '@preact/signals';
 import { get, onlyRequestError, RequestError } from '../api/api.ts';
@@ -16,7 +13,6 @@ import { Ago, ChainText } from './values.tsx';
 
 const KEY = 'stackside.watches';
 
-/** The objects that this browser watches, newest first. */
 const watches = signal<readonly Watch[]>(watchesOf(localStorage.getItem(KEY)));
 
 function store(list: readonly Watch[]): void {
@@ -24,7 +20,6 @@ function store(list: readonly Watch[]): void {
   localStorage.setItem(KEY, JSON.stringify(list));
 }
 
-/** Returns the path of the page of something watched. */
 function watchedPath({ kind, id }: Watched): string {
   if (kind === 'account') return pathTo('principal', { id });
   if (kind === 'contract') return pathTo('contract', { id });
@@ -55,20 +50,14 @@ async function newestOfPrincipal(principal: string, signal: AbortSignal): Promis
   return results.at(0)?.transaction.tx_id ?? null;
 }
 
-/**
- * Whether this browser shows notifications. It must allow them, and supports them only on encrypted pages and on this
- * machine.
- */
+/** Whether this browser shows notifications: only if the user allows it, on encrypted pages and on this machine. */
 const notifies = signal(canNotify());
 
 function canNotify(): boolean {
   return 'Notification' in window && Notification.permission === 'granted';
 }
 
-/**
- * Shows a notification of a change. If several windows are open, only one notification stays, because all have the same
- * tag.
- */
+/** Shows a notification of a change. All windows use the same tag, so that only one notification stays. */
 function notify(watch: Watch): void {
   if (!canNotify()) return;
   const notification = new Notification(`New transaction: ${visible(watch.id)}`, {
@@ -112,7 +101,6 @@ const newestQuery = liveQuery({
   failed: onlyRequestError,
 });
 
-/** Starts to watch an object in this browser, and requests the permission for notifications. */
 function startToWatch({ kind, id }: Watched): void {
   store(withFirst(watches.value, { kind, id, seen: null, changed_at: null }, MAX_WATCHES));
   newestQuery.restart();
@@ -135,7 +123,6 @@ export function startWatches(): void {
   });
 }
 
-/** Returns the path of the editor with filters for an object. */
 const hookPath = ({ kind, id }: Watched): string =>
   `${pathTo('newHook')}?${new URLSearchParams({ template: kind, of: id })}`;
 
@@ -156,7 +143,6 @@ export function TellMe(watched: Watched) {
   );
 }
 
-/** Explains how the browser notifies the user. */
 const notificationHint = (): string =>
   notifies.value
     ? 'While a page of this console is open, the browser notifies you. The overview lists what you watch.'

@@ -92,7 +92,6 @@ const KINDS = [
   ['constant', 'Constants'],
 ] as const satisfies readonly (readonly [Readable['kind'], string])[];
 
-/** Returns the changes of the query that remove the arguments and the sender of a call. */
 const noCall = (): Record<string, null> =>
   Object.fromEntries(
     [...place.value.query.keys()]
@@ -286,7 +285,6 @@ interface ReadResultProps {
   asked: ReadRequest;
 }
 
-/** Renders the node's answer to a call. */
 function ReadResult({ contract, item: { kind, name }, asked: { args, sender, times } }: ReadResultProps) {
   const found = useAnswer(
     `read ${contract} ${kind} ${name} ${sender} ${args.join()}`,
@@ -366,7 +364,6 @@ export function WholeValue({ hex }: { hex: string }) {
 /** Maximum characters of a cell. Its width usually cuts it earlier. */
 const MAX_CELL = 80;
 
-/** Renders a part of a value: whole, or in a cell of a table. */
 function Part({ value, whole = false }: { value: ClarityField; whole?: boolean }) {
   switch (value.type) {
     case 'int':
@@ -411,7 +408,6 @@ const withFields = (log: Log): ReadLog => ({ ...log, fields: logFields(log.value
 /** Minimum characters of a value for a scrolling box. */
 const LONG_VALUE = 200;
 
-/** Renders a log that isn't a tuple. */
 const WholeLog = ({ log: { tx_id, value } }: { log: ReadLog }) =>
   value.repr.length > LONG_VALUE ? (
     <ValueBlock repr={value.repr} label={`Value that ${tx_id} printed`} />
@@ -421,7 +417,6 @@ const WholeLog = ({ log: { tx_id, value } }: { log: ReadLog }) =>
 
 const keyOf = ({ tx_id, event_index }: Log): string => `${tx_id} ${event_index}`;
 
-/** The usual topic of a log. */
 const PRINT = 'print';
 
 interface ContractLogsProps {
@@ -433,10 +428,7 @@ interface ContractLogsProps {
   children: ComponentChildren;
 }
 
-/**
- * Renders the prints of a contract, newest first. The fields that most logs on the page have are columns. Each whole
- * log is below its row.
- */
+/** Renders the prints of a contract, newest first, with columns for the fields that most logs have. */
 export function ContractLogs({ contract, version, query, children }: ContractLogsProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const loaded = useGet(

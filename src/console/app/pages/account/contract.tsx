@@ -36,7 +36,6 @@ import { TellMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
 import { OtherNetwork, PrincipalHistory, principalTabs, StxFigures, usePrincipalVersion } from './principal.tsx';
 
-/** The parts that accounts and contracts have. */
 const OF_ACCOUNTS = ['transactions', 'received', 'sent', 'balance', 'tokens'];
 
 /** The parts of a contract that is deployed. */
@@ -45,7 +44,6 @@ const OF_CODE = ['source', 'functions', 'read', 'call', 'deployer'];
 /** Sizes of a contract's tabs; a tab without a size isn't listed. */
 type Sizes = Readonly<Partial<Record<string, number>>>;
 
-/** Requests the sizes of the lists of a contract. @throws RequestError */
 async function listSizes(contract: string, signal: AbortSignal): Promise<Sizes> {
   const [ofContract, ofPrincipal] = [
     { contract_id: contract, limit: 1 },
@@ -66,7 +64,6 @@ async function listSizes(contract: string, signal: AbortSignal): Promise<Sizes> 
   return { calls, logs, transactions, tokens: ft + nft, received, sent };
 }
 
-/** Returns the sizes of the tabs that show definitions. */
 function definitionSizes(source: string): Sizes {
   const defined = definitions(source);
   return { functions: defined.length, read: defined.filter(({ kind }) => READABLE.includes(kind)).length };
@@ -150,7 +147,6 @@ const TabTitle = ({ title, size }: { title: ComponentChildren; size: number | un
 
 type LoadedContract = Loaded<Answer<'/extended/v3/smart-contracts/{contract_id}'>>;
 
-/** Renders the deployment of a contract, and its source. */
 function Deployment({ address, loaded }: { address: string; loaded: LoadedContract }) {
   const source = loaded.data?.source_code ?? null;
   return (
@@ -184,7 +180,6 @@ const missingReason = (address: string): string | undefined =>
     ? 'This is a boot contract: no transaction deployed it, so the index doesn’t have its source. Other tabs show its calls and logs.'
     : undefined;
 
-/** Returns the names of a contract's public functions. */
 const callable = (source: string): string[] =>
   definitions(source).flatMap(({ kind, name }) => (kind === 'public' ? [name] : []));
 
@@ -198,7 +193,6 @@ const GROUPS = [
   ['Traits', ['trait']],
 ] as const satisfies readonly (readonly [string, readonly Definition['kind'][]])[];
 
-/** Renders tables of a contract's definitions by kind, each with a link to its line. @param api path of the source */
 function Definitions({ contract, source, api }: { contract: string; source: string; api: string | undefined }) {
   const defined = definitions(source);
   const groups = GROUPS.map(([title, kinds]) => ({
@@ -231,10 +225,7 @@ function Definitions({ contract, source, api }: { contract: string; source: stri
 /** Definitions that the node reads. */
 const READABLE: readonly Definition['kind'][] = ['read-only', 'data-var', 'map', 'constant'];
 
-/**
- * Returns the path that a definition links to: a token's page, a public function's calls, or the read form; null for
- * others.
- */
+/** Returns the path of a definition: a token, a public function's calls, or the read form; null for others. */
 function definitionPath(contract: string, { kind, name }: Definition): string | null {
   if (kind === 'fungible-token' || kind === 'non-fungible-token') {
     return pathTo('token', { asset: `${contract}::${name}` });
@@ -266,7 +257,6 @@ interface ContractCallsProps {
   version: string;
 }
 
-/** Renders the transactions that call a contract, filtered by function, argument and height. */
 function ContractCalls({ contract, functions, version }: ContractCallsProps) {
   const name = place.value.query.get(FUNCTION);
   const params = { contract_id: contract, function_name: name, ...searchQuery('arg'), ...listQuery() };
@@ -311,7 +301,6 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
 
 /** Maximum characters of the arguments in a row. The transaction's page shows all. */
 const MAX_ARGUMENTS = 90;
-/** Maximum characters of the title with the names and values of the arguments. */
 const MAX_TITLE = 2_000;
 
 function Arguments({ values }: { values: readonly { name: string; repr: string }[] }) {
@@ -342,7 +331,6 @@ function Values({ contract, tab, version }: { contract: string; tab: 'read' | 'l
   );
 }
 
-/** Renders the contracts that the same account has deployed, newest first. */
 function SameDeployer({ contract, deployer }: { contract: string; deployer: string }) {
   const conditions = { sender: deployer, type: ['smart_contract' as const], status: ['success' as const] };
   return (
@@ -381,7 +369,6 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
 /** Query parameters of the filter of calls or logs: a name, a condition on its value, and the first and last block. */
 const FILTER = ['name', 'is', 'from', 'to'];
 
-/** Returns a part of the filter in the query; empty if there is none. */
 const filterText = (parameter: string): string => place.value.query.get(parameter) ?? '';
 
 /** Returns the filter in the query, for the API. @param kind the kind of thing that the filter's name belongs to */
@@ -394,13 +381,9 @@ function searchQuery(kind: 'field' | 'arg'): Readonly<Record<string, string | nu
   };
 }
 
-/** Attributes of inputs for heights. */
 const HEIGHT = { type: 'number', min: 0 } as const;
 
-/**
- * Renders the form that filters the calls or logs of a contract. The query contains the filter.
- * @param of label of the first input, `Field` or `Argument`; null if the form filters only by height
- */
+/** Renders the filter of calls or logs. @param of label of the first input; null to filter only by height */
 function FilterForm({ of }: { of: string | null }) {
   const submit = (value: (name: string) => string) => {
     const changes = FILTER.map((parameter) => [parameter, value(`filter-${parameter}`) || null]);

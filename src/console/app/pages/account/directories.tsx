@@ -11,7 +11,6 @@ import { isDevnet } from '../../ui/server-status.ts';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Stx, TokenAmount } from '../../ui/values.tsx';
 import { shareOf } from './token.tsx';
 
-/** Renders the day of the counts, with links to the previous and the next day. @param day as `2026-11-24` */
 const Day = ({ day }: { day: string }) => (
   <nav class="row small" aria-label="Day">
     <a href={withQuery({ day: addDays(day, -1), cursor: null })} aria-label={`The day before ${day}`}>
@@ -26,10 +25,8 @@ const Day = ({ day }: { day: string }) => (
   </nav>
 );
 
-/** Renders the day of a list once the list is loaded. */
 const dayOf = ({ data }: Loaded<{ day: string }>) => (data === null ? null : <Day day={data.day} />);
 
-/** Returns the column of the counts of a day. @param member of an item */
 const countsOfDay = <Member extends string>(
   what: string,
   member: Member,
@@ -53,7 +50,6 @@ const TRAITS = [
   ['sip-013', 'Semi-fungible'],
 ] as const;
 
-/** Returns the query of a list with its day. */
 const dayQuery = () => ({ ...listQuery(), day: place.value.query.get('day') });
 
 export function Contracts() {
@@ -195,7 +191,6 @@ function Collections() {
   );
 }
 
-/** Renders the holders of STX, with their shares of the supply. */
 function StxHolders() {
   const query = listQuery();
   const holders = useAnswer(

@@ -1,7 +1,4 @@
-/**
- * The pages of names (BNS): a look-up with the names of a namespace, and a page per name with its zonefile and
- * subdomains.
- */
+/** The pages of names (BNS): a look-up with the names of a namespace, and a page per name. */
 
 import type { Answer } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -73,7 +70,6 @@ function NamesOf({ namespace, usual, all }: { namespace: string; usual: string; 
 /** The end of the year 9999. */
 const LAST_DATE = 253_402_300_799;
 
-/** Renders the end of a lease: its last tenure, with the expected day. */
 const LeaseEnd = ({ lease }: { lease: Answer<'/stackside/v1/names/{name}'>['lease'] }) => {
   if (lease === null) return <span class="quiet">never</span>;
   const tenure = <>tenure {count(lease.tenure_height)}</>;
@@ -91,13 +87,11 @@ const LeaseEnd = ({ lease }: { lease: Answer<'/stackside/v1/names/{name}'>['leas
   );
 };
 
-/** Renders the end of a name's lease. */
 function Lease({ name }: { name: string }) {
   const { data } = useGet('/stackside/v1/names/{name}', { name }, tipVersion.value);
   return data === null ? null : <LeaseEnd lease={data.lease} />;
 }
 
-/** Renders a name of BNS-V2. */
 const BnsName = ({ of }: { of: Answer<'/stackside/v1/names/bns-v2/{name}'> }) => (
   <Panel
     title="BNS-V2"

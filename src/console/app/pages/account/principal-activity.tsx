@@ -1,7 +1,4 @@
-/**
- * Facts and activity of an account: nonces, names, first and last transactions, counterparties, and its balance over
- * time.
- */
+/** Facts and activity of an account: nonces, names, first and last transactions, counterparties, and balance. */
 
 import { assetContractOf, assetNameOf } from '../../../../codec/identifiers.ts';
 import { type Answer, urlOf } from '../../api/api.ts';
@@ -121,10 +118,8 @@ export function CounterpartiesTab(props: PrincipalProps) {
   );
 }
 
-/** Query parameter for the token whose balance is shown. */
 const ASSET = 'asset';
 const STX_DECIMALS = 6;
-/** Decimals of an amount in a chart. */
 const MAX_DECIMALS = 8;
 
 /** Renders the balance of an account over time, of STX or of one of its tokens. */
@@ -188,10 +183,7 @@ export function BalanceTab({ principal, version }: PrincipalProps) {
   );
 }
 
-/**
- * Renders a token in the choice of balances: its symbol and its contract, because several tokens may have the same
- * symbol.
- */
+/** Renders a token with its contract, because several tokens may have the same symbol. */
 const AssetChoice = ({ asset }: { asset: string }) => (
   <span title={asset}>
     <ChainText text={unitOf(asset).symbol ?? assetNameOf(asset)} />{' '}
@@ -201,10 +193,7 @@ const AssetChoice = ({ asset }: { asset: string }) => (
   </span>
 );
 
-/**
- * Returns the path of the file with all movements of a principal. @param from first day as `2026-11-24`; empty for all
- * @param to last day
- */
+/** Returns the path of a principal's movements. @param from first day as `2026-11-24`; empty for all */
 export const historyPath = (principal: string, format: 'csv' | 'json', from: string, to: string): string =>
   urlOf(`/stackside/v1/principals/${principal}/history`, { format, from: from || null, to: to || null });
 

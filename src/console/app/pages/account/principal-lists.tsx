@@ -94,7 +94,6 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
   />
 );
 
-/** Returns the key of a row that an event made. */
 const eventKey = ({ transaction }: { transaction: { tx_id: string; event_index: number } }): string =>
   `${transaction.tx_id} ${transaction.event_index}`;
 
@@ -220,7 +219,6 @@ const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
   />
 );
 
-/** Renders a principal's transfers, mints and burns of one fungible token. */
 function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: string }) {
   const moves = useGet(
     '/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}',

@@ -118,7 +118,6 @@ export function StxFigures({ principal, version }: PrincipalProps) {
   );
 }
 
-/** Renders the names (BNS) of a principal. */
 const PrincipalNames = (props: PrincipalProps) => (
   <ListPanel
     title="Names"
@@ -129,7 +128,6 @@ const PrincipalNames = (props: PrincipalProps) => (
   />
 );
 
-/** Renders the staked STX, bonds and rewards of a principal. */
 function PrincipalStaking({ principal, version }: PrincipalProps) {
   const staking = useGet('/extended/v3/principals/{principal}/staking', { principal }, version);
   return (
@@ -178,7 +176,6 @@ function PrincipalStaking({ principal, version }: PrincipalProps) {
   );
 }
 
-/** Renders the STX that a principal stacked or staked in each reward cycle, and the rewards. */
 function CycleRewards({ principal, version }: PrincipalProps) {
   const params = { principal, ...listQuery('cycles') };
   return (

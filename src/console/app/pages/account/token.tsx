@@ -95,7 +95,6 @@ const PRECISION = 1_000_000n;
 export const shareOf = (part: string, total: string): number =>
   BigInt(total) === 0n ? 0 : Number((BigInt(part) * PRECISION) / BigInt(total)) / Number(PRECISION);
 
-/** Renders the holders and transfers of a fungible token. @param supply in its smallest unit */
 function Fungible({ asset, supply }: { asset: string; supply: string }) {
   const params = { asset_identifier: asset, limit: 1 };
   const { data: holders } = useGet('/extended/v3/tokens/ft/{asset_identifier}/holders', params, tipVersion.value);
@@ -152,7 +151,6 @@ function Holders({ asset, supply }: { asset: string; supply: string }) {
   );
 }
 
-/** Renders all transfers, mints and burns of a fungible token. */
 function TokenTransfers({ asset }: { asset: string }) {
   const params = { asset_identifier: asset, ...listQuery() };
   return (
@@ -175,7 +173,6 @@ function TokenTransfers({ asset }: { asset: string }) {
   );
 }
 
-/** Renders the non-fungible tokens of a collection, newest first. */
 function Collection({ asset }: { asset: string }) {
   const params = { asset_identifier: asset, ...offsetQuery() };
   const mints = useGet('/stackside/v1/tokens/nft/{asset_identifier}/mints', params, tipVersion.value);
@@ -212,10 +209,7 @@ function Collection({ asset }: { asset: string }) {
 
 const textOrNull = (text: string | null) => (text === null ? null : <ChainText text={text} />);
 
-/**
- * Renders the metadata of a token, from its contract, or from the constants in its source. URLs in the metadata are not
- * links.
- */
+/** Renders the metadata of a token, from its contract or its source. URLs in the metadata are not links. */
 function DeclaredFacts({ asset }: { asset: string }) {
   const contract = assetContractOf(asset);
   const params = { contract_id: contract, include: ['source_code' as const] };
@@ -250,7 +244,6 @@ const MAX_URI = 160;
 const shortUri = (uri: string | null): string | null =>
   uri === null || uri.length <= MAX_URI ? uri : `${uri.slice(0, MAX_URI)}…`;
 
-/** Renders a minted token: its owner and its URI. */
 const OwnedNft = ({ asset, value }: { asset: string; value: string }) => (
   <DataPanel
     title="Token"

@@ -186,7 +186,6 @@ function Rewards({ address, version }: ListProps) {
   );
 }
 
-/** Renders the outputs of Bitcoin transactions that paid the address. */
 function Outputs({ address, version }: ListProps) {
   const params = { burnchain_address: address, ...offsetQuery('outputs', BLOCKS_PER_PAGE) };
   return (

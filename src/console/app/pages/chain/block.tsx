@@ -35,7 +35,6 @@ export function Block({ id }: { id: string }) {
   );
 }
 
-/** Describes a block that the server doesn't have. @param tipHeight null if the server has no block */
 const missingText = (id: string, tipHeight: number | null): string =>
   tipHeight === null
     ? 'This server has no block yet.'
@@ -110,7 +109,6 @@ function BlockTransactions({ hash, total }: { hash: string; total: number }) {
 
 const MAX_SIGNATURES = 20;
 
-/** Renders the signatures of a block. @param hash of the block */
 function BlockSignatures({ hash }: { hash: string }) {
   const params = { height_or_hash: hash, limit: MAX_SIGNATURES };
   const loaded = useGet('/extended/v2/blocks/{height_or_hash}/signer-signatures', params);

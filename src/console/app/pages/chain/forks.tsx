@@ -1,7 +1,4 @@
-/**
- * The pages of forks: the list, and a page per fork with its two branches, its transactions, and its chainhook
- * deliveries.
- */
+/** The pages of forks: the list, and a page per fork with its branches, transactions and deliveries. */
 
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -69,7 +66,6 @@ export function Fork({ hash }: { hash: string }) {
   );
 }
 
-/** Renders the two branches side by side, by height. */
 function Branches({ fork }: { fork: ForkObject }) {
   const source = `/stackside/v1/forks/${fork.index_block_hash}`;
   return (
@@ -131,7 +127,6 @@ function Branches({ fork }: { fork: ForkObject }) {
   );
 }
 
-/** Renders the transactions of the orphaned blocks, and their fates. */
 const Lost = ({ fork }: { fork: ForkObject }) => (
   <TablePanel
     title="Transactions of the orphaned blocks"
@@ -160,9 +155,7 @@ const Lost = ({ fork }: { fork: ForkObject }) => (
   />
 );
 
-/**
- * Maximum number of forks to search, from those that start at or below a height, for a fork with a block at the height.
- */
+/** Maximum number of forks at or below a height to search for one with a block at the height. */
 const NEAREST = 5;
 
 /** Renders a note on the page of a block, if a fork has another block at its height. */

@@ -59,7 +59,6 @@ export function Mempool() {
 export const useExpectedBlocks = (version: string): Loaded<Projection> =>
   useGet('/stackside/v1/mempool/blocks', {}, version);
 
-/** Renders the strip of blocks, and explains the blocks that the pending transactions would fill. */
 function Expected({ version }: { version: string }) {
   const expected = useExpectedBlocks(version);
   return (
@@ -76,7 +75,6 @@ function Expected({ version }: { version: string }) {
   );
 }
 
-/** Renders the first transactions of an expected block. */
 const InBlock = ({ block, version }: { block: number; version: string }) => (
   <ListPanel
     title={blockTitle(block)}
@@ -100,7 +98,6 @@ const ORDERS = [
   ['fee', 'Highest fee first'],
 ] as const;
 
-/** Renders the pending transactions that meet the filters in the query, in the order in the query. */
 function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }) {
   const order = choiceOf('sort', ORDERS);
   return (
@@ -136,10 +133,7 @@ const FoundPending = ({ conditions, version, isAny }: FoundPendingProps) => (
   />
 );
 
-/**
- * Renders the position of a pending transaction: its index in the expected blocks, the transactions it waits for, and
- * the fee for the next block.
- */
+/** Renders the position of a pending transaction, what it waits for, and the fee for the next block. */
 export function Standing({ position }: { position: Answer<'/stackside/v1/mempool/transactions/{tx_id}'> }) {
   const { projected, awaits, fee_for_next_block: fee } = position;
   return (
@@ -179,9 +173,6 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
   );
 }
 
-/**
- * Renders the distribution of fees over pending transactions, all or of one type, and the oldest pending transaction.
- */
 function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | null; version: string }) {
   const distribution = useGet('/stackside/v1/mempool', {}, version);
   const { oldest = null, fees = [] } = distribution.data ?? {};
@@ -220,7 +211,6 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
 
 type Stats = Answer<'/extended/v1/tx/mempool/stats'>;
 
-/** Returns an age in blocks as text. */
 const age = (blocks: number | null | undefined): string => (blocks == null ? '–' : plural(Math.round(blocks), 'block'));
 const fee = (micro: number | null | undefined): string => (micro == null ? '–' : stxText(String(Math.round(micro))));
 
@@ -280,6 +270,5 @@ export function Fees() {
   );
 }
 
-/** Returns the range of a bar in STX, as text. */
 const range = ({ from, to }: Bar): string =>
   to === null ? `${stxText(String(from))} and more` : `${stxText(String(from))} to ${stxText(String(to))}`;

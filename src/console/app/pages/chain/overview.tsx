@@ -35,7 +35,6 @@ export function Overview() {
   );
 }
 
-/** Renders the page of a server without a block: a checklist that follows the server, with the one next step. */
 function BeforeBlocks({ status }: { status: ServerStatus }) {
   const steps = firstSteps(status);
   const note = <StateNote status={status} label="Next step" />;
@@ -141,10 +140,8 @@ function chainFigures(
   return figures;
 }
 
-/** Maximum number of failing chainhooks on the overview. */
 const MAX_FAILING = 5;
 
-/** Renders the failing chainhooks that this browser may manage; null if there are none. */
 function FailingHooks() {
   const failing = useAnswer(
     'failing hooks',
@@ -177,7 +174,6 @@ function FailingHooks() {
   );
 }
 
-/** Describes how far the index is behind the node. */
 function lag(height: number | null, nodeHeight: number): string {
   const behind = nodeHeight - (height ?? 0);
   return behind <= 0 ? 'the index is up to date' : `the index is ${plural(behind, 'block')} behind`;
@@ -186,7 +182,6 @@ function lag(height: number | null, nodeHeight: number): string {
 /** Seconds between reads of failing chainhooks. */
 const HOOKS_EVERY = 5;
 
-/** Renders the indexed share of the node's chain, while the index is behind. */
 function CatchingUp({ status: { state, index, node } }: { status: ServerStatus }) {
   const [height, nodeHeight] = [index.height ?? 0, node.height ?? 0];
   const isBehind = (state === 'starting' || state === 'catching_up') && nodeHeight > height;
@@ -230,7 +225,6 @@ function Server({ status }: { status: ServerStatus }) {
   );
 }
 
-/** Renders the newest blocks and the expected ones, live. */
 function Blocks() {
   const expected = useExpectedBlocks(useMempoolVersion());
   return (
@@ -241,7 +235,6 @@ function Blocks() {
   );
 }
 
-/** Number of the newest transactions on the overview. */
 const NEWEST_TRANSACTIONS = 8;
 
 function NewestTransactions() {
@@ -259,7 +252,6 @@ function NewestTransactions() {
   );
 }
 
-/** Renders charts of transactions and blocks per hour or day. */
 function ActivityCharts() {
   const [by, setBy] = useState<'hour' | 'day'>('day');
   return (

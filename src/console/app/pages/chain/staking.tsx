@@ -22,7 +22,6 @@ export const Staking = () => (
   </Page>
 );
 
-/** Returns a version that changes with each Bitcoin block. */
 const bitcoinVersion = (): number => tip.value?.burn_block_height ?? 0;
 
 function Cycles() {
@@ -59,7 +58,6 @@ function Cycles() {
   );
 }
 
-/** Renders the payouts to stackers in the newest Bitcoin block, with a link to its page. */
 function NewestRewards() {
   const height = tip.value?.burn_block_height ?? null;
   if (height === null) return null;
@@ -111,7 +109,6 @@ const LOCK_UPS: Readonly<Record<string, string>> = { l1: 'on Bitcoin', l2: 'as s
 
 const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active: 'ok', upcoming: 'accent' };
 
-/** Renders the bonds, and the registrations for one of them. */
 function Bonds() {
   const bondParameter = place.value.query.get('bond');
   const bonds = useGet('/extended/v3/staking/bonds', listQuery('bonds'), bitcoinVersion());
@@ -158,7 +155,6 @@ function Bonds() {
   );
 }
 
-/** Renders the registrations for a bond: each staker with its signer and its locked BTC and STX. */
 function Registrations({ bond }: { bond: number }) {
   const params = { bond_index: bond, ...listQuery('registrations') };
   return (

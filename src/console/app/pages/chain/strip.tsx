@@ -37,7 +37,6 @@ export function BlockStrip({ expected }: StripProps) {
   );
 }
 
-/** Moves the focus to the previous or next block of a strip. */
 function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   const tiles = [...event.currentTarget.querySelectorAll<HTMLElement>('a.tile')];

@@ -69,10 +69,7 @@ import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
 const NOT_FOUND = 404;
 
-/**
- * Returns a mined, pending or dropped transaction. @param offset of its events @throws RequestError 404 if it is
- * unknown
- */
+/** Returns a transaction in any state. @param offset of its events @throws RequestError 404 if it is unknown */
 async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
   const params = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
   const answer = await get('/extended/v1/tx/multiple', params, signal);
@@ -276,7 +273,6 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
   }
 }
 
-/** Renders a memo as text, or in hex if it isn't text. */
 function Memo({ hex }: { hex: string }) {
   const text = textOfHex(hex);
   if (text === '') return <span class="quiet">none</span>;
@@ -380,7 +376,6 @@ function Events({ transaction, offset }: { transaction: MinedTransaction; offset
   );
 }
 
-/** Renders the state of a transaction without a block: why it is pending, or why it was dropped. */
 function Waiting({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_status: status, receipt_time: received, fee_rate: fee } = transaction;
   const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;

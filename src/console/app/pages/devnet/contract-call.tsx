@@ -14,7 +14,6 @@ import { go, withQuery } from '../../ui/router.ts';
 import { ArgumentFields, ChosenItem, OfInterface } from '../account/contract-values.tsx';
 import { type DevnetAccount, OfAccounts, type Sent, SentTransaction, useSender } from './sending.tsx';
 
-/** The query parameter that names the function. */
 const CALLED = 'call';
 
 /** Renders the choice of a function of a contract, and its form. */
@@ -37,10 +36,7 @@ export const ContractCall = ({ contract }: { contract: string }) => (
   </OfInterface>
 );
 
-/**
- * Converts an argument to a literal for the route. The route reads hex as a serialized value, but Clarity reads it as a
- * buffer.
- */
+/** Converts an argument to a literal. The route reads hex as a serialized value, but Clarity reads it as a buffer. */
 function literalArgument(text: string): string {
   const literal = text.trim();
   return /^0x([0-9a-f]{2})*$/i.test(literal) ? toHex(clarity.buffer(fromHex(literal))) : literal;
@@ -53,7 +49,6 @@ interface CallFormProps {
   accounts: readonly DevnetAccount[];
 }
 
-/** Renders the form of a call, and the result of the last call. */
 function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [draft, setDraft] = useState<Draft>(new Map());
   const [literals, setLiterals] = useState<Draft>(new Map());

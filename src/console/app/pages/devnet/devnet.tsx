@@ -1,7 +1,4 @@
-/**
- * The part of the bundle that steers a simulated chain, and its page: clock, accounts, contracts and snapshots, and the
- * controls of its node.
- */
+/** The page of a simulated chain, and other parts that only its console loads. */
 
 import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
@@ -98,7 +95,6 @@ function Snapshots({ state: { snapshots } }: { state: State }) {
   );
 }
 
-/** Number of the newest contracts. */
 const NEWEST = 8;
 
 function Contracts() {
@@ -230,17 +226,13 @@ const ALL: readonly Steering[] = [
 
 const isHeight = (place: string): boolean => /^\d+$/.test(place);
 
-/**
- * Returns the body that identifies a state: by a snapshot, or by the block at a height.
- * @throws RequestError if no block has the height
- */
+/** Returns the body that identifies a snapshot, or the block at a height. @throws RequestError if there is no block */
 async function placeOf(place: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
   if (!isHeight(place)) return { snapshot: place };
   const { index_block_hash } = await get('/extended/v2/blocks/{height_or_hash}', { height_or_hash: place });
   return { index_block_hash };
 }
 
-/** Renders the panel that controls the node. */
 const SimulatedNode = () => (
   <Panel title="Simulated node" source={SOURCE}>
     <div class="panel-body grid" style={{ '--column': '26rem' }}>

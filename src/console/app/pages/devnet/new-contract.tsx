@@ -10,7 +10,6 @@ import { ButtonLink, Panel, Problem } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { type DevnetAccount, OfAccounts, SentTransaction, useSender } from './sending.tsx';
 
-/** The versions of Clarity that the form offers. */
 const VERSIONS = ['1', '2', '3', '4', '5'];
 
 const EXAMPLE = `(define-data-var count uint u0)
@@ -27,7 +26,6 @@ const EXAMPLE = `(define-data-var count uint u0)
 /** Returns the name of a contract in a file: `counter` of `counter.clar`. */
 const nameOf = (file: string): string => file.replace(/\.[^.]*$/, '').replaceAll(/[^a-zA-Z0-9_-]/g, '-');
 
-/** A deployment with its source. */
 interface Deployed {
   sent: Answer<'/stackside/v1/devnet/deploy', 'post'>;
   name: string;
@@ -122,7 +120,6 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
   );
 }
 
-/** Selects a line of an editor, and scrolls to it. */
 function selectLine(editor: HTMLTextAreaElement, line: number): void {
   const lines = editor.value.split('\n');
   const start = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
@@ -135,7 +132,6 @@ interface DeployedContractProps extends Deployed {
   showLine: (line: number) => void;
 }
 
-/** Renders the result of a deployment: a link to the contract, or the reason why there is none. */
 function DeployedContract({ sent, name, source, showLine }: DeployedContractProps) {
   const path = pathTo('contract', { id: `${sent.sender}.${name}` });
   const line = sent.error === null ? null : (mistakeLine(source, sent.error) ?? sent.error_line);

@@ -1,7 +1,4 @@
-/**
- * The deliveries of a chainhook: their history, redelivery of failed ones, and a page per delivery with its attempts
- * and body.
- */
+/** The deliveries of a chainhook: their history, redelivery, and a page per delivery with its attempts and body. */
 
 import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
@@ -51,10 +48,7 @@ export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
   </Confirm>
 );
 
-/**
- * Renders the delivery history of a chainhook, the failing delivery first, and a form that redelivers failed
- * deliveries.
- */
+/** Renders the deliveries of a chainhook, the failing one first, and a form that redelivers failed ones. */
 export function Deliveries({ hook }: { hook: Hook }) {
   const { uuid } = hook;
   const query = listQuery();
@@ -131,7 +125,6 @@ export function Deliveries({ hook }: { hook: Hook }) {
 /** Returns the start of a day in UTC, in Unix seconds; null if the text is empty. @param day `YYYY-MM-DD` */
 const startOf = (day: string): number | null => (day === '' ? null : Date.parse(day) / 1000);
 
-/** Renders a form that redelivers dead and failed deliveries, all or since a day. */
 function ResendFailed({ hook }: { hook: string }) {
   const [day, setDay] = useState('');
   const { run, problem } = useAction();

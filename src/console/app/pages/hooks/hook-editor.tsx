@@ -82,7 +82,6 @@ export function NewHook() {
 /** URL of `stackside hooks listen`. */
 const EXAMPLE_RECEIVER = 'http://127.0.0.1:8080/';
 
-/** Explains how to see deliveries without a receiver, on the machine of a demo. */
 const Listening = () => (
   <p class="quiet row small">
     <span>
@@ -140,7 +139,6 @@ interface EditorProps {
   save: (draft: Draft) => Promise<{ uuid: string }>;
 }
 
-/** Edits a draft as a form or as JSON. Both show the same draft. */
 function Editor({ initial, action, save }: EditorProps) {
   const [draft, setDraft] = useState(initial);
   const [text, setText] = useState<string | null>(null);
@@ -212,7 +210,6 @@ interface HookFormProps {
   onChange: (draft: Draft) => void;
 }
 
-/** Renders the definition of a chainhook as a form. The fields of filters derive from their schemas. */
 function HookForm({ draft, mistakes, onChange }: HookFormProps) {
   const { filters, options, action } = draft;
   const mistakeAt = (path: string): string | null => mistakes.find((one) => one.path === path)?.message ?? null;
@@ -417,10 +414,8 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
 
 type Preview = Answer<'/chainhooks/preview', 'post'>;
 
-/** Maximum characters to show of a delivery. */
 const MAX_SHOWN_LENGTH = 8_000;
 
-/** Renders a preview of the filters' matches in the newest blocks. @param draft null if the JSON is invalid */
 function HookPreview({ draft }: { draft: Draft | null }) {
   const [blocks, setBlocks] = useState('100');
   const [found, setFound] = useState<Preview | null>(null);

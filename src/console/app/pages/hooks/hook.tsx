@@ -60,10 +60,6 @@ export function Hook({ id }: { id: string }) {
   );
 }
 
-/**
- * Renders why deliveries of a chainhook fail, the times of the last and the next attempt, the waiting deliveries, and
- * the possible actions.
- */
 function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
   const { run, problem, busy } = useAction(changed);
   const { uuid, status } = hook;
@@ -187,7 +183,6 @@ function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
 
 type Outcome = Answer<'/chainhooks/me/{uuid}/test', 'post'>;
 
-/** Renders a button that sends a test delivery, with the receiver's response. */
 function TestDelivery({ hook }: { hook: string }) {
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const { run, problem, busy } = useAction();
@@ -218,7 +213,6 @@ const TestOutcome = ({ outcome }: { outcome: Outcome }) => (
 
 const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
 
-/** Renders the backfills of a chainhook, with their progress. */
 function Backfills({ hook }: { hook: string }) {
   const backfills = useGet('/chainhooks/me/{uuid}/backfills', { uuid: hook, ...offsetQuery() }, hookVersion());
   const { run, problem } = useAction(backfills.retry);
@@ -293,7 +287,6 @@ function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
 
 const LANGUAGES = Object.keys(receivers) as Language[];
 
-/** Renders sample receivers in several languages, and a command that sends them a signed delivery. */
 function SampleReceivers() {
   const [language, setLanguage] = useState<Language>('typescript');
   const { title, file, source } = receivers[language];

@@ -59,7 +59,6 @@ function SignOut() {
 const newHookPath = (consumer: string | null): string =>
   consumer === null ? pathTo('newHook') : `${pathTo('newHook')}?${new URLSearchParams({ consumer })}`;
 
-/** Renders the chainhooks and the signing secret of a consumer. @param consumer null for the session's consumer */
 const OfConsumer = ({ consumer }: { consumer: string | null }) => (
   <>
     <HookList consumer={consumer} />
@@ -70,7 +69,6 @@ const OfConsumer = ({ consumer }: { consumer: string | null }) => (
 /** Maximum number of consumers whose chainhooks are listed on one page. Links lead to the other consumers. */
 const MAX_LISTS = 12;
 
-/** Renders the chainhooks of all consumers, or of one, for the operator. @param chosen null for all */
 function OfConsumers({ chosen }: { chosen: string | null }) {
   const consumers = useGet('/chainhooks/consumers', {}, tipVersion.value);
   const own = session.value?.consumer ?? null;
@@ -204,13 +202,11 @@ export const HealthBadge = ({ hook }: { hook: Hook }) => {
   return <Badge tone={tone}>{word}</Badge>;
 };
 
-/** Returns the host of a URL; the text itself if it is not a valid URL. */
 const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 
 /** HTTP status if the server can't decrypt the secret. */
 const UNREADABLE = 409;
 
-/** Renders the signing secret of a consumer. @param consumer null for the session's consumer */
 function Secret({ consumer }: { consumer: string | null }) {
   const headers = actingFor(consumer);
   const secret = useAnswer(`secret ${consumer}`, (signal) => get('/chainhooks/me/secret', {}, signal, headers));

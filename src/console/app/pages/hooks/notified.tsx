@@ -15,7 +15,6 @@ const MAX_HOOKS = 20;
 
 type Delivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
-/** A delivery with its chainhook and the chainhook's consumer. */
 interface FoundDelivery {
   hook: Hook;
   consumer: string | null;
@@ -47,10 +46,7 @@ export async function managedConsumers(
   return (await get('/chainhooks/consumers', {}, signal)).results.filter(isOf).map(({ consumer }) => consumer);
 }
 
-/**
- * Requests the deliveries of blocks between two heights; returns null if this browser may manage no chainhooks. @throws
- * RequestError
- */
+/** Requests the deliveries of blocks between two heights; null if this browser may manage no chainhooks. */
 async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<FoundDelivery[] | null> {
   const consumers = await managedConsumers(signal);
   if (consumers === null) return null;
@@ -84,7 +80,6 @@ async function deliveriesWith(id: string, height: number, signal: AbortSignal): 
   return deliveries;
 }
 
-/** Reports whether a block of a delivery counts. */
 type IsOf = (block: { index_block_hash: string }) => boolean;
 
 /** Describes the content of a delivery: `1 block applied`. */

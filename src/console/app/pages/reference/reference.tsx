@@ -176,7 +176,6 @@ export function OperationPage({ id }: { id: string }) {
   );
 }
 
-/** Renders the responses of an operation: the successful one with its schema and an example, and the others. */
 function Answers({ operation: { answers }, schemas }: { operation: Operation } & Pick<Reference, 'schemas'>) {
   const { schema = null } = answers.find(({ status }) => status.startsWith('2')) ?? {};
   const example = schema === null ? undefined : exampleOf(schema, schemas);

@@ -55,7 +55,6 @@ const hasMembers = (schema: Schema, schemas: Schemas): boolean =>
   fieldsOf(schema, schemas).length > 0 ||
   variantsOf(schema, schemas).some((one) => hasMembers(itemOf(one, schemas), schemas));
 
-/** Renders the members of an object, and each kind of an object with several. */
 function Members({ schema, schemas }: PartProps) {
   const variants = variantsOf(schema, schemas).filter((one) => hasMembers(itemOf(one, schemas), schemas));
   return (

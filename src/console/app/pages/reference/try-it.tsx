@@ -68,7 +68,6 @@ async function send(request: Request, signal: AbortSignal, report: (response: Re
   report({ ...read, milliseconds: performance.now() - start });
 }
 
-/** Returns a JSON text with indents; another text as it is. */
 function indented(text: string): string {
   const value = parsedJson(text);
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
@@ -101,7 +100,6 @@ interface FieldProps {
   onChange: (value: string) => void;
 }
 
-/** Renders the field of a parameter: a choice, or an input with an example. */
 function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
   const { name, required = false, description = '', schema } = parameter;
   const words = schema.enum ?? (schema.type === 'boolean' ? [true, false] : null);

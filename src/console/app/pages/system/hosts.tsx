@@ -38,7 +38,6 @@ export const Hosts = () => (
   </Show>
 );
 
-/** Returns the state of this host relative to the log, in a word and a note. */
 function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): [word: string, note: string] {
   if (!reachable) return ['Disconnected', 'the log does not answer'];
   return head === null || lag > 0 ? ['Behind', `for ${duration(lag)}`] : ['Up to date', `entry ${count(entry)}`];
@@ -62,7 +61,6 @@ const Here = ({ host }: { host: ThisHost }) => (
   />
 );
 
-/** Renders problems for the operator. */
 const Warnings = ({ title, texts }: { title: string; texts: readonly string[] }) =>
   texts.length === 0 ? null : (
     <section class="note stack wait" aria-label={title}>
@@ -135,7 +133,6 @@ const LogFacts = ({ log }: { log: Log }) => (
   />
 );
 
-/** Returns the synchronous standbys of PostgreSQL, as text. */
 function synchronousText({ synchronous_standby_names: names }: Engine): string {
   if (names === null) return 'not known';
   return names === '' ? 'none' : names;

@@ -39,7 +39,6 @@ const MAX_ROWS_OF_FILE = 100_000;
 
 type FileFormat = 'csv' | 'parquet';
 
-/** Saves bytes as a file. */
 function save(file: Blob, name: string): void {
   const url = URL.createObjectURL(file);
   const link = document.createElement('a');
@@ -145,17 +144,13 @@ export function Sql() {
   );
 }
 
-/** Inserts a text at the editor's cursor. */
 function insert(editor: HTMLTextAreaElement | null, text: string): void {
   if (editor === null) return;
   editor.setRangeText(text, editor.selectionStart, editor.selectionEnd, 'end');
   editor.focus();
 }
 
-/**
- * Renders the views with their columns. A click inserts a name into the editor, or a query of the view if the editor is
- * empty.
- */
+/** Renders the views. A click inserts a name into the editor, or a query of the view if the editor is empty. */
 function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current: HTMLTextAreaElement | null } }) {
   const write = ({ name, query }: Views['views'][number]) =>
     insert(editor.current, editor.current?.value === '' ? query : name);
@@ -251,10 +246,8 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
 
 const short = (value: number): string => String(Number(value.toPrecision(6)));
 
-/** Minimum rows for a chart. */
 const MIN_POINTS = 2;
 
-/** Renders the rows as a chart, by columns that the user chooses. */
 function ResultChart({ result }: { result: QueryResult['result'] }) {
   const { along, up } = chartColumns(result);
   const [x, setX] = useState<number | null>(along[0] ?? null);

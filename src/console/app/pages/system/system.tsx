@@ -34,7 +34,6 @@ import { SignedIn } from '../signed-in.tsx';
 import { StateNote } from '../state-note.tsx';
 import { Hosts } from './hosts.tsx';
 
-/** Returns the function that renders a part of the page for the operator. */
 const forOperator = (Part: () => ComponentChildren) => () => (
   <SignedIn operator>
     <Part />
@@ -158,7 +157,6 @@ const Threshold = ({ alert: { threshold, for_seconds: seconds } }: { alert: Aler
   </>
 );
 
-/** Returns a present value with its labels: `0 rejected`. */
 const presentText = ({ labels, text }: Alert['values'][number]): string =>
   visible([text, ...Object.values(labels)].join(' '));
 
@@ -167,7 +165,6 @@ type Setting = SystemState['settings'][number];
 
 const SYSTEM = '/stackside/v1/system';
 
-/** Returns the state of the system, which only the operator may read. */
 const useSystem = (version?: number) => useGet(SYSTEM, {}, version);
 
 const SOURCES: Readonly<Record<Setting['source'], string>> = {
@@ -186,14 +183,11 @@ const SourceOf = ({ setting: { source, source_name: name } }: { setting: Setting
     </div>
   );
 
-/** Reports whether the name, help, value or source of a setting contains each word of a text. */
 const isSettingMatch = ({ name, help, value, source_name: source }: Setting, text: string): boolean =>
   hasWords([name, help, value, source].join(' '), text);
 
-/** Query parameter that hides settings with their default. */
 const CHANGED = 'changed';
 
-/** Renders the settings in force, with the source of each, and the addresses that the server listens on. */
 function Settings() {
   const system = useSystem();
   const [searched, setSearched] = useState('');
@@ -286,7 +280,6 @@ const FILES_EVERY = 30;
 /** Seconds between reads of the inspections. */
 const INSPECTIONS_EVERY = 2;
 
-/** Renders the files of the server, its journal, and inspections of the index. */
 function Data() {
   const system = useSystem(every(FILES_EVERY));
   return (
@@ -305,9 +298,7 @@ function Data() {
   );
 }
 
-/**
- * Renders the newest base of the archive, and a button that makes another; nothing if this server writes no archive.
- */
+/** Renders the newest base of the archive; nothing if this server writes no archive. */
 function Bases() {
   const { data: status } = useServerStatus();
   const { run, problem, busy } = useAction();
@@ -425,7 +416,6 @@ function Findings({ findings }: Pick<Check, 'findings'>) {
 /** Maximum number of tables to list. The smaller tables are summed up. */
 const MAX_TABLES = 20;
 
-/** Renders the sizes of tables and their indexes, largest first. */
 function Sizes({ sizes }: Pick<Tables, 'sizes'>) {
   const sum = (some: Tables['sizes']) => some.reduce((all, one) => all + one.bytes, 0);
   const total = sum(sizes);
@@ -473,7 +463,6 @@ interface InspectionProps {
 
 const INSPECTIONS = '/stackside/v1/inspections';
 
-/** Renders one kind of inspection of the index: its button, progress and findings. */
 function Inspection(props: InspectionProps) {
   const { kind, title, action, explanation, inspection, isBusy, changed, children } = props;
   const { run, problem, busy } = useAction(changed);
@@ -544,7 +533,6 @@ const Level = ({ level, quiet = false }: { level: string; quiet?: boolean }) => 
   <Badge tone={quiet ? 'plain' : (LEVEL_TONES[level] ?? 'plain')}>{level}</Badge>
 );
 
-/** Renders the last log events, and the count of each kind. */
 function SystemLog() {
   return (
     <Show loaded={useGet(LOG, {}, every(LOG_EVERY))} rows={10}>
@@ -560,7 +548,6 @@ function SystemLog() {
 
 const LEVELS = [['', 'any'] as const, 'error', 'warn', 'info', 'debug'];
 
-/** Renders the last log events, filtered by level, words and fields. */
 function Recent({ recent }: { recent: Log['recent'] }) {
   const [level, setLevel] = useState('');
   const [searched, setSearched] = useState('');
@@ -598,7 +585,6 @@ function Recent({ recent }: { recent: Log['recent'] }) {
   );
 }
 
-/** Renders the fields of an event as names and values. */
 const LogFields = ({ event }: { event: Log['recent'][number] }) => (
   <>
     {logFieldsOf(event).map(([name, value]) => (
