@@ -1,4 +1,5 @@
 /** The server's OpenAPI document in the form that the API reference shows, and the requests of its forms. */
+import { urlOf } from '../api/api.ts';
 import { type Token, tokensBy } from './clarity.ts';
 import { hasWords } from './format.ts';
 
@@ -279,23 +280,20 @@ export interface Request {
 
 /** Returns the request of an operation's form. */
 export function requestOf({ method, path, parameters, body }: Operation, filled: Filled): Request {
-  const query = new URLSearchParams();
+  const params: Record<string, string | string[] | null> = {};
   const headers: Record<string, string> = {};
-  let target = path;
   for (const { name, in: place, explode = false } of parameters) {
     const value = filled.values[name]?.trim() ?? '';
-    if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(value));
+    if (place === 'path') params[name] = value;
     else if (value === '') continue;
     else if (place === 'header') headers[name] = value;
-    else if (explode) for (const one of value.split(',')) query.append(name, one.trim());
-    else query.set(name, value);
+    else params[name] = explode ? value.split(',').map((one) => one.trim()) : value;
   }
   if (filled.type !== '') headers.accept = filled.type;
   if (filled.key !== '') headers['x-api-key'] = filled.key;
   const hasBody = body !== null && filled.body.trim() !== '';
   if (hasBody) headers['content-type'] = JSON_TYPE;
-  const text = query.toString();
-  return { method, path: text === '' ? target : `${target}?${text}`, headers, body: hasBody ? filled.body : null };
+  return { method, path: urlOf(path, params), headers, body: hasBody ? filled.body : null };
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

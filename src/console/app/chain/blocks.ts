@@ -76,22 +76,14 @@ export const queuePositionText = ({ block, place }: { block: number; place: numb
 type Fork = Pick<Answer<'/stackside/v1/forks/{hash}'>, 'orphaned' | 'canonical'>;
 type ForkBlock = Fork['orphaned'][number];
 
-interface BranchRow {
-  height: number;
-  /** Index of the orphaned block among the orphaned blocks at its height. */
-  index: number;
-  orphaned: ForkBlock | null;
-  canonical: ForkBlock | null;
-}
-
-/** Returns both branches by height. Each of several orphaned blocks at one height gets a row. */
-export function branchRows({ orphaned, canonical }: Fork): BranchRow[] {
+/** Returns both branches by height. Each of several orphaned blocks at one height gets a row, with its index. */
+export function branchRows({ orphaned, canonical }: Fork) {
   const heights = new Set([...orphaned, ...canonical].map(({ height }) => height));
   return [...heights]
     .sort((a, b) => a - b)
     .flatMap((height) => {
       const beside = canonical.find((block) => block.height === height) ?? null;
-      const own = orphaned.filter((block) => block.height === height);
+      const own: (ForkBlock | null)[] = orphaned.filter((block) => block.height === height);
       return (own.length === 0 ? [null] : own).map((block, index) => ({
         ...{ height, index, orphaned: block },
         canonical: index === 0 ? beside : null,

@@ -170,11 +170,7 @@ export interface Bar {
 }
 
 /** A range of the API. All types of transactions have the same ranges. */
-interface CountedRange {
-  from: number;
-  to: number | null;
-  transactions: number;
-}
+type CountedRange = Pick<Bar, 'from' | 'to'> & { transactions: number };
 
 /** Returns the sums of several counts with the same ranges, without empty bars at either end. */
 export function mergedRanges(counts: readonly (readonly CountedRange[])[]): Bar[] {

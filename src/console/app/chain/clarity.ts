@@ -224,15 +224,6 @@ export function errorSource(source: string, name: string, error: string): ErrorS
   return call === undefined || others.length > 0 ? null : { ...none, line: call.line, meaning: meaningOf(call.name) };
 }
 
-/** Results of a token's functions by the token standards (SIP-009, SIP-010); null if the source computes them. */
-interface TokenFacts {
-  name: string | null;
-  symbol: string | null;
-  /** Number of decimals of an amount. */
-  decimals: number | null;
-  uri: string | null;
-}
-
 const MAX_DECIMALS = 77;
 
 const STRING = /^u?"((?:\\[\s\S]|[^"\\])*)"$/;
@@ -266,8 +257,8 @@ function returned(texts: readonly string[], defined: readonly Definition[], name
   return defined.find((one) => one.kind === 'constant' && one.name === first)?.detail ?? first;
 }
 
-/** Returns the metadata of the token in a source. */
-export function tokenFacts(source: string): TokenFacts {
+/** Returns the results of a token's functions (SIP-009, SIP-010); null if the source computes them. */
+export function tokenFacts(source: string) {
   const texts = meaning(source);
   const defined = definitions(source);
   const literal = (name: string) => returned(texts, defined, name);

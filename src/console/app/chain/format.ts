@@ -86,24 +86,19 @@ export const until = (seconds: number): string => (seconds < 1 ? 'now' : `in ${d
 export const exactTime = (seconds: number): string =>
   `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-const MILLISECONDS = 1000;
-
 /** Formats a Unix time in the time zone of the browser: `2026-11-22 05:13:03`. */
 export function localTime(seconds: number): string {
-  const zone = new Date(seconds * MILLISECONDS).getTimezoneOffset() * MINUTE;
+  const zone = new Date(seconds * 1000).getTimezoneOffset() * MINUTE;
   return exactTime(seconds - zone).slice(0, -4);
 }
 
-const ELLIPSIS = '…';
-
 /** Shortens a hash to its two ends: `0x8d5acc…804307`. */
-export const shortHash = (hash: string): string =>
-  hash.length <= 18 ? hash : `${hash.slice(0, 8)}${ELLIPSIS}${hash.slice(-6)}`;
+export const shortHash = (hash: string): string => (hash.length <= 18 ? hash : `${hash.slice(0, 8)}…${hash.slice(-6)}`);
 
 /** Shortens the address of a principal to its two ends. The name of a contract stays: `ST2T7…PXZAJ.token-0`. */
 export function shortPrincipal(principal: string): string {
   const [address = '', name] = principal.split('.');
-  const short = address.length <= 14 ? address : `${address.slice(0, 5)}${ELLIPSIS}${address.slice(-5)}`;
+  const short = address.length <= 14 ? address : `${address.slice(0, 5)}…${address.slice(-5)}`;
   return name === undefined ? short : `${short}.${name}`;
 }
 

@@ -47,14 +47,12 @@ export function healthOf({ status }: Hook): Health {
   return { tone: 'ok', word: 'Healthy', note: null };
 }
 
-/** Reports whether a chainhook needs its consumer: it was interrupted, or a delivery failed. */
-const isFailing = (hook: Hook): boolean => healthOf(hook).tone === 'bad';
-
 /** Describes why a chainhook fails and when the next attempt is; null if it doesn't fail. @param now Unix seconds */
 export function failureLine(hook: Hook, now: number): string | null {
   const { last_error: error, next_attempt_at: next } = hook.status;
-  const reason = error ?? healthOf(hook).note;
-  if (!isFailing(hook) || reason === null) return null;
+  const { tone, note } = healthOf(hook);
+  const reason = error ?? note;
+  if (tone !== 'bad' || reason === null) return null;
   return visible(next === null ? reason : `${reason}; next attempt ${until(next - now)}`);
 }
 

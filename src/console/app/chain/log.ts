@@ -1,5 +1,5 @@
 /** Events of the server's log: their fields, and the search by words and fields. */
-import { parsedJson } from '../../../base/json.ts';
+import { isObject, parsedJson } from '../../../base/json.ts';
 
 interface LogEvent {
   event: string;
@@ -11,7 +11,7 @@ interface LogEvent {
 /** Returns the fields of an event by name, each value as a text. */
 export function logFieldsOf({ fields }: Pick<LogEvent, 'fields'>): [name: string, value: string][] {
   const parsed = parsedJson(fields);
-  return Object.entries(typeof parsed === 'object' && parsed !== null ? parsed : {}).map(([name, value]) => [
+  return Object.entries(isObject(parsed) ? parsed : {}).map(([name, value]) => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);

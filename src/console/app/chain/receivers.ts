@@ -5,21 +5,13 @@ import typescript from '../receivers/receiver.ts.txt' with { type: 'text' };
 import curl from '../receivers/send.sh.txt' with { type: 'text' };
 import { type Token, tokensBy } from './clarity.ts';
 
-interface Receiver {
-  /** Name of the language. */
-  title: string;
-  /** Name of the file. */
-  file: string;
-  source: string;
-}
-
 /** Receivers by language; the one for curl sends a delivery. Each reads the signing secret from the environment. */
 export const receivers = {
   typescript: { title: 'TypeScript', file: 'receiver.ts', source: typescript },
   python: { title: 'Python', file: 'receiver.py', source: python },
   go: { title: 'Go', file: 'receiver.go', source: go },
   curl: { title: 'curl', file: 'send.sh', source: curl },
-} as const satisfies Readonly<Record<string, Receiver>>;
+} as const;
 
 export type Language = keyof typeof receivers;
 

@@ -274,12 +274,6 @@ interface BalanceChange {
   net: bigint;
 }
 
-/** The sender and the recipient of an asset; empty if there is none. */
-interface Ends {
-  sender: string;
-  recipient: string;
-}
-
 /** Returns the changes of balances, without zero changes. @param fee its payer, and its amount in micro-STX */
 export function balanceChanges(
   events: readonly TransactionEvent[],
@@ -293,9 +287,15 @@ export function balanceChanges(
     balanceChange.net += amount;
     changes.set(key, balanceChange);
   };
-  const move = (asset: string | null, amount: bigint, { sender, recipient }: Ends, isFungible = false): void => {
-    change(sender, asset, -amount, isFungible);
-    change(recipient, asset, amount, isFungible);
+  // A mint has an empty sender, and a burn an empty recipient.
+  const move = (
+    asset: string | null,
+    amount: bigint,
+    ends: { sender: string; recipient: string },
+    isFungible = false,
+  ) => {
+    change(ends.sender, asset, -amount, isFungible);
+    change(ends.recipient, asset, amount, isFungible);
   };
   change(fee.payer, null, -BigInt(fee.amount));
   for (const event of events) {
@@ -308,10 +308,7 @@ export function balanceChanges(
 }
 
 /** Ranks by fee, from 1; null if more than {@link MAX_COUNTED} transactions offer a higher fee. */
-interface FeePlaces {
-  all: number | null;
-  type: number | null;
-}
+type FeePlaces = Record<'all' | 'type', number | null>;
 
 /** Maximum number of transactions with a higher fee that the API counts. */
 const MAX_COUNTED = 10_000;

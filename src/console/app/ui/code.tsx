@@ -59,12 +59,15 @@ export const NftLink = ({ asset, value }: { asset: string; value: { hex: string;
   </a>
 );
 
-/** Renders a Clarity value in a scrolling box, for long values. */
-export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => (
-  <Scrollable label={label} class="code scroll boxed">
-    <ValueTokens repr={repr} />
-  </Scrollable>
-);
+/** Renders a Clarity value, in a scrolling box if it has many characters. */
+export const LongValue = ({ repr, label, many }: { repr: string; label: string; many: number }) =>
+  repr.length <= many ? (
+    <Value repr={repr} />
+  ) : (
+    <Scrollable label={label} class="code scroll boxed">
+      <ValueTokens repr={repr} />
+    </Scrollable>
+  );
 
 /** Renders source code of any language by its tokens, in a scrolling box. */
 export const SourceBlock = ({ of, label }: { of: readonly Token[]; label: string }) => (

@@ -26,7 +26,7 @@ import {
 } from '../../chain/contract-values.ts';
 import { count, printableText, shortHash, visible } from '../../chain/format.ts';
 import type { Mistake } from '../../chain/hook-definition.ts';
-import { Value, ValueBlock } from '../../ui/code.tsx';
+import { LongValue, Value } from '../../ui/code.tsx';
 import { BLOCK_HEIGHT, TIME, TX_ID } from '../../ui/columns.tsx';
 import { ChoiceField, Form, Mistakes, TextField } from '../../ui/form.tsx';
 import {
@@ -408,12 +408,9 @@ const withFields = (log: Log): ReadLog => ({ ...log, fields: logFields(log.value
 /** Minimum characters of a value for a scrolling box. */
 const LONG_VALUE = 200;
 
-const WholeLog = ({ log: { tx_id, value } }: { log: ReadLog }) =>
-  value.repr.length > LONG_VALUE ? (
-    <ValueBlock repr={value.repr} label={`Value that ${tx_id} printed`} />
-  ) : (
-    <Value repr={value.repr} />
-  );
+const WholeLog = ({ log: { tx_id, value } }: { log: ReadLog }) => (
+  <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} many={LONG_VALUE} />
+);
 
 const keyOf = ({ tx_id, event_index }: Log): string => `${tx_id} ${event_index}`;
 

@@ -22,13 +22,8 @@ const [NEWEST, MAX_EXPECTED] = [20, 3];
 
 export const NEWEST_BLOCKS = `/stackside/v1/blocks/newest?limit=${NEWEST}`;
 
-interface StripProps {
-  /** The expected blocks; the caller also shows them in words. */
-  expected: Loaded<Projection>;
-}
-
 /** Renders the strip. The arrow keys move from block to block. */
-export function BlockStrip({ expected }: StripProps) {
+export function BlockStrip({ expected }: { expected: Loaded<Projection> }) {
   const newest = useGet('/stackside/v1/blocks/newest', { limit: NEWEST }, tipVersion.value);
   return (
     <div class="strip-frame">

@@ -6,7 +6,7 @@ import { errorSource } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
 import { conditionWords, failedCondition, modeWords } from '../../chain/transaction.ts';
 import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../chain/types.ts';
-import { NftLink, Value, ValueBlock } from '../../ui/code.tsx';
+import { LongValue, NftLink, Value } from '../../ui/code.tsx';
 import { Empty, Panel, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Asset, Badge, BitcoinBlockLink, ChainText, Principal, Stx, TokenAmount } from '../../ui/values.tsx';
@@ -102,13 +102,9 @@ function Details({ event }: { event: TransactionEvent }) {
         <>
           <Principal principal={contract} />{' '}
           {topic === 'print' ? null : <span class="quiet break">{visible(topic)}</span>}
-          {value.repr.length > LONG_VALUE ? (
-            <ValueBlock repr={value.repr} label={`Value of event ${event.event_index}`} />
-          ) : (
-            <div>
-              <Value repr={value.repr} />
-            </div>
-          )}
+          <div>
+            <LongValue repr={value.repr} label={`Value of event ${event.event_index}`} many={LONG_VALUE} />
+          </div>
         </>
       );
     }

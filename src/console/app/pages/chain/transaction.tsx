@@ -24,7 +24,7 @@ import {
   type PendingTransaction,
   type Transaction as TransactionObject,
 } from '../../chain/types.ts';
-import { Source, Value, ValueBlock } from '../../ui/code.tsx';
+import { LongValue, Source } from '../../ui/code.tsx';
 import { FilteredPanel } from '../../ui/filters.tsx';
 import {
   Button,
@@ -281,17 +281,12 @@ function Memo({ hex }: { hex: string }) {
 
 type Call = Extract<TransactionObject, { tx_type: 'contract_call' }>['contract_call'];
 
-interface ClarityValue {
-  repr: string;
-  hex: string;
-}
-
 interface CallProps {
   /** The API path of the transaction with its call. */
   source: string;
   call: Call;
   /** The value that the call returned; null if it isn't mined. */
-  result: ClarityValue | null;
+  result: MinedTransaction['tx_result'] | null;
   /** Whether the effects of the call were rolled back. */
   rolledBack: boolean;
 }
@@ -314,7 +309,8 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
           rolledBack ? 'Result, rolled back' : 'Result',
           result === null ? null : (
             <span>
-              <LongValue repr={result.repr} label="Result" /> <Copy text={result.repr} what="result" />
+              <LongValue repr={result.repr} label="Result" many={LONG_VALUE} />{' '}
+              <Copy text={result.repr} what="result" />
             </span>
           ),
         ],
@@ -343,7 +339,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
               'half',
               ({ repr, title }) => (
                 <Copied text={repr} what={`value of ${visible(title)}`}>
-                  <LongValue repr={repr} label={`Value of ${visible(title)}`} />
+                  <LongValue repr={repr} label={`Value of ${visible(title)}`} many={LONG_VALUE} />
                 </Copied>
               ),
             ],
@@ -357,9 +353,6 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
 
 /** Minimum characters of a value for a scrolling box. */
 const LONG_VALUE = 120;
-
-const LongValue = ({ repr, label }: { repr: string; label: string }) =>
-  repr.length > LONG_VALUE ? <ValueBlock repr={repr} label={label} /> : <Value repr={repr} />;
 
 function Events({ transaction, offset }: { transaction: MinedTransaction; offset: number }) {
   const { events, event_count: total, tx_id: id } = transaction;

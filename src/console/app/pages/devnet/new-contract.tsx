@@ -128,11 +128,7 @@ function selectLine(editor: HTMLTextAreaElement, line: number): void {
   editor.scrollTop = (editor.scrollHeight * (line - 1)) / lines.length;
 }
 
-interface DeployedContractProps extends Deployed {
-  showLine: (line: number) => void;
-}
-
-function DeployedContract({ sent, name, source, showLine }: DeployedContractProps) {
+function DeployedContract({ sent, name, source, showLine }: Deployed & { showLine: (line: number) => void }) {
   const path = pathTo('contract', { id: `${sent.sender}.${name}` });
   const line = sent.error === null ? null : (mistakeLine(source, sent.error) ?? sent.error_line);
   const place =

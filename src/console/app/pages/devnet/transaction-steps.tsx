@@ -52,14 +52,8 @@ export function FailedCall({ id }: { id: string }) {
   );
 }
 
-interface PendingStepsProps {
-  id: string;
-  /** Fee in micro-STX. */
-  fee: string;
-}
-
-/** Renders buttons that mine the next block, and that replace or drop a transaction. */
-export function PendingSteps({ id, fee }: PendingStepsProps) {
+/** Renders buttons that mine the next block, and that replace or drop a transaction. @param fee in micro-STX */
+export function PendingSteps({ id, fee }: { id: string; fee: string }) {
   const { run, problem, busy } = useAction();
   const [next, setNext] = useState(String(2n * BigInt(fee)));
   const mine = () => post('/stackside/v1/devnet/mine', {}, {});

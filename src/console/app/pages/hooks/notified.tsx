@@ -83,22 +83,15 @@ async function deliveriesWith(id: string, height: number, signal: AbortSignal): 
 type IsOf = (block: { index_block_hash: string }) => boolean;
 
 /** Describes the content of a delivery: `1 block applied`. */
-const contentOf = ({ apply, rollback }: Delivery, isOf: IsOf): string =>
-  [
-    { blocks: rollback, words: 'rolled back' },
-    { blocks: apply, words: 'applied' },
-  ]
-    .map(({ blocks, words: verb }) => ({ number: blocks.filter(isOf).length, verb }))
-    .filter(({ number }) => number > 0)
-    .map(({ number, verb }) => `${plural(number, 'block')} ${verb}`)
-    .join(', ');
-
-interface NotifiedProps {
-  loaded: Loaded<FoundDelivery[] | null>;
-  isOf?: IsOf;
+function contentOf({ apply, rollback }: Delivery, isOf: IsOf): string {
+  const counted = (blocks: Delivery['apply'], verb: string): string[] => {
+    const number = blocks.filter(isOf).length;
+    return number === 0 ? [] : [`${plural(number, 'block')} ${verb}`];
+  };
+  return [...counted(rollback, 'rolled back'), ...counted(apply, 'applied')].join(', ');
 }
 
-const Notified = ({ loaded, isOf = () => true }: NotifiedProps) => (
+const Notified = ({ loaded, isOf = () => true }: { loaded: Loaded<FoundDelivery[] | null>; isOf?: IsOf }) => (
   <ListPanel
     title="Chainhook deliveries"
     label="Deliveries"
