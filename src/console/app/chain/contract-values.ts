@@ -123,16 +123,6 @@ const SIDES = ['ok', 'err'];
 const chosen = (draft: Draft, path: string, choices: readonly string[]): string =>
   choices.find((one) => one === draft.get(path)) ?? choices[0] ?? '';
 
-/** Returns the number of items in a draft; 0 if the input isn't a number that a form supports. */
-function itemsOf(draft: Draft, path: string, most: number): number {
-  const items = Number(draft.get(path) ?? 0);
-  return Number.isInteger(items) && items >= 0 && items <= most ? items : 0;
-}
-
-const most = (length: number): number => Math.min(length, MAX_ITEMS);
-
-const places = (items: number): number[] => Array.from({ length: items }, (_, place) => place);
-
 const HELP = {
   uint128: 'uint: a whole number from 0 on',
   int128: 'int: a whole number',
@@ -152,40 +142,6 @@ const fieldOf = (path: string, help: string, more: Partial<Field> = {}): Field =
   ...{ path, help, typed: 'text', choices: [], most: 0 },
   ...more,
 });
-
-const choiceField = (path: string, help: string, choices: readonly string[]): Field =>
-  fieldOf(path, help, { choices, typed: null });
-
-/** Returns the fields of an argument that its draft needs, with those of its parts. */
-export function formFields({ name: path, type }: Argument, draft: Draft): Field[] {
-  if (typeof type === 'string') {
-    if (type === 'none') return [];
-    return [type === 'bool' ? choiceField(path, 'bool', BOOLS) : fieldOf(path, helpOf(type))];
-  }
-  if ('optional' in type) {
-    const inner =
-      chosen(draft, path, OPTIONS) === 'none' ? [] : formFields({ name: `${path}.some`, type: type.optional }, draft);
-    return [choiceField(path, 'optional', OPTIONS), ...inner];
-  }
-  if ('response' in type) {
-    const side = chosen(draft, path, SIDES);
-    const inner = side === 'ok' ? type.response.ok : type.response.error;
-    return [choiceField(path, 'response', SIDES), ...formFields({ name: `${path}.${side}`, type: inner }, draft)];
-  }
-  if ('list' in type) {
-    const { length, type: item } = type.list;
-    const items = places(itemsOf(draft, path, most(length)));
-    const help = `list: the number of its items, at most ${count(most(length))}`;
-    return [
-      fieldOf(path, help, { typed: 'items', most: most(length) }),
-      ...items.flatMap((place) => formFields({ name: `${path}.${place}`, type: item }, draft)),
-    ];
-  }
-  if ('tuple' in type) {
-    return type.tuple.flatMap((entry) => formFields({ name: `${path}.${entry.name}`, type: entry.type }, draft));
-  }
-  return [fieldOf(path, helpOf(type))];
-}
 
 /** Thrown if a draft has no wire form. */
 class DraftError extends Error {
@@ -211,13 +167,6 @@ function bufferOf(text: string): Uint8Array | null {
 
 /** ASCII characters that Clarity accepts in a string: printable characters and white space. */
 const ASCII = /^[\t-\r -~]*$/;
-
-/** Counts the characters of a text like Clarity. */
-const characters = (text: string): number => {
-  let found = 0;
-  for (const _ of text) found++;
-  return found;
-};
 
 /** Returns the serialized value of a text field. @returns a text if the input is invalid */
 function typedValue(type: AbiType, text: string): Uint8Array | string {
@@ -250,7 +199,7 @@ function typedValue(type: AbiType, text: string): Uint8Array | string {
     if (!text.isWellFormed()) return 'must not have half a character';
     const bytes = utf8Bytes(text);
     return (
-      tooLong(characters(text), type['string-utf8'].length, 'character') ??
+      tooLong([...text].length, type['string-utf8'].length, 'character') ??
       tooLong(bytes.length, MAX_VALUE_SIZE, 'byte') ??
       clarity.utf8(text)
     );
@@ -263,46 +212,79 @@ const tooLong = (length: number, greatest: number, unit: string): string | null 
     ? `has ${plural(length, unit)}, and at most ${count(greatest)} fit`
     : null;
 
-/** Returns the serialized value of an argument. @throws DraftError */
-function encodedArgument({ name: path, type }: Argument, draft: Draft): Uint8Array {
-  const inner = (part: string | number, of: AbiType) => () =>
-    encodedArgument({ name: `${path}.${part}`, type: of }, draft);
-  if (type === 'none') return clarity.none();
-  if (type === 'bool') return clarity.bool(chosen(draft, path, BOOLS) === 'true');
-  if (typeof type === 'object') {
-    if ('optional' in type) {
-      return chosen(draft, path, OPTIONS) === 'none' ? clarity.none() : clarity.some(inner('some', type.optional)());
-    }
-    if ('response' in type) {
-      const { ok, error } = type.response;
-      return chosen(draft, path, SIDES) === 'ok' ? clarity.ok(inner('ok', ok)()) : clarity.err(inner('err', error)());
-    }
-    if ('list' in type) {
-      const { length, type: item } = type.list;
-      const text = draft.get(path) ?? '0';
-      const items = itemsOf(draft, path, most(length));
-      if (String(items) !== text) {
-        throw new DraftError([{ path, message: `must be a number of items from 0 to ${count(most(length))}` }]);
-      }
-      return clarity.list(all(places(items).map((place) => inner(place, item))));
-    }
-    if ('tuple' in type) {
-      const values = all(type.tuple.map((entry) => inner(entry.name, entry.type)));
-      // Built from entries, so that a key such as `__proto__` isn't special.
-      return clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, at) => [name, values[at] as Uint8Array])));
-    }
-  }
-  const value = typedValue(type, draft.get(path) ?? '');
-  if (typeof value === 'string') throw new DraftError([{ path, message: value }]);
-  return value;
+/** The form of an argument: its fields, with those of its parts, and its serialized value. */
+interface ArgumentForm {
+  fields: readonly Field[];
+  /** @throws DraftError */
+  encode: () => Uint8Array;
 }
 
+function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
+  const inner = (part: string | number, of: AbiType) => formOf({ name: `${path}.${part}`, type: of }, draft);
+  const choice = (help: string, choices: readonly string[]) => fieldOf(path, help, { choices, typed: null });
+  if (type === 'none') return { fields: [], encode: clarity.none };
+  if (type === 'bool') {
+    return { fields: [choice('bool', BOOLS)], encode: () => clarity.bool(chosen(draft, path, BOOLS) === 'true') };
+  }
+  if (typeof type === 'object' && 'optional' in type) {
+    const fields = [choice('optional', OPTIONS)];
+    if (chosen(draft, path, OPTIONS) === 'none') return { fields, encode: clarity.none };
+    const some = inner('some', type.optional);
+    return { fields: [...fields, ...some.fields], encode: () => clarity.some(some.encode()) };
+  }
+  if (typeof type === 'object' && 'response' in type) {
+    const isOk = chosen(draft, path, SIDES) === 'ok';
+    const side = isOk ? inner('ok', type.response.ok) : inner('err', type.response.error);
+    return {
+      fields: [choice('response', SIDES), ...side.fields],
+      encode: () => (isOk ? clarity.ok : clarity.err)(side.encode()),
+    };
+  }
+  if (typeof type === 'object' && 'list' in type) {
+    const most = Math.min(type.list.length, MAX_ITEMS);
+    const text = draft.get(path) ?? '0';
+    const length = Number(text);
+    const isNumber = Number.isInteger(length) && length >= 0 && length <= most && String(length) === text;
+    const items = Array.from({ length: isNumber ? length : 0 }, (_, place) => inner(place, type.list.type));
+    const help = `list: the number of its items, at most ${count(most)}`;
+    return {
+      fields: [fieldOf(path, help, { typed: 'items', most }), ...items.flatMap(({ fields }) => fields)],
+      encode() {
+        if (isNumber) return clarity.list(all(items));
+        throw new DraftError([{ path, message: `must be a number of items from 0 to ${count(most)}` }]);
+      },
+    };
+  }
+  if (typeof type === 'object' && 'tuple' in type) {
+    const entries = type.tuple.map((entry) => inner(entry.name, entry.type));
+    return {
+      fields: entries.flatMap(({ fields }) => fields),
+      encode() {
+        const values = all(entries);
+        // Built from entries, so that a key such as `__proto__` isn't special.
+        return clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, at) => [name, values[at] as Uint8Array])));
+      },
+    };
+  }
+  return {
+    fields: [fieldOf(path, helpOf(type))],
+    encode() {
+      const value = typedValue(type, draft.get(path) ?? '');
+      if (typeof value === 'string') throw new DraftError([{ path, message: value }]);
+      return value;
+    },
+  };
+}
+
+/** Returns the fields of an argument that its draft needs, with those of its parts. */
+export const formFields = (argument: Argument, draft: Draft): readonly Field[] => formOf(argument, draft).fields;
+
 /** Returns all values. @throws DraftError with the mistakes of all */
-function all(parts: readonly (() => Uint8Array)[]): Uint8Array[] {
+function all(parts: readonly ArgumentForm[]): Uint8Array[] {
   const mistakes: Mistake[] = [];
   const values = parts.map((part) => {
     try {
-      return part();
+      return part.encode();
     } catch (error) {
       if (!(error instanceof DraftError)) throw error;
       mistakes.push(...error.mistakes);
@@ -319,7 +301,7 @@ export function encodedArguments(
   draft: Draft,
 ): { values: readonly Uint8Array[]; mistakes: readonly Mistake[] } {
   try {
-    return { values: all(args.map((arg) => () => encodedArgument(arg, draft))), mistakes: [] };
+    return { values: all(args.map((arg) => formOf(arg, draft))), mistakes: [] };
   } catch (error) {
     if (error instanceof DraftError) return { values: [], mistakes: error.mistakes };
     throw error;
