@@ -112,14 +112,16 @@ function deed(transaction: Transaction): Part[] {
 const undone = (transaction: Transaction): string =>
   transaction.tx_type === 'contract_call' && fateOf(transaction.tx_status) === 'failed' ? ', which failed' : '';
 
+/** Returns the account that pays the fee for the sender; null if there is none. */
+export const sponsorOf = (transaction: Transaction): string | null =>
+  ('sponsor_address' in transaction ? transaction.sponsor_address : null) ?? null;
+
 /** Returns `SP… sent 10 STX to SP…; fee 0.003 STX.` */
 export function sentence(transaction: Transaction): Part[] {
   const { fee_rate: fee } = transaction;
-  const sponsor: Part[] =
-    'sponsor_address' in transaction && transaction.sponsor_address !== undefined
-      ? [', paid by ', { principal: transaction.sponsor_address }]
-      : [];
-  const paid: Part[] = fee === '0' ? [] : [`; fee ${stxText(fee)}`, ...sponsor];
+  const sponsor = sponsorOf(transaction);
+  const payer: Part[] = sponsor === null ? [] : [', paid by ', { principal: sponsor }];
+  const paid: Part[] = fee === '0' ? [] : [`; fee ${stxText(fee)}`, ...payer];
   return [...deed(transaction), undone(transaction), ...paid, '.'];
 }
 

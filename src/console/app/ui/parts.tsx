@@ -330,23 +330,13 @@ export function Pager({ name = 'cursor', next, previous, total = null }: PagerPr
     ) : (
       <ButtonLink text={text} rel={rel} href={withQuery({ [name]: cursor === '' ? null : cursor })} />
     );
-  const newer = (
-    <>
-      <Icon name="left" /> Previous
-    </>
-  );
-  const older = (
-    <>
-      Next <Icon name="right" />
-    </>
-  );
   return (
     <nav class="panel-head row spread small" aria-label="Pages">
       <span class="quiet">{total}</span>
       <span class="row">
         {isFirst ? null : <ButtonLink text="First" href={withQuery({ [name]: null })} />}
-        {step(isFirst ? null : previous, newer, 'prev')}
-        {step(next, older, 'next')}
+        {step(isFirst ? null : previous, [<Icon key="icon" name="left" />, ' Previous'], 'prev')}
+        {step(next, ['Next ', <Icon key="icon" name="right" />], 'next')}
       </span>
     </nav>
   );

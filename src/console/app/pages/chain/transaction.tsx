@@ -17,6 +17,7 @@ import {
   kindOf,
   plainText,
   sentence,
+  sponsorOf,
 } from '../../chain/transaction.ts';
 import {
   isMined,
@@ -138,7 +139,7 @@ function TransactionView({ transaction, offset }: { transaction: TransactionObje
 
 function TransactionFacts({ transaction }: { transaction: TransactionObject }) {
   const { sender_address: sender, nonce, fee_rate: fee } = transaction;
-  const sponsor = 'sponsor_address' in transaction ? (transaction.sponsor_address ?? null) : null;
+  const sponsor = sponsorOf(transaction);
   const sponsorNonce = 'sponsor_nonce' in transaction ? (transaction.sponsor_nonce ?? null) : null;
   return (
     <Panel
@@ -185,8 +186,7 @@ function minedFacts(transaction: MinedTransaction) {
 function Balances({ transaction }: { transaction: MinedTransaction }) {
   const { tx_id: id, events, event_count: total, sender_address: sender, fee_rate: amount } = transaction;
   if (events.length < total) return null;
-  const payer = ('sponsor_address' in transaction ? transaction.sponsor_address : undefined) ?? sender;
-  const changes = balanceChanges(events, { payer, amount });
+  const changes = balanceChanges(events, { payer: sponsorOf(transaction) ?? sender, amount });
   return (
     <TablePanel
       title="Balance changes"

@@ -160,12 +160,9 @@ const Threshold = ({ alert: { threshold, for_seconds: seconds } }: { alert: Aler
 const presentText = ({ labels, text }: Alert['values'][number]): string =>
   visible([text, ...Object.values(labels)].join(' '));
 
-type SystemState = Answer<'/stackside/v1/system'>;
-type Setting = SystemState['settings'][number];
+type Setting = Answer<'/stackside/v1/system'>['settings'][number];
 
 const SYSTEM = '/stackside/v1/system';
-
-const useSystem = (version?: number) => useGet(SYSTEM, {}, version);
 
 const SOURCES: Readonly<Record<Setting['source'], string>> = {
   default: 'default',
@@ -174,22 +171,13 @@ const SOURCES: Readonly<Record<Setting['source'], string>> = {
   program: 'set by the program',
 };
 
-const SourceOf = ({ setting: { source, source_name: name } }: { setting: Setting }) =>
-  name === null ? (
-    <div class="quiet tiny">{SOURCES[source]}</div>
-  ) : (
-    <div class="quiet tiny">
-      {SOURCES[source]} <code class="break">{name}</code>
-    </div>
-  );
-
 const isSettingMatch = ({ name, help, value, source_name: source }: Setting, text: string): boolean =>
   hasWords([name, help, value, source].join(' '), text);
 
 const CHANGED = 'changed';
 
 function Settings() {
-  const system = useSystem();
+  const system = useGet(SYSTEM, {});
   const [searched, setSearched] = useState('');
   const onlyChanged = place.value.query.has(CHANGED);
   return (
@@ -254,14 +242,12 @@ function Settings() {
                   [
                     'Value and source',
                     'fill',
-                    (setting) => (
+                    ({ value, source, source_name: name }) => (
                       <>
-                        {setting.value === null ? (
-                          <span class="quiet">none</span>
-                        ) : (
-                          <span class="break">{visible(setting.value)}</span>
-                        )}
-                        <SourceOf setting={setting} />
+                        <span class={value === null ? 'quiet' : 'break'}>{visible(value ?? 'none')}</span>
+                        <div class="quiet tiny">
+                          {SOURCES[source]} {name === null ? null : <code class="break">{name}</code>}
+                        </div>
                       </>
                     ),
                   ],
@@ -281,14 +267,31 @@ const FILES_EVERY = 30;
 const INSPECTIONS_EVERY = 2;
 
 function Data() {
-  const system = useSystem(every(FILES_EVERY));
   return (
     <>
-      <Show loaded={system} rows={8}>
-        {(state) => (
+      <Show loaded={useGet(SYSTEM, {}, every(FILES_EVERY))} rows={8}>
+        {({ data, threads, journal, durability }) => (
           <div class="grid">
-            <Files state={state} />
-            <Journal state={state} />
+            <Panel
+              title="Files"
+              source={SYSTEM}
+              facts={[
+                ['Directory', <code class="break">{data.directory}</code>],
+                ...data.files.map(({ name, bytes: size }) => [name, bytes(size)] as const),
+                ['Free on the disk', data.free_bytes === null ? 'not known' : bytes(data.free_bytes)],
+                ['API threads', threads === 0 ? 'none; the main thread answers' : count(threads)],
+              ]}
+            />
+            <Panel
+              title="Journal"
+              source={SYSTEM}
+              facts={[
+                ['Entries', count(journal.entries)],
+                ['Oldest', journal.oldest_at === null ? null : <When at={journal.oldest_at} />],
+                ['Newest', journal.newest_at === null ? null : <When at={journal.newest_at} />],
+              ]}
+              after={<Empty>{durability}</Empty>}
+            />
           </div>
         )}
       </Show>
@@ -321,35 +324,6 @@ function Bases() {
     </Panel>
   );
 }
-
-const Files = ({ state: { data, threads } }: { state: SystemState }) => (
-  <Panel
-    title="Files"
-    source={SYSTEM}
-    facts={[
-      ['Directory', <code class="break">{data.directory}</code>],
-      ...data.files.map(({ name, bytes: size }) => [name, bytes(size)] as const),
-      ['Free on the disk', data.free_bytes === null ? 'not known' : bytes(data.free_bytes)],
-      ['API threads', threads === 0 ? 'none; the main thread answers' : count(threads)],
-    ]}
-  />
-);
-
-const Journal = ({ state: { journal, durability } }: { state: SystemState }) => (
-  <Panel
-    title="Journal"
-    source={SYSTEM}
-    facts={[
-      ['Entries', count(journal.entries)],
-      ['Oldest', journal.oldest_at === null ? null : <When at={journal.oldest_at} />],
-      ['Newest', journal.newest_at === null ? null : <When at={journal.newest_at} />],
-    ]}
-  >
-    <div class="panel-body stack">
-      <p class="quiet">{durability}</p>
-    </div>
-  </Panel>
-);
 
 function Inspections() {
   const inspections = useGet(INSPECTIONS, {}, every(INSPECTIONS_EVERY));
