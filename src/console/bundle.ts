@@ -11,10 +11,9 @@ export interface BundledFile {
   brotli: string;
 }
 
+/** The bundle, with the names of its entry script and its style sheet. */
 export interface ConsoleBundle {
-  /** Name of the entry script. */
   script: string;
-  /** Name of the style sheet. */
   style: string;
   files: BundledFile[];
 }

@@ -160,11 +160,7 @@ interface ConsoleFile {
   brotli: Uint8Array<ArrayBuffer>;
 }
 
-interface ConsoleFiles {
-  /** Name of the entry script. */
-  script: string;
-  /** Name of the style sheet. */
-  style: string;
+interface ConsoleFiles extends Omit<ConsoleBundle, 'files'> {
   byName: ReadonlyMap<string, ConsoleFile>;
 }
 

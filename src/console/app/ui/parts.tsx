@@ -260,13 +260,11 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
   );
 }
 
-interface TablePanelProps<Row> extends PanelProps, Omit<TableProps<Row>, 'label'> {
-  /** Name of the table (default: the title). */
-  label?: string;
-}
+/** The properties of a panel with a table, whose name is the title by default. */
+type InPanel<Props extends { label: string }> = PanelProps & Omit<Props, 'label'> & { label?: string };
 
 /** Renders a panel with a table. Its children are above the table. */
-export const TablePanel = <Row,>({ children, label, ...props }: TablePanelProps<Row>) => (
+export const TablePanel = <Row,>({ children, label, ...props }: InPanel<TableProps<Row>>) => (
   <Panel {...props}>
     {children}
     <Table {...props} label={label ?? props.title} />
@@ -425,13 +423,8 @@ export const List = <Page extends ListPage>({ loaded, empty, of, pager, ...table
   </Show>
 );
 
-interface ListPanelProps<Page extends ListPage> extends Omit<ListProps<Page>, 'label'>, PanelProps {
-  /** Name of the table (default: the title). */
-  label?: string;
-}
-
 /** Renders a panel with a page of a list. Its children are above the table. */
-export const ListPanel = <Page extends ListPage>({ children, label, ...props }: ListPanelProps<Page>) => (
+export const ListPanel = <Page extends ListPage>({ children, label, ...props }: InPanel<ListProps<Page>>) => (
   <Panel source={props.loaded.source} {...props}>
     {children}
     <List {...props} label={label ?? props.title} />

@@ -29,8 +29,16 @@ interface TimeProps {
   chain?: boolean;
 }
 
+interface AgoProps extends Pick<TimeProps, 'chain'> {
+  /** Unix seconds; null if it never happened. */
+  at: number | null;
+  /** Text for null. */
+  none?: string;
+}
+
 /** Renders the time since a moment, also with the local date if it is days ago, and with the time in UTC as title. */
-export function Ago({ at, chain = false }: TimeProps) {
+export function Ago({ at, chain = false, none }: AgoProps) {
+  if (at === null) return <span class="quiet">{none}</span>;
   const seconds = (chain ? chainNow : now).value - at;
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>

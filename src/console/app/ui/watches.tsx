@@ -169,11 +169,7 @@ export function WatchedHere() {
           ),
         ],
         ['Kind', '', ({ kind }) => kind],
-        [
-          'New transaction',
-          'named',
-          ({ changed_at: at }) => (at === null ? <span class="quiet">none since</span> : <Ago at={at} />),
-        ],
+        ['New transaction', 'named', ({ changed_at: at }) => <Ago at={at} none="none since" />],
         ['Actions', 'number', (watch) => <Button text="Remove" class="link" onClick={() => stopWatching(watch)} />],
       ]}
     />

@@ -6,7 +6,7 @@ import { mistakeLine } from '../../chain/clarity.ts';
 import { words } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { ChoiceField, Form, onCtrlEnter, TextField } from '../../ui/form.tsx';
-import { ButtonLink, Panel, Problem } from '../../ui/parts.tsx';
+import { Button, ButtonLink, Panel, Problem } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { type DevnetAccount, OfAccounts, SentTransaction, useSender } from './sending.tsx';
 
@@ -131,12 +131,7 @@ function selectLine(editor: HTMLTextAreaElement, line: number): void {
 function DeployedContract({ sent, name, source, showLine }: Deployed & { showLine: (line: number) => void }) {
   const path = pathTo('contract', { id: `${sent.sender}.${name}` });
   const line = sent.error === null ? null : (mistakeLine(source, sent.error) ?? sent.error_line);
-  const place =
-    line === null ? null : (
-      <button type="button" onClick={() => showLine(line)}>
-        Go to line {line}
-      </button>
-    );
+  const place = line === null ? null : <Button text={`Go to line ${line}`} onClick={() => showLine(line)} />;
   return (
     <SentTransaction sent={sent} place={place}>
       {sent.status === 'success' ? (

@@ -255,9 +255,7 @@ function Payload({ payload, source }: { payload: object | null; source: string |
       </Scrollable>
       {isCut ? (
         <div class="panel-body">
-          <button type="button" onClick={() => setWhole(true)}>
-            Show all {bytes(text.length)}
-          </button>
+          <Button text={`Show all ${bytes(text.length)}`} onClick={() => setWhole(true)} />
         </div>
       ) : null}
     </Panel>

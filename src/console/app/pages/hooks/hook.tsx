@@ -96,6 +96,7 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
 function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
   const { note, tone } = healthOf(hook);
   const { status } = hook;
+  const { oldest_pending_at: oldest, last_delivery_at: last, last_delivery_status_code: code } = status;
   return (
     <>
       {note === null ? null : (
@@ -119,17 +120,9 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
           [
             'Waiting deliveries',
             count(status.pending_deliveries),
-            status.oldest_pending_at === null ? undefined : (
-              <>
-                oldest <Ago at={status.oldest_pending_at} />
-              </>
-            ),
+            oldest === null ? null : ['oldest ', <Ago at={oldest} />],
           ],
-          [
-            'Last delivery',
-            status.last_delivery_at === null ? '–' : <Ago at={status.last_delivery_at} />,
-            status.last_delivery_status_code === null ? undefined : `last answer ${status.last_delivery_status_code}`,
-          ],
+          ['Last delivery', last === null ? '–' : <Ago at={last} />, code === null ? null : `last answer ${code}`],
           ['Failures in a row', count(status.consecutive_failures)],
           ['Matching blocks', count(status.occurrence_count), `of ${count(status.evaluated_block_count)} evaluated`],
           ['Blocks behind', count(status.lag_blocks)],

@@ -181,15 +181,12 @@ function HookList({ consumer, isPart = false }: HookListProps) {
         [
           'Last delivery',
           'number medium',
-          ({ status: { last_delivery_at: at, last_delivery_status_code: code } }) =>
-            at === null ? (
-              <span class="quiet">none</span>
-            ) : (
-              <>
-                {code === null ? null : <span class="quiet">{code} </span>}
-                <Ago at={at} />
-              </>
-            ),
+          ({ status: { last_delivery_at: at, last_delivery_status_code: code } }) => (
+            <>
+              {code === null ? null : <span class="quiet">{code} </span>}
+              <Ago at={at} none="none" />
+            </>
+          ),
         ],
         ['Matches', 'number wide', ({ status }) => count(status.occurrence_count)],
       ]}

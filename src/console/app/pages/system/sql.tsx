@@ -164,15 +164,11 @@ function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current
                 <code>{view.name}</code>
               </summary>
               <p class="quiet tiny">{view.help}</p>
-              <button type="button" onClick={() => write(view)}>
-                Insert {view.name}
-              </button>
+              <Button text={`Insert ${view.name}`} onClick={() => write(view)} />
               <ul>
                 {view.columns.map(({ name, type, help, indexed }) => (
                   <li key={name}>
-                    <button type="button" class="link" onClick={() => insert(editor.current, name)}>
-                      <code>{name}</code>
-                    </button>{' '}
+                    <Button text={<code>{name}</code>} class="link" onClick={() => insert(editor.current, name)} />{' '}
                     <span class="quiet">
                       {type}
                       {indexed ? ', indexed' : ''}. {help}

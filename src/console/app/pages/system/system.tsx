@@ -581,11 +581,7 @@ const Kinds = ({ kinds }: { kinds: Log['kinds'] }) => (
       ['Event', 'fill break', ({ event }) => <code>{event}</code>],
       ['Level', '', ({ level, count: number }) => <Level level={level} quiet={number === 0} />],
       ['Count', 'number', ({ count: number }) => count(number)],
-      [
-        'Last',
-        'nowrap medium',
-        ({ last_at: at }) => (at === null ? <span class="quiet">never</span> : <Ago at={at} />),
-      ],
+      ['Last', 'nowrap medium', ({ last_at: at }) => <Ago at={at} none="never" />],
     ]}
   />
 );
