@@ -24,6 +24,7 @@ import {
   browserTest,
   endBrowser,
   expectAccessible,
+  expectFits,
   follow,
   hasBrowser,
   loaded,
@@ -306,9 +307,7 @@ browserTest('the search finds a Bitcoin address and its account, and shows its B
   const cycles = page.getByRole('table', { name: 'Rewards by cycle' });
   await cycles.getByText('pox-4, solo').waitFor();
   await cycles.getByTitle('2,000 satoshis').waitFor();
-  await look(page, NARROW);
-  await expectAccessible(page);
-  expect(await overflow(page)).toBe(0);
+  await expectFits(page, NARROW);
   await cycles.getByRole('link', { name: bitcoin }).click();
   await rewards.getByRole('link', { name: '102' }).waitFor();
   expect(await overflow(page)).toBe(0);
@@ -349,9 +348,7 @@ browserTest(
     const branches = page.getByRole('table', { name: 'Branches by height' });
     await branches.getByText('was on the chain').waitFor();
     expect(await branches.getByRole('row').count()).toBe(3);
-    await look(page, NARROW);
-    await expectAccessible(page);
-    expect(await overflow(page)).toBe(0);
+    await expectFits(page, NARROW);
     await follow(page, '/forks');
     await page.getByRole('table', { name: 'Forks' }).waitFor();
     expect(await overflow(page)).toBe(0);
@@ -481,8 +478,7 @@ browserTest(
     expect(await field.getAttribute('aria-expanded')).toBe('false');
     await page.keyboard.type('oLLectible', { delay: 1 });
     await list.getByRole('option').first().waitFor();
-    await expectAccessible(page, 'all', false);
-    expect(await overflow(page)).toBe(0);
+    await expectFits(page, undefined, 'all', false);
     await page.keyboard.press('Escape');
     await list.waitFor({ state: 'hidden' });
     await page.keyboard.press('ArrowDown');
@@ -587,9 +583,7 @@ browserTest('transactions are filtered by a form, a link and chips, and an inval
   await page.getByRole('alert').getByText('Sender: This is not a valid Stacks address: SPNOPE.').waitFor();
   await page.getByRole('alert').getByText('STX sent, at least: “much”').waitFor();
   for (const shown of [WIDE, NARROW]) {
-    await look(page, shown);
-    await expectAccessible(page, 'all', false);
-    expect(await overflow(page)).toBe(0);
+    await expectFits(page, shown, 'all', false);
   }
   await page.getByRole('textbox', { name: 'Sender' }).fill(sender);
   await page.getByRole('textbox', { name: 'STX sent, at least' }).fill('400000000');
@@ -757,9 +751,7 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   await delivery.getByRole('link').first().click();
   await page.getByText('taken', { exact: true }).waitFor();
   await expectAccessible(page);
-  await look(page, NARROW);
-  await expectAccessible(page, 'look');
-  expect(await overflow(page)).toBe(0);
+  await expectFits(page, NARROW, 'look');
   // Deliveries of later blocks may still arrive.
   const id = new URL(page.url()).pathname.split('/').at(-1);
   await page.getByRole('button', { name: 'Resend' }).click();
@@ -790,9 +782,7 @@ browserTest('the browser notifies about watched items, and a new chainhook start
   const tell = page.getByRole('region', { name: 'Notifications' });
   await tell.getByRole('button', { name: 'In this browser' }).click();
   await tell.getByText('the browser notifies you').waitFor();
-  await look(page, NARROW);
-  await expectAccessible(page, 'all', false);
-  expect(await overflow(page)).toBe(0);
+  await expectFits(page, NARROW, 'all', false);
   const stored = () => page.evaluate(() => localStorage.getItem('stackside.watches') ?? '');
   await until(async () => (await stored()).includes(paid.id));
   const news = transfer(alice, 1, 200);
@@ -805,8 +795,7 @@ browserTest('the browser notifies about watched items, and a new chainhook start
   const watched = page.getByRole('table', { name: 'Watched in this browser' });
   await watched.getByRole('link', { name: alice.address }).waitFor();
   await loaded(page);
-  await expectAccessible(page, 'all', false);
-  expect(await overflow(page)).toBe(0);
+  await expectFits(page, undefined, 'all', false);
   await page.evaluate('told[0].shown.onclick()');
   await page.waitForURL(`**/principals/${alice.address}`);
   await tell.getByRole('button', { name: 'Watched in this browser' }).click();
@@ -846,9 +835,7 @@ browserTest('a query runs on request, shows its rows, is saved, and can be cance
   await page.getByRole('slider', { name: /^tx_count/ }).press('Home');
   await page.locator('[role=slider][aria-valuenow="0"][aria-valuetext^="1: tx_count "]').waitFor();
   await expectAccessible(page);
-  await look(page, NARROW);
-  await expectAccessible(page, 'look');
-  expect(await overflow(page)).toBe(0);
+  await expectFits(page, NARROW, 'look');
   const saving = page.waitForEvent('download');
   await page.getByRole('button', { name: 'CSV' }).click();
   const file = await saving;
@@ -926,9 +913,7 @@ browserTest('the page of a devnet controls its simulated node, and shows its acc
     ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '1500000' }],
   ]);
   for (const shown of [WIDE, NARROW]) {
-    await look(page, shown);
-    await expectAccessible(page, 'look');
-    expect(await overflow(page)).toBe(0);
+    await expectFits(page, shown, 'look');
   }
   expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
 });
@@ -1071,8 +1056,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   await result.getByText('99', { exact: true }).first().waitFor();
   await page.getByRole('button', { name: 'Show more parts' }).click();
   await result.getByText('199', { exact: true }).first().waitFor();
-  await expectAccessible(page, 'look');
-  expect(await overflow(page)).toBe(0);
+  await expectFits(page, undefined, 'look');
 
   const asked: string[] = [];
   await page.route(/\/v2\/(data_var|map_entry)\//, async (route) => {

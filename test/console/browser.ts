@@ -191,6 +191,13 @@ export const overflow = (page: Page): Promise<number> =>
   page.evaluate(`Math.max(...[document.documentElement, ...document.querySelectorAll('.table-frame')]
     .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`);
 
+/** Checks that a page is accessible in a look, or in the present one, and that nothing is cut off. */
+export async function expectFits(page: Page, shown?: Look, ...rules: [(keyof typeof RULES)?, boolean?]): Promise<void> {
+  if (shown !== undefined) await look(page, shown);
+  await expectAccessible(page, ...rules);
+  expect([page.url(), await overflow(page)]).toEqual([page.url(), 0]);
+}
+
 /** Texts of the amounts in tables that have several lines, although they have fewer than 20 characters. */
 export const brokenAmounts = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('td .amount')]
