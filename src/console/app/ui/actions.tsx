@@ -5,21 +5,24 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { onlyRequestError } from '../api/api.ts';
 import { announce, Button } from './parts.tsx';
 
-interface Action {
+interface Action<Result> {
   /** Whether a request is running. */
   busy: boolean;
   /** Error of the last request; null if it succeeded. */
   problem: string | null;
+  /** Result of the last request; null while it runs, and if it failed. */
+  result: Result | null;
   /** Runs a request. If it succeeds, announces `done`, or its text for the result, to screen readers. */
-  run<T>(work: (signal: AbortSignal) => Promise<T>, done: string | ((result: T) => string)): void;
+  run(work: (signal: AbortSignal) => Promise<Result>, done: string | ((result: Result) => string)): void;
   /** Ends the last request, which then reports no error. The end of the component does the same. */
   cancel(): void;
 }
 
 /** Returns the state of a component's requests. @param after called when a request has succeeded */
-export function useAction(after: () => void = () => {}): Action {
+export function useAction<Result = unknown>(after: () => void = () => {}): Action<Result> {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
+  const [result, setResult] = useState<Result | null>(null);
   const running = useRef(new AbortController());
   const cancel = () => {
     running.current.abort();
@@ -27,18 +30,18 @@ export function useAction(after: () => void = () => {}): Action {
   };
   useEffect(() => cancel, []);
   return {
-    busy,
-    problem,
-    cancel,
+    ...{ busy, problem, result, cancel },
     run(work, done) {
       const own = new AbortController();
       running.current = own;
       setBusy(true);
       setProblem(null);
+      setResult(null);
       work(own.signal)
         .then(
-          (result) => {
-            announce(typeof done === 'string' ? done : done(result));
+          (answer) => {
+            setResult(answer);
+            announce(typeof done === 'string' ? done : done(answer));
             after();
           },
           (error: unknown) => {

@@ -54,23 +54,20 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [literals, setLiterals] = useState<Draft>(new Map());
   const [areLiteral, setAreLiteral] = useState(false);
   const [tried, setTried] = useState(false);
-  const [sent, setSent] = useState<Sent | null>(null);
   const { sender, field: senderField } = useSender(accounts);
-  const { run, problem, busy } = useAction();
+  const { run, result, problem, busy } = useAction<Sent>();
   const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodedArguments(args, draft);
   const shown = tried ? mistakes : [];
 
   const submit = () => {
     setTried(true);
     if (mistakes.length > 0) return;
-    setSent(null);
     const given = areLiteral ? args.map((one) => literalArgument(literals.get(one.name) ?? '')) : values.map(toHex);
     const body = { ...sender, contract, function: name, arguments: given };
-    const done = (answer: Sent): string => {
-      setSent(answer);
-      return `The call was mined: ${words(answer.status)}`;
-    };
-    run(() => post('/stackside/v1/devnet/call', {}, body), done);
+    run(
+      () => post('/stackside/v1/devnet/call', {}, body),
+      ({ status }) => `The call was mined: ${words(status)}`,
+    );
   };
   return (
     <>
@@ -100,7 +97,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
           <Button text="Call" type="submit" class="primary" disabled={busy} />
         </div>
       </Form>
-      {sent === null ? null : <SentTransaction sent={sent} />}
+      {result === null ? null : <SentTransaction sent={result} />}
     </>
   );
 }

@@ -1,6 +1,5 @@
 /** The page of a simulated chain, and other parts that only its console loads. */
 
-import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { mapped, useGet } from '../../api/use-answer.ts';
@@ -244,18 +243,9 @@ const SimulatedNode = () => (
 );
 
 function Steer({ action, fields, run: steered }: Steering) {
-  const [said, setSaid] = useState('');
-  const { run, problem, busy } = useAction();
-  const submit = (value: (name: string) => string) => {
-    setSaid('');
-    const done = (sentence: string): string => {
-      setSaid(sentence);
-      return sentence;
-    };
-    run(() => steered(value), done);
-  };
+  const { run, result, problem, busy } = useAction<string>();
   return (
-    <Form class="form row" aria-label={action} onSubmit={submit}>
+    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => steered(value), String)}>
       {fields.map(({ name, label, value, type, step = 1, isOptional = false }) => (
         <TextField
           key={name}
@@ -265,7 +255,7 @@ function Steer({ action, fields, run: steered }: Steering) {
         />
       ))}
       <Button text={action} type="submit" disabled={busy} />
-      {said === '' ? null : <span class="quiet break">{said}</span>}
+      {result === null ? null : <span class="quiet break">{result}</span>}
       <Problem text={problem} />
     </Form>
   );

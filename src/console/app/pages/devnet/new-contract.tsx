@@ -42,9 +42,8 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
   const editor = useRef<HTMLTextAreaElement>(null);
   const [name, setName] = useState('counter');
   const [version, setVersion] = useState('');
-  const [deployed, setDeployed] = useState<Deployed | null>(null);
   const { sender, field: senderField } = useSender(accounts);
-  const { run, problem, busy } = useAction();
+  const { run, result, problem, busy } = useAction<Deployed>();
 
   async function open(file: File | undefined): Promise<void> {
     if (file === undefined || editor.current === null) return;
@@ -54,14 +53,12 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
 
   const submit = () => {
     const source = editor.current?.value ?? '';
-    setDeployed(null);
     const chosen = version === '' ? {} : { clarity_version: Number(version) };
     const body = { ...sender, ...chosen, name: name.trim(), source };
-    const done = (sent: Deployed['sent']): string => {
-      setDeployed({ sent, name: body.name, source });
-      return `The deployment was mined: ${words(sent.status)}`;
-    };
-    run(() => post('/stackside/v1/devnet/deploy', {}, body), done);
+    run(
+      async () => ({ ...body, sent: await post('/stackside/v1/devnet/deploy', {}, body) }),
+      ({ sent }) => `The deployment was mined: ${words(sent.status)}`,
+    );
   };
   return (
     <>
@@ -108,9 +105,9 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
           </button>
         </div>
       </Form>
-      {deployed === null ? null : (
+      {result === null ? null : (
         <DeployedContract
-          {...deployed}
+          {...result}
           showLine={(line) => {
             if (editor.current !== null) selectLine(editor.current, line);
           }}

@@ -418,18 +418,15 @@ const MAX_SHOWN_LENGTH = 8_000;
 
 function HookPreview({ draft }: { draft: Draft | null }) {
   const [blocks, setBlocks] = useState('100');
-  const [found, setFound] = useState<Preview | null>(null);
-  const { run, problem, busy } = useAction();
+  const { run, result, problem, busy } = useAction<Preview>();
   const isRight = draft !== null && mistakesOf(draft).every(({ path }) => !path.startsWith('filters'));
   const search = () => {
     if (draft === null) return;
     const { filters, options } = draft;
     const to_height = tip.value?.block_height ?? 1;
     const from_height = Math.max(1, to_height - Number(blocks) + 1);
-    run(async () => {
-      setFound(null);
-      setFound(await post('/chainhooks/preview', {}, { filters, options, from_height, to_height }));
-    }, 'The preview is ready');
+    const body = { filters, options, from_height, to_height };
+    run(() => post('/chainhooks/preview', {}, body), 'The preview is ready');
   };
   return (
     <Panel title="Preview">
@@ -446,17 +443,12 @@ function HookPreview({ draft }: { draft: Draft | null }) {
         {isRight ? null : <span class="quiet">Correct the filters first.</span>}
         <Problem text={problem} />
       </div>
-      {found === null ? null : <PreviewFound preview={found} />}
+      {result === null ? null : <PreviewFound {...result} />}
     </Panel>
   );
 }
 
-function PreviewFound({
-  preview: { matched_blocks: blocks, matched_transactions: transactions, payloads },
-}: {
-  preview: Preview;
-}) {
-  const [first] = payloads;
+function PreviewFound({ matched_blocks: blocks, matched_transactions: transactions, payloads: [first] }: Preview) {
   const text = first === undefined ? '' : JSON.stringify(first, null, 2);
   return (
     <>

@@ -177,17 +177,12 @@ function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
 type Outcome = Answer<'/chainhooks/me/{uuid}/test', 'post'>;
 
 function TestDelivery({ hook }: { hook: string }) {
-  const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const { run, problem, busy } = useAction();
-  const send = () =>
-    run(async () => {
-      setOutcome(null);
-      setOutcome(await post('/chainhooks/me/{uuid}/test', { uuid: hook }, {}));
-    }, 'The test was sent');
+  const { run, result, problem, busy } = useAction<Outcome>();
+  const send = () => run(() => post('/chainhooks/me/{uuid}/test', { uuid: hook }, {}), 'The test was sent');
   return (
     <>
       <Button text={busy ? 'Sending…' : 'Send a test'} disabled={busy} onClick={send} />
-      {outcome === null ? null : <TestOutcome outcome={outcome} />}
+      {result === null ? null : <TestOutcome outcome={result} />}
       <Problem text={problem} />
     </>
   );

@@ -55,7 +55,7 @@ export function Sql() {
   const queryText = place.value.query.get(QUERY) ?? '';
   const views = useGet(SQL, {});
   const editor = useRef<HTMLTextAreaElement>(null);
-  const { run, cancel, problem, busy } = useAction();
+  const { run, cancel, problem, busy } = useAction<string>();
   const [found, setFound] = useState<QueryResult | null>(null);
   useEffect(() => {
     if (editor.current !== null && queryText !== '') editor.current.value = queryText;
@@ -66,10 +66,7 @@ export function Sql() {
     const query = editor.current?.value.trim() ?? '';
     if (busy || query === '') return;
     go(withQuery({ [QUERY]: query }), { replace: true });
-    run(
-      (signal) => work(query, signal),
-      (result) => result,
-    );
+    run((signal) => work(query, signal), String);
   }
 
   const show = () =>
