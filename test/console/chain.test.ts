@@ -70,11 +70,11 @@ import {
   filterTypes,
   messageInForm,
   mistakesOf,
-  newDraft,
   titleOf,
   withField,
   withType,
 } from '../../src/console/app/chain/hook-definition.ts';
+import { draftBy } from '../../src/console/app/chain/hook-templates.ts';
 import {
   failingFirst,
   failureLine,
@@ -351,7 +351,7 @@ describe('the chainhook form', () => {
   });
 
   const draft = {
-    ...newDraft('testnet'),
+    ...draftBy(null, '', 'testnet', ''),
     name: 'a hook',
     action: { type: 'http_post', url: 'http://127.0.0.1/' },
   } as const;
@@ -521,7 +521,7 @@ describe('formats', () => {
     expect([amountMistake(typed, 6, 'STX'), smallestOf(typed, 6), typedOf(typed, 6)]).toEqual([mistake, typed, typed]);
     // The definition's schema also rejects it.
     const filters = { events: [{ type: 'stx_transfer', min_amount: typed }] };
-    expect(mistakesOf({ ...newDraft('testnet'), filters }).map(({ path }) => path)).toContain(
+    expect(mistakesOf({ ...draftBy(null, '', 'testnet', ''), filters }).map(({ path }) => path)).toContain(
       'filters.events.0.min_amount',
     );
   });
@@ -530,7 +530,7 @@ describe('formats', () => {
     const typed = '340282366920938463463374607431768.211456';
     expect(amountMistake(typed, 6, 'STX')).toBe('No amount is as large.');
     const filters = { events: [{ type: 'stx_transfer', min_amount: smallestOf(typed, 6) }] };
-    expect(mistakesOf({ ...newDraft('testnet'), filters }).map(({ message }) => message)).toContain(
+    expect(mistakesOf({ ...draftBy(null, '', 'testnet', ''), filters }).map(({ message }) => message)).toContain(
       'is larger than any amount',
     );
   });

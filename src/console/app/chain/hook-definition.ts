@@ -255,14 +255,3 @@ export function withType(filter: FilterValues, type: string): FilterValues {
   const known = new Set(fieldsOf(type).map(({ name }) => name.split('.')[0]));
   return { ...Object.fromEntries(Object.entries(filter).filter(([name]) => known.has(name))), type };
 }
-
-/** Returns a new draft. */
-export const newDraft = (network: string): Draft => ({
-  name: '',
-  version: '1',
-  chain: 'stacks',
-  network,
-  filters: { events: [{ type: 'stx_transfer' }] },
-  options: { enable_on_registration: true, decode_clarity_values: true },
-  action: { type: 'http_post', url: '' },
-});

@@ -3,7 +3,7 @@ import { BOOT_ADDRESS } from '../../../codec/address.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { utf8Bytes } from '../../../codec/utf8.ts';
 import type { FilterType } from '../../../hooks/definition/filter-schemas.ts';
-import { type Draft, type FilterValues, newDraft } from './hook-definition.ts';
+import type { Draft, FilterValues } from './hook-definition.ts';
 
 interface Template {
   title: string;
@@ -86,6 +86,8 @@ export const templates = {
   deployments: { title: 'New contracts', filters: () => [filter('contract_deploy', { status: ['success'] })] },
 } as const satisfies Readonly<Record<string, Template>>;
 
+const EMPTY: Template = { title: '', filters: () => [filter('stx_transfer')] };
+
 export type TemplateName = keyof typeof templates;
 
 /** Returns the name of a template in the URL of the editor; null for other texts. */
@@ -105,14 +107,14 @@ export function isAboutSame(one: TemplateName | null, other: TemplateName): bool
  * @param url of the receiver, as an example
  */
 export function draftBy(name: TemplateName | null, of: string, network: string, url: string): Draft {
-  const draft = newDraft(network);
-  const action = { ...draft.action, url };
-  if (name === null) return { ...draft, action };
-  const { title, filters }: Template = templates[name];
+  const { title, filters }: Template = name === null ? EMPTY : templates[name];
   return {
-    ...draft,
-    name: of === '' ? title : `${title}: ${of}`,
+    name: name === null || of === '' ? title : `${title}: ${of}`,
+    version: '1',
+    chain: 'stacks',
+    network,
     filters: { events: [...filters(of, network)] },
-    action,
+    options: { enable_on_registration: true, decode_clarity_values: true },
+    action: { type: 'http_post', url },
   };
 }

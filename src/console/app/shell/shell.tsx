@@ -14,30 +14,7 @@ import { Badge } from '../ui/values.tsx';
 
 const isMenuOpen = signal(false);
 
-const Logo = () => (
-  <a class="logo" href="/" aria-label="Stackside, overview">
-    <Icon name="logo" /> Stackside
-  </a>
-);
-
-interface NavigationLinkProps {
-  page: PageName;
-  name: string;
-  /** Pages that belong to it. */
-  members: readonly PageName[];
-}
-
-function NavigationLink({ page, name, members }: NavigationLinkProps) {
-  const shown = current.value?.page;
-  const isInside = shown !== undefined && members.includes(shown);
-  return (
-    <li>
-      <a href={pathTo(page)} class={isInside ? 'inside' : ''} aria-current={shown === page ? 'page' : undefined}>
-        {name}
-      </a>
-    </li>
-  );
-}
+const isShown = (...pages: PageName[]): boolean => pages.some((page) => page === current.value?.page);
 
 const Navigation = () => (
   <nav id="navigation" aria-label="Pages of the console" class={isMenuOpen.value ? 'nav open' : 'nav'}>
@@ -49,7 +26,15 @@ const Navigation = () => (
         <ul aria-labelledby={`nav-${title}`}>
           {[...sections, ...(isDevnet() === true && devnetSection.group === title ? [devnetSection.section] : [])].map(
             ([page, name, members]) => (
-              <NavigationLink key={page} {...{ page, name, members }} />
+              <li key={page}>
+                <a
+                  href={pathTo(page)}
+                  class={isShown(...members) ? 'inside' : ''}
+                  aria-current={isShown(page) ? 'page' : undefined}
+                >
+                  {name}
+                </a>
+              </li>
             ),
           )}
         </ul>
@@ -156,7 +141,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
         >
           <Icon name={isMenuOpen.value ? 'cross' : 'menu'} />
         </button>
-        <Logo />
+        <a class="logo" href="/" aria-label="Stackside, overview">
+          <Icon name="logo" /> Stackside
+        </a>
         <Search />
         <ChainState />
       </header>
@@ -212,28 +199,15 @@ function focusSearch(): void {
 const isSearchKey = ({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean =>
   (ctrlKey || metaKey) && !altKey && !shiftKey && key.toLowerCase() === 'k';
 
+/** Shortcuts of one key. */
+const ACTIONS: Readonly<Record<string, () => void>> = { '/': focusSearch, '?': showKeys, d: nextTheme };
+
 /** Handles a key. @param before the previous key @returns whether the key is a shortcut */
 function pressed(key: string, before: string): boolean {
-  if (before === 'g') {
-    const page = PAGES[key];
-    if (page !== undefined) {
-      go(pathTo(page[0]));
-      return true;
-    }
-  }
-  switch (key) {
-    case '/':
-      focusSearch();
-      return true;
-    case '?':
-      showKeys();
-      return true;
-    case 'd':
-      nextTheme();
-      return true;
-    default:
-      return false;
-  }
+  const [page] = (before === 'g' ? PAGES[key] : undefined) ?? [];
+  const action = page === undefined ? ACTIONS[key] : () => go(pathTo(page));
+  action?.();
+  return action !== undefined;
 }
 
 /** Handles keyboard shortcuts, and renders the dialog that lists them. */

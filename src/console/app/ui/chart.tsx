@@ -350,13 +350,11 @@ function Drawing({ at, ...layout }: Layout & { at: number | null }) {
   );
 }
 
-const DAY = { name: 'Day', text: (seconds: number) => exactTime(seconds).slice(0, 10) };
-
-const ALONG: Readonly<Record<TimeScale, { name: string; text: (place: number) => string }>> = {
-  hour: { name: 'Time', text: (seconds) => localTime(seconds).slice(11, 19) },
-  days: DAY,
-  years: DAY,
-  numbers: { name: 'Number', text: count },
+const ALONG: Readonly<Record<TimeScale, readonly [name: string, text: (place: number) => string]>> = {
+  hour: ['Time', (seconds) => localTime(seconds).slice(11, 19)],
+  days: ['Day', (seconds) => exactTime(seconds).slice(0, 10)],
+  years: ['Day', (seconds) => exactTime(seconds).slice(0, 10)],
+  numbers: ['Number', count],
 };
 
 type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'format' | 'scale'>>;
@@ -364,6 +362,7 @@ type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'form
 /** Renders the values as a table, but only while the table is open. */
 function ChartTable({ label, times, series, format, scale }: TableProps) {
   const [open, setOpen] = useState(false);
+  const [along, text] = ALONG[scale];
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>As a table</summary>
@@ -373,7 +372,7 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
           rows={sampledIndexes(times.length, MAX_ROWS)}
           keyOf={String}
           columns={[
-            [ALONG[scale].name, 'nowrap', (place) => ALONG[scale].text(times[place] ?? 0)],
+            [along, 'nowrap', (place) => text(times[place] ?? 0)],
             ...series.map(
               ({ name, values }): Column<number> => [
                 name,

@@ -266,6 +266,8 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   }
 
   const describedBy = problem === null ? undefined : `${id}-problem`;
+  const answer = isEmpty ? (searchAnswer.problem ?? NOT_FOUND) : null;
+  const message = problem ?? answer ?? (isOpen && isRecent && !isListed ? SEARCHABLE : null);
   return (
     <search
       ref={whole}
@@ -321,13 +323,9 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           ) : null}
         </div>
       ) : null}
-      {isEmpty ? <p class="found-list panel panel-body">{searchAnswer.problem ?? NOT_FOUND}</p> : null}
-      {isOpen && isRecent && !isListed && problem === null ? (
-        <p class="found-list panel panel-body quiet">{SEARCHABLE}</p>
-      ) : null}
-      {problem === null ? null : (
-        <p class="found-list panel panel-body" id={`${id}-problem`}>
-          {problem}
+      {message === null ? null : (
+        <p class={`found-list panel panel-body ${message === SEARCHABLE ? 'quiet' : ''}`} id={describedBy}>
+          {message}
         </p>
       )}
     </search>

@@ -174,30 +174,24 @@ function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
   );
 }
 
-type Outcome = Answer<'/chainhooks/me/{uuid}/test', 'post'>;
-
 function TestDelivery({ hook }: { hook: string }) {
-  const { run, result, problem, busy } = useAction<Outcome>();
+  const { run, result, problem, busy } = useAction<Answer<'/chainhooks/me/{uuid}/test', 'post'>>();
   const send = () => run(() => post('/chainhooks/me/{uuid}/test', { uuid: hook }, {}), 'The test was sent');
   return (
     <>
       <Button text={busy ? 'Sending…' : 'Send a test'} disabled={busy} onClick={send} />
-      {result === null ? null : <TestOutcome outcome={result} />}
+      {result === null ? null : (
+        <span class={result.ok ? 'ok' : 'bad'} role="status">
+          {result.status_code === null
+            ? visible(result.error ?? 'No answer came.')
+            : `The receiver answered ${result.status_code} after ${result.duration_ms} ms.`}
+          {result.response_excerpt ? <code> {visible(result.response_excerpt.slice(0, 200))}</code> : null}
+        </span>
+      )}
       <Problem text={problem} />
     </>
   );
 }
-
-const TestOutcome = ({ outcome }: { outcome: Outcome }) => (
-  <span class={outcome.ok ? 'ok' : 'bad'} role="status">
-    {outcome.status_code === null
-      ? visible(outcome.error ?? 'No answer came.')
-      : `The receiver answered ${outcome.status_code} after ${outcome.duration_ms} ms.`}
-    {outcome.response_excerpt === null || outcome.response_excerpt === '' ? null : (
-      <code> {visible(outcome.response_excerpt.slice(0, 200))}</code>
-    )}
-  </span>
-);
 
 const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
 

@@ -83,7 +83,7 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
       keyOf={({ name }) => name}
       empty="No host reported yet."
       columns={[
-        ['Host', 'break', ({ name }) => <HostName name={name} self={self} />],
+        ['Host', 'break', ({ name }) => [name, name === self ? <span class="quiet"> (this one)</span> : null]],
         ['State', 'nowrap', (host) => <HostBadge host={host} />],
         ['Entry', 'number medium', ({ entry }) => count(entry)],
         [
@@ -99,13 +99,6 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
       <LogFacts log={log} />
       <EngineFacts engine={log.engine} />
     </div>
-  </>
-);
-
-const HostName = ({ name, self }: { name: string; self: string }) => (
-  <>
-    {name}
-    {name === self ? <span class="quiet"> (this one)</span> : null}
   </>
 );
 
