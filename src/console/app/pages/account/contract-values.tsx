@@ -403,14 +403,8 @@ interface ReadLog extends Log {
   fields: ClarityFields | null;
 }
 
-const withFields = (log: Log): ReadLog => ({ ...log, fields: logFields(log.value.hex) });
-
 /** Minimum characters of a value for a scrolling box. */
 const LONG_VALUE = 200;
-
-const WholeLog = ({ log: { tx_id, value } }: { log: ReadLog }) => (
-  <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} many={LONG_VALUE} />
-);
 
 const keyOf = ({ tx_id, event_index }: Log): string => `${tx_id} ${event_index}`;
 
@@ -433,12 +427,17 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
     { contract_id: contract, ...query, ...listQuery() },
     version,
   );
+  const withFields = (log: Log): ReadLog => ({ ...log, fields: logFields(log.value.hex) });
   const logs = mapped(loaded, (page) => ({ ...page, results: page.results.map(withFields) }));
   const results = logs.data?.results ?? [];
   const found = logColumns(results.map(({ fields }) => fields));
   const fields = found.map(({ path, name, isNumber }, index): Column<ReadLog> => {
     const place = index === 0 ? ' first' : '';
-    if (path === '') return [name, `fill${place}`, (log) => (log.fields === null ? <WholeLog log={log} /> : null)];
+    if (path === '') {
+      const whole = ({ tx_id, value, fields: parts }: ReadLog) =>
+        parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} many={LONG_VALUE} /> : null;
+      return [name, `fill${place}`, whole];
+    }
     return [
       visible(name),
       `field${isNumber ? ' number' : ''}${index === 0 ? ' first' : ' named'}`,

@@ -1,6 +1,5 @@
 /** The page of a contract: its source, definitions, calls and logs, and the tabs of an account. */
 
-import type { ComponentChildren } from 'preact';
 import { contractNameOf } from '../../../../codec/identifiers.ts';
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -132,18 +131,14 @@ export function Contract({ contract }: { contract: string }) {
       <PrincipalHistory principal={contract} />
       <Tabs
         label="Parts of the contract"
-        tabs={shown.map(([id, title, content]) => [id, <TabTitle title={title} size={sizes[id]} />, content])}
+        tabs={shown.map(([id, title, content]) => {
+          const size = sizes[id];
+          return [id, [title, size !== undefined && <span class="quiet number"> {count(size)}</span>], content];
+        })}
       />
     </Page>
   );
 }
-
-const TabTitle = ({ title, size }: { title: ComponentChildren; size: number | undefined }) => (
-  <>
-    {title}
-    {size === undefined ? null : <span class="quiet number"> {count(size)}</span>}
-  </>
-);
 
 type LoadedContract = Loaded<Answer<'/extended/v3/smart-contracts/{contract_id}'>>;
 

@@ -252,6 +252,11 @@ function NewestTransactions() {
   );
 }
 
+const ACTIVITIES = [
+  ['Transactions', 'ok', 'transactions'],
+  ['Blocks', 'accent', 'blocks'],
+] as const;
+
 function ActivityCharts() {
   const [by, setBy] = useState<'hour' | 'day'>('day');
   return (
@@ -270,17 +275,12 @@ function ActivityCharts() {
     >
       {({ counts }) => (
         <div class="grid">
-          {(
-            [
-              ['Transactions', 'ok', counts.map(({ transactions }) => transactions)],
-              ['Blocks', 'accent', counts.map(({ blocks }) => blocks)],
-            ] as const
-          ).map(([name, colour, values]) => (
+          {ACTIVITIES.map(([name, colour, member]) => (
             <Chart
               key={name}
               label={`${name} of each ${by}`}
               times={counts.map(({ start }) => start)}
-              series={[{ name, colour, values }]}
+              series={[{ name, colour, values: counts.map((one) => one[member]) }]}
               format={count}
               steps="whole"
               scale={by === 'hour' ? 'hour' : 'days'}

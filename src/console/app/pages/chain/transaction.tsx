@@ -444,15 +444,13 @@ function RawTransaction({ id }: { id: string }) {
   );
 }
 
-const HEX_DIGITS_OF_A_BYTE = 2;
-
 function RawBytes({ id }: { id: string }) {
   return (
     <Show loaded={useGet('/stackside/v1/transactions/{tx_id}/raw', { tx_id: id })} rows={2}>
       {({ raw_tx: hex }) => (
         <>
           <p class="panel-body with-copy">
-            {bytes((hex.length - '0x'.length) / HEX_DIGITS_OF_A_BYTE)} <Copy text={hex} what="raw bytes" />
+            {bytes(hex.length / 2 - 1)} <Copy text={hex} what="raw bytes" />
           </p>
           <Scrollable label="Raw bytes in hex" class="code scroll">
             {hex}

@@ -26,21 +26,15 @@ const chosen = signal<string | null>(null);
 /** Whether its name is typed. */
 const isTyped = signal(false);
 
-/** Returns the chosen sender for the routes; empty for the faucet. @param first the name of the first account */
-const senderOf = (first: string | undefined): { sender?: string } => {
-  const name = (chosen.value ?? first ?? '').trim();
-  return name === '' ? {} : { sender: name };
-};
-
 /** Returns the account that sends, by default the first, and the field for choosing it. */
 export function useSender(accounts: readonly DevnetAccount[]) {
-  const { sender } = senderOf(accounts[0]?.name);
+  const sender = (chosen.value ?? accounts[0]?.name ?? '').trim();
   const account = accounts.find(({ name }) => name === sender);
   const field = (
     <>
       <ChoiceField
         label="Sender"
-        value={isTyped.value ? OTHER : (sender ?? '')}
+        value={isTyped.value ? OTHER : sender}
         choices={[
           ...accounts.map(({ name, address }) => [name, `${name} · ${shortPrincipal(address)}`] as const),
           ['', 'the faucet'],
@@ -72,7 +66,7 @@ export function useSender(accounts: readonly DevnetAccount[]) {
       ) : null}
     </>
   );
-  return { sender: sender === undefined ? {} : { sender }, field };
+  return { sender: sender === '' ? {} : { sender }, field };
 }
 
 export type Sent = Answer<'/stackside/v1/devnet/call', 'post'>;

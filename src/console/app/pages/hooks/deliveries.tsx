@@ -29,8 +29,6 @@ import { StateBadge } from './notified.tsx';
 type ListedDelivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
 const STATES = ['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const;
-type State = (typeof STATES)[number];
-const isState = (text: string | null): text is State => STATES.some((state) => state === text);
 
 /** Returns the heights of a delivery's blocks. A minus marks rolled back blocks. */
 function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'>): string {
@@ -52,8 +50,7 @@ export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
 export function Deliveries({ hook }: { hook: Hook }) {
   const { uuid } = hook;
   const query = listQuery();
-  const stateParameter = place.value.query.get('state');
-  const state = isState(stateParameter) ? stateParameter : null;
+  const state = STATES.find((one) => one === place.value.query.get('state')) ?? null;
   const failing = state === null ? hook.status.failing_delivery : null;
   const states = state === null ? (failing === null ? [] : NOT_PENDING) : [state];
   const deliveries = useAnswer(
@@ -122,13 +119,11 @@ export function Deliveries({ hook }: { hook: Hook }) {
   );
 }
 
-/** Returns the start of a day in UTC, in Unix seconds; null if the text is empty. @param day `YYYY-MM-DD` */
-const startOf = (day: string): number | null => (day === '' ? null : Date.parse(day) / 1000);
-
 function ResendFailed({ hook }: { hook: string }) {
   const [day, setDay] = useState('');
   const { run, problem } = useAction();
-  const since = startOf(day);
+  // The start of the day in UTC, in Unix seconds.
+  const since = day === '' ? null : Date.parse(day) / 1000;
   const resend = () =>
     run(async () => {
       const body = { state: ['dead' as const, 'failed' as const], ...(since === null ? {} : { since }) };

@@ -64,7 +64,14 @@ export function NewHook() {
       lead="Choose filters, preview their matches in past blocks, then save."
     >
       <Templates chosen={template} />
-      {isDemo ? <Listening /> : null}
+      {isDemo ? (
+        <p class="quiet row small">
+          <span>
+            To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>, which
+            listens at the URL below.
+          </span>
+        </p>
+      ) : null}
       <Show loaded={network}>
         {(found) => (
           <Editor
@@ -81,15 +88,6 @@ export function NewHook() {
 
 /** URL of `stackside hooks listen`. */
 const EXAMPLE_RECEIVER = 'http://127.0.0.1:8080/';
-
-const Listening = () => (
-  <p class="quiet row small">
-    <span>
-      To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>, which
-      listens at the URL below.
-    </span>
-  </p>
-);
 
 /** Renders links that start the form again with the filters of a template. The watched object stays if it fits. */
 const Templates = ({ chosen }: { chosen: TemplateName | null }) => (

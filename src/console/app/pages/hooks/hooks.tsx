@@ -1,6 +1,6 @@
 /** The page of chainhooks, of one consumer or, for the operator, of all, with the signing secret of a consumer. */
 
-import { get, post, remove } from '../../api/api.ts';
+import { type Answer, get, post, remove } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { actingFor, session, signOut } from '../../api/session.ts';
 import { mapped, useAnswer, useGet } from '../../api/use-answer.ts';
@@ -98,12 +98,9 @@ function OfConsumers({ chosen }: { chosen: string | null }) {
   );
 }
 
-interface ConsumerFilterProps {
-  consumers: readonly { consumer: string; hooks: number; failing: number }[];
-  chosen: string | null;
-}
+type Consumers = Answer<'/chainhooks/consumers'>['results'];
 
-const ConsumerFilter = ({ consumers, chosen }: ConsumerFilterProps) => (
+const ConsumerFilter = ({ consumers, chosen }: { consumers: Consumers; chosen: string | null }) => (
   <Panel
     title="Consumers"
     source="/chainhooks/consumers"
