@@ -629,6 +629,33 @@ browserTest('Back restores the page of a list and its scroll position', async ()
   expect(new URL(page.url()).search).toBe('');
 });
 
+browserTest('the browser handles links to a part of the page, and a link to the shown page adds no entry', async () => {
+  // A browser's history has at most 50 entries, so a window that other tests use is full.
+  await using visited = await visitAfresh(`${server.api}/transactions?offset=50`);
+  const { page } = visited;
+  /** Clicks a link. Returns whether the console follows it, and the number of entries in the history. */
+  const click = (to: string): Promise<[followed: boolean, entries: number]> =>
+    page.evaluate(`{
+      let followed;
+      addEventListener('click', (event) => { followed = event.defaultPrevented; event.preventDefault(); }, { once: true });
+      const link = document.createElement('a');
+      link.href = ${JSON.stringify(to)};
+      document.body.append(link);
+      link.click();
+      link.remove();
+      [followed, history.length];
+    }`);
+  const [, before] = await click('#main');
+  for (const to of ['#post-conditions', 'http://elsewhere.example/']) expect(await click(to)).toEqual([false, before]);
+  for (const [nth, to] of ['?offset=0#main', '/blocks', '/transactions#main'].entries()) {
+    expect(await click(to)).toEqual([true, before + nth + 1]);
+    expect(page.url()).toEndWith(to);
+  }
+  // So Back leads to the page before.
+  expect(await click('/transactions')).toEqual([true, before + 4]);
+  expect(await click('/transactions')).toEqual([true, before + 4]);
+});
+
 browserTest('a server with partial history shows its first block, and panels explain missing data', async () => {
   const events = [...devnetEvents({ seed: 7, blocks: 20, forkEvery: 0 })];
   const [begun] = beginnings(events).filter(({ height }) => height === 10);
