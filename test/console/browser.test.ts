@@ -982,6 +982,15 @@ browserTest('managing chainhooks needs a key unless access is open', async () =>
   await page.getByLabel('API key').waitFor();
 });
 
+/** What texts of the chain have done to a page. */
+const attacksIn = (page: Page): Promise<object> =>
+  page.evaluate(`({
+    attacked: window.attacked,
+    foreign: document.querySelectorAll('main script, main img, main b, main i, main iframe').length,
+    links: [...document.querySelectorAll('a')].filter(({ protocol }) => !/^https?:$/.test(protocol)).length,
+    hidden: /[\\u202e\\u2066\\u2069]/.test(document.body.textContent),
+  })`);
+
 browserTest('hostile texts from the chain are shown as plain text', async () => {
   const paths = [
     '/',
@@ -1001,13 +1010,7 @@ browserTest('hostile texts from the chain are shown as plain text', async () => 
   for (const path of paths) {
     await follow(page, path);
     await loaded(page);
-    const found = await page.evaluate(`({
-      attacked: window.attacked,
-      foreign: document.querySelectorAll('main script, main img, main b, main i, main iframe').length,
-      links: [...document.querySelectorAll('a')].filter(({ protocol }) => !/^https?:$/.test(protocol)).length,
-      hidden: /[\\u202e\\u2066\\u2069]/.test(document.body.textContent),
-    })`);
-    expect([path, found]).toEqual([path, { foreign: 0, links: 0, hidden: false }]);
+    expect([path, await attacksIn(page)]).toEqual([path, { foreign: 0, links: 0, hidden: false }]);
     for (const shown of [NARROW, WIDE]) {
       await page.setViewportSize(shown.viewport);
       expect([path, await overflow(page)]).toEqual([path, 0]);
@@ -1141,12 +1144,7 @@ browserTest('logs are a table of their fields, and each log can be expanded', as
     expect([width, await overflow(page)]).toEqual([width, 0]);
   }
   await expectAccessible(page, 'look');
-  const found = await page.evaluate(`({
-    attacked: window.attacked,
-    foreign: document.querySelectorAll('main script, main img, main b').length,
-    hidden: /[\\u202e\\u2066\\u2069]/.test(document.body.textContent),
-  })`);
-  expect(found).toEqual({ foreign: 0, hidden: false });
+  expect(await attacksIn(page)).toEqual({ foreign: 0, links: 0, hidden: false });
   expect(complaints).toEqual([]);
 });
 

@@ -84,20 +84,12 @@ const parts = new Map<string, unknown>();
 
 /** Returns a part of the bundle as state. Retrying loads the page again. @param name of the part; it must not change */
 export function usePart<Part>(name: string, load: () => Promise<Part>): Loaded<Part> {
-  const [part, setPart] = useState(parts.get(name) as Part | undefined);
-  const [error, setError] = useState<RequestError | null>(null);
-  useEffect(() => {
-    if (part !== undefined) return;
-    load().then(
-      (loaded) => {
-        parts.set(name, loaded);
-        setPart(() => loaded);
-      },
-      (reason: unknown) => {
-        if (!(reason instanceof TypeError)) throw reason;
-        setError(GONE);
-      },
-    );
-  }, [name]);
-  return { data: part ?? null, error, retry: () => location.reload() };
+  const { data, error } = useAnswer(`part ${name}`, async () => {
+    const part = await load().catch((reason: unknown) => {
+      throw reason instanceof TypeError ? GONE : reason;
+    });
+    parts.set(name, part);
+    return part;
+  });
+  return { data: data ?? (parts.get(name) as Part | undefined) ?? null, error, retry: () => location.reload() };
 }

@@ -53,18 +53,13 @@ export const blockTitle = (block: number): string =>
 
 /** Describes the transactions outside of the expected blocks, and those that aren't shown. */
 export function projectionNotes({ total, considered, waiting, beyond }: Projection): string[] {
-  const notes: string[] = [];
-  if (beyond > 0) notes.push(`${plural(beyond, 'transaction')} would be in later blocks.`);
-  if (waiting.nonce > 0) {
-    notes.push(`${plural(waiting.nonce, 'transaction')} can’t be mined before another with a lower nonce.`);
-  }
-  if (waiting.balance > 0) {
-    notes.push(`${plural(waiting.balance, 'transaction')} can’t be paid from the account’s balance.`);
-  }
-  if (considered < total) {
-    notes.push(`The blocks contain the ${count(considered)} transactions with the highest fees.`);
-  }
-  return notes;
+  const some = (number: number, text: string) => (number > 0 ? [`${plural(number, 'transaction')} ${text}`] : []);
+  return [
+    ...some(beyond, 'would be in later blocks.'),
+    ...some(waiting.nonce, 'can’t be mined before another with a lower nonce.'),
+    ...some(waiting.balance, 'can’t be paid from the account’s balance.'),
+    ...(considered < total ? [`The blocks contain the ${count(considered)} transactions with the highest fees.`] : []),
+  ];
 }
 
 /** Describes the position of a pending transaction in the expected blocks. */

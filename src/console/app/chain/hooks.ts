@@ -11,40 +11,28 @@ interface Health {
   note: string | null;
 }
 
-const SECRET_UNREADABLE: Health = {
-  tone: 'bad',
-  word: 'Secret unreadable',
-  note: 'The server can’t read the signing secret. Deliveries wait until it is rotated or deleted.',
-};
+const SECRET_UNREADABLE = 'The server can’t read the signing secret. Deliveries wait until it is rotated or deleted.';
+const LOG_RESTORED =
+  'The log was restored to an earlier point. No block is evaluated and nothing is sent until you enable or disable it.';
 
-const LOG_RESTORED: Health = {
-  tone: 'wait',
-  word: 'Paused',
-  note: 'The log was restored to an earlier point. No block is evaluated and nothing is sent until you enable or disable it.',
-};
+const health = (tone: Health['tone'], word: string, note: string | null = null): Health => ({ tone, word, note });
 
 /** Returns the health of a chainhook. An enabled, streaming hook is healthy unless its deliveries fail or wait. */
 export function healthOf({ status }: Hook): Health {
-  if (status.paused_reason === 'log_restored') return LOG_RESTORED;
-  if (status.status === 'interrupted') {
-    return { tone: 'bad', word: 'Interrupted', note: status.interrupted_reason };
-  }
-  if (status.status === 'expired')
-    return { tone: 'plain', word: 'Expired', note: 'It reached its maximum number of blocks.' };
-  if (status.paused_reason === 'secret_unreadable') return SECRET_UNREADABLE;
-  if (!status.enabled) return { tone: 'plain', word: 'Paused', note: null };
+  if (status.paused_reason === 'log_restored') return health('wait', 'Paused', LOG_RESTORED);
+  if (status.status === 'interrupted') return health('bad', 'Interrupted', status.interrupted_reason);
+  if (status.status === 'expired') return health('plain', 'Expired', 'It reached its maximum number of blocks.');
+  if (status.paused_reason === 'secret_unreadable') return health('bad', 'Secret unreadable', SECRET_UNREADABLE);
+  if (!status.enabled) return health('plain', 'Paused');
   if (status.consecutive_failures > 0) {
     const failures = `${plural(status.consecutive_failures, 'attempt')} in a row failed`;
-    const note = status.pending_deliveries > 0 ? `${failures}.` : `${failures}, and no delivery waits now.`;
-    return { tone: 'bad', word: 'Failing', note };
+    const waiting = status.pending_deliveries > 0 ? '' : ', and no delivery waits now';
+    return health('bad', 'Failing', `${failures}${waiting}.`);
   }
-  if (status.failing_delivery !== null) {
-    return { tone: 'bad', word: 'Failing', note: 'A delivery failed, and others succeeded since.' };
-  }
-  if (status.lag_blocks > 0) {
-    return { tone: 'wait', word: 'Catching up', note: `${plural(status.lag_blocks, 'block')} behind the tip.` };
-  }
-  return { tone: 'ok', word: 'Healthy', note: null };
+  if (status.failing_delivery !== null)
+    return health('bad', 'Failing', 'A delivery failed, and others succeeded since.');
+  if (status.lag_blocks <= 0) return health('ok', 'Healthy');
+  return health('wait', 'Catching up', `${plural(status.lag_blocks, 'block')} behind the tip.`);
 }
 
 /** Describes why a chainhook fails and when the next attempt is; null if it doesn't fail. @param now Unix seconds */

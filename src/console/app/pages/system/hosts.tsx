@@ -4,7 +4,7 @@ import type { Answer } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
 import { every } from '../../ui/clock.ts';
-import { Empty, Figures, Panel, Show, TablePanel } from '../../ui/parts.tsx';
+import { Empty, type Fact, Figures, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';
@@ -96,8 +96,8 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
       ]}
     />
     <div class="grid">
-      <LogFacts log={log} />
-      <EngineFacts engine={log.engine} />
+      <Panel title="Log" source={HOSTS} facts={logFacts(log)} />
+      <Panel title="PostgreSQL" source={HOSTS} facts={engineFacts(log.engine)} />
     </div>
   </>
 );
@@ -107,45 +107,27 @@ function HostBadge({ host: { lag_seconds: lag, seen_seconds_ago: seconds } }: { 
   return lag === 0 ? <Badge tone="ok">up to date</Badge> : <Badge tone="wait">behind</Badge>;
 }
 
-const LogFacts = ({ log }: { log: Log }) => (
-  <Panel
-    title="Log"
-    source={HOSTS}
-    facts={[
-      ['Newest entry', count(log.head.entry)],
-      ['Chain value', <Hash value={log.head.chain} whole copy="chain value" />],
-      ['Size', bytes(log.log_bytes)],
-      ...log.leases.map(
-        ({ name, holder, epoch, seconds_left: left }) =>
-          [
-            `Lease ${name}`,
-            left > 0 ? `${holder}, epoch ${count(epoch)}, for ${duration(left)}` : `free, epoch ${count(epoch)}`,
-          ] as const,
-      ),
-    ]}
-  />
-);
+const logFacts = ({ head, log_bytes: size, leases }: Log): Fact[] => [
+  ['Newest entry', count(head.entry)],
+  ['Chain value', <Hash value={head.chain} whole copy="chain value" />],
+  ['Size', bytes(size)],
+  ...leases.map(({ name, holder, epoch, seconds_left: left }): Fact => {
+    const term = `epoch ${count(epoch)}`;
+    return [`Lease ${name}`, left > 0 ? `${holder}, ${term}, for ${duration(left)}` : `free, ${term}`];
+  }),
+];
 
 function synchronousText({ synchronous_standby_names: names }: Engine): string {
   if (names === null) return 'not known';
   return names === '' ? 'none' : names;
 }
 
-const EngineFacts = ({ engine }: { engine: Engine }) => (
-  <Panel
-    title="PostgreSQL"
-    source={HOSTS}
-    facts={[
-      ['Server', <code>{engine.server}</code>],
-      ['Version', engine.version],
-      ['Synchronous standbys', synchronousText(engine)],
-      ...engine.standbys.map(
-        ({ name, state, sync }) =>
-          [
-            `Standby ${name}`,
-            [state ?? 'not visible to this role', sync].filter((word) => word !== null).join(', '),
-          ] as const,
-      ),
-    ]}
-  />
-);
+const engineFacts = (engine: Engine): Fact[] => [
+  ['Server', <code>{engine.server}</code>],
+  ['Version', engine.version],
+  ['Synchronous standbys', synchronousText(engine)],
+  ...engine.standbys.map(({ name, state, sync }): Fact => {
+    const words = [state ?? 'not visible to this role', sync];
+    return [`Standby ${name}`, words.filter((word) => word !== null).join(', ')];
+  }),
+];
