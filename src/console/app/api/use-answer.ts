@@ -12,7 +12,6 @@ export interface Loaded<T> {
   error: RequestError | null;
   /** The API path of the data, if one request returns them. */
   source?: string;
-  /** Repeats the request. */
   retry(): void;
 }
 

@@ -108,7 +108,6 @@ export interface Field {
   /** Kind of input: text, or the number of items of a list; null for a choice. */
   typed: 'text' | 'items' | null;
   choices: readonly string[];
-  /** Maximum number of items. */
   most: number;
 }
 
@@ -353,7 +352,6 @@ export interface LogColumn {
   path: string;
   /** The last names of the path, as many as needed to distinguish it from other columns. */
   name: string;
-  /** Whether all values are integers. */
   isNumber: boolean;
 }
 

@@ -15,7 +15,6 @@ type Meaning = Conditions | string;
 
 interface Filter {
   label: string;
-  /** The input of the form. */
   input: 'text' | 'day' | readonly (readonly [value: string, text: string])[];
   placeholder?: string;
   meaning(text: string): Meaning;
@@ -143,13 +142,11 @@ interface ChosenFilter extends Pick<Filter, 'label' | 'input' | 'placeholder'> {
   text: string;
   /** The filter in words: `Sender: SP2J6…9EJ7`. */
   words: string;
-  /** The mistake in the text; null if the text is valid. */
   mistake: string | null;
 }
 
 export interface ChosenFilters {
   filters: readonly ChosenFilter[];
-  /** Whether any filter is given. */
   isAny: boolean;
   /** The conditions for the API; null if a filter is invalid: then no request is made. */
   conditions: Conditions | null;

@@ -5,7 +5,6 @@ import type { ServerStatus } from './types.ts';
 
 interface ChainState {
   tone: 'ok' | 'wait' | 'bad' | 'plain';
-  /** The state in one or two words. */
   word: string;
   /** Details: heights and the time left, or the start of the state; null if there are none. */
   detail: string | null;

@@ -187,7 +187,6 @@ interface ConditionWords {
   rule: string;
   /** The amount of a fungible token in its smallest unit. */
   amount: string | null;
-  /** The asset identifier of a token. */
   asset: string | null;
   /** The value of a non-fungible token, as Clarity text. */
   value: string | null;
@@ -270,7 +269,6 @@ interface BalanceChange {
   principal: string;
   /** An asset identifier; null for STX. */
   asset: string | null;
-  /** Whether the asset is a fungible token. */
   isFungible: boolean;
   /** The amount in the smallest unit, or the number of non-fungible tokens. */
   net: bigint;

@@ -24,7 +24,6 @@ interface HistoryChart {
   format: (value: number) => string;
   steps?: Steps;
   series: readonly (readonly [name: string, colour: DrawnSeries['colour'], member: Member])[];
-  /** The text shown if no value was measured. */
   empty?: string;
 }
 

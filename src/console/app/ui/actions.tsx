@@ -6,7 +6,6 @@ import { onlyRequestError } from '../api/api.ts';
 import { announce, Button } from './parts.tsx';
 
 interface Action<Result> {
-  /** Whether a request is running. */
   busy: boolean;
   /** Error of the last request; null if it succeeded. */
   problem: string | null;

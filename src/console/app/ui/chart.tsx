@@ -38,9 +38,7 @@ interface ChartProps {
   scale?: TimeScale;
   /** How values are drawn (default: lines). A held value stays until the next time; a bar shows only its time. */
   drawn?: Drawn;
-  /** The steps between labels of the value axis (default: any). */
   steps?: Steps;
-  /** The text shown if every series is empty. */
   empty: string;
 }
 

@@ -49,7 +49,6 @@ export interface PanelProps {
   title: string;
   /** Content at the right of the title. */
   aside?: ComponentChildren;
-  /** The API path of the panel's data. */
   source?: string | undefined;
   id?: string;
   /** Names and values above the children. */
@@ -440,7 +439,6 @@ export const choiceOf = <Value,>(name: string, choices: ChoiceList<Value>): Valu
 interface ChoicesProps {
   /** Name of the choice for screen readers. */
   label: string;
-  /** Name of the query parameter. */
   name: string;
   choices: ChoiceList<string | null>;
   chosen: string | null;

@@ -98,7 +98,6 @@ interface FoundProps {
   conditions: NonNullable<ChosenFilters['conditions']>;
   /** The principal that the transactions concern; undefined for any. */
   principal?: string;
-  /** When it changes, the list is read again. */
   version?: string;
 }
 

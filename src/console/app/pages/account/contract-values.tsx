@@ -105,12 +105,10 @@ interface ChosenItemProps<Item> {
   parameter: string;
   /** The items in groups, each with its title. */
   groups: readonly (readonly [title: string, items: readonly Item[]])[];
-  /** Text if there is no item. */
   none: string;
   /** Text before the name of an unknown item. */
   unknown: string;
   choose: (name: string) => void;
-  /** Renders the form of the chosen item. */
   children: (item: Item, args: readonly Argument[]) => ComponentChildren;
 }
 
@@ -413,9 +411,7 @@ const PRINT = 'print';
 interface ContractLogsProps {
   contract: string;
   version: string;
-  /** The filter, for the API. */
   query: Readonly<Record<string, string | null>>;
-  /** The filter form. */
   children: ComponentChildren;
 }
 

@@ -247,7 +247,6 @@ const READ = 'read';
 
 interface ContractCallsProps {
   contract: string;
-  /** Names of the public functions. */
   functions: readonly string[];
   version: string;
 }

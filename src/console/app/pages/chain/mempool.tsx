@@ -117,7 +117,6 @@ function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }
 interface FoundPendingProps {
   conditions: NonNullable<ChosenFilters['conditions']> & { sort_by: (typeof ORDERS)[number][0] };
   version: string;
-  /** Whether there is any filter. */
   isAny: boolean;
 }
 

@@ -282,12 +282,10 @@ function Memo({ hex }: { hex: string }) {
 type Call = Extract<TransactionObject, { tx_type: 'contract_call' }>['contract_call'];
 
 interface CallProps {
-  /** The API path of the transaction with its call. */
   source: string;
   call: Call;
   /** The value that the call returned; null if it isn't mined. */
   result: MinedTransaction['tx_result'] | null;
-  /** Whether the effects of the call were rolled back. */
   rolledBack: boolean;
 }
 

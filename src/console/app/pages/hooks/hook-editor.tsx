@@ -131,7 +131,6 @@ export function EditHook({ id }: { id: string }) {
 
 interface EditorProps {
   initial: Draft;
-  /** Text of the button that saves. */
   action: string;
   /** Saves a draft. @throws RequestError */
   save: (draft: Draft) => Promise<{ uuid: string }>;

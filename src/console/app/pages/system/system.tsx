@@ -428,7 +428,6 @@ interface InspectionProps {
   explanation: string;
   /** Null if none was started. */
   inspection: Check | Tables | null;
-  /** Whether any inspection runs. */
   isBusy: boolean;
   /** Called when an inspection was started or cancelled. */
   changed: () => void;
