@@ -77,45 +77,6 @@ export interface ApiDocument {
   };
 }
 
-interface Answer {
-  status: string;
-  description: string;
-  /** Schema of its JSON; null if it has none. */
-  schema: Schema | null;
-}
-
-export interface Operation {
-  id: string;
-  /** In capitals: `GET`. */
-  method: string;
-  path: string;
-  summary: string;
-  description: string;
-  tag: string;
-  isDeprecated: boolean;
-  needsKey: boolean;
-  parameters: readonly Parameter[];
-  /** JSON body of its requests; null if they have none. */
-  body: (Content & { required: boolean }) | null;
-  answers: readonly Answer[];
-  /** Media types of its successful response. */
-  types: readonly string[];
-}
-
-/** Operations with the same tag. */
-export interface Group {
-  name: string;
-  description: string;
-  operations: readonly Operation[];
-}
-
-export interface Reference {
-  description: string;
-  version: string;
-  groups: readonly Group[];
-  schemas: Readonly<Record<string, Schema>>;
-}
-
 const JSON_TYPE = 'application/json';
 
 /** Returns the last part of a reference: `Limit` for `#/components/parameters/Limit`. */
@@ -124,35 +85,37 @@ const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
 const resolved = <T>(part: T & Referring, shared: Readonly<Record<string, T>>): T =>
   part.$ref === undefined ? part : (shared[nameOf(part.$ref)] ?? part);
 
+function operationOf(
+  path: string,
+  method: string,
+  { operationId: id, summary, description = '', tags: [tag = ''], requestBody, ...documented }: DocumentedOperation,
+  { parameters, responses }: ApiDocument['components'],
+) {
+  const answers = Object.entries(documented.responses).map(([status, response]) => {
+    const { description: meaning = '', content = {} } = resolved(response, responses);
+    const schema = Object.values(content)[0]?.schema ?? null;
+    return { status, description: meaning, schema, types: Object.keys(content) };
+  });
+  const json = requestBody?.content?.[JSON_TYPE];
+  return {
+    ...{ id, path, summary, description, tag, answers },
+    method: method.toUpperCase(),
+    isDeprecated: documented.deprecated === true,
+    needsKey: documented.security !== undefined,
+    parameters: (documented.parameters ?? []).map((parameter): Parameter => resolved(parameter, parameters)),
+    /** JSON body of its requests; null if they have none. */
+    body: json === undefined ? null : { ...json, required: requestBody?.required === true },
+    /** Media types of its successful response. */
+    types: answers.find(({ status }) => status.startsWith('2'))?.types ?? [],
+  };
+}
+
+export type Operation = ReturnType<typeof operationOf>;
+
 /** Reads the operations of a document, in groups by their tag. */
-export function readReference({ info, tags, paths, components }: ApiDocument): Reference {
+export function readReference({ info, tags, paths, components }: ApiDocument) {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, documented]): Operation => {
-      const { operationId: id, summary, description = '', parameters = [], requestBody } = documented;
-      const responses = Object.entries(documented.responses).map(
-        ([status, response]) => [status, resolved(response, components.responses)] as const,
-      );
-      const json = requestBody?.content?.[JSON_TYPE];
-      const success = responses.find(([status]) => status.startsWith('2'))?.[1];
-      return {
-        id,
-        method: method.toUpperCase(),
-        path,
-        summary,
-        description,
-        tag: documented.tags[0] ?? '',
-        isDeprecated: documented.deprecated === true,
-        needsKey: documented.security !== undefined,
-        parameters: parameters.map((parameter) => resolved(parameter, components.parameters)),
-        body: json === undefined ? null : { ...json, required: requestBody?.required === true },
-        answers: responses.map(([status, { description: meaning = '', content }]) => ({
-          status,
-          description: meaning,
-          schema: Object.values(content ?? {})[0]?.schema ?? null,
-        })),
-        types: Object.keys(success?.content ?? {}),
-      };
-    }),
+    Object.entries(methods).map(([method, documented]) => operationOf(path, method, documented, components)),
   );
   const groups = tags.map(({ name, description }) => ({
     name,
@@ -161,6 +124,9 @@ export function readReference({ info, tags, paths, components }: ApiDocument): R
   }));
   return { description: info.description, version: info.version, groups, schemas: components.schemas };
 }
+
+export type Reference = ReturnType<typeof readReference>;
+export type Group = Reference['groups'][number];
 
 /** Reports whether an operation contains each word of a text. */
 export const isMatch = ({ method, path, id, summary, description, tag }: Operation, text: string): boolean =>

@@ -1,6 +1,6 @@
 /** Blocks as the console shows them: the newest in tenures, the expected ones, and the branches of a fork. */
 import type { Answer } from '../api/api.ts';
-import { count, plural } from './format.ts';
+import { count, plural, type Tone } from './format.ts';
 
 export type NewestBlocks = Answer<'/stackside/v1/blocks/newest'>;
 export type StripBlock = NewestBlocks['blocks'][number];
@@ -89,7 +89,7 @@ export function branchRows({ orphaned, canonical }: Fork) {
 type Fate = Answer<'/stackside/v1/forks/{hash}'>['transactions'][number]['fate'];
 
 /** Descriptions of a transaction's fate after its block was orphaned. */
-export const FATES: Readonly<Record<Fate, { tone: 'ok' | 'bad' | 'wait' | 'plain'; words: string }>> = {
+export const FATES: Readonly<Record<Fate, { tone: Tone; words: string }>> = {
   mined: { tone: 'ok', words: 'in block' },
   pending: { tone: 'wait', words: 'pending again' },
   dropped: { tone: 'bad', words: 'dropped' },

@@ -136,42 +136,26 @@ export const CHAIN_FILTERS = Object.keys(FILTERS) as FilterName[];
 /** Filters of pending transactions, which have neither a status nor a block. */
 export const PENDING_FILTERS = CHAIN_FILTERS.filter((name) => !['status', 'from', 'to'].includes(name));
 
-interface ChosenFilter extends Pick<Filter, 'label' | 'input' | 'placeholder'> {
-  name: FilterName;
-  /** The text in the query; empty if there is none. */
-  text: string;
-  /** The filter in words: `Sender: SP2J6…9EJ7`. */
-  words: string;
-  mistake: string | null;
-}
-
-export interface ChosenFilters {
-  filters: readonly ChosenFilter[];
-  isAny: boolean;
-  /** The conditions for the API; null if a filter is invalid: then no request is made. */
-  conditions: Conditions | null;
-}
-
 /** Returns the filters in the query of a page. @param names of the filters that the list has */
-export function chosenFilters(query: URLSearchParams, names: readonly FilterName[]): ChosenFilters {
+export function chosenFilters(query: URLSearchParams, names: readonly FilterName[]) {
   const meanings: Meaning[] = [];
-  const filters = names.map((name): ChosenFilter => {
+  const filters = names.map((name) => {
     const filter: Filter = FILTERS[name];
     const { label, input, placeholder, words = String } = filter;
     const text = query.get(name)?.trim() ?? '';
     const meaning = text === '' ? {} : filter.meaning(text);
     meanings.push(meaning);
     const mistake = typeof meaning === 'string' ? `${label}: ${meaning}` : null;
-    return {
-      ...{ name, label, input, text, mistake },
-      words: `${label}: ${mistake === null && text !== '' ? words(text) : visible(text)}`,
-      ...(placeholder === undefined ? {} : { placeholder }),
-    };
+    const inWords = `${label}: ${mistake === null && text !== '' ? words(text) : visible(text)}`;
+    return { name, label, input, placeholder, text, mistake, words: inWords };
   });
   const conditions: Conditions = Object.assign({}, ...meanings.filter((meaning) => typeof meaning !== 'string'));
   const { from_time: from = 0, to_time: to = Number.POSITIVE_INFINITY } = conditions;
   const last = filters.find(({ name }) => name === 'to');
   if (from > to && last !== undefined) last.mistake = `${last.label}: The last day is before the first one.`;
   const isRight = filters.every(({ mistake }) => mistake === null);
+  // With an invalid filter, no request is made.
   return { filters, isAny: filters.some(({ text }) => text !== ''), conditions: isRight ? conditions : null };
 }
+
+export type ChosenFilters = ReturnType<typeof chosenFilters>;

@@ -6,6 +6,9 @@ import { strictText } from '../../../codec/utf8.ts';
 
 export { bytes, count, DAY, duration, percent, plural } from '../../../base/format.ts';
 
+/** The tone of a state, which decides its colour. */
+export type Tone = 'ok' | 'bad' | 'wait' | 'plain';
+
 /** Returns an amount in whole units and its decimals: `1234567` with 6 decimals gives `1` and `234567`. */
 export function amountParts(
   smallest: string | bigint,

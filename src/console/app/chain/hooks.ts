@@ -1,11 +1,11 @@
 /** The health of chainhooks in words. */
 import type { Answer } from '../api/api.ts';
-import { count, plural, until, visible } from './format.ts';
+import { count, plural, type Tone, until, visible } from './format.ts';
 
 export type Hook = Answer<'/chainhooks/me'>['results'][number];
 
 interface Health {
-  tone: 'ok' | 'bad' | 'wait' | 'plain';
+  tone: Tone;
   word: string;
   /** A problem for the operator; null if there is none. */
   note: string | null;
@@ -15,7 +15,7 @@ const SECRET_UNREADABLE = 'The server can’t read the signing secret. Deliverie
 const LOG_RESTORED =
   'The log was restored to an earlier point. No block is evaluated and nothing is sent until you enable or disable it.';
 
-const health = (tone: Health['tone'], word: string, note: string | null = null): Health => ({ tone, word, note });
+const health = (tone: Tone, word: string, note: string | null = null): Health => ({ tone, word, note });
 
 /** Returns the health of a chainhook. An enabled, streaming hook is healthy unless its deliveries fail or wait. */
 export function healthOf({ status }: Hook): Health {
@@ -58,7 +58,7 @@ export function waitingDeliveriesText({ status }: Hook): string | null {
 }
 
 /** Tones of the states of deliveries. */
-export const STATE_TONES: Readonly<Record<string, Health['tone']>> = {
+export const STATE_TONES: Readonly<Record<string, Tone>> = {
   delivered: 'ok',
   dead: 'bad',
   failed: 'bad',

@@ -12,13 +12,6 @@ export interface PageOf {
   params: Readonly<Record<string, string>>;
 }
 
-/** Results of one kind in a list. */
-export interface FoundGroup {
-  kind: FoundKind;
-  title: string;
-  items: readonly FoundItem[];
-}
-
 const TITLES: Readonly<Record<FoundKind, string>> = {
   block: 'Blocks',
   burn_block: 'Bitcoin blocks',
@@ -32,7 +25,7 @@ const TITLES: Readonly<Record<FoundKind, string>> = {
 };
 
 /** Groups results by kind. The kind of the best result comes first. */
-export const foundGroups = (results: readonly FoundItem[]): FoundGroup[] =>
+export const foundGroups = (results: readonly FoundItem[]) =>
   [...Map.groupBy(results, ({ kind }) => kind)].map(([kind, items]) => ({ kind, title: TITLES[kind], items }));
 
 const principalPage = (id: string): PageOf => ({ page: id.includes('.') ? 'contract' : 'principal', params: { id } });

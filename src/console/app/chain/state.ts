@@ -1,16 +1,16 @@
 /** The state of the server and of the chain in words, and the steps of a new server to its first block. */
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
-import { ago, bytes, count, duration } from './format.ts';
+import { ago, bytes, count, duration, type Tone } from './format.ts';
 import type { ServerStatus } from './types.ts';
 
 interface ChainState {
-  tone: 'ok' | 'wait' | 'bad' | 'plain';
+  tone: Tone;
   word: string;
   /** Details: heights and the time left, or the start of the state; null if there are none. */
   detail: string | null;
 }
 
-const TONES: Readonly<Record<ServerStatus['state'], ChainState['tone']>> = {
+const TONES: Readonly<Record<ServerStatus['state'], Tone>> = {
   cannot_write: 'bad',
   cannot_read: 'bad',
   wrong_chain: 'bad',

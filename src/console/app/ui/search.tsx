@@ -8,7 +8,6 @@ import { get, onlyRequestError } from '../api/api.ts';
 import { liveQuery } from '../api/order.ts';
 import { count, visible } from '../chain/format.ts';
 import {
-  type FoundGroup,
   type FoundItem,
   foundGroups,
   MAX_RECENT,
@@ -67,7 +66,7 @@ const Marked = ({ text, searched }: { text: string; searched: string }) => {
 
 interface OptionsProps {
   id: string;
-  groups: readonly FoundGroup[];
+  groups: readonly { kind: string; title: string; items: readonly FoundItem[] }[];
   searched: string;
   active: FoundItem | null;
   choose: (item: FoundItem) => void;

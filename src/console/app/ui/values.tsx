@@ -11,6 +11,7 @@ import {
   percent,
   shortHash,
   shortPrincipal,
+  type Tone,
   until,
   visible,
 } from '../chain/format.ts';
@@ -252,12 +253,9 @@ export const Asset = ({ identifier, fungible = false }: { identifier: string; fu
 /** Renders text from the chain: isolated from the direction around it, with invisible characters spelled out. */
 export const ChainText = ({ text }: { text: string }) => <bdi class="chain-text">{visible(text)}</bdi>;
 
-interface BadgeProps {
-  tone: 'ok' | 'bad' | 'wait' | 'plain' | 'accent';
-  children: ComponentChildren;
-}
-
-export const Badge = ({ tone, children }: BadgeProps) => <span class={`badge ${tone}`}>{children}</span>;
+export const Badge = ({ tone, children }: { tone: Tone | 'accent'; children: ComponentChildren }) => (
+  <span class={`badge ${tone}`}>{children}</span>
+);
 
 /** Renders the sender or the recipient of an asset. A mint has no sender, and a burn has no recipient. */
 export const End = ({ principal, nobody }: { principal: string | null; nobody: 'minted' | 'burnt' }) =>
