@@ -4,31 +4,16 @@ import { count, plural, type Tone } from './format.ts';
 
 export type NewestBlocks = Answer<'/stackside/v1/blocks/newest'>;
 export type StripBlock = NewestBlocks['blocks'][number];
-type Orphan = NewestBlocks['orphans'][number];
 
-interface Place {
-  block: StripBlock;
-  /** Orphaned blocks at the same height; at the tip also higher ones. */
-  orphans: Orphan[];
-}
-
-/** Blocks that one Bitcoin block elected, highest first. */
-interface Tenure {
-  bitcoinHeight: number;
-  places: Place[];
-}
-
-/** Returns the newest blocks by tenure, newest first. */
-export function tenuresOf({ blocks, orphans }: NewestBlocks): Tenure[] {
+/** Returns the newest blocks by tenure, newest first, each with the orphaned blocks at its height or above the tip. */
+export function tenuresOf({ blocks, orphans }: NewestBlocks) {
   const tip = blocks[0]?.height ?? 0;
-  const tenures: Tenure[] = [];
-  for (const block of blocks) {
-    const place = { block, orphans: orphans.filter(({ height }) => Math.min(height, tip) === block.height) };
-    const last = tenures.at(-1);
-    if (last?.bitcoinHeight === block.burn_block_height) last.places.push(place);
-    else tenures.push({ bitcoinHeight: block.burn_block_height, places: [place] });
-  }
-  return tenures;
+  const placed = blocks.map((block) => ({
+    block,
+    orphans: orphans.filter(({ height }) => Math.min(height, tip) === block.height),
+  }));
+  const tenures = Map.groupBy(placed, ({ block }) => block.burn_block_height);
+  return [...tenures].map(([bitcoinHeight, places]) => ({ bitcoinHeight, places }));
 }
 
 /** Minimum fill of a block in per cent, so that its colour is visible. */

@@ -11,29 +11,19 @@ export const place = signal(here());
 /** Path parameters by name. */
 export type Params = Readonly<Record<string, string>>;
 
+const patterns = (Object.entries(pagePaths) as [PageName, string][]).map(
+  ([page, path]) => [page, new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`)] as const,
+);
+
 function pageAt(path: string): { page: PageName; params: Params } | null {
-  const segments = path.replace(/(?<=.)\/$/, '').split('/');
-  for (const [page, pattern] of Object.entries(pagePaths) as [PageName, string][]) {
-    const params = paramsOf(pattern.split('/'), segments);
-    if (params !== null) return { page, params };
+  for (const [page, pattern] of patterns) {
+    const match = pattern.exec(path);
+    const params = Object.entries(match?.groups ?? {}).map(([name, text]) => [name, percentDecoded(text)] as const);
+    if (match !== null && params.every(([, value]) => value !== null)) {
+      return { page, params: Object.fromEntries(params) as Params };
+    }
   }
   return null;
-}
-
-function paramsOf(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
-  if (pattern.length !== segments.length) return null;
-  const params: Record<string, string> = {};
-  for (const [at, expected] of pattern.entries()) {
-    const segment = segments[at] ?? '';
-    if (!expected.startsWith('{')) {
-      if (expected !== segment) return null;
-      continue;
-    }
-    const value = percentDecoded(segment);
-    if (value === null || value === '') return null;
-    params[expected.slice(1, -1)] = value;
-  }
-  return params;
 }
 
 /** Returns the last part of a path, decoded; empty if its escapes are not valid UTF-8. */
@@ -59,13 +49,10 @@ export function withQuery(changes: Readonly<Record<string, string | null>>): str
   return text === '' ? place.value.path : `${place.value.path}?${text}`;
 }
 
-interface Entry {
-  key: string;
-}
+const newEntry = (): string => Math.random().toString(36);
 
-const newEntry = (): Entry => ({ key: Math.random().toString(36) });
-
-let entry: Entry = newEntry();
+/** The key of the shown entry of the browser's history, which is its state. */
+let entry = newEntry();
 
 /** Scroll positions of the entries, in pixels by key. */
 let positions = new Map<string, number>();
@@ -93,8 +80,8 @@ function restore(position: number): void {
 }
 
 /** Shows a history entry again, at the position where the user left it. */
-function showAgain(state: Entry | null): void {
-  positions.set(entry.key, scrollY);
+function showAgain(state: string | null): void {
+  positions.set(entry, scrollY);
   place.value = here();
   if (state === null) {
     // The browser made the entry for a link to a part of the page, and scrolls there.
@@ -103,20 +90,20 @@ function showAgain(state: Entry | null): void {
     return;
   }
   entry = state;
-  restore(positions.get(entry.key) ?? 0);
+  restore(positions.get(entry) ?? 0);
 }
 
 /** Adopts the entry of a new document, and its position if it was shown before. */
 function takeUpEntry(): void {
   history.scrollRestoration = 'manual';
   positions = new Map(JSON.parse(sessionStorage.getItem(POSITIONS) ?? '[]') as [string, number][]);
-  const state = history.state as Entry | null;
+  const state = history.state as string | null;
   entry = state ?? newEntry();
   if (state === null) history.replaceState(entry, '');
-  const position = positions.get(entry.key);
+  const position = positions.get(entry);
   if (position !== undefined) restore(position);
   addEventListener('pagehide', () => {
-    positions.set(entry.key, scrollY);
+    positions.set(entry, scrollY);
     sessionStorage.setItem(POSITIONS, JSON.stringify([...positions]));
   });
 }
@@ -127,7 +114,7 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
   endRestoring();
   if (replace || to === before + search + hash) history.replaceState(entry, '', to);
   else {
-    positions.set(entry.key, scrollY);
+    positions.set(entry, scrollY);
     entry = newEntry();
     history.pushState(entry, '', to);
   }

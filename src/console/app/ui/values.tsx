@@ -30,15 +30,8 @@ interface TimeProps {
   chain?: boolean;
 }
 
-interface AgoProps extends Pick<TimeProps, 'chain'> {
-  /** Unix seconds; null if it never happened. */
-  at: number | null;
-  /** Text for null. */
-  none?: string;
-}
-
-/** Renders the time since a moment, also with the local date if it is days ago, and with the time in UTC as title. */
-export function Ago({ at, chain = false, none }: AgoProps) {
+/** Renders the time since a moment, with the local date if it is days ago and UTC as title, or `none` for null. */
+export function Ago({ at, chain = false, none }: Omit<TimeProps, 'at'> & { at: number | null; none?: string }) {
   if (at === null) return <span class="quiet">{none}</span>;
   const seconds = (chain ? chainNow : now).value - at;
   return (
