@@ -175,18 +175,16 @@ function filesOf({ script, style, files }: ConsoleBundle): ConsoleFiles {
   return { script, style, byName: new Map(byName) };
 }
 
-/** Returns the bundle: from the executable, or built from the source, which takes a moment. */
-async function bundle(): Promise<ConsoleBundle> {
-  if (typeof STACKSIDE_CONSOLE !== 'undefined') return STACKSIDE_CONSOLE;
-  return (await import('./bundle.ts')).bundleConsole();
-}
-
-/** The files of the console. The first call makes them. Later calls return the same promise, unless it failed. */
-export const consoleFiles: Lazy<Promise<ConsoleFiles>> = lazy(() =>
-  bundle()
-    .then(filesOf)
-    .catch((error: unknown) => {
-      consoleFiles.clear();
-      throw error;
-    }),
-);
+/**
+ * The files of the console: from the executable, or built from the source, which takes a moment. The first call makes
+ * them. Later calls return the same promise, unless it failed.
+ */
+export const consoleFiles: Lazy<Promise<ConsoleFiles>> = lazy(async () => {
+  try {
+    if (typeof STACKSIDE_CONSOLE !== 'undefined') return filesOf(STACKSIDE_CONSOLE);
+    return filesOf(await (await import('./bundle.ts')).bundleConsole());
+  } catch (error) {
+    consoleFiles.clear();
+    throw error;
+  }
+});

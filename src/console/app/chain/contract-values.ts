@@ -346,15 +346,6 @@ export function* leavesOf(value: ClarityValue, path = '', held: readonly string[
   yield { path, type: [...held, type].join(' '), value };
 }
 
-/** A column of logs: a field that most of the logs have. */
-export interface LogColumn {
-  /** Names of tuple entries, joined by dots, as in filters; empty for logs that aren't tuples. */
-  path: string;
-  /** The last names of the path, as many as needed to distinguish it from other columns. */
-  name: string;
-  isNumber: boolean;
-}
-
 /** Names of fields that describe the event. Their columns come first. */
 const LEADING = ['topic', 'event', 'notification', 'action', 'op', 'type', 'name'];
 
@@ -387,8 +378,11 @@ function shortName(path: string, all: readonly string[]): string {
 
 const isInteger = ({ type }: ClarityField): boolean => type === 'uint' || type === 'int';
 
-/** Returns the columns of logs: fields that at least half of the tuples have. Lists make none. */
-export function logColumns(logs: readonly (ClarityFields | null)[]): LogColumn[] {
+/**
+ * Returns the columns of logs: fields that at least half of the tuples have, without lists, and one with an empty path
+ * for logs that aren't tuples. A name has as many parts of the path as distinguish it from the others.
+ */
+export function logColumns(logs: readonly (ClarityFields | null)[]) {
   const tuples = logs.filter((fields) => fields !== null);
   const groups = Map.groupBy(
     tuples.flatMap((fields) => [...fields]),

@@ -115,7 +115,7 @@ export const alertTitle = (name: string): string =>
 /** `now` is the step that needs the operator, or waits; only one step is. */
 type Progress = 'done' | 'now' | 'later';
 
-export interface FirstStep {
+interface FirstStep {
   name: 'Node' | 'Chain' | 'Height' | 'Observer' | 'Events';
   progress: Progress;
   text: string;

@@ -7,19 +7,7 @@ const Help = ({ text = '' }: { text: ComponentChildren }) =>
 
 type Input = ComponentProps<'input'>;
 
-type InputAttribute =
-  | 'name'
-  | 'value'
-  | 'defaultValue'
-  | 'placeholder'
-  | 'required'
-  | 'min'
-  | 'max'
-  | 'step'
-  | 'autocomplete'
-  | 'class';
-
-interface TextFieldProps extends Pick<Input, InputAttribute> {
+interface TextFieldProps extends Omit<Input, 'label' | 'type' | 'onChange'> {
   label: ComponentChildren;
   type?: 'text' | 'number' | 'password' | 'date' | 'search';
   /** The accepted input, in words. */

@@ -26,10 +26,10 @@ function askAllNames(): void {
 }
 
 /** Reports whether the server can return names: it knows the whole chain. */
-const hasNames = (): boolean => {
-  const { status } = server.value;
-  return status !== null && status.index.height !== null && status.index.history_from === undefined;
-};
+function hasNames(): boolean {
+  const { height = null, history_from: from } = server.value.status?.index ?? {};
+  return height !== null && from === undefined;
+}
 
 /** Returns the primary name of an address; null until the response arrives, and if the address has none. */
 export function primaryNameOf(principal: string): string | null {

@@ -1,6 +1,5 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
 
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
@@ -8,7 +7,7 @@ import { actingFor } from '../../api/session.ts';
 import { mapped, useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
-import { type FirstStep, firstSteps } from '../../chain/state.ts';
+import { firstSteps } from '../../chain/state.ts';
 import type { ServerStatus } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { every, now } from '../../ui/clock.ts';
@@ -45,10 +44,13 @@ function BeforeBlocks({ status }: { status: ServerStatus }) {
           <h2>Until the first block</h2>
         </header>
         <ol class="panel-body stack" aria-live="polite" aria-label="Checklist">
-          {steps.map((step) => (
-            <Step key={step.name} {...step}>
-              {step.progress === 'now' ? note : null}
-            </Step>
+          {steps.map(({ name, text, progress }) => (
+            <li key={name} class="stack">
+              <p>
+                <Badge tone={MARKS[progress][0]}>{MARKS[progress][1]}</Badge> <strong>{name}</strong> {text}
+              </p>
+              {progress === 'now' ? note : null}
+            </li>
           ))}
         </ol>
         {steps.some(({ progress }) => progress === 'now') ? null : note}
@@ -59,18 +61,6 @@ function BeforeBlocks({ status }: { status: ServerStatus }) {
 }
 
 const MARKS = { done: ['ok', 'done'], now: ['wait', 'next'], later: ['plain', 'open'] } as const;
-
-function Step({ name, text, progress, children }: FirstStep & { children: ComponentChildren }) {
-  const [tone, mark] = MARKS[progress];
-  return (
-    <li class="stack">
-      <p>
-        <Badge tone={tone}>{mark}</Badge> <strong>{name}</strong> {text}
-      </p>
-      {children}
-    </li>
-  );
-}
 
 function Chain({ status }: { status: ServerStatus }) {
   const version = tipVersion.value;
