@@ -37,7 +37,7 @@ import {
 } from './browser.ts';
 import { clicksTo, thingsToFind } from './clicks.ts';
 import { CONTRACT, deployed, failed, hostileBlock, MEMO, sent } from './hostile-chain.ts';
-import { collectionOf, type Listed, listed, pathsOfPages, waitingHook } from './pages.ts';
+import { answerOf, collectionOf, listed, pathsOfPages, waitingHook } from './pages.ts';
 
 const BLOCKS = 45;
 
@@ -70,7 +70,7 @@ const postBlocks = (server: Serving, height: number): Promise<void> =>
   postUpTo(server, ({ path, body }) => path === '/new_block' && JSON.parse(body).block_height >= height);
 
 async function tipHeight(): Promise<number> {
-  const { chain_tip: tip } = (await (await server.get('/extended')).json()) as { chain_tip: { block_height: number } };
+  const { chain_tip: tip } = await answerOf<{ chain_tip: { block_height: number } }>(server, '/extended');
   return tip.block_height;
 }
 
@@ -230,9 +230,8 @@ browserTest('staking shows the signers of the newest cycle if the URL has an inv
 });
 
 browserTest('units of balances and short fields of the log are never broken, at any width', async () => {
-  const { results } = (await (await server.get('/extended/v3/tokens/stx/holders?limit=1')).json()) as {
-    results: { principal: string }[];
-  };
+  const holders = '/extended/v3/tokens/stx/holders?limit=1';
+  const { results } = await answerOf<{ results: { principal: string }[] }>(server, holders);
   await using visited = await visit(`${server.api}/principals/${results[0]?.principal}`);
   const { page } = visited;
   await loaded(page);
@@ -252,7 +251,7 @@ browserTest('the longest state fits above the menu on the smallest screen', asyn
   await using visited = await visit(server.api);
   const { page, complaints } = visited;
   await loaded(page);
-  const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
+  const status = await answerOf<ServerStatus>(server, '/stackside/v1/status');
   const behind = { state: 'catching_up', reason: 'It is behind.', ready: false } as const;
   const json: ServerStatus = {
     ...status,
@@ -665,9 +664,8 @@ browserTest('a server with partial history shows its first block, and panels exp
   const { page, complaints } = visited;
   await page.getByRole('region', { name: 'Server' }).getByText('from block 10 on').waitFor();
   await loaded(page);
-  const newest = await late.get('/extended/v3/transactions?limit=1');
-  const { results } = (await newest.json()) as { results: [Listed] };
-  const account = `principals/${results[0].sender.address}`;
+  const [newest] = await listed(late, '/extended/v3/transactions?limit=1');
+  const account = `principals/${newest?.sender.address}`;
   const lacking = [
     `${account}?tab=tokens`,
     `${account}?tab=staking`,
@@ -903,7 +901,7 @@ browserTest('the page of a devnet controls its simulated node, and shows its acc
   await loaded(page);
   await page.getByText('This server follows a node of a network.').waitFor();
   expect(await page.getByRole('link', { name: 'Devnet', exact: true }).count()).toBe(0);
-  const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
+  const status = await answerOf<ServerStatus>(server, '/stackside/v1/status');
   await page.route('**/stackside/v1/status', (route) => route.fulfill({ json: { ...status, simulated_node: true } }));
   await page.route('**/stackside/v1/devnet', (route) => route.fulfill({ json: DEVNET }));
   const steered: unknown[] = [];

@@ -15,7 +15,8 @@ export interface Listed {
 }
 
 /** @template T the type that the caller expects */
-const answerOf = async <T>(server: Asked, path: string): Promise<T> => (await (await server.get(path)).json()) as T;
+export const answerOf = async <T>(server: Asked, path: string): Promise<T> =>
+  (await (await server.get(path)).json()) as T;
 
 /** The first page of a list of transactions. */
 export const listed = async (server: Asked, path: string): Promise<Listed[]> =>

@@ -235,17 +235,8 @@ export interface Filled {
   type: string;
 }
 
-/** A request as the form sends it. */
-export interface Request {
-  method: string;
-  /** Path with the query. */
-  path: string;
-  headers: Readonly<Record<string, string>>;
-  body: string | null;
-}
-
 /** Returns the request of an operation's form. */
-export function requestOf({ method, path, parameters, body }: Operation, filled: Filled): Request {
+export function requestOf({ method, path, parameters, body }: Operation, filled: Filled) {
   const params: Record<string, string | string[] | null> = {};
   const headers: Record<string, string> = {};
   for (const { name, in: place, explode = false } of parameters) {
@@ -261,6 +252,8 @@ export function requestOf({ method, path, parameters, body }: Operation, filled:
   if (hasBody) headers['content-type'] = JSON_TYPE;
   return { method, path: urlOf(path, params), headers, body: hasBody ? filled.body : null };
 }
+
+export type Request = ReturnType<typeof requestOf>;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 

@@ -146,16 +146,6 @@ function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, l
   return { kind, name, line, detail: value.length > MAX_DETAIL ? `${value.slice(0, MAX_DETAIL)}…` : value };
 }
 
-interface ErrorSource {
-  line: number;
-  /** Name of the constant for the error, such as `ERR_NOT_TOKEN_OWNER`; null if there is none. */
-  constant: string | null;
-  /** Text of the comment in the constant's line, or in the line above; null if there is none. */
-  comment: string | null;
-  /** Meaning by the built-in function that returned the error; null if the contract itself made it. */
-  meaning: string | null;
-}
-
 /**
  * Returns the text of the comment in a line, or of the line above if it has only a comment. The comment at the start of the
  * source describes the contract.
@@ -200,12 +190,13 @@ function builtInCalls(source: string, name: string): { name: string; line: numbe
 }
 
 /**
- * Returns the place in a source that makes a returned error: the constant with the value, the only line with the value,
- * or the only call of a built-in function that can return it. Returns null if there is none, or several.
+ * Returns the place in a source that makes a returned error: the constant with the value and its comment, the only line
+ * with the value, or the only call of a built-in function that can return it, with the meaning of the error. Returns
+ * null if there is none, or several.
  * @param name of the called function
  * @param error the value as Clarity text: `(err u4)`
  */
-export function errorSource(source: string, name: string, error: string): ErrorSource | null {
+export function errorSource(source: string, name: string, error: string) {
   const value = /^\(err (.*)\)$/s.exec(error)?.[1];
   if (value === undefined) return null;
   const constant = definitions(source).find(
@@ -215,10 +206,10 @@ export function errorSource(source: string, name: string, error: string): ErrorS
     const { line } = constant;
     return { line, constant: constant.name, comment: commentAt(source, line), meaning: null };
   }
-  const none = { constant: null, comment: null, meaning: null };
+  const none = { constant: null, comment: null };
   const lines = source.split('\n').flatMap((text, index) => (text.includes(error) ? [index + 1] : []));
   const [line] = lines;
-  if (line !== undefined) return lines.length > 1 ? null : { ...none, line };
+  if (line !== undefined) return lines.length > 1 ? null : { ...none, line, meaning: null };
   const meaningOf = (called: string): string => BUILT_IN[called]?.[Number(/^u(\d+)$/.exec(value)?.[1]) - 1] ?? '';
   const [call, ...others] = builtInCalls(source, name).filter((one) => meaningOf(one.name) !== '');
   return call === undefined || others.length > 0 ? null : { ...none, line: call.line, meaning: meaningOf(call.name) };

@@ -180,18 +180,6 @@ const COMPARISONS: Readonly<Record<string, string>> = {
   maybe_performed: 'may change its stacking',
 };
 
-interface ConditionWords {
-  /** Null for the sender of the transaction. */
-  principal: string | null;
-  /** The rule, such as `must send at most 10 STX`; without the amount and the asset of tokens. */
-  rule: string;
-  /** The amount of a fungible token in its smallest unit. */
-  amount: string | null;
-  asset: string | null;
-  /** The value of a non-fungible token, as Clarity text. */
-  value: string | null;
-}
-
 type Owner = Exclude<PostCondition, { type: 'unknown' }>['principal'];
 
 function ownerOf(principal: Owner): string | null {
@@ -210,9 +198,14 @@ type Asset = Extract<PostCondition, { type: 'fungible' }>['asset'];
 const assetOf = ({ contract_address: address, contract_name: name, asset_name: asset }: Asset): string =>
   `${address}.${name}::${asset}`;
 
-/** Returns a post-condition in words. */
-export function conditionWords(condition: PostCondition): ConditionWords {
-  const none = { principal: null, amount: null, asset: null, value: null };
+/**
+ * Returns a post-condition in words: its rule, such as `must send at most 10 STX`, and the amount (in the smallest unit),
+ * asset and value of tokens, which the rule lacks. The principal is null for the sender of the transaction.
+ */
+export function conditionWords(condition: PostCondition) {
+  const none: Record<'principal' | 'amount' | 'asset' | 'value', string | null> = {
+    ...{ principal: null, amount: null, asset: null, value: null },
+  };
   if (condition.type === 'unknown') {
     return { ...none, rule: 'has conditions of a kind that this version does not support', value: condition.hex };
   }
@@ -243,7 +236,7 @@ const MODES: Readonly<Record<string, string>> = {
 export const modeWords = (mode: string): string => MODES[mode] ?? mode;
 
 /** Reports whether a text names a condition's owner and its asset, as in the node's reason for a failure. */
-function isNamed(condition: ConditionWords, sender: string, reason: string): boolean {
+function isNamed(condition: ReturnType<typeof conditionWords>, sender: string, reason: string): boolean {
   const owner = condition.principal ?? sender;
   const asset = condition.asset ?? 'STX';
   return reason.includes(owner) && reason.includes(asset.slice(asset.lastIndexOf('.') + 1));
