@@ -113,7 +113,7 @@ export function Name({ name }: { name: string }) {
     <Page kind="Name" title={visible(name)}>
       {bnsName === null ? null : <BnsName of={bnsName} />}
       <Show loaded={found} missing={bnsName === null ? undefined : 'The first name system does not have the name.'}>
-        {(known) => (
+        {({ zonefile_hash: hash, ...known }) => (
           <>
             <TellMe kind="name" id={name} />
             <Panel
@@ -124,17 +124,12 @@ export function Name({ name }: { name: string }) {
                 ['Last operation', words(known.status.replaceAll('-', '_'))],
                 ['Expires', 'expire_block' in known ? <Lease name={name} /> : null],
                 ['Last transaction', known.last_txid === '' ? null : <TxLink id={known.last_txid} whole />],
-                [
-                  'Hash of the zonefile',
-                  known.zonefile_hash === '' ? null : (
-                    <Hash value={known.zonefile_hash} whole copy="hash of the zonefile" />
-                  ),
-                ],
+                ['Hash of the zonefile', hash === '' ? null : <Hash value={hash} whole copy="hash of the zonefile" />],
               ]}
             />
             <Panel title="Zonefile" source={`/v1/names/${name}/zonefile`}>
               {known.zonefile == null || known.zonefile === '' ? (
-                <p class="panel-body quiet">No zonefile has arrived.</p>
+                <Empty>No zonefile has arrived.</Empty>
               ) : (
                 <Scrollable label="Text of the zonefile" class="code">
                   {visible(known.zonefile)}

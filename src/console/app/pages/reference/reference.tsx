@@ -55,15 +55,12 @@ const COLUMNS: readonly Column<Operation>[] = [
 const anchorOf = (tag: string): string => tag.replaceAll(/\W+/g, '-');
 
 function Operations({ groups }: { groups: readonly Group[] }) {
-  const matching = groups.map((group) => ({
-    ...group,
-    operations: group.operations.filter((operation) => isMatch(operation, searched.value)),
-  }));
-  const deprecated = matching.flatMap(({ operations }) => operations.filter(({ isDeprecated }) => isDeprecated));
-  const shown = matching
+  const matching = (all: readonly Operation[]) => all.filter((operation) => isMatch(operation, searched.value));
+  const deprecated = groups.flatMap(({ operations }) => matching(operations)).filter((one) => one.isDeprecated);
+  const shown = groups
     .map((group) => ({
       ...group,
-      operations: group.operations.filter(({ isDeprecated }) => withDeprecated.value || !isDeprecated),
+      operations: matching(group.operations).filter((one) => withDeprecated.value || !one.isDeprecated),
     }))
     .filter(({ operations }) => operations.length > 0);
   return (
@@ -109,7 +106,6 @@ function Operations({ groups }: { groups: readonly Group[] }) {
           columns={COLUMNS}
           rows={operations}
           keyOf={({ id }) => id}
-          empty="No operation has this tag."
           stacked
         >
           <p class="panel-head small">
