@@ -31,12 +31,6 @@ export const CONTRACT = `${alice.address}.hostile`;
 /** Not a valid Clarity name, but a node could send it. */
 const TOKEN = `${CONTRACT}::<b>coin</b>`;
 
-/** A string of Clarity, serialized. */
-const utf8Value = (text: string): string => {
-  const bytes = Buffer.from(text);
-  return `0x0e${bytes.length.toString(16).padStart(8, '0')}${bytes.toString('hex')}`;
-};
-
 /** A tuple whose names and values are attacks. One value is long, and one is deeply nested. */
 const LOG = clarity.tuple({
   event: clarity.utf8(`${SCRIPT}${OVERRIDE}`),
@@ -67,7 +61,7 @@ export const hostileBlock = block(
       event(0, 'contract_event', {
         contract_identifier: CONTRACT,
         topic: SCRIPT,
-        raw_value: utf8Value(`${SCRIPT}${OVERRIDE}javascript:attacked`),
+        raw_value: toHex(clarity.utf8(`${SCRIPT}${OVERRIDE}javascript:attacked`)),
       }),
       event(2, 'contract_event', {
         contract_identifier: CONTRACT,

@@ -157,12 +157,6 @@ export function fieldTitle(path: string): string {
 export const messageInForm = (message: string): string =>
   message.replace(/^Invalid request body: (\S+) /, (_, path: string) => `${fieldTitle(path)} `);
 
-function filterMistakes(filter: FilterValues, at: string): Mistake[] {
-  const schema = schemaOf(filter.type);
-  if (schema === null) return [{ path: `${at}.type`, message: `must be one of ${filterTypes.join(', ')}` }];
-  return memberMistakes(schema, filter, at, filter.type);
-}
-
 /** @param of name of the object */
 function memberMistakes(
   { properties = {}, required = [] }: Schema,
@@ -186,7 +180,11 @@ const isUrl = (text: string): boolean => /^https?:\/\//.test(text) && URL.canPar
 
 /** Returns the mistakes in a draft. The server checks the draft again, more thoroughly. */
 export function mistakesOf({ name, filters, options: { alert_url: alertUrl }, action }: Draft): Mistake[] {
-  const mistakes = filters.events.flatMap((filter, index) => filterMistakes(filter, `filters.events.${index}`));
+  const mistakes = filters.events.flatMap((filter, index) => {
+    const [schema, at] = [schemaOf(filter.type), `filters.events.${index}`];
+    if (schema !== null) return memberMistakes(schema, filter, at, filter.type);
+    return [{ path: `${at}.type`, message: `must be one of ${filterTypes.join(', ')}` }];
+  });
   if (name.trim() === '') mistakes.unshift({ path: 'name', message: 'must not be empty' });
   if (filters.events.length === 0) mistakes.push({ path: 'filters.events', message: 'needs at least one filter' });
   const wrongUrl = 'must be a URL that begins with http:// or https://';

@@ -23,21 +23,12 @@ const KEYWORDS: Readonly<Record<Language, string>> = {
   curl: 'curl date od openssl printf tr',
 };
 
-/** Line comments, and block comments. */
-const COMMENTS: Readonly<Record<Language, RegExp>> = {
-  typescript: /\/\/[^\n]*|\/\*[\s\S]*?\*\//,
-  python: /#[^\n]*/,
-  go: /\/\/[^\n]*/,
-  curl: /#[^\n]*/,
-};
-
+/** Tokens of all these languages. A `#` inside a word starts no comment: shells use it in expansions. */
 const TOKEN =
-  /(?<string>"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(?<number>\b\d[\d_.]*\b)|(?<paren>[(){}[\]])|(?<space>\s+)|(?<name>[\w$]+|[\s\S])/;
+  /(?<comment>(?<!\S)(?:\/\/[^\n]*|\/\*[\s\S]*?\*\/|#[^\n]*))|(?<string>"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(?<number>\b\d[\d_.]*\b)|(?<paren>[(){}[\]])|(?<space>\s+)|(?<name>[\w$]+|[\s\S])/g;
 
 /** Splits a receiver's source into tokens. Together, they are the source. */
 export function sourceTokens(language: Language): Token[] {
   const keywords = new Set(KEYWORDS[language].split(' '));
-  // `#` inside a word doesn't start a comment: shells use it in expansions.
-  const pattern = new RegExp(`(?<comment>(?<!\\S)(?:${COMMENTS[language].source}))|${TOKEN.source}`, 'g');
-  return tokensBy(pattern, receivers[language].source, (name) => (keywords.has(name) ? 'keyword' : 'name'));
+  return tokensBy(TOKEN, receivers[language].source, (name) => (keywords.has(name) ? 'keyword' : 'name'));
 }

@@ -12,40 +12,29 @@ export interface PageOf {
   params: Readonly<Record<string, string>>;
 }
 
-const TITLES: Readonly<Record<FoundKind, string>> = {
-  block: 'Blocks',
-  burn_block: 'Bitcoin blocks',
-  transaction: 'Transactions',
-  bitcoin_address: 'Bitcoin addresses',
-  address: 'Accounts',
-  token: 'Tokens',
-  contract: 'Contracts',
-  bns_name: 'BNS-V2 names',
-  name: 'Names',
+/** Each kind: its title, and the page of its objects with the parameter of its path. An address may be a contract. */
+const KINDS: Readonly<Record<FoundKind, readonly [title: string, page: PageName, param: string]>> = {
+  block: ['Blocks', 'block', 'id'],
+  burn_block: ['Bitcoin blocks', 'bitcoinBlock', 'id'],
+  transaction: ['Transactions', 'transaction', 'id'],
+  bitcoin_address: ['Bitcoin addresses', 'bitcoinAddress', 'address'],
+  address: ['Accounts', 'principal', 'id'],
+  token: ['Tokens', 'token', 'asset'],
+  contract: ['Contracts', 'contract', 'id'],
+  bns_name: ['BNS-V2 names', 'name', 'name'],
+  name: ['Names', 'name', 'name'],
 };
 
 /** Groups results by kind. The kind of the best result comes first. */
 export const foundGroups = (results: readonly FoundItem[]) =>
-  [...Map.groupBy(results, ({ kind }) => kind)].map(([kind, items]) => ({ kind, title: TITLES[kind], items }));
+  [...Map.groupBy(results, ({ kind }) => kind)].map(([kind, items]) => ({ kind, title: KINDS[kind][0], items }));
 
 const principalPage = (id: string): PageOf => ({ page: id.includes('.') ? 'contract' : 'principal', params: { id } });
-
-/** The page of each kind, with the parameter of its path. An address may also be a contract. */
-const PAGES: Readonly<Record<Exclude<FoundKind, 'address'>, readonly [page: PageName, param: string]>> = {
-  block: ['block', 'id'],
-  burn_block: ['bitcoinBlock', 'id'],
-  transaction: ['transaction', 'id'],
-  bitcoin_address: ['bitcoinAddress', 'address'],
-  contract: ['contract', 'id'],
-  token: ['token', 'asset'],
-  bns_name: ['name', 'name'],
-  name: ['name', 'name'],
-};
 
 /** Returns the page of a result. */
 export function pageOfFound({ kind, id }: Pick<FoundItem, 'kind' | 'id'>): PageOf {
   if (kind === 'address') return principalPage(id);
-  const [page, param] = PAGES[kind];
+  const [, page, param] = KINDS[kind];
   return { page, params: { [param]: id } };
 }
 
@@ -92,7 +81,7 @@ export function markedParts(text: string, searched: string): readonly [string, s
 /** Maximum number of recent results. */
 export const MAX_RECENT = 8;
 
-const isKind = (kind: unknown): kind is FoundKind => typeof kind === 'string' && Object.hasOwn(TITLES, kind);
+const isKind = (kind: unknown): kind is FoundKind => typeof kind === 'string' && Object.hasOwn(KINDS, kind);
 
 function recentItem(stored: unknown): FoundItem[] {
   const { kind, id, label, detail } = Object(stored) as Record<string, unknown>;

@@ -148,12 +148,6 @@ interface Point {
 
 const rounded = (value: number): number => Math.round(10 * value) / 10;
 
-const STEP: Readonly<Record<Drawn, (to: Point) => string>> = {
-  lines: ({ x, y }) => `L${x} ${y}`,
-  bars: ({ x, y }) => `L${x} ${y}`,
-  held: ({ x, y }) => `H${x}V${y}`,
-};
-
 function runsOf(points: readonly (Point | null)[]): Point[][] {
   const runs: Point[][] = [[]];
   for (const point of points) {
@@ -164,7 +158,7 @@ function runsOf(points: readonly (Point | null)[]): Point[][] {
 }
 
 const lineOf = (run: readonly Point[], drawn: Drawn): string =>
-  run.map((point, nth) => (nth === 0 ? `M${point.x} ${point.y}` : STEP[drawn](point))).join('');
+  run.map(({ x, y }, nth) => (nth === 0 ? `M${x} ${y}` : drawn === 'held' ? `H${x}V${y}` : `L${x} ${y}`)).join('');
 
 /** The attributes of a line. Other shapes are filled. */
 const STROKE = { fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 };
