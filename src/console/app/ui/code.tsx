@@ -76,12 +76,9 @@ export const SourceBlock = ({ of, label }: { of: readonly Token[]; label: string
   </Scrollable>
 );
 
-/** Returns the line number in the URL's fragment, such as `#L12`; 0 if it has none. */
-const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
-
 /** Renders the source of a contract with numbered lines. Each number links to its line. */
 export function Source({ source }: { source: string }) {
-  const marked = markedLine();
+  const marked = Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
   const line = useRef<HTMLLIElement>(null);
   // The router scrolls to the top of a new page, and the source is read later.
   useEffect(() => line.current?.scrollIntoView({ block: 'center' }), []);

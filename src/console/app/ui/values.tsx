@@ -145,8 +145,6 @@ export function TokenAmount({ asset, value, signed = false }: TokenAmountProps) 
 export const SmallestUnit = ({ asset }: { asset: string }) =>
   unitOf(asset).decimals === null ? <span class="quiet">in the smallest unit</span> : null;
 
-export const Count = ({ value }: { value: number | string | bigint }) => <span class="number">{count(value)}</span>;
-
 interface HashProps {
   value: string;
   /** The path that the hash links to. */
@@ -254,22 +252,16 @@ export const Badge = ({ tone, children }: { tone: Tone | 'accent'; children: Com
 export const End = ({ principal, nobody }: { principal: string | null; nobody: 'minted' | 'burnt' }) =>
   principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
 
-interface Cost {
-  execution_cost_read_count: number;
-  execution_cost_read_length: number;
-  execution_cost_runtime: number;
-  execution_cost_write_count: number;
-  execution_cost_write_length: number;
-}
-
 /** The dimensions of a cost, each with the budget of a tenure. A tenure extension resets it. */
-const BUDGET: readonly (readonly [name: string, member: keyof Cost, limit: number])[] = [
+const BUDGET = [
   ['Runtime', 'execution_cost_runtime', TENURE_BUDGET.runtime],
   ['Reads', 'execution_cost_read_count', TENURE_BUDGET.readCount],
   ['Bytes read', 'execution_cost_read_length', TENURE_BUDGET.readLength],
   ['Writes', 'execution_cost_write_count', TENURE_BUDGET.writeCount],
   ['Bytes written', 'execution_cost_write_length', TENURE_BUDGET.writeLength],
-];
+] as const;
+
+type Cost = Record<(typeof BUDGET)[number][1], number>;
 
 /** Minimum share that a bar shows. A smaller share would be invisible. */
 const MIN_SHARE = 0.01;

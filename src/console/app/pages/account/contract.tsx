@@ -78,6 +78,7 @@ export function Contract({ contract }: { contract: string }) {
   const source = loaded.data?.source_code ?? null;
   const lists = useAnswer(`sizes of ${contract}`, (signal) => listSizes(contract, signal));
   const sizes = { ...lists.data, ...(source === null ? {} : definitionSizes(source)) };
+  const functions = definitions(source ?? '').flatMap(({ kind, name: one }) => (kind === 'public' ? [one] : []));
   const of = { contract, version };
   const tabs: readonly Tab[] = [
     ['source', 'Source', () => <Deployment address={address} loaded={loaded} />],
@@ -96,7 +97,7 @@ export function Contract({ contract }: { contract: string }) {
       'Call a function',
       () => <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>,
     ],
-    ['calls', 'Calls', () => <ContractCalls {...of} functions={callable(source ?? '')} />],
+    ['calls', 'Calls', () => <ContractCalls {...of} functions={functions} />],
     ['logs', 'Logs', () => <Values {...of} tab="logs" />],
     ['deployer', 'Same deployer', () => <SameDeployer contract={contract} deployer={address} />],
     ...principalTabs({ principal: contract, version }).filter(([id]) => OF_ACCOUNTS.includes(id)),
@@ -174,9 +175,6 @@ const missingReason = (address: string): string | undefined =>
   BOOT_ADDRESS.test(address)
     ? 'This is a boot contract: no transaction deployed it, so the index doesn’t have its source. Other tabs show its calls and logs.'
     : undefined;
-
-const callable = (source: string): string[] =>
-  definitions(source).flatMap(({ kind, name }) => (kind === 'public' ? [name] : []));
 
 const GROUPS = [
   ['Public functions', ['public']],

@@ -18,7 +18,7 @@ import {
   Show,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { Ago, BitcoinAddressLink, BitcoinBlockLink, Btc, Count, Hash, Principal, When } from '../../ui/values.tsx';
+import { Ago, BitcoinAddressLink, BitcoinBlockLink, Btc, Hash, Principal, When } from '../../ui/values.tsx';
 import { BLOCK_COLUMNS, Neighbours } from './block.tsx';
 
 export function BitcoinBlock({ id }: { id: string }) {
@@ -101,7 +101,7 @@ export function Payments({ height }: { height: number }) {
 export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
   ['Height', 'nowrap', (block) => <BitcoinBlockLink height={block.burn_block_height} />],
   ['Hash', 'medium', ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />],
-  ['Stacks blocks', 'number', ({ stacks_blocks: blocks }) => <Count value={blocks.length} />],
+  ['Stacks blocks', 'number', ({ stacks_blocks: blocks }) => count(blocks.length)],
   ['Age', 'number', ({ burn_block_time: at }) => <Ago chain at={at} />],
 ];
 

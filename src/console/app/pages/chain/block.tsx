@@ -8,7 +8,7 @@ import { BLOCKS_PER_PAGE, type Column, Icon, ListPanel, listQuery, Page, Panel, 
 import { pathTo } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.ts';
 import { COLUMNS_IN_BLOCK, idOf } from '../../ui/transactions.tsx';
-import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Count, Hash, When } from '../../ui/values.tsx';
+import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Hash, When } from '../../ui/values.tsx';
 import { ForkMark, OrphanMark } from './forks.tsx';
 
 export function Block({ id }: { id: string }) {
@@ -140,8 +140,8 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
     (block) => <BitcoinBlockLink height={block.burn_block_height} />,
     { label: 'Bitcoin block' },
   ],
-  ['Tenure', 'number wide named', ({ tenure_height: tenure }) => (tenure < 0 ? '–' : <Count value={tenure} />)],
-  ['Transactions', 'number named', ({ tx_count: transactions }) => <Count value={transactions} />],
+  ['Tenure', 'number wide named', ({ tenure_height: tenure }) => (tenure < 0 ? '–' : count(tenure))],
+  ['Transactions', 'number named', ({ tx_count: transactions }) => count(transactions)],
   [
     'Budget used',
     'number wide named',

@@ -15,7 +15,7 @@ import { DataPanel, type Figure, Figures, ListPanel, Page, Panel, Show } from '.
 import { pathTo } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
-import { Ago, Badge, Count } from '../../ui/values.tsx';
+import { Ago, Badge } from '../../ui/values.tsx';
 import { WatchedHere } from '../../ui/watches.tsx';
 import { HookLink, managedConsumers } from '../hooks/notified.tsx';
 import { StateNote } from '../state-note.tsx';
@@ -120,7 +120,7 @@ function chainFigures(
       node.height === null ? '–' : count(node.height),
       node.height === null ? 'the node does not answer' : lag(height, node.height),
     ],
-    ['Bitcoin height', tip.value === null ? '–' : <Count value={tip.value.burn_block_height} />],
+    ['Bitcoin height', tip.value === null ? '–' : count(tip.value.burn_block_height)],
     ['Block time', blockTime === null || blockTime === 0 ? '–' : duration(blockTime), 'average of the last hour'],
     ['Pending', pending === null ? '–' : count(pending), 'transactions'],
   ];

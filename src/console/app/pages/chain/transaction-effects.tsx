@@ -20,11 +20,9 @@ const NAMES: Readonly<Record<TransactionEvent['event_type'], string>> = {
   unknown: 'Unknown',
 };
 
-const VERBS = { transfer: 'transfer', mint: 'mint', burn: 'burn' } as const;
-
 function nameOf(event: TransactionEvent): string {
   const name = NAMES[event.event_type];
-  return 'asset' in event ? `${name} ${VERBS[event.asset.asset_event_type]}` : name;
+  return 'asset' in event ? `${name} ${event.asset.asset_event_type}` : name;
 }
 
 /** Renders the sender and recipient of an asset. Omits a missing one: a mint has no sender, and a burn no recipient. */

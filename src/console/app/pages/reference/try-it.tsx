@@ -73,16 +73,14 @@ function indented(text: string): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
 }
 
-const HTTP_ERROR = 400;
-
 function Received({ response }: { response: Response }) {
   const { status, type, milliseconds, bytes: size, text, isCut } = response;
   const shown = text === null ? null : indented(text.slice(0, MAX_SHOWN));
   return (
     <div class="result">
       <div class="panel-head small">
-        <span class={status < HTTP_ERROR ? 'badge ok' : 'badge bad'}>{status}</span> {count(Math.round(milliseconds))}{' '}
-        ms, {bytes(size)}
+        <span class={status < 400 ? 'badge ok' : 'badge bad'}>{status}</span> {count(Math.round(milliseconds))} ms,{' '}
+        {bytes(size)}
         {type === '' ? '' : `, ${type}`} {shown === null ? null : <Copy text={shown} what="response" />}
       </div>
       {shown === null ? <p class="panel-body quiet">The response isn’t a text.</p> : null}

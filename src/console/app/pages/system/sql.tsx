@@ -37,8 +37,6 @@ interface QueryResult {
 const MAX_ROWS = 1_000;
 const MAX_ROWS_OF_FILE = 100_000;
 
-type FileFormat = 'csv' | 'parquet';
-
 function save(file: Blob, name: string): void {
   const url = URL.createObjectURL(file);
   const link = document.createElement('a');
@@ -79,7 +77,7 @@ export function Sql() {
       setFound({ query, result, milliseconds: performance.now() - start });
       return plural(result.rows.length, 'row');
     });
-  const download = (format: FileFormat) =>
+  const download = (format: 'csv' | 'parquet') =>
     runQuery(async (query, signal) => {
       const body = { query, format, max_rows: MAX_ROWS_OF_FILE };
       save(await (await responseOf(SQL, { ...withBody('POST', body), signal })).blob(), `query.${format}`);

@@ -164,13 +164,6 @@ type Setting = Answer<'/stackside/v1/system'>['settings'][number];
 
 const SYSTEM = '/stackside/v1/system';
 
-const SOURCES: Readonly<Record<Setting['source'], string>> = {
-  default: 'default',
-  flag: 'flag',
-  variable: 'variable',
-  program: 'set by the program',
-};
-
 const isSettingMatch = ({ name, help, value, source_name: source }: Setting, text: string): boolean =>
   hasWords([name, help, value, source].join(' '), text);
 
@@ -246,7 +239,8 @@ function Settings() {
                       <>
                         <span class={value === null ? 'quiet' : 'break'}>{visible(value ?? 'none')}</span>
                         <div class="quiet tiny">
-                          {SOURCES[source]} {name === null ? null : <code class="break">{name}</code>}
+                          {source === 'program' ? 'set by the program' : source}{' '}
+                          {name === null ? null : <code class="break">{name}</code>}
                         </div>
                       </>
                     ),
