@@ -111,11 +111,8 @@ function SpanChart({
 
 function newestLabel(times: readonly number[], scale: TimeScale): string {
   const newest = times.at(-1) ?? 0;
-  return scale !== 'hour' || now.value - newest < OLD ? 'newest' : `newest, ${localTime(newest).slice(0, 16)}`;
+  return scale !== 'hour' || now.value - newest < 3_600 ? 'newest' : `newest, ${localTime(newest).slice(0, 16)}`;
 }
-
-/** Age in seconds above which the newest values aren't recent. */
-const OLD = 3_600;
 
 type PlotProps = Required<Omit<ChartProps, 'empty'>> & {
   /** Index of the values under the pointer or the keyboard's cursor; null if there is none. */

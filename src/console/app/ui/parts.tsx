@@ -130,8 +130,6 @@ export const Problem = ({ text, class: kind = '' }: { text: string | null; class
     </p>
   );
 
-const NOT_FOUND = 404;
-const GONE = 410;
 const SWITCHED_OFF =
   'This server does not serve deprecated routes, and no other route has these data: `--deprecated` is off, or its date has passed.';
 
@@ -149,9 +147,9 @@ export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
   const { data, error, retry } = loaded;
   if (data === null) {
     if (error === null) return <Loading rows={rows ?? 3} />;
-    if (error.status === GONE) return <Empty>{SWITCHED_OFF}</Empty>;
+    if (error.status === 410) return <Empty>{SWITCHED_OFF}</Empty>;
     if (error.isBeforeHistory) return <Empty>{error.message}</Empty>;
-    return error.status === NOT_FOUND ? (
+    return error.status === 404 ? (
       <Empty>{missing ?? error.message}</Empty>
     ) : (
       <Failed message={error.message} retry={retry} />

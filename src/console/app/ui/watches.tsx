@@ -26,8 +26,6 @@ function watchedPath({ kind, id }: Watched): string {
   return kind === 'name' ? pathTo('name', { name: id }) : pathTo('token', { asset: id });
 }
 
-const HTTP_NOT_FOUND = 404;
-
 /** Requests for the newest transaction of an object; null if there is none. */
 const NEWEST: Readonly<Record<WatchKind, (id: string, signal: AbortSignal) => Promise<string | null>>> = {
   account: newestOfPrincipal,
@@ -78,7 +76,7 @@ const newestQuery = liveQuery({
       try {
         answers.push([{ kind, id }, await NEWEST[kind](id, signal)]);
       } catch (error) {
-        if (!(error instanceof RequestError) || error.status !== HTTP_NOT_FOUND) throw error;
+        if (!(error instanceof RequestError) || error.status !== 404) throw error;
       }
     }
     return answers;

@@ -401,12 +401,7 @@ interface ReadLog extends Log {
   fields: ClarityFields | null;
 }
 
-/** Minimum characters of a value for a scrolling box. */
-const LONG_VALUE = 200;
-
 const keyOf = ({ tx_id, event_index }: Log): string => `${tx_id} ${event_index}`;
-
-const PRINT = 'print';
 
 interface ContractLogsProps {
   contract: string;
@@ -431,7 +426,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
     const place = index === 0 ? ' first' : '';
     if (path === '') {
       const whole = ({ tx_id, value, fields: parts }: ReadLog) =>
-        parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} many={LONG_VALUE} /> : null;
+        parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} many={200} /> : null;
       return [name, `fill${place}`, whole];
     }
     return [
@@ -450,7 +445,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
       empty="No log matches."
       stacked
       columns={[
-        ...(results.every((log) => log.topic === PRINT) ? [] : [topic]),
+        ...(results.every((log) => log.topic === 'print') ? [] : [topic]),
         ...fields,
         TX_ID,
         BLOCK_HEIGHT,

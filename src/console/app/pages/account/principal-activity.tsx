@@ -119,8 +119,6 @@ export function CounterpartiesTab(props: PrincipalProps) {
 }
 
 const ASSET = 'asset';
-const STX_DECIMALS = 6;
-const MAX_DECIMALS = 8;
 
 /** Renders the balance of an account over time, of STX or of one of its tokens. */
 export function BalanceTab({ principal, version }: PrincipalProps) {
@@ -131,10 +129,10 @@ export function BalanceTab({ principal, version }: PrincipalProps) {
     { principal, asset_identifier: asset },
     version,
   );
-  const { symbol, decimals } = asset === null ? { symbol: 'STX', decimals: STX_DECIMALS } : unitOf(asset);
+  const { symbol, decimals } = asset === null ? { symbol: 'STX', decimals: 6 } : unitOf(asset);
   const unit = symbol ?? (asset === null ? '' : assetNameOf(asset));
   const name = visible(unit);
-  const format = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: MAX_DECIMALS });
+  const format = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 8 });
   return (
     <Panel title={`Balance of ${name}`} source={balances.source} aside={<CsvLink principal={principal} />}>
       <Choices

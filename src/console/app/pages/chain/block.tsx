@@ -107,10 +107,8 @@ function BlockTransactions({ hash, total }: { hash: string; total: number }) {
   );
 }
 
-const MAX_SIGNATURES = 20;
-
 function BlockSignatures({ hash }: { hash: string }) {
-  const params = { height_or_hash: hash, limit: MAX_SIGNATURES };
+  const params = { height_or_hash: hash, limit: 20 };
   const loaded = useGet('/extended/v2/blocks/{height_or_hash}/signer-signatures', params);
   return (
     <ListPanel

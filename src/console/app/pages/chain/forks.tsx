@@ -177,7 +177,7 @@ export function ForkMark({ height }: { height: number }) {
 export function OrphanMark({ hash }: { hash: string }) {
   const fork = useAnswer(
     `fork ${hash}`,
-    async (signal) => (hash.length < HASH_DIGITS ? null : get('/stackside/v1/forks/{hash}', { hash }, signal)),
+    async (signal) => (hash.length < 64 ? null : get('/stackside/v1/forks/{hash}', { hash }, signal)),
     tipVersion.value,
   );
   if (fork.data === null) return null;
@@ -187,5 +187,3 @@ export function OrphanMark({ hash }: { hash: string }) {
     </p>
   );
 }
-
-const HASH_DIGITS = 64;

@@ -178,13 +178,11 @@ function CatchingUp({ status: { state, index, node } }: { status: ServerStatus }
   return isBehind ? <progress aria-label="Blocks indexed" max={nodeHeight} value={height} /> : null;
 }
 
-const NEWEST_BITCOIN = 6;
-
 const NewestBitcoinBlocks = () => (
   <ListPanel
     title="Bitcoin blocks"
     label="Newest Bitcoin blocks"
-    loaded={useGet('/extended/v2/burn-blocks', { limit: NEWEST_BITCOIN }, tipVersion.value)}
+    loaded={useGet('/extended/v2/burn-blocks', { limit: 6 }, tipVersion.value)}
     aside={<a href={pathTo('bitcoinBlocks')}>All</a>}
     columns={BITCOIN_BLOCK_COLUMNS.filter(([name]) => name !== 'Hash')}
     keyOf={hashOfBitcoinBlock}
@@ -225,10 +223,8 @@ function Blocks() {
   );
 }
 
-const NEWEST_TRANSACTIONS = 8;
-
 function NewestTransactions() {
-  const newest = useGet('/extended/v3/transactions', { limit: NEWEST_TRANSACTIONS }, tipVersion.value);
+  const newest = useGet('/extended/v3/transactions', { limit: 8 }, tipVersion.value);
   return (
     <ListPanel
       title="Newest transactions"

@@ -7,8 +7,6 @@ import { place, withQuery } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, BlockLink, Btc, Hash, Meter, Principal, Stx } from '../../ui/values.tsx';
 import { Payments } from './bitcoin.tsx';
 
-const MAX_CYCLES = 20;
-
 export const Staking = () => (
   <Page title="Staking" lead="Who locks STX, through which signers, and the BTC that miners pay for it.">
     <Tabs
@@ -25,7 +23,7 @@ export const Staking = () => (
 const bitcoinVersion = (): number => tip.value?.burn_block_height ?? 0;
 
 function Cycles() {
-  const cycles = useGet('/extended/v2/pox/cycles', { limit: MAX_CYCLES }, bitcoinVersion());
+  const cycles = useGet('/extended/v2/pox/cycles', { limit: 20 }, bitcoinVersion());
   const cycleParameter = place.value.query.get('cycle') ?? '';
   return (
     <>

@@ -43,9 +43,6 @@ const Route = ({ sender, recipient }: { sender: string; recipient: string }) => 
   </span>
 );
 
-/** Minimum characters of a value for a scrolling box. */
-const LONG_VALUE = 160;
-
 function Details({ event }: { event: TransactionEvent }) {
   switch (event.event_type) {
     case 'stx_asset':
@@ -101,7 +98,7 @@ function Details({ event }: { event: TransactionEvent }) {
           <Principal principal={contract} />{' '}
           {topic === 'print' ? null : <span class="quiet break">{visible(topic)}</span>}
           <div>
-            <LongValue repr={value.repr} label={`Value of event ${event.event_index}`} many={LONG_VALUE} />
+            <LongValue repr={value.repr} label={`Value of event ${event.event_index}`} many={160} />
           </div>
         </>
       );

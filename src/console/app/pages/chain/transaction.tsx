@@ -68,14 +68,12 @@ import { TransactionNotified } from '../hooks/notified.tsx';
 import { Standing, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
-const NOT_FOUND = 404;
-
 /** Returns a transaction in any state. @param offset of its events @throws RequestError 404 if it is unknown */
 async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
   const params = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
   const answer = await get('/extended/v1/tx/multiple', params, signal);
   const [result] = Object.values(answer);
-  if (result?.found !== true) throw new RequestError(NOT_FOUND, 'No transaction with this id has arrived.');
+  if (result?.found !== true) throw new RequestError(404, 'No transaction with this id has arrived.');
   return result.result;
 }
 

@@ -94,10 +94,8 @@ function Snapshots({ state: { snapshots } }: { state: State }) {
   );
 }
 
-const NEWEST = 8;
-
 function Contracts() {
-  const newest = useGet('/stackside/v1/contracts', { limit: NEWEST }, tipVersion.value);
+  const newest = useGet('/stackside/v1/contracts', { limit: 8 }, tipVersion.value);
   return (
     <ListPanel
       title="Newest contracts"
@@ -120,8 +118,6 @@ function Contracts() {
     />
   );
 }
-
-const MICRO = 1_000_000;
 
 const heights = (blocks: readonly { height: number }[]): string =>
   blocks.length === 0
@@ -203,11 +199,11 @@ const ALL: readonly Steering[] = [
     action: 'Fund',
     fields: [
       { name: 'address', label: 'Address', value: '' },
-      { name: 'amount', label: 'STX', value: '100', type: 'number', step: 1 / MICRO },
+      { name: 'amount', label: 'STX', value: '100', type: 'number', step: 0.000001 },
     ],
     async run(value) {
       const address = value('address');
-      const amount = String(BigInt(Math.round(Number(value('amount')) * MICRO)));
+      const amount = String(BigInt(Math.round(Number(value('amount')) * 1_000_000)));
       const { block } = await post('/stackside/v1/devnet/fund', {}, { address, amount });
       return `Sent ${value('amount')} STX to ${address} in block ${count(block.height)}.`;
     },

@@ -117,16 +117,11 @@ const logFacts = ({ head, log_bytes: size, leases }: Log): Fact[] => [
   }),
 ];
 
-function synchronousText({ synchronous_standby_names: names }: Engine): string {
-  if (names === null) return 'not known';
-  return names === '' ? 'none' : names;
-}
-
-const engineFacts = (engine: Engine): Fact[] => [
-  ['Server', <code>{engine.server}</code>],
-  ['Version', engine.version],
-  ['Synchronous standbys', synchronousText(engine)],
-  ...engine.standbys.map(({ name, state, sync }): Fact => {
+const engineFacts = ({ server, version, synchronous_standby_names: synchronous, standbys }: Engine): Fact[] => [
+  ['Server', <code>{server}</code>],
+  ['Version', version],
+  ['Synchronous standbys', synchronous === null ? 'not known' : synchronous || 'none'],
+  ...standbys.map(({ name, state, sync }): Fact => {
     const words = [state ?? 'not visible to this role', sync];
     return [`Standby ${name}`, words.filter((word) => word !== null).join(', ')];
   }),

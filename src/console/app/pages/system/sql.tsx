@@ -237,13 +237,11 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
 
 const short = (value: number): string => String(Number(value.toPrecision(6)));
 
-const MIN_POINTS = 2;
-
 function ResultChart({ result }: { result: QueryResult['result'] }) {
   const { along, up } = chartColumns(result);
   const [x, setX] = useState<number | null>(along[0] ?? null);
   const [y, setY] = useState<number | null>(up.find((at) => at !== along[0]) ?? up[0] ?? null);
-  if (result.rows.length < MIN_POINTS || y === null) return null;
+  if (result.rows.length < 2 || y === null) return null;
   const { times, values, scale } = pointsOf(result, x, y);
   const choiceAt = (at: number) => [String(at), visible(result.columns[at] ?? '')] as const;
   const [, name] = choiceAt(y);
