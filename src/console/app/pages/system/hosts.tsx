@@ -17,7 +17,6 @@ type State = Answer<'/stackside/v1/hosts'>;
 type ThisHost = NonNullable<State['host']>;
 type Log = NonNullable<State['log']>;
 type Host = Log['hosts'][number];
-type Engine = Log['engine'];
 
 export const Hosts = () => (
   <Show loaded={useGet(HOSTS, {}, every(HOSTS_EVERY))} rows={6}>
@@ -117,7 +116,7 @@ const logFacts = ({ head, log_bytes: size, leases }: Log): Fact[] => [
   }),
 ];
 
-const engineFacts = ({ server, version, synchronous_standby_names: synchronous, standbys }: Engine): Fact[] => [
+const engineFacts = ({ server, version, synchronous_standby_names: synchronous, standbys }: Log['engine']): Fact[] => [
   ['Server', <code>{server}</code>],
   ['Version', version],
   ['Synchronous standbys', synchronous === null ? 'not known' : synchronous || 'none'],

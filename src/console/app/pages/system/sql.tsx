@@ -235,8 +235,6 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
   return <a href={pathTo(page.page, page.params)}>{shown}</a>;
 }
 
-const short = (value: number): string => String(Number(value.toPrecision(6)));
-
 function ResultChart({ result }: { result: QueryResult['result'] }) {
   const { along, up } = chartColumns(result);
   const [x, setX] = useState<number | null>(along[0] ?? null);
@@ -265,7 +263,7 @@ function ResultChart({ result }: { result: QueryResult['result'] }) {
         label={name}
         times={times}
         series={[{ name, colour: 'accent', values }]}
-        format={short}
+        format={(value) => String(Number(value.toPrecision(6)))}
         scale={scale}
         empty="The column has no values."
       />
