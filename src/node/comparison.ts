@@ -197,19 +197,6 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   return {
     common,
 
-    /** Returns a block and its ancestors, at most a given number, the highest first. @throws ChainReplacedError */
-    branch: (at: BlockAt, most: number): BlockAt[] =>
-      readAt(at, (reader) => {
-        const blocks = [at];
-        while (blocks.length < most) {
-          const height = at.height - blocks.length;
-          const hash = hashAt(reader, height);
-          if (hash === undefined) break;
-          blocks.push({ height, hash });
-        }
-        return blocks;
-      }),
-
     /**
      * Compares the facts of blocks from one downwards: the requested number of each kind, from the newest blocks that
      * have them.
