@@ -6,13 +6,13 @@ import { BNS_CONTRACT_PATTERN } from '../chain/bns-v2.ts';
 import { parseNetworks } from '../http/hosts.ts';
 import { MAX_PER_MINUTE } from '../http/rate-limit.ts';
 import {
+  file,
   group,
   integer,
   PRIVATE_KEY,
   port,
   servers,
   setting,
-  textOrNone,
   trueOrFalse,
   urlOrNone,
   wholeNumberOrNone,
@@ -29,72 +29,58 @@ function unixMilliseconds(text: string): number | null {
 }
 
 export const apiSettings = group('API', {
-  apiHost: setting({
-    commands: servers,
+  apiHost: setting(servers, {
     flag: '--api-host <host>',
-    variables: ['STACKSIDE_API_HOST', 'STACKS_BLOCKCHAIN_API_HOST'],
+    otherVariables: ['STACKS_BLOCKCHAIN_API_HOST'],
     type: Type.String({ minLength: 1, default: '127.0.0.1' }),
     read: withoutScheme,
     help: 'Address that the API listens on; 0.0.0.0 lets other machines connect',
     accepts: 'an address of this machine',
   }),
-  apiPort: setting({
-    commands: servers,
+  apiPort: setting(servers, {
     flag: '--api-port <port>',
-    variables: ['STACKSIDE_API_PORT', 'STACKS_BLOCKCHAIN_API_PORT'],
+    otherVariables: ['STACKS_BLOCKCHAIN_API_PORT'],
     ...port(3999),
     help: 'API port; 0 picks a free port',
   }),
-  threads: setting({
-    commands: servers,
+  threads: setting(servers, {
     flag: '--threads <number|auto>',
-    variables: ['STACKSIDE_THREADS'],
     type: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 0, maximum: 64 })], { default: 'auto' }),
     read: integer,
     help: 'API threads; 0: the event thread; above 1: Linux only; auto: by number of cores',
     accepts: 'auto, or a number from 0 to 64',
   }),
-  rateLimit: setting({
-    commands: servers,
+  rateLimit: setting(servers, {
     flag: '--rate-limit <requests>',
-    variables: ['STACKSIDE_RATE_LIMIT'],
     ...wholeNumberOrNone({ minimum: 0, maximum: MAX_PER_MINUTE }),
     absent: 'no limit',
     help: 'Requests per minute per client (IPv4, IPv6 /64 or API key); 0 requires a key',
   }),
-  readKeys: setting({
-    commands: servers,
+  readKeys: setting(servers, {
     flag: '--read-keys <file>',
-    variables: ['STACKSIDE_READ_KEYS'],
-    type: textOrNone(),
+    ...file(),
     absent: 'none',
     help: 'File of read keys, one per line: name, key, optional requests per minute',
-    accepts: 'a file',
   }),
-  trustedProxies: setting({
-    commands: servers,
+  trustedProxies: setting(servers, {
     flag: '--trusted-proxies <networks>',
-    variables: ['STACKSIDE_TRUSTED_PROXIES'],
     type: Type.String({ default: '' }),
     read: (text) => (parseNetworks(text) === null ? null : text),
     absent: 'none',
     help: 'Reverse proxies that Stackside trusts to set X-Forwarded-For',
     accepts: 'addresses or networks separated by commas, such as 127.0.0.1,10.0.0.0/8',
   }),
-  deprecated: setting({
-    commands: servers,
+  deprecated: setting(servers, {
     flag: '--deprecated <on|off|date>',
-    variables: ['STACKSIDE_DEPRECATED', 'ENABLE_DEPRECATED_ENDPOINTS'],
+    otherVariables: ['ENABLE_DEPRECATED_ENDPOINTS'],
     type: Type.Union([Type.Boolean(), Type.Integer()], { default: true }),
     read: (text) => unixMilliseconds(text) ?? yesOrNo(text),
     show: (until) => (typeof until === 'number' ? new Date(until).toISOString() : until ? 'on' : 'off'),
     help: 'Serve deprecated routes: always, never (they return 410), or until a date',
     accepts: 'on, off, or a date such as 2027-06-30 or 2027-06-30T12:00:00Z',
   }),
-  namesContract: setting({
-    commands: servers,
+  namesContract: setting(servers, {
     flag: '--names-contract <id>',
-    variables: ['STACKSIDE_NAMES_CONTRACT'],
     type: Type.Union([Type.Null(), Type.String({ pattern: BNS_CONTRACT_PATTERN })], { default: null }),
     absent: "the network's",
     help: 'Contract BNS-V2 that the API reads names from',
@@ -113,44 +99,33 @@ function urlWithCredentials(text: string): string | false {
 
 /** Faucets of test networks. These settings have no flags, because some are secrets. */
 export const faucetSettings = group('Faucets', {
-  sbtcFaucet: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_SBTC_FAUCET', 'TESTNET_SBTC_FAUCET_ENABLED'],
+  sbtcFaucet: setting(['serve'], {
+    otherVariables: ['TESTNET_SBTC_FAUCET_ENABLED'],
     ...trueOrFalse(false),
     help: 'Also serve the sBTC faucet; requires a test network and STACKSIDE_FAUCET_KEYS',
   }),
-  faucetKeys: setting({
-    commands: ['serve'],
-    flag: null,
+  faucetKeys: setting(['serve'], {
     secret: true,
-    variables: ['STACKSIDE_FAUCET_KEYS', 'FAUCET_PRIVATE_KEY'],
+    otherVariables: ['FAUCET_PRIVATE_KEY'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}(,${PRIVATE_KEY})*$` })], { default: null }),
     help: 'Private keys of the accounts that send test STX; the first also sends sBTC',
     accepts: 'private keys in hex, separated by commas',
   }),
-  faucetLimits: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_FAUCET_LIMITS', 'TESTNET_FAUCETS_RATE_LIMIT_ENABLED'],
+  faucetLimits: setting(['serve'], {
+    otherVariables: ['TESTNET_FAUCETS_RATE_LIMIT_ENABLED'],
     ...trueOrFalse(true),
     help: 'Limit how often an address may use a faucet',
   }),
-  btcRpc: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_BTC_RPC'],
+  btcRpc: setting(['serve'], {
     hostAndPort: [['BTC_RPC_HOST', 'BTC_RPC_PORT', 'BTC_RPC_USER', 'BTC_RPC_PW']],
     type: urlOrNone(),
     read: urlWithCredentials,
     help: "URL of the Bitcoin node's RPC API with user and password, for the BTC faucet",
     accepts: 'the URL of an HTTP server, such as http://user:password@127.0.0.1:18443',
   }),
-  btcFaucetKey: setting({
-    commands: ['serve'],
-    flag: null,
+  btcFaucetKey: setting(['serve'], {
     secret: true,
-    variables: ['STACKSIDE_BTC_FAUCET_KEY', 'BTC_FAUCET_PK'],
+    otherVariables: ['BTC_FAUCET_PK'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}$` })], { default: null }),
     help: 'Private key that sends BTC; requires a test network and STACKSIDE_BTC_RPC',
     accepts: 'a private key in hex',

@@ -1,79 +1,60 @@
 /** Settings of chainhooks: access, deliveries, and their limits. */
 import { Type } from '@sinclair/typebox';
 import { allowedNetworks } from '../http/outgoing.ts';
-import { decimal, group, servers, setting, textOrNone, trueOrFalse, url, withoutSlash } from './setting.ts';
+import { decimal, file, group, servers, setting, textOrNone, trueOrFalse, url, withoutSlash } from './setting.ts';
 
 export const hookSettings = group('Chainhooks', {
-  url: setting({
-    commands: ['hooks', 'devnet mine', 'compare', 'status'],
+  url: setting(['hooks', 'devnet mine', 'compare', 'status'], {
     flag: '--url <url>',
-    variables: ['STACKSIDE_URL'],
     type: url('http://127.0.0.1:3999'),
     read: withoutSlash,
     help: 'URL of the API of a running Stackside',
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:3999',
   }),
-  adminKey: setting({
-    commands: [...servers, 'hooks'],
+  adminKey: setting([...servers, 'hooks'], {
     flag: '--admin-key <file>',
-    variables: ['STACKSIDE_ADMIN_KEY_FILE'],
-    type: textOrNone(),
+    variable: 'STACKSIDE_ADMIN_KEY_FILE',
+    ...file(),
     absent: 'admin.key in the data directory',
     help: 'File with the admin key (64 hex digits), the same on all hosts',
-    accepts: 'a file',
     except: {
       hooks: { help: 'File with the admin key' },
     },
   }),
-  hookKey: setting({
-    commands: ['hooks'],
-    flag: null,
+  hookKey: setting(['hooks'], {
     secret: true,
-    variables: ['STACKSIDE_HOOK_KEY'],
     type: textOrNone(),
     absent: 'the admin key',
     help: 'API key of a consumer',
     accepts: 'an API key',
   }),
-  signingSecret: setting({
-    commands: ['hooks'],
-    flag: null,
+  signingSecret: setting(['hooks'], {
     secret: true,
-    variables: ['STACKSIDE_SIGNING_SECRET'],
     type: textOrNone(),
     help: 'Signing secret that hooks listen uses to verify deliveries',
     accepts: 'a signing secret: whsec_ and base64, or hex',
   }),
-  hookAccess: setting({
-    commands: servers,
+  hookAccess: setting(servers, {
     flag: '--hook-access <key|open>',
-    variables: ['STACKSIDE_HOOK_ACCESS'],
     type: Type.Union([Type.Literal('key'), Type.Literal('open')], { default: 'key' }),
-    help: 'Managing chainhooks: key requires an API key; open lets local programs do it',
     accepts: 'key or open',
+    help: 'Managing chainhooks: key requires an API key; open lets local programs do it',
     except: { demo: { default: 'open' }, devnet: { default: 'open' } },
   }),
-  hookKeys: setting({
-    commands: servers,
+  hookKeys: setting(servers, {
     flag: '--hook-keys <file>',
-    variables: ['STACKSIDE_HOOK_KEYS'],
-    type: textOrNone(),
+    ...file(),
     absent: 'only the admin key',
     help: 'File with API keys of consumers, one per line: the consumer, a blank, the key',
-    accepts: 'a file',
   }),
-  allowedHosts: setting({
-    commands: servers,
+  allowedHosts: setting(servers, {
     flag: '--allowed-hosts <names>',
-    variables: ['STACKSIDE_ALLOWED_HOSTS'],
     type: Type.String({ pattern: '^([\\w.-]+(\\s*,\\s*[\\w.-]+)*)?$', default: '' }),
     help: 'Additional host names in requests that manage chainhooks, such as a proxy',
     accepts: 'host names separated by commas, such as api.example.org',
   }),
-  hookTargets: setting({
-    commands: servers,
+  hookTargets: setting(servers, {
     flag: '--hook-targets <networks>',
-    variables: ['STACKSIDE_HOOK_TARGETS'],
     type: Type.String({ default: '' }),
     read: (text) => (allowedNetworks(text) === null ? null : text),
     help: 'Private networks that chainhooks may deliver to',
@@ -81,36 +62,28 @@ export const hookSettings = group('Chainhooks', {
     // Lets a user try chainhooks with a receiver on this machine.
     except: { demo: { default: 'loopback' }, devnet: { default: 'loopback' } },
   }),
-  hookHttp: setting({
-    commands: servers,
+  hookHttp: setting(servers, {
     flag: '--hook-http',
-    variables: ['STACKSIDE_HOOK_HTTP'],
     ...trueOrFalse(false),
     help: 'Let chainhooks deliver to public targets without TLS',
   }),
-  hookAlert: setting({
-    commands: servers,
+  hookAlert: setting(servers, {
     flag: '--hook-alert <url>',
     // The URL's path or query is often the key of a chat or a pager.
     secret: true,
-    variables: ['STACKSIDE_HOOK_ALERT'],
     type: Type.Union([Type.Null(), Type.String({ pattern: '^https?://[^\\s]+$' })], { default: null }),
     help: 'URL that receives a POST when a chainhook is interrupted or expires',
     accepts: 'a URL that begins with https:// or http://',
   }),
-  hookBudget: setting({
-    commands: servers,
+  hookBudget: setting(servers, {
     flag: '--hook-budget <hours>',
-    variables: ['STACKSIDE_HOOK_BUDGET'],
     type: Type.Number({ minimum: 0, maximum: 8760, default: 24 }),
     read: decimal,
     help: 'Hours to retry a delivery before its chainhook is interrupted',
     accepts: 'hours from 0 to 8760',
   }),
-  hookRetention: setting({
-    commands: servers,
+  hookRetention: setting(servers, {
     flag: '--hook-retention <days>',
-    variables: ['STACKSIDE_HOOK_RETENTION'],
     type: Type.Number({ minimum: 0.01, maximum: 3_650, default: 7 }),
     read: decimal,
     help: 'Days to keep delivery bodies; the delivery history stays four times as long',

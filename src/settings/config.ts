@@ -17,10 +17,8 @@ import {
 } from './setting.ts';
 
 const tokenSettings = group('Tokens', {
-  tokenMetadata: setting({
-    commands: servers,
+  tokenMetadata: setting(servers, {
     flag: '--token-metadata <off|on>',
-    variables: ['STACKSIDE_TOKEN_METADATA'],
     type: Type.Union([Type.Literal('off'), Type.Literal('on')], { default: 'on' }),
     help: 'on: query the node for names, symbols, decimals, supplies and URIs of tokens',
     accepts: 'off or on',
@@ -28,11 +26,8 @@ const tokenSettings = group('Tokens', {
 });
 
 const compareSettings = group('Comparison with another API', {
-  compareKey: setting({
-    commands: ['compare'],
-    flag: null,
+  compareKey: setting(['compare'], {
     secret: true,
-    variables: ['STACKSIDE_COMPARE_KEY'],
     type: textOrNone(),
     help: 'Key for the other API, sent as x-api-key',
     accepts: 'an API key',
@@ -40,19 +35,16 @@ const compareSettings = group('Comparison with another API', {
 });
 
 const logSettings = group('Log', {
-  logFormat: setting({
-    commands: servers,
+  logFormat: setting(servers, {
     flag: '--log-format <format>',
-    variables: ['STACKSIDE_LOG_FORMAT'],
     type: Type.Union([Type.Null(), Type.Literal('pretty'), Type.Literal('json')], { default: null }),
     absent: 'pretty on a terminal, json elsewhere',
     help: 'Log format: readable lines, or JSON objects',
     accepts: 'pretty or json',
   }),
-  logLevel: setting({
-    commands: ['serve', 'demo', 'devnet', 'import', 'rebuild'],
+  logLevel: setting(['serve', 'demo', 'devnet', 'import', 'rebuild'], {
     flag: '--log-level <level>',
-    variables: ['STACKSIDE_LOG_LEVEL', 'STACKS_API_LOG_LEVEL'],
+    otherVariables: ['STACKS_API_LOG_LEVEL'],
     type: Type.Union(
       levels.map((level) => Type.Literal(level)),
       { default: 'info' },

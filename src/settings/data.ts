@@ -10,6 +10,7 @@ import { canonicalPrincipal } from '../codec/address.ts';
 import { isWithin } from '../codec/clarity-fields.ts';
 import type { ValueIndexChoice } from '../store/model/contract.ts';
 import {
+  file,
   group,
   integer,
   servers,
@@ -26,6 +27,12 @@ const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly:
 /** Chain ids by the names of their networks. */
 const networks: Readonly<Record<string, number>> = { mainnet: MAINNET_CHAIN_ID, testnet: TESTNET_CHAIN_ID };
 
+/** Commands that work on a data directory. */
+const withDirectory = [
+  ...(['serve', 'demo', 'devnet', 'import', 'export', 'rebuild'] as const),
+  ...(['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'] as const),
+];
+
 /** The data directory of a simulated chain. */
 const simulatedData = {
   help: 'Data directory for the simulated chain; it must be empty',
@@ -33,13 +40,8 @@ const simulatedData = {
 };
 
 export const dataSettings = group('Data and chain', {
-  data: setting({
-    commands: [
-      ...['serve', 'demo', 'devnet', 'import', 'export', 'rebuild'],
-      ...['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'],
-    ] as const,
+  data: setting(withDirectory, {
     flag: '--data <dir>',
-    variables: ['STACKSIDE_DATA'],
     type: Type.String({ minLength: 1, default: './stackside-data' }),
     help: 'Data directory, which holds the index and the journal',
     accepts: 'a directory',
@@ -49,20 +51,18 @@ export const dataSettings = group('Data and chain', {
       hooks: { help: "The server's data directory, which holds the admin key" },
     },
   }),
-  mode: setting({
-    commands: ['serve'],
+  mode: setting(['serve'], {
     flag: '--mode <mode>',
-    variables: ['STACKSIDE_MODE', 'STACKS_API_MODE'],
+    otherVariables: ['STACKS_API_MODE'],
     type: Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('write')], { default: 'full' }),
+    accepts: 'full, read or write',
     read: (text) => modeWords[text] ?? text,
     help: 'full: receive events and serve the API; write: only events; read: only the API',
-    accepts: 'full, read or write',
   }),
-  network: setting({
-    commands: ['serve', 'import', 'restore'],
+  network: setting(['serve', 'import', 'restore'], {
     flag: '--network <name|id>',
     alias: '--chain-id <id>',
-    variables: ['STACKSIDE_NETWORK', 'STACKS_CHAIN_ID'],
+    otherVariables: ['STACKS_CHAIN_ID'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),
     read: (text) => networks[text] ?? (/^0x[0-9a-fA-F]{1,8}$/.test(text) ? Number(text) : integer(text)),
     show: (id) => (id === null ? '' : chainIdText(id)),
@@ -70,66 +70,51 @@ export const dataSettings = group('Data and chain', {
     help: 'Network of the node, by name or chain id; events of other chains are rejected',
     accepts: 'mainnet, testnet, or a chain id such as 0x80000000',
   }),
-  archive: setting({
-    commands: servers,
+  archive: setting(servers, {
     flag: '--archive <dir|s3://bucket/prefix>',
-    variables: ['STACKSIDE_ARCHIVE'],
     type: textOrNone(),
     absent: 'none',
     help: 'Archive for every log entry: a directory on another disk, or S3',
     accepts: 'a directory, or s3://bucket/prefix',
   }),
-  archivePublic: setting({
-    commands: servers,
+  archivePublic: setting(servers, {
     flag: '--archive-public',
-    variables: ['STACKSIDE_ARCHIVE_PUBLIC'],
     ...trueOrFalse(false),
     help: 'Withhold chainhooks, secrets and other commands, and sign with archive.key',
   }),
-  from: setting({
-    commands: ['serve'],
+  from: setting(['serve'], {
     flag: '--from <url|dir|s3://bucket/prefix>',
-    variables: ['STACKSIDE_FROM'],
     type: textOrNone(),
     absent: 'none',
     help: 'Archive to restore an empty data directory from, and to read missing events from',
     accepts: 'the URL of an archive on a web server, a directory, or s3://bucket/prefix',
   }),
-  archivePublicKey: setting({
-    commands: ['serve', 'restore', 'archive'],
+  archivePublicKey: setting(['serve', 'restore', 'archive'], {
     flag: '--archive-public-key <ed25519:key>',
-    variables: ['STACKSIDE_ARCHIVE_PUBLIC_KEY'],
     type: Type.Union([Type.Null(), Type.String({ pattern: PUBLIC_KEY })], { default: null }),
     absent: 'none',
     help: 'Public key that must have signed the archive (printed by stackside archive key)',
     accepts: 'ed25519: and a key in base64, as stackside archive key prints it',
   }),
-  archiveUnsigned: setting({
-    commands: ['serve', 'restore', 'archive'],
+  archiveUnsigned: setting(['serve', 'restore', 'archive'], {
     flag: '--archive-unsigned',
-    variables: ['STACKSIDE_ARCHIVE_UNSIGNED'],
     ...trueOrFalse(false),
     help: 'Read a public archive without a signature; its operator can forge its blocks',
   }),
-  archiveBase: setting({
-    commands: servers,
+  archiveBase: setting(servers, {
     flag: '--archive-base <hours>',
-    variables: ['STACKSIDE_ARCHIVE_BASE'],
     ...wholeNumber({ minimum: 0, maximum: 8_760, default: 24 }),
     help: 'Hours between bases (snapshots) of the archive; 0 makes none automatically',
   }),
-  archiveKeep: setting({
-    commands: [...servers, 'backup'],
+  archiveKeep: setting([...servers, 'backup'], {
     flag: '--archive-keep <days>',
-    variables: ['STACKSIDE_ARCHIVE_KEEP'],
     ...wholeNumberOrNone({ minimum: 1, maximum: 36_500 }, 'days'),
     absent: 'forever',
     help: 'Days to keep bases of the archive; the newest base and all segments stay',
   }),
-  bnsImport: setting({
-    commands: ['serve'],
+  bnsImport: setting(['serve'], {
     flag: '--bns-import <dir>',
-    variables: ['STACKSIDE_BNS_IMPORT', 'BNS_IMPORT_DIR'],
+    otherVariables: ['BNS_IMPORT_DIR'],
     type: textOrNone(),
     help: 'Directory with exported names of Stacks 1, which serve imports once',
     accepts: 'a directory',
@@ -147,33 +132,25 @@ function choiceOf(text: string): { contract: string; scope: string } | null {
 
 const wordsOf = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
 
-function valueIndex(declared: { flag: string; variable: `STACKSIDE_${string}`; help: string; accepts: string }) {
-  const { flag, variable, help, accepts } = declared;
-  return setting({
-    commands: servers,
-    flag,
+const valueIndex = (declared: { flag: string; help: string; accepts: string }) =>
+  setting(servers, {
+    ...declared,
     repeatable: true,
-    variables: [variable],
     type: Type.String({ default: '' }),
     read: (text) => (wordsOf(text).every((word) => choiceOf(word) !== null) ? text : null),
     absent: 'none',
-    help: `${help}; repeatable`,
-    accepts,
   });
-}
 
 export const valueIndexSettings = group('Logs and calls by decoded values', {
   logIndex: valueIndex({
     flag: '--log-index <contract[:field]>',
-    variable: 'STACKSIDE_LOG_INDEX',
-    help: "Index a contract's logs by the values of all fields, or of one field",
+    help: "Index a contract's logs by the values of all fields, or of one field; repeatable",
     accepts:
       'a contract or contract:field, such as SP000000000000000000002Q6VF78.pox-4:data.amount; separate several with spaces',
   }),
   callIndex: valueIndex({
     flag: '--call-index <contract[:function]>',
-    variable: 'STACKSIDE_CALL_INDEX',
-    help: "Index a contract's calls by arguments, of all functions or of one",
+    help: "Index a contract's calls by arguments, of all functions or of one; repeatable",
     accepts:
       'a contract or contract:function, such as SP000000000000000000002Q6VF78.pox-4:stack-stx; separate several with spaces',
   }),
@@ -202,37 +179,28 @@ export function valueIndexesIn(settings: { logIndex: string; callIndex: string }
 const withoutPasswords = (url: string | null): string => (url ?? '').replace(/\b((?:ssl)?password=)[^&]*/g, '$1***');
 
 export const clusterSettings = group('Several hosts', {
-  cluster: setting({
-    commands: ['serve', 'cluster'],
+  cluster: setting(['serve', 'cluster'], {
     flag: '--cluster <url>',
-    variables: ['STACKSIDE_CLUSTER'],
     type: textOrNone(),
     read: (text) => (isEngineUrl(text) ? text : false),
     show: withoutPasswords,
     help: 'PostgreSQL URL of the shared log; of several servers, the writable one is used',
     accepts: 'a URL such as postgres://user@host1:5432,host2:5432/database',
   }),
-  clusterPrefix: setting({
-    commands: ['serve', 'cluster'],
+  clusterPrefix: setting(['serve', 'cluster'], {
     flag: '--cluster-prefix <name>',
-    variables: ['STACKSIDE_CLUSTER_PREFIX'],
     type: Type.String({ pattern: PREFIX.source, default: '' }),
     help: 'Prefix of the table names, so that several chains can share a database',
     accepts: 'up to 31 lower-case letters, digits and _, not starting with a digit',
   }),
-  clusterKey: setting({
-    commands: ['serve', 'cluster'],
+  clusterKey: setting(['serve', 'cluster'], {
     flag: '--cluster-key <file>',
-    variables: ['STACKSIDE_CLUSTER_KEY'],
-    type: textOrNone(),
+    ...file(),
     absent: 'secrets.key in the data directory',
     help: 'File of keys that seal secrets, one per line, the same on all hosts',
-    accepts: 'a file',
   }),
-  hostName: setting({
-    commands: ['serve'],
+  hostName: setting(['serve'], {
     flag: '--host-name <name>',
-    variables: ['STACKSIDE_HOST_NAME'],
     type: Type.Union([Type.Null(), Type.String({ minLength: 1, maxLength: 200 })], { default: null }),
     absent: "the machine's name",
     help: 'Unique name of this host in metrics and in stackside cluster status',

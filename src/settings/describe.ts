@@ -1,6 +1,6 @@
 /** Texts of settings, for `--help`, docs/settings.md, `stackside serve --print-settings` and the log. */
 import { type Settings, settings, settingsOfCommand } from './config.ts';
-import { type CommandName, defaultOf, type Setting, type Source, withoutCredentials } from './setting.ts';
+import { type CommandName, defaultOf, type Grouped, type Setting, type Source, withoutCredentials } from './setting.ts';
 
 /** Returns the printed name of a setting, such as `api_port`. */
 export const printedName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -41,7 +41,7 @@ export const serverSettings = (settings: object, sources: Sources) =>
   });
 
 /** Returns the names of all variables that set a setting. */
-export const variableNames = ({ variables, hostAndPort = [] }: Setting): string[] => [
+export const variableNames = ({ variables, hostAndPort = [] }: Grouped): string[] => [
   ...variables,
   ...hostAndPort.map(([host, ...others]) => `${host} with ${others.join(', ')}`),
 ];

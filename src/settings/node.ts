@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import { parseProxyPrefixes } from '../node/proxy.ts';
 import {
+  file,
   group,
   integer,
   port,
@@ -21,19 +22,17 @@ import {
 } from './setting.ts';
 
 export const eventSettings = group('Events from the node', {
-  eventHost: setting({
-    commands: servers,
+  eventHost: setting(servers, {
     flag: '--event-host <host>',
-    variables: ['STACKSIDE_EVENT_HOST', 'STACKS_CORE_EVENT_HOST'],
+    otherVariables: ['STACKS_CORE_EVENT_HOST'],
     type: Type.String({ minLength: 1, default: '127.0.0.1' }),
     read: withoutScheme,
     help: "Address for the node's events; any program that reaches it can write the index",
     accepts: 'an address of this machine',
   }),
-  eventPort: setting({
-    commands: servers,
+  eventPort: setting(servers, {
     flag: '--event-port <port>',
-    variables: ['STACKSIDE_EVENT_PORT', 'STACKS_CORE_EVENT_PORT'],
+    otherVariables: ['STACKS_CORE_EVENT_PORT'],
     ...port(3700),
     help: "Port that receives the node's events; 0 picks a free port",
   }),
@@ -45,27 +44,23 @@ const SHARED_URL = 'SNP_REDIS_URL';
 const REDIS_URL = '^rediss?://([^/?#\\s]*@)?[^/?#@\\s]+(/\\d*)?$';
 
 export const snpSettings = group('Events from stacks-node-publisher', {
-  snp: setting({
-    commands: ['serve'],
+  snp: setting(['serve'], {
     flag: '--snp <url>',
-    variables: ['STACKSIDE_SNP', SHARED_URL],
+    otherVariables: [SHARED_URL],
     type: Type.Union([Type.Null(), Type.String({ pattern: REDIS_URL })], { default: null }),
     help: 'Redis URL of stacks-node-publisher, which replaces the event port',
     accepts: 'the URL of a Redis server, such as redis://user:password@127.0.0.1:6379/0; rediss:// is TLS',
   }),
-  snpKeyPrefix: setting({
-    commands: ['serve'],
+  snpKeyPrefix: setting(['serve'], {
     flag: '--snp-key-prefix <prefix>',
-    variables: ['STACKSIDE_SNP_KEY_PREFIX', 'SNP_REDIS_STREAM_KEY_PREFIX'],
+    otherVariables: ['SNP_REDIS_STREAM_KEY_PREFIX'],
     type: Type.String({ pattern: '^([^\\s]*:)?$', default: '' }),
     read: (text) => (text === '' || text.endsWith(':') ? text : `${text}:`),
     help: "Prefix of stacks-node-publisher's Redis keys; a colon is added at the end",
     accepts: 'a text without blanks',
   }),
-  snpSkip: setting({
-    commands: ['serve'],
+  snpSkip: setting(['serve'], {
     flag: '--snp-skip <numbers>',
-    variables: ['STACKSIDE_SNP_SKIP'],
     type: Type.Union([Type.Null(), Type.Array(Type.Integer({ minimum: 0 }))], { default: null }),
     read: (text) => text.split(',').map((number) => integer(number.trim())),
     show: (numbers) => (numbers ?? []).join(','),
@@ -93,10 +88,8 @@ export function withSnp(values: Map<string, SettingValue>, environment: NodeJS.P
 }
 
 export const nodeSettings = group('Requests to the node', {
-  nodeRpc: setting({
-    commands: ['serve', 'check'],
+  nodeRpc: setting(['serve', 'check'], {
     flag: '--node-rpc <url>',
-    variables: ['STACKSIDE_NODE_RPC'],
     hostAndPort: [
       ['STACKS_CORE_PROXY_HOST', 'STACKS_CORE_PROXY_PORT'],
       ['STACKS_CORE_RPC_HOST', 'STACKS_CORE_RPC_PORT'],
@@ -106,36 +99,26 @@ export const nodeSettings = group('Requests to the node', {
     help: "URL of the node's RPC API, which answers requests below /v2 and /v3",
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
   }),
-  nodeConfig: setting({
-    commands: ['serve'],
+  nodeConfig: setting(['serve'], {
     flag: '--node-config <file>',
-    variables: ['STACKSIDE_NODE_CONFIG'],
-    type: textOrNone(),
+    ...file(),
     absent: 'not read',
     help: "The node's TOML file, to check its observer section and use its auth_token",
-    accepts: 'a file',
   }),
-  nodeAuthFile: setting({
-    commands: ['serve'],
+  nodeAuthFile: setting(['serve'], {
     flag: '--node-auth-file <file>',
-    variables: ['STACKSIDE_NODE_AUTH_FILE'],
-    type: textOrNone(),
+    ...file(),
     absent: 'the auth_token of --node-config; without one, missing blocks are not filled',
     help: "File with the node's auth_token, which lets Stackside fill missing blocks",
-    accepts: 'a file',
   }),
-  history: setting({
-    commands: ['serve'],
+  history: setting(['serve'], {
     flag: '--history <full|any>',
-    variables: ['STACKSIDE_HISTORY'],
     type: Type.Union([Type.Literal('full'), Type.Literal('any')], { default: 'any' }),
     help: 'any: start at the first block that the node sends; full: require the whole chain',
     accepts: 'full or any',
   }),
-  proxyPrefix: setting({
-    commands: servers,
+  proxyPrefix: setting(servers, {
     flag: '--proxy-prefix <prefix=url>',
-    variables: ['STACKSIDE_PROXY_PREFIX'],
     repeatable: true,
     type: Type.String({ default: '' }),
     read: (text) => (parseProxyPrefixes(text) === null ? null : text),
@@ -143,18 +126,15 @@ export const nodeSettings = group('Requests to the node', {
     accepts:
       'a prefix and a URL, such as /metadata=http://127.0.0.1:3001/metadata, each prefix once; separate several with spaces',
   }),
-  extraTxEndpoints: setting({
-    commands: ['serve'],
+  extraTxEndpoints: setting(['serve'], {
     flag: '--extra-tx-endpoints <file>',
-    variables: ['STACKSIDE_EXTRA_TX_ENDPOINTS', 'STACKS_API_EXTRA_TX_ENDPOINTS_FILE'],
-    type: textOrNone(),
+    otherVariables: ['STACKS_API_EXTRA_TX_ENDPOINTS_FILE'],
+    ...file(),
     help: 'File of URLs, one per line, that also receive each broadcast transaction',
-    accepts: 'a file',
   }),
-  feeEstimator: setting({
-    commands: ['serve'],
+  feeEstimator: setting(['serve'], {
     flag: '--fee-estimator',
-    variables: ['STACKSIDE_FEE_ESTIMATOR', 'STACKS_CORE_FEE_ESTIMATOR_ENABLED'],
+    otherVariables: ['STACKS_CORE_FEE_ESTIMATOR_ENABLED'],
     ...trueOrFalse(false),
     help: 'Answer fee estimates with the minimum fee while tenures are not full',
   }),
@@ -164,101 +144,86 @@ export const nodeSettings = group('Requests to the node', {
 const simulated = ['demo', 'devnet'] as const;
 
 export const simulatedNodeSettings = group('Simulated node', {
-  seed: setting({
-    commands: simulated,
+  seed: setting(simulated, {
     flag: '--seed <number>',
-    variables: ['STACKSIDE_DEVNET_SEED'],
+    variable: 'STACKSIDE_DEVNET_SEED',
     type: Type.Integer({ minimum: 0, default: 1 }),
     read: integer,
     help: 'Seed of the simulated chain',
     accepts: 'a number, 0 or greater',
   }),
-  interval: setting({
-    commands: simulated,
+  interval: setting(simulated, {
     flag: '--block-time <seconds>',
-    variables: ['STACKSIDE_BLOCK_TIME'],
     ...wholeNumberOrNone({ minimum: 0, maximum: 3_600, default: 5 }, 'seconds'),
     help: 'Seconds between blocks; 0 mines only on request and stops the clock',
     except: { devnet: { default: null, absent: 'a block when a transaction arrives' } },
   }),
-  pastBlocks: setting({
-    commands: ['demo'],
+  pastBlocks: setting(['demo'], {
     flag: '--past-blocks <blocks>',
-    variables: ['STACKSIDE_PAST_BLOCKS'],
     ...wholeNumber({ minimum: 1, maximum: 100_000, default: 100 }),
     help: 'Blocks that the simulated chain starts with',
   }),
-  traffic: setting({
-    commands: ['demo'],
+  traffic: setting(['demo'], {
     flag: '--traffic <number>',
-    variables: ['STACKSIDE_DEVNET_TRAFFIC'],
+    variable: 'STACKSIDE_DEVNET_TRAFFIC',
     ...wholeNumber({ minimum: 0, maximum: 200, default: 10 }),
     help: 'Average number of transactions per block from simulated users',
   }),
-  observer: setting({
-    commands: simulated,
+  observer: setting(simulated, {
     flag: '--observer <url>',
-    variables: ['STACKSIDE_DEVNET_OBSERVER'],
+    variable: 'STACKSIDE_DEVNET_OBSERVER',
     type: urlOrNone(),
     read: withoutSlash,
     help: 'Event port URL of another Stackside that also receives the simulated events',
     accepts: 'a URL, such as http://127.0.0.1:3701',
   }),
-  pox5Height: setting({
-    commands: simulated,
+  pox5Height: setting(simulated, {
     flag: '--pox-5-height <height>',
-    variables: ['STACKSIDE_DEVNET_POX_5_HEIGHT'],
+    variable: 'STACKSIDE_DEVNET_POX_5_HEIGHT',
     ...wholeNumberOrNone({ minimum: 0, maximum: 1_000_000_000 }),
     absent: 'pox-4 stays active',
     help: 'Bitcoin height of the switch from pox-4 to pox-5; the simulated chain starts at 214',
   }),
-  clarity: setting({
-    commands: ['devnet'],
+  clarity: setting(['devnet'], {
     flag: '--clarity <dir>',
-    variables: ['STACKSIDE_DEVNET_CLARITY'],
+    variable: 'STACKSIDE_DEVNET_CLARITY',
     type: textOrNone(),
     absent: 'the project of the current directory; without one, contracts are simulated',
     help: 'Clarinet project whose contracts run; needs @stacks/clarinet-sdk',
     accepts: 'a directory',
   }),
-  watch: setting({
-    commands: ['devnet'],
+  watch: setting(['devnet'], {
     flag: '--watch',
-    variables: ['STACKSIDE_DEVNET_WATCH'],
+    variable: 'STACKSIDE_DEVNET_WATCH',
     ...trueOrFalse(false),
     help: "Redeploy the project's contracts when their files change, and mine again",
   }),
-  fork: setting({
-    commands: ['devnet'],
+  fork: setting(['devnet'], {
     flag: '--fork <url>',
-    variables: ['STACKSIDE_DEVNET_FORK'],
+    variable: 'STACKSIDE_DEVNET_FORK',
     type: urlOrNone(),
     read: withoutSlash,
     help: 'Node or Stackside that missing requirements of the project are downloaded from',
     accepts: 'a URL, such as http://127.0.0.1:3999',
   }),
-  state: setting({
-    commands: ['devnet'],
+  state: setting(['devnet'], {
     flag: '--state <file>',
-    variables: ['STACKSIDE_DEVNET_STATE'],
-    type: textOrNone(),
+    variable: 'STACKSIDE_DEVNET_STATE',
+    ...file(),
     help: "File to continue a project's chain from, written when the devnet stops",
-    accepts: 'a file',
   }),
-  automine: setting({
-    commands: ['devnet'],
+  automine: setting(['devnet'], {
     flag: '--automine <true|false>',
-    variables: ['STACKSIDE_DEVNET_AUTOMINE'],
+    variable: 'STACKSIDE_DEVNET_AUTOMINE',
     type: Type.Union([Type.Null(), Type.Boolean()], { default: null }),
     read: yesOrNo,
     absent: 'without --block-time; with --block-time 0, for a project',
     help: 'Mine each transaction as soon as it is broadcast',
     accepts: 'true or false',
   }),
-  unsafeImpersonate: setting({
-    commands: simulated,
+  unsafeImpersonate: setting(simulated, {
     flag: '--unsafe-impersonate',
-    variables: ['STACKSIDE_DEVNET_UNSAFE_IMPERSONATE'],
+    variable: 'STACKSIDE_DEVNET_UNSAFE_IMPERSONATE',
     ...trueOrFalse(false),
     help: 'Let local programs send transactions of any account without its key',
   }),

@@ -35,16 +35,14 @@ interface Exception<Value> {
 }
 
 export interface Setting<T extends TSchema = TSchema, C extends CommandName = CommandName> {
-  commands: readonly C[];
-  /** Null if only variables set it: other users of the machine can see a program's flags, including secrets in them. */
-  flag: string | null;
+  /** Omitted if only variables set it: other users of the machine can see a program's flags, including secrets in them. */
+  flag?: string | null;
   /** A second spelling of the flag. The help doesn't show it. */
   alias?: string;
-  /**
-   * Variables that are read if the flag isn't given. The first one that is set is used. The first in the list is
-   * Stackside's name.
-   */
-  variables: readonly [`STACKSIDE_${string}`, ...string[]];
+  /** Stackside's variable. By default, it has the name of the flag, or of the setting if it has no flag. */
+  variable?: OwnVariable;
+  /** Variables that are read if neither the flag nor Stackside's variable is given. */
+  otherVariables?: readonly string[];
   /**
    * Variables that together make a URL, read if none of the variables above is set. The last two contain its
    * credentials.
@@ -73,21 +71,36 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   except?: Partial<Record<NoInfer<C>, Exception<Static<T>>>>;
 }
 
-/** A setting with its heading. */
-export type Grouped<S = Setting> = S & { readonly group: string };
+type OwnVariable = `STACKSIDE_${string}`;
 
-/** Declares a setting, with the types of its value and commands. */
-export const setting = <T extends TSchema, C extends CommandName>(declared: Setting<T, C>): Setting<T, C> => declared;
+/** A setting with its commands, its heading, and its variables in the order in which they are read. */
+export type Grouped<S = Setting & { commands: readonly CommandName[] }> = S & {
+  readonly flag: string | null;
+  readonly group: string;
+  readonly variables: readonly [OwnVariable, ...string[]];
+};
+
+/** Declares a setting of commands, with the types of its value and commands. */
+export const setting = <T extends TSchema, C extends CommandName>(commands: readonly C[], declared: Setting<T, C>) => ({
+  ...declared,
+  commands,
+});
+
+/** Returns the first word of a flag with a value. */
+const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
+
+const variableOf = (name: string, flag: string | null): OwnVariable =>
+  `STACKSIDE_${(flag === null ? name.replace(/[A-Z]/g, '_$&') : flagName(flag).slice(2).replaceAll('-', '_')).toUpperCase()}`;
 
 /** Puts settings under a heading of `--help` and of docs/settings.md. */
-export function group<S extends Record<string, unknown>>(
+export function group<S extends Record<string, Pick<Setting, 'flag' | 'variable' | 'otherVariables'>>>(
   heading: string,
   settings: S,
 ): { [N in keyof S]: Grouped<S[N]> } {
-  const grouped = Object.entries(settings).map(([name, declared]) => [
-    name,
-    Object.assign({}, declared, { group: heading }),
-  ]);
+  const grouped = Object.entries(settings).map(([name, declared]) => {
+    const { flag = null, variable = variableOf(name, flag), otherVariables = [] } = declared;
+    return [name, { ...declared, flag, group: heading, variables: [variable, ...otherVariables] }];
+  });
   return Object.fromEntries(grouped) as { [N in keyof S]: Grouped<S[N]> };
 }
 
@@ -102,6 +115,9 @@ export const url = (defaultUrl: string) => Type.String({ pattern: URL_PATTERN, d
 export const urlOrNone = () => Type.Union([Type.Null(), Type.String({ pattern: URL_PATTERN })], { default: null });
 /** Returns the schema of a text that isn't empty, or null. */
 export const textOrNone = () => Type.Union([Type.Null(), Type.String({ minLength: 1 })], { default: null });
+
+/** Declares the values of a setting: the path of a file, or null. */
+export const file = () => ({ type: textOrNone(), accepts: 'a file' });
 
 /** Reads an integer. Any other text stays a text, which the type then rejects. */
 export const integer = (text: string): unknown => (/^-?\d+$/.test(text) ? Number(text) : text);
@@ -165,8 +181,6 @@ export interface SettingValue {
   source: Source;
 }
 
-const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
-
 /** Returns the default of a setting for one command. */
 export const defaultOf = ({ type, except }: Setting<TSchema>, command: CommandName): unknown => {
   const exception = except?.[command];
@@ -200,7 +214,7 @@ function urlOf(host: string, portText: string, fallback: string): string {
 
 /** Returns the value of a pair of variables; null if neither is set. */
 function ofPair(
-  declared: Setting<TSchema>,
+  declared: Grouped,
   [hostVariable, portVariable, userVariable = '', passwordVariable = '']: HostAndPort,
   environment: NodeJS.ProcessEnv,
 ): SettingValue | null {
@@ -223,7 +237,7 @@ function ofPair(
  * @throws OperatorError naming the flag or variable, its value, and the accepted values
  */
 export function resolve(
-  declared: Setting<TSchema>,
+  declared: Grouped,
   command: CommandName,
   value: unknown,
   environment: NodeJS.ProcessEnv,
