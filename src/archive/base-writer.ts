@@ -62,8 +62,6 @@ export interface BaseProgress {
   table: string;
   number: number;
   of: number;
-  /** Number of rows read so far. */
-  rows: number;
   sentBytes: number;
 }
 
@@ -181,7 +179,7 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
   const reliable = await reliableParts(store);
   /** Parts that this run did not create. */
   const relied = new Set<string>();
-  let [sentParts, sentBytes, takenParts, rows] = [0, 0, 0, 0];
+  let [sentParts, sentBytes, takenParts] = [0, 0, 0];
   const tables: BaseTableParts[] = [];
   for (const [index, table] of snapshot.tables.entries()) {
     const parts = takenFrom(earlier, table, reliable);
@@ -199,8 +197,7 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
         sentBytes += packed.length;
       } else relied.add(object);
       parts.push(part);
-      rows += part.rows;
-      report({ table: table.name, number: index + 1, of: snapshot.tables.length, rows, sentBytes });
+      report({ table: table.name, number: index + 1, of: snapshot.tables.length, sentBytes });
       await pause(clock, part.bytes / BYTES_PER_MS, signal);
       if (signal.aborted) return null;
     }

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import type { Round } from '../../src/archive/archiver.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
-import { type ArchiveRounds, startArchiving } from '../../src/commands/serve/archiving.ts';
+import { startArchiving } from '../../src/commands/serve/archiving.ts';
 import type { ArchiveLease } from '../../src/commands/serve/bases.ts';
 import type { Environment } from '../../src/commands/serve/environment.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
@@ -39,7 +39,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
     base: null as number | null,
     chainId: options.chainId === undefined ? DEVNET : options.chainId,
     lease: options.lease ?? ((): ReturnType<ArchiveLease> => ({ epoch: null })),
-    run: (async (_round, archived) => archived(world.last)) as ArchiveRounds['run'],
+    run: async (archived: (entry: number) => void, _signal: AbortSignal): Promise<void> => archived(world.last),
   };
   let isStopped = false;
   const { status, stop } = startArchiving({
@@ -54,10 +54,10 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
     },
     lease: () => world.lease(),
     newestBase: () => world.base,
-    rounds: {
-      run: (round, archived, signal) => {
-        rounds.push(round);
-        return world.run(round, archived, signal);
+    worker: {
+      run: (work, tell, signal) => {
+        if (work.kind === 'round') rounds.push(work.round);
+        return world.run((entry) => tell({ kind: 'archived', entry }), signal);
       },
       stop: async () => {
         isStopped = true;
@@ -116,7 +116,7 @@ test('retries a failure with growing waits, and logs each problem once', async (
   world.run = () => Promise.reject(new PassingError("place can't be reached.", 'Wait.'));
   await pass(60_000, 60_000);
   expect(log).toHaveLength(2);
-  world.run = async (_round, archived) => archived(8);
+  world.run = async (archived) => archived(8);
   await pass(60_000);
   expect(log.slice(2)).toEqual([{ event: 'service_resumed', service: 'archive', place: 'place', failures: 7 }]);
   expect([await metric('behind_seconds'), await metric('failures_total')]).toEqual([0, 7]);
@@ -162,7 +162,7 @@ test('in a cluster, only the host with the lease archives, under its epoch', asy
   expect(rounds).toEqual([{ chainId: DEVNET, identity: LOG, host: 'one', epoch: 3, base: null }]);
   expect(await metric('entry')).toBe(4);
   let aborted = false;
-  world.run = async (_round, archived, signal) => {
+  world.run = async (archived, signal) => {
     world.lease = () => null;
     archived(5);
     aborted = signal.aborted;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { basesOf } from '../../src/archive/base.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
-import type { BaseSummary } from '../../src/commands/serve/archive-client.ts';
-import { type ArchiveLease, type BaseMaking, startBases } from '../../src/commands/serve/bases.ts';
+import type { ArchiveNews, BaseSummary } from '../../src/commands/serve/archive-client.ts';
+import { type ArchiveLease, startBases } from '../../src/commands/serve/bases.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { LogEvent } from '../../src/log.ts';
@@ -35,13 +35,13 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
     archive: { entry: 9, behind_seconds: 0, failing: false } as ReturnType<Parameters<typeof startBases>[0]['archive']>,
     /** Error that reading the journal ends with, as on a full disk. */
     fault: null as Error | null,
-    run: (async (make, tell) => {
+    run: async (make: boolean, tell: (news: ArchiveNews) => void, _signal: AbortSignal): Promise<void> => {
       tell({ kind: 'newest', base: world.newest });
       if (!make) return;
       tell({ kind: 'step', step: { table: 'blocks', number: 1, of: 2, sentBytes: 5 } });
       world.newest = { entry: world.archive?.entry ?? 0, height: 3, madeAt: clock.now() };
       tell({ kind: 'made', base: world.newest, sentParts: 2, sentBytes: 70 });
-    }) as BaseMaking['run'],
+    },
   };
   const started = startBases({
     ...{
@@ -57,8 +57,10 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
       if (world.fault !== null) throw world.fault;
       return world.archive;
     },
-    making: {
-      run: (make, tell, signal) => {
+    keepDays: null,
+    worker: {
+      run: (work, tell, signal) => {
+        const make = work.kind === 'base' && work.make;
         runs.push(make);
         return world.run(make, tell, signal);
       },

@@ -18,14 +18,14 @@ function watchedClosing(): { closed: string[]; environment: Partial<Environment>
     }) as T[K];
     return part;
   };
+  const workers = ['archive', 'bases'];
   return {
     closed,
     environment: {
       listen: ((options) => noting(listen(options), 'stop', options.what)) as typeof listen,
       openSnapshots: (...given) => noting(openSnapshots(...given), 'close', 'snapshots'),
       connect: (path, synchronous) => noting(connect(path, synchronous), 'close', path.replace(/^.*\//, '')),
-      archiveRounds: (start) => noting(realEnvironment.archiveRounds(start), 'stop', 'archive'),
-      baseMaking: (start, days) => noting(realEnvironment.baseMaking(start, days), 'stop', 'bases'),
+      archiveWorker: (start) => noting(realEnvironment.archiveWorker(start), 'stop', workers.shift() ?? 'archive'),
     },
   };
 }

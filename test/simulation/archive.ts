@@ -11,9 +11,8 @@ import { Archiver } from '../../src/archive/archiver.ts';
 import { verifiedBases } from '../../src/archive/base.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import type { ArchiveWorker } from '../../src/commands/serve/archive-client.ts';
 import { runBase } from '../../src/commands/serve/archive-thread.ts';
-import type { ArchiveRounds } from '../../src/commands/serve/archiving.ts';
-import type { BaseMaking } from '../../src/commands/serve/bases.ts';
 import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
@@ -88,49 +87,38 @@ export class Archive {
     for (const directory of this.#restored) directory[Symbol.dispose]();
   }
 
-  /** Archives the log of a directory while its process is alive. */
-  rounds(directory: string, isAlive: () => boolean): ArchiveRounds {
+  /** Archives the log of a directory, and makes bases of its index, while its process is alive. */
+  worker(directory: string, isAlive: () => boolean): ArchiveWorker {
     let isStopped = false;
-    const store = this.#placeFor('archiver', () => isAlive() && !isStopped);
+    const isRunning = () => isAlive() && !isStopped;
+    const clock = this.#world.busyClock;
     const journal = openJournalReader(directory);
     let archived = (_entry: number): void => {};
     const archiver = new Archiver({
-      ...{ store, journal, clock: this.#world.busyClock, signer: null, segment: SEGMENT },
+      ...{ store: this.#placeFor('archiver', isRunning), journal, clock, signer: null, segment: SEGMENT },
       archived: (entry) => archived(entry),
     });
+    const tools = { store: this.#placeFor('bases', isRunning), clock, size: PART };
     return {
-      run: (round, tell, signal) => {
-        archived = (entry) => {
-          if (isAlive()) this.last = Math.max(this.last, entry);
-          tell(entry);
-        };
-        return this.#world.busy(() => archiver.round(round, signal));
-      },
-      async stop() {
-        isStopped = true;
-        journal.close();
-      },
-    };
-  }
-
-  /** Makes bases of the index of a directory while its process is alive. */
-  making(directory: string, keepDays: number | null, isAlive: () => boolean): BaseMaking {
-    let isStopped = false;
-    const store = this.#placeFor('bases', () => isAlive() && !isStopped);
-    const tools = { store, clock: this.#world.busyClock, size: PART };
-    const start = { directory, isPublic: false };
-    return {
-      run: (make, tell, signal) => {
-        const wanted = { make: make && !this.#isCalm, keepDays };
+      run: (work, tell, signal) => {
+        if (work.kind === 'round') {
+          archived = (entry) => {
+            if (isAlive()) this.last = Math.max(this.last, entry);
+            tell({ kind: 'archived', entry });
+          };
+          return this.#world.busy(() => archiver.round(work.round, signal));
+        }
+        const wanted = { ...work, make: work.make && !this.#isCalm };
         this.#making += 1;
         return this.#world
-          .busy(() => runBase(start, tools, wanted, tell, signal))
+          .busy(() => runBase({ directory, isPublic: false }, tools, wanted, tell, signal))
           .finally(() => {
             this.#making -= 1;
           });
       },
       async stop() {
         isStopped = true;
+        journal.close();
       },
     };
   }

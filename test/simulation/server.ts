@@ -440,8 +440,7 @@ export class Server {
         throw new Error('nobody inspects');
       },
       archiveSeconds: 1,
-      archiveRounds: ({ directory }) => this.archive.rounds(directory, () => !life.ended),
-      baseMaking: ({ directory }, keepDays) => this.archive.making(directory, keepDays, () => !life.ended),
+      archiveWorker: ({ directory }) => this.archive.worker(directory, () => !life.ended),
       outputs: { stdout: new LossyOutput({ write: ({ length }) => length, wait: () => {} }), stderr: file.output },
       createLog: () => (event) => {
         if (life.ended) return;

@@ -1,6 +1,7 @@
 /** Sends work on the archive to a thread, one piece at a time. The thread is started when it is needed. */
 
 import type { Round } from '../../archive/archiver.ts';
+import type { BaseProgress } from '../../archive/base-writer.ts';
 import type { RetentionResult } from '../../archive/retention.ts';
 import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
@@ -24,39 +25,34 @@ export interface BaseSummary {
   madeAt: number;
 }
 
-/** How far a base is. */
-export interface BaseStep {
-  /** The table that is read, and its number among all. */
-  table: string;
-  number: number;
-  of: number;
-  sentBytes: number;
-}
-
-/** The messages of a thread while it makes a base. */
-export type BaseNews =
-  | { kind: 'newest'; base: BaseSummary | null }
-  | { kind: 'step'; step: BaseStep }
-  | { kind: 'made'; base: BaseSummary; sentParts: number; sentBytes: number }
-  | ({ kind: 'retained' } & RetentionResult);
-
 /** A piece of work. */
 export type ArchiveWork =
   | { kind: 'round'; round: Round }
   /** `make`: whether to make a base, or only to look at the newest. `keepDays`: days after which older bases are removed. */
   | { kind: 'base'; make: boolean; keepDays: number | null };
 
-export type ToArchiveThread = ArchiveWork | { kind: 'end' };
-export type FromArchiveThread =
+/** Progress and results of a piece of work. */
+export type ArchiveNews =
+  /** The archive has the entries up to this one. */
   | { kind: 'archived'; entry: number }
-  | { kind: 'base'; news: BaseNews }
-  | { kind: 'done' }
-  | { kind: 'failed'; error: ErrorMessage };
+  | { kind: 'newest'; base: BaseSummary | null }
+  | { kind: 'step'; step: BaseProgress }
+  | { kind: 'made'; base: BaseSummary; sentParts: number; sentBytes: number }
+  | ({ kind: 'retained' } & RetentionResult);
 
-/** Makes a client. It starts a thread for the first piece of work, and another one after a thread ended. */
+export type ToArchiveThread = ArchiveWork | { kind: 'end' };
+export type FromArchiveThread = ArchiveNews | { kind: 'done' } | { kind: 'failed'; error: ErrorMessage };
+
+/** Does work on the archive. */
+export type ArchiveWorker = ReturnType<typeof archiveClient>;
+
+/**
+ * Makes a client. It starts a thread for the first piece of work, and another one after a thread ended. A thread ends after a
+ * base, since it may need much memory.
+ */
 export function archiveClient(start: ArchiveThreadStart) {
   let thread: Thread<ToArchiveThread> | null = null;
-  let current = { heard: (_message: FromArchiveThread): void => {}, done: Promise.withResolvers<void>() };
+  let current = { heard: (_news: ArchiveNews): void => {}, done: Promise.withResolvers<void>() };
 
   function ended(cause: unknown): void {
     thread = null;
@@ -69,16 +65,23 @@ export function archiveClient(start: ArchiveThreadStart) {
     else current.heard(message);
   }
 
+  /** Ends the thread at once, and work under way with an error: an archive is sound whenever its writer ends. */
+  async function stop(): Promise<void> {
+    const stopped = thread?.stop();
+    if (thread !== null) ended('it was stopped');
+    await stopped;
+  }
+
   return {
     /**
-     * Sends work to the thread, and waits until it is done.
-     * @param onMessage receives each message of the thread
+     * Does a piece of work.
+     * @param tell receives progress and results
      * @param signal ends the work early
      * @throws OperatorError
      */
-    async run(work: ArchiveWork, onMessage: (message: FromArchiveThread) => void, signal: AbortSignal): Promise<void> {
+    async run(work: ArchiveWork, tell: (news: ArchiveNews) => void, signal: AbortSignal): Promise<void> {
       thread ??= startThread<FromArchiveThread, ToArchiveThread>({ module: archiveThreadUrl, start, heard, ended });
-      current = { heard: onMessage, done: Promise.withResolvers() };
+      current = { heard: tell, done: Promise.withResolvers() };
       const end = () => thread?.say({ kind: 'end' });
       signal.addEventListener('abort', end, { once: true });
       thread.say(work);
@@ -86,13 +89,9 @@ export function archiveClient(start: ArchiveThreadStart) {
         await current.done.promise;
       } finally {
         signal.removeEventListener('abort', end);
+        if (work.kind === 'base') await stop();
       }
     },
-    /** Ends the thread at once, and work under way with an error: an archive is sound whenever its writer ends. */
-    async stop(): Promise<void> {
-      const stopped = thread?.stop();
-      if (thread !== null) ended('it was stopped');
-      await stopped;
-    },
+    stop,
   };
 }

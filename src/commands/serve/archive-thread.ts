@@ -14,8 +14,8 @@ import { snapshotForBase } from '../../store/base/snapshot.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type {
+  ArchiveNews,
   ArchiveThreadStart,
-  BaseNews,
   BaseSummary,
   FromArchiveThread,
   ToArchiveThread,
@@ -32,7 +32,7 @@ export async function runBase(
   { directory, isPublic }: Pick<ArchiveThreadStart, 'directory' | 'isPublic'>,
   tools: Pick<BaseWriterOptions, 'store' | 'clock' | 'size'>,
   { make, keepDays }: { make: boolean; keepDays: number | null },
-  tell: (news: BaseNews) => void,
+  tell: (news: ArchiveNews) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const { store, clock } = tools;
@@ -81,7 +81,7 @@ export function runArchiveThread(): void {
     ending = new AbortController();
     try {
       if (message.kind === 'round') await archiver().round(message.round, ending.signal);
-      else await runBase(start, tools(), message, (news) => say({ kind: 'base', news }), ending.signal);
+      else await runBase(start, tools(), message, say, ending.signal);
       say({ kind: 'done' });
     } catch (error) {
       const operatorError = operatorErrorOf(error, directory);

@@ -2,7 +2,6 @@
 
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
-import type { Round } from '../../archive/archiver.ts';
 import { type Clock, pause, type RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
@@ -12,30 +11,8 @@ import { archiveMetrics } from '../../metrics/archive.ts';
 import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import { type ArchiveThreadStart, archiveClient } from './archive-client.ts';
+import type { ArchiveNews, ArchiveWorker } from './archive-client.ts';
 import type { ArchiveLease } from './bases.ts';
-
-/** Archives the entries of the journal. */
-export interface ArchiveRounds {
-  /**
-   * @param archived called with the last entry that the archive has
-   * @param signal ends the round early
-   * @throws OperatorError
-   */
-  run(round: Round, archived: (entry: number) => void, signal: AbortSignal): Promise<void>;
-  /** Stops the running round at once. The archive stays valid whenever its writer stops. */
-  stop(): Promise<void>;
-}
-
-/** Runs rounds on a separate thread, which is restarted if it ends. */
-export function archiveThread(start: ArchiveThreadStart): ArchiveRounds {
-  const { run, stop } = archiveClient(start);
-  return {
-    run: (round, archived, signal) =>
-      run({ kind: 'round', round }, (message) => message.kind === 'archived' && archived(message.entry), signal),
-    stop,
-  };
-}
 
 /** Milliseconds for the last round of a server that stops. Then the round is cancelled. */
 const LAST_ROUND_MS = 2_000;
@@ -53,7 +30,7 @@ export interface ArchivingOptions {
   lease: ArchiveLease;
   /** Entry of the newest base, if known. */
   newestBase: () => number | null;
-  rounds: ArchiveRounds;
+  worker: ArchiveWorker;
   ingest: Pick<Ingest, 'chainId' | 'identity' | 'lastEntry'>;
   clock: Clock;
   random: Pick<RandomSource, 'number'>;
@@ -70,7 +47,7 @@ export interface Archiving {
 
 /** Begins to archive. */
 export function startArchiving(options: ArchivingOptions): Archiving {
-  const { directory, location, seconds, host, lease, newestBase, rounds, ingest, clock, random, registry, log } =
+  const { directory, location, seconds, host, lease, newestBase, worker, ingest, clock, random, registry, log } =
     options;
   /** Aborted when the last round has had its time. */
   const ended = new AbortController();
@@ -104,15 +81,12 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     if (leaseHolder === null || chainId === null || identity === null) return;
     const { epoch } = leaseHolder;
     const ending = new AbortController();
-    const archived = (last: number): void => {
-      entry = last;
+    const tell = (news: ArchiveNews): void => {
+      if (news.kind === 'archived') entry = news.entry;
       if (lease()?.epoch !== epoch) ending.abort();
     };
-    await rounds.run(
-      { chainId, identity, host, epoch, base: newestBase() },
-      archived,
-      AbortSignal.any([ending.signal, signal]),
-    );
+    const round = { chainId, identity, host, epoch, base: newestBase() };
+    await worker.run({ kind: 'round', round }, tell, AbortSignal.any([ending.signal, signal]));
     if (!ending.signal.aborted && !signal.aborted) levelAt = began;
   }
 
@@ -169,7 +143,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
       const last = lastRound().finally(() => isDone.abort());
       await pause(clock, LAST_ROUND_MS, isDone.signal);
       ended.abort();
-      await rounds.stop();
+      await worker.stop();
       await last;
     },
   };

@@ -5,48 +5,14 @@
 
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
+import type { BaseProgress } from '../../archive/base-writer.ts';
 import type { Clock, RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { baseMetrics } from '../../metrics/archive.ts';
-import {
-  type ArchiveThreadStart,
-  archiveClient,
-  type BaseNews,
-  type BaseStep,
-  type BaseSummary,
-} from './archive-client.ts';
-
-/** Looks at the bases of an archive, and makes one. */
-export interface BaseMaking {
-  /**
-   * Makes a base, or only reads the newest.
-   * @param make whether to make one
-   * @param tell receives the progress and the result
-   * @param signal ends it early
-   * @throws OperatorError
-   */
-  run(make: boolean, tell: (news: BaseNews) => void, signal: AbortSignal): Promise<void>;
-  /** Stops at once. The next attempt finds the uploaded parts. */
-  stop(): Promise<void>;
-}
-
-/** Makes each base on a separate thread that ends afterwards, since it may need much memory. */
-export function baseThread(start: ArchiveThreadStart, keepDays: number | null): BaseMaking {
-  const { run, stop } = archiveClient(start);
-  return {
-    async run(make, tell, signal) {
-      try {
-        await run({ kind: 'base', make, keepDays }, (message) => message.kind === 'base' && tell(message.news), signal);
-      } finally {
-        await stop();
-      }
-    },
-    stop,
-  };
-}
+import type { ArchiveNews, ArchiveWorker, BaseSummary } from './archive-client.ts';
 
 /** Milliseconds between two looks whether a base is due. */
 const LOOK_MS = 5_000;
@@ -69,7 +35,9 @@ export interface BasesOptions {
   lease: ArchiveLease;
   /** The archive as it is written; null while another host does. */
   archive: () => { behind_seconds: number; failing: boolean; entry: number } | null;
-  making: BaseMaking;
+  worker: ArchiveWorker;
+  /** Days after which older bases are removed; null to keep all. */
+  keepDays: number | null;
   clock: Clock;
   random: Pick<RandomSource, 'number'>;
   registry: Registry;
@@ -78,7 +46,7 @@ export interface BasesOptions {
 
 /** Begins to make bases. */
 export function startBases(options: BasesOptions) {
-  const { directory, location, hours, lease, archive, making, clock, random, registry, log } = options;
+  const { directory, location, hours, lease, archive, worker, keepDays, clock, random, registry, log } = options;
   /** The newest base; undefined if unknown: at the start, and after another host wrote. */
   let newest: BaseSummary | null | undefined;
   /** Since when this host has written the archive without a base, in Unix milliseconds. */
@@ -87,7 +55,7 @@ export function startBases(options: BasesOptions) {
   /** Last entry in the archive at the last look. */
   let archived = 0;
   let isWanted = false;
-  let step: BaseStep | null = null;
+  let step: BaseProgress | null = null;
 
   /** Milliseconds since the newest base. Never negative, even if the clock went back. */
   const age = (): number => Math.abs(clock.now() - (newest?.madeAt ?? since));
@@ -103,7 +71,7 @@ export function startBases(options: BasesOptions) {
     overdue: overdueSeconds(),
   }));
 
-  function hear(news: BaseNews, started: number): void {
+  function hear(news: ArchiveNews, started: number): void {
     if (news.kind === 'step') {
       step = news.step;
       return;
@@ -113,6 +81,7 @@ export function startBases(options: BasesOptions) {
       if (bases + parts > 0) log({ event: 'archive_bases_removed', place: location, bases, parts });
       return;
     }
+    if (news.kind === 'archived') return;
     newest = news.base;
     if (news.kind === 'newest') return;
     const { entry, height } = news.base;
@@ -134,15 +103,15 @@ export function startBases(options: BasesOptions) {
     archived = state.entry;
     const ending = new AbortController();
     const started = clock.monotonic();
-    const tell = (news: BaseNews): void => {
+    const tell = (news: ArchiveNews): void => {
       hear(news, started);
       // If another host has the lease now, this host must stop writing.
       if (lease()?.epoch !== epoch) ending.abort();
     };
     const signal = AbortSignal.any([ending.signal, stopping]);
-    if (newest === undefined) await making.run(false, tell, signal);
+    if (newest === undefined) await worker.run({ kind: 'base', make: false, keepDays }, tell, signal);
     if (!isDue() || signal.aborted) return false;
-    await making.run(true, tell, signal);
+    await worker.run({ kind: 'base', make: true, keepDays }, tell, signal);
     if (signal.aborted) return false;
     isWanted = false;
     return isDue();
@@ -195,7 +164,7 @@ export function startBases(options: BasesOptions) {
       return null;
     },
     async stop(): Promise<void> {
-      await Promise.all([loop.stop(), making.stop()]);
+      await Promise.all([loop.stop(), worker.stop()]);
     },
   };
 }

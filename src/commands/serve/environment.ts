@@ -12,8 +12,7 @@ import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../../store/files/co
 import { type OpenSnapshots, openSnapshots } from '../../store/read/snapshots.ts';
 import { type StartOwnProcess, startOwnProcess } from '../cli/this-program.ts';
 import { type OpenLog, openClusterLog } from '../cluster/host.ts';
-import { archiveThread } from './archiving.ts';
-import { baseThread } from './bases.ts';
+import { archiveClient } from './archive-client.ts';
 
 export interface Environment {
   clock: Clock;
@@ -44,10 +43,8 @@ export interface Environment {
   startOwnProcess: StartOwnProcess;
   /** Seconds between two rounds of the archive. */
   archiveSeconds: number;
-  /** Archives the log. */
-  archiveRounds: typeof archiveThread;
-  /** Makes bases of the archive. */
-  baseMaking: typeof baseThread;
+  /** Does work on the archive; once for its entries, once for its bases. */
+  archiveWorker: typeof archiveClient;
   /** Prints the log lines of API threads in readable form; null if each thread writes its own JSON. */
   threadLines: { print: (line: string) => void; colors: boolean } | null;
 }
@@ -69,7 +66,6 @@ export const realEnvironment: Environment = {
   openLog: openClusterLog,
   startOwnProcess,
   archiveSeconds: 5,
-  archiveRounds: archiveThread,
-  baseMaking: baseThread,
+  archiveWorker: archiveClient,
   threadLines: null,
 };

@@ -81,16 +81,26 @@ function archiveLog(
     if (cluster === null) return { epoch: null };
     return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;
   };
-  const { clock, random, archiveSeconds: seconds, archiveRounds, baseMaking } = environment;
-  const rounds = archiveRounds({ directory, location, isPublic });
+  const { clock, random, archiveSeconds: seconds } = environment;
+  const worker = () => environment.archiveWorker({ directory, location, isPublic });
   const host = hostName ?? hostname();
   const archiving = startArchiving({
-    ...{ directory, location, seconds, host, lease, rounds, ingest, clock, random, registry, log },
+    ...{ directory, location, seconds, host, lease, worker: worker(), ingest, clock, random, registry, log },
     newestBase: () => bases.newest(),
   });
-  const making = baseMaking({ directory, location, isPublic }, settings.archiveKeep);
   const bases = startBases({
-    ...{ directory, location, hours, lease, making, clock, random, registry, log },
+    ...{
+      directory,
+      location,
+      hours,
+      lease,
+      worker: worker(),
+      keepDays: settings.archiveKeep,
+      clock,
+      random,
+      registry,
+      log,
+    },
     archive: archiving.status,
   });
   return {
