@@ -9,10 +9,12 @@ import { operatorErrorOf } from './base/system-errors.ts';
 import { Turns } from './base/turns.ts';
 import { startApiService } from './commands/serve/api-service.ts';
 import type { FromThread, ThreadStart, ToThread } from './commands/serve/api-threads.ts';
+import { noMainThreadParts } from './commands/serve/app.ts';
 import { recentLog, type ThreadLog } from './commands/serve/recent-log.ts';
 import { prettyLog } from './commands/terminal/pretty-log.ts';
 import { directFetch } from './http/direct-fetch.ts';
 import { forwardTo } from './http/forward.ts';
+import { listenHttp } from './http/listener.ts';
 import type { ApiServer } from './http/server.ts';
 import { MAX_PROXY_BODY_BYTES } from './http/upstream.ts';
 import { createLog, reportingDropped } from './log.ts';
@@ -73,7 +75,11 @@ async function start({
       metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
     },
     address: { hostname: settings.apiHost, port: apiPort, shared },
+    ...noMainThreadParts,
     mainThread: forwardTo(mainThread, MAX_PROXY_BODY_BYTES),
+    clock: systemClock,
+    listen: listenHttp,
+    clientLimits: {},
     internalToken,
     rates,
     requestCounts: new RequestCounts(requests),

@@ -33,8 +33,6 @@ export interface DeprecationPolicy {
 export const deprecationPolicy = (setting: boolean | number): DeprecationPolicy =>
   typeof setting === 'number' ? { enabled: true, sunset: setting } : { enabled: setting, sunset: null };
 
-export const NO_SUNSET: DeprecationPolicy = { enabled: true, sunset: null };
-
 const PARAMETER = /\{(\w+)\}/g;
 
 /** Query parameters with the same meaning in every list. */

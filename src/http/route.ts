@@ -31,8 +31,6 @@ export interface RequestMetrics {
   route(method: string, pattern: string): (status: number, milliseconds: number) => void;
 }
 
-export const uncounted: RequestMetrics = { route: () => () => {} };
-
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
 interface RouteRequest<P extends TProperties, Q extends TProperties, Sent extends TSchema, Caller> {

@@ -2,11 +2,9 @@
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/serve/app.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
 import type { DeprecationPolicy } from '../../src/http/deprecation.ts';
 import type { Route } from '../../src/http/route.ts';
+import { routesOf } from '../support/api/app.ts';
 import { routeContext } from './route-context.ts';
 
 /** Successors of each deprecated route, with the parameter names of the deprecated path. */
@@ -111,7 +109,7 @@ const shape = (path: string): string => path.replace(/\{\w+\}/g, '{}').replace(/
 
 const tables = { ...V2, ...V1, ...NAMES };
 const rows = Object.entries(tables).map(([route, successors]) => ({ route: shape(route), successors }));
-const routes = resources('stackside v0.0.0 (test:test)', systemClock.now, noFaucets).flat();
+const routes = routesOf();
 const nameOf = ({ method, path }: Route): string => shape(`${method} ${path}`);
 const deprecated = routes.filter((route) => route.deprecated !== null);
 

@@ -9,12 +9,11 @@ import recordedValues from '../../src/api/shared/examples/values.json' with { ty
 import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
-import { resources } from '../../src/commands/serve/app.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
 import { changeRoutes } from '../../src/hooks/routes/changes.ts';
 import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
 import { isPartial } from '../../src/http/history.ts';
 import { completed, operation, type RecordedExample } from '../../src/http/openapi.ts';
+import { routesOf } from '../support/api/app.ts';
 import { checkedBody } from '../support/api/checked-app.ts';
 import { resolved } from '../support/api/random-urls.ts';
 import { recordExamples, targetOf } from '../support/generate/examples.ts';
@@ -90,9 +89,7 @@ const noServer = { snapshots: sampleIndex(), clock: systemClock, turns: new Turn
 const ofOperator = systemRoutes(null, () => () => undefined);
 const ofDevnet = devnetRoutes(null);
 const hooks = [...hookRoutes('', null), ...ofOperator, ...changeRoutes(noServer)].filter(({ hidden }) => !hidden);
-const open = resources('', systemClock.now, noFaucets)
-  .flat()
-  .filter(({ hidden }) => !hidden);
+const open = routesOf('').filter(({ hidden }) => !hidden);
 const routes = new Map([...open, ...hooks, ...ofDevnet].map((route) => [route.detail.operationId, route]));
 
 test('the document contains exactly the declared routes', () => {

@@ -1,15 +1,13 @@
 /** Before the first block, every route answers and no number is NaN or undefined. */
 import { expect, test } from 'bun:test';
-import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/serve/app.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
+import { routesOf } from '../support/api/app.ts';
 import { targetOf } from '../support/generate/examples.ts';
 import { emptyIndex, testApp, VERSION } from './test-app.ts';
 
 const { request } = testApp(emptyIndex());
-const routes = resources(VERSION, systemClock.now, noFaucets)
-  .flat()
-  .filter(({ method, path }) => method === 'GET' && !path.startsWith('/extended/v1/faucets/'));
+const routes = routesOf(VERSION).filter(
+  ({ method, path }) => method === 'GET' && !path.startsWith('/extended/v1/faucets/'),
+);
 
 /** Paths and queries with examples of the required parameters, and with the optional ones. */
 const targets = routes.flatMap((route) => {

@@ -5,7 +5,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
@@ -13,6 +12,7 @@ import type { HookApi } from '../../src/hooks/routes/hooks.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { type OpenApi, openApi } from '../support/api/api.ts';
+import { appOf } from '../support/api/app.ts';
 import { type GetRoute, getRoutes } from '../support/api/random-urls.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -39,7 +39,7 @@ const reader = stub<Reader>(Object.assign(Promise.resolve(page), page), {
   state: undefined,
   withoutPayouts: [],
 });
-const app = createApp({
+const app = appOf({
   snapshots: snapshotsBy(() => reader),
   version: 'stackside v0.0.0 (test:test)',
   log: (event) => {

@@ -3,15 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
-import { resources } from '../../src/commands/serve/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
 import { HISTORY_HEADER, isPartial } from '../../src/http/history.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { StartingAccount } from '../../src/store/queries/accounts/starting-accounts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { routesOf } from '../support/api/app.ts';
 import { checkedApp } from '../support/api/checked-app.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { type Beginning, beginnings } from '../support/events/beginning.ts';
@@ -24,9 +23,9 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 
 const VERSION = 'stackside v0.0.0 (test:test)';
 
-const routes = resources(VERSION, systemClock.now, noFaucets)
-  .flat()
-  .filter(({ method, path, snapshot }) => method === 'GET' && snapshot && !path.includes('*'));
+const routes = routesOf(VERSION).filter(
+  ({ method, path, snapshot }) => method === 'GET' && snapshot && !path.includes('*'),
+);
 
 interface Answer {
   status: number;

@@ -1,10 +1,8 @@
 /** Follows every link of each deprecated route over a simulated chain: the successor returns the same object. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/serve/app.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
 import type { Route } from '../../src/http/route.ts';
 import { startTour, type Tour } from '../client/tour.ts';
+import { routesOf } from '../support/api/app.ts';
 import { type Ask, candidatesOf } from '../support/generate/example-candidates.ts';
 import { firstTelling, targetOf } from '../support/generate/examples.ts';
 
@@ -24,9 +22,7 @@ const ask: Ask = async (target) => {
   return { status: response.status, body: /^[[{]/.test(text) ? JSON.parse(text) : text };
 };
 
-const deprecated = resources('stackside v0.0.0 (test:test)', systemClock.now, noFaucets)
-  .flat()
-  .filter((route) => route.deprecated !== null && route.method === 'GET');
+const deprecated = routesOf().filter((route) => route.deprecated !== null && route.method === 'GET');
 /** Routes without successors: simulated nodes have neither microblocks nor faucets. */
 const asked = deprecated.filter(({ path }) => !/\/(microblock|faucets)\b/.test(path));
 

@@ -2,13 +2,14 @@
 
 import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
-import { NO_SUNSET } from '../../src/http/deprecation.ts';
+import { deprecationPolicy } from '../../src/http/deprecation.ts';
 import { failures } from '../../src/http/errors.ts';
 import { Heights } from '../../src/http/heights.ts';
 import { responder } from '../../src/http/respond.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
-import { type RouteContext, uncounted } from '../../src/http/route.ts';
+import type { RouteContext } from '../../src/http/route.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
+import { uncounted } from '../support/api/app.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 
 /** Without data, unless it is given. */
@@ -26,7 +27,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     tag: (state) => state,
     failure: failures(respond, () => {}),
     cache: responseCache(),
-    deprecation: NO_SUNSET,
+    deprecation: deprecationPolicy(true),
     now: systemClock.now,
     turns: new Turns(systemClock),
     longRead: (work) => work(),

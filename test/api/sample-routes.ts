@@ -1,8 +1,7 @@
 /** The GET routes of v2 and v3 with paths that the sample chain has an answer for, derived from the routes. */
-import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/serve/app.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
+
 import type { Route } from '../../src/http/route.ts';
+import { routesOf } from '../support/api/app.ts';
 import { ADDRESS, CONTRACT, hash, NFT, TOKEN } from './sample-chain.ts';
 import { VERSION } from './test-app.ts';
 
@@ -50,8 +49,7 @@ const hasRequiredQuery = ({ detail }: Route): boolean =>
   detail.parameters.some((parameter) => parameter.in === 'query' && parameter.required === true);
 
 /** All current GET routes of v2 and v3 that don't need a query. */
-export const sampleRoutes: readonly SampleRoute[] = resources(VERSION, systemClock.now, noFaucets)
-  .flat()
+export const sampleRoutes: readonly SampleRoute[] = routesOf(VERSION)
   .filter((route) => isOfV2OrV3(route) && !hasRequiredQuery(route))
   .map((route) => ({ route, path: pathOf(route) }));
 

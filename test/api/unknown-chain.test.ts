@@ -1,11 +1,9 @@
 /** While the server doesn't know its chain, routes of the chain return 503 and all others answer. */
 import { expect, test } from 'bun:test';
 import type { Readiness } from '../../src/api/operations.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { routesOf } from '../support/api/app.ts';
 import { checkedApp } from '../support/api/checked-app.ts';
 import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -26,9 +24,7 @@ function askOf(snapshots: Snapshots) {
   return (target: string): Promise<Response> => Promise.resolve(app.handle(new Request(`http://localhost${target}`)));
 }
 
-const routes = resources(VERSION, systemClock.now, noFaucets)
-  .flat()
-  .filter(({ method, snapshot }) => method === 'GET' && snapshot);
+const routes = routesOf(VERSION).filter(({ method, snapshot }) => method === 'GET' && snapshot);
 
 const targets = routes.map((route) => {
   const needed = route.detail.parameters.filter(({ required }) => required);

@@ -3,14 +3,12 @@
  * an unknown principal would find another principal's rows. In this chain the first number has rows of many kinds.
  */
 import { expect, test } from 'bun:test';
-import { systemClock } from '../../src/base/clock.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
-import { resources } from '../../src/commands/serve/app.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
+import { routesOf } from '../support/api/app.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { alice, block } from '../support/events/handmade.ts';
 import { BOOT, bonds, locked, minted, type PoxEvent, stacked } from '../support/events/pox.ts';
@@ -56,12 +54,10 @@ const NAMES = ['principal', 'contract_id', 'pool_principal', 'address', 'stx_add
 /** Parameters that name an asset of a contract. */
 const ASSETS = ['asset_identifier', 'token'];
 
-const routes = resources(VERSION, systemClock.now, noFaucets)
-  .flat()
-  .filter(({ method, path, detail }) => {
-    const named = detail.parameters.some(({ name }) => NAMES.includes(name) || ASSETS.includes(name));
-    return method === 'GET' && named && !path.startsWith('/extended/v1/faucets/');
-  });
+const routes = routesOf(VERSION).filter(({ method, path, detail }) => {
+  const named = detail.parameters.some(({ name }) => NAMES.includes(name) || ASSETS.includes(name));
+  return method === 'GET' && named && !path.startsWith('/extended/v1/faucets/');
+});
 
 /** The answers of all these routes about a principal, by path. */
 async function answersAbout(principal: string): Promise<Map<string, string>> {

@@ -11,11 +11,10 @@ import {
 } from '../../src/commands/compare/known-differences.ts';
 import { plansOf, questionOf } from '../../src/commands/compare/questions.ts';
 import type { Samples } from '../../src/commands/compare/samples.ts';
-import { resources } from '../../src/commands/serve/app.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
+import { routesOf } from '../support/api/app.ts';
 import { migrationPage, pageWithKnownDifferences } from '../support/generate/known-differences.ts';
 
-const plans = plansOf(resources('stackside v0', () => 0, noFaucets).flat());
+const plans = plansOf(routesOf('stackside v0'));
 
 /** Subjects with one of each kind. */
 const one = new Proxy(
@@ -46,7 +45,7 @@ test('every parameter of every compared route has values', () => {
 });
 
 test('a parameter without values is an error', () => {
-  const [known] = resources('stackside v0', () => 0, noFaucets).flat();
+  const [known] = routesOf('stackside v0');
   const parameters = [{ name: 'whatever', in: 'path', required: true, schema: { type: 'string' } }];
   const route = { ...known!, method: 'GET', path: '/extended/v9/{whatever}', hidden: false, detail: { parameters } };
   expect(() => plansOf([route as never])).toThrow('/extended/v9/{whatever}: no values for whatever');

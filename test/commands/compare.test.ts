@@ -2,25 +2,23 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
-import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { apartText, type CommonChain } from '../../src/commands/compare/common-chain.ts';
 import { type CompareOptions, compare } from '../../src/commands/compare/compare.ts';
 import { plansOf } from '../../src/commands/compare/questions.ts';
 import { type Tally, textReport, totalsOf } from '../../src/commands/compare/report.ts';
 import { ThrottledClient } from '../../src/commands/compare/throttled-client.ts';
-import { resources } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import { routesOf } from '../support/api/app.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
-const plans = plansOf(resources('stackside v0', systemClock.now, noFaucets).flat());
+const plans = plansOf(routesOf('stackside v0'));
 const open: (Disposable | AsyncDisposable)[] = [];
 afterAll(async () => {
   for (const one of open.reverse()) {

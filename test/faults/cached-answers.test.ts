@@ -6,11 +6,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { appOf } from '../support/api/app.ts';
 import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
@@ -38,7 +38,7 @@ class App {
         return () => {};
       },
     });
-    this.#app = createApp({
+    this.#app = appOf({
       snapshots: this.#snapshots,
       version: `stackside v0.0.0 (test:${build})`,
       log: () => {},

@@ -11,7 +11,6 @@ import { Turns, WORK_MS } from '../../src/base/turns.ts';
 import * as values from '../../src/codec/clarity.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import * as reprs from '../../src/codec/clarity-text.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -20,6 +19,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { EVENT_KIND } from '../../src/store/rows/enums.ts';
 import { MAX_ENTRIES } from '../../src/store/rows/statement.ts';
+import { appOf } from '../support/api/app.ts';
 import {
   type GetRoute,
   getRoutes,
@@ -177,7 +177,7 @@ function dearest(parameter: Parameter): Parameter {
 
 describe('between two turns', () => {
   let open: OpenIngest;
-  let app: ReturnType<typeof createApp>;
+  let app: ReturnType<typeof appOf>;
   let routes: GetRoute[];
   const subjects = new Subjects();
   const closing = new DisposableStack();
@@ -194,7 +194,7 @@ describe('between two turns', () => {
     const turns = new Turns(clock);
     const snapshots = openSnapshots(open.directory, { turns });
     closing.defer(snapshots.close);
-    app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {}, clock, turns });
+    app = appOf({ snapshots, clock, turns });
     routes = getRoutes(await (await app.handle(new Request('http://localhost/docs/json'))).json());
   });
   afterAll(() => closing.dispose());

@@ -2,17 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/serve/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { ETagKind } from '../../src/http/etag.ts';
 import * as tags from '../../src/http/etag.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openApi } from '../support/api/api.ts';
+import { routesOf } from '../support/api/app.ts';
 import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/events/handmade.ts';
@@ -237,9 +235,7 @@ test('the test lists the dependencies of every ETag', () => {
   expect(Object.keys(kinds).sort()).toEqual([...new Set(DEPENDS.map(({ tag }) => tag))].sort());
 });
 
-const routes = resources('stackside v0.0.0 (test:test)', systemClock.now, noFaucets)
-  .flat()
-  .filter(({ method, path, snapshot }) => method === 'GET' && snapshot && !path.includes('*'));
+const routes = routesOf().filter(({ method, path, snapshot }) => method === 'GET' && snapshot && !path.includes('*'));
 
 /**
  * Returns two requests per route with values from a chain: one with the required parameters, and one with an additional

@@ -5,7 +5,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { BNS_CONTRACTS } from '../../src/chain/bns-v2.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -13,6 +12,7 @@ import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { errorOf } from '../faults/fault-store.ts';
+import { appOf } from '../support/api/app.ts';
 import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { NO_CONDITIONS } from '../support/data/transaction-conditions.ts';
@@ -102,7 +102,7 @@ function readIndex(open: OpenIngest) {
     readLong,
     called,
     functions: () => snapshots.read((reader) => functionsOf(reader)),
-    app: createApp({
+    app: appOf({
       snapshots: { ...snapshots, read, readLong },
       version: 'stackside v0 (test:test)',
       log: () => {},

@@ -1,9 +1,8 @@
 /** Compares the answers of a server with cached values to the answers of a fresh server. */
 import { expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { appOf } from '../support/api/app.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 import {
@@ -29,7 +28,7 @@ test('a pending transaction that is dropped and received again is listed with it
   using open = openNew();
   open.ingest.receive(block(null, 'block 1').event);
   using snapshots = watchedSnapshots(open.directory);
-  const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  const app = appOf({ snapshots });
   const receipts = async () => {
     const answer = await app.handle(new Request('http://localhost/extended/v3/mempool/transactions'));
     const { results } = (await answer.json()) as { results: { receipt_time: number; tx_id: string }[] };
@@ -49,9 +48,8 @@ test('a pending transaction that is dropped and received again is listed with it
 
 test('while a chain forks, a server that has cached answers as one that has seen nothing', async () => {
   using open = openNew();
-  const appOf = (snapshots: Snapshots) => createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
   using snapshots = watchedSnapshots(open.directory);
-  const cached = appOf(snapshots);
+  const cached = appOf({ snapshots });
   const ask = async (app: typeof cached, path: string) =>
     (await app.handle(new Request(`http://localhost/extended/${path}`))).text();
   const pathsOf = async (app: typeof cached): Promise<string[]> => {
@@ -81,7 +79,7 @@ test('while a chain forks, a server that has cached answers as one that has seen
     open.ingest.receive(received(event));
     if (event.path !== '/new_block') continue;
     using anew = watchedSnapshots(open.directory);
-    const fresh = appOf(anew);
+    const fresh = appOf({ snapshots: anew });
     for (const path of await pathsOf(cached)) {
       const answer = await ask(cached, path);
       expect([path, answer]).toEqual([path, await ask(fresh, path)]);
@@ -97,7 +95,7 @@ test('while a chain forks, a server that has cached answers as one that has seen
 test('a listed call has the functions of a contract that is deployed after it, in each fork', async () => {
   using open = openNew();
   using snapshots = watchedSnapshots(open.directory);
-  const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  const app = appOf({ snapshots });
   const signature = async () => {
     const answer = await app.handle(new Request(`http://localhost/extended/v1/address/${alice.address}/transactions`));
     const { results } = (await answer.json()) as { results: { contract_call?: { function_signature: string } }[] };

@@ -3,12 +3,12 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createApp } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
 import { openIndexFile } from '../../src/store/read/index-file.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { appOf } from '../support/api/app.ts';
 import { dataDirectory, moveIndex } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
@@ -88,7 +88,7 @@ describe('an index that is replaced', () => {
       db.run('UPDATE transactions SET fee = fee + 1');
     }
     using snapshots = watchedSnapshots(directory.path);
-    const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+    const app = appOf({ snapshots });
     const answer = async () => {
       const response = await app.handle(new Request('http://localhost/extended/v3/transactions?limit=20'));
       return response.text();

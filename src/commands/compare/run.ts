@@ -2,12 +2,11 @@
 
 import { systemClock, systemRandom } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { noFaucets } from '../../faucets/faucets.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { resources } from '../serve/app.ts';
+import { noMainThreadParts, resources } from '../serve/app.ts';
 import { apartText, type CommonChain } from './common-chain.ts';
 import { compare } from './compare.ts';
 import { plansOf } from './questions.ts';
@@ -63,6 +62,10 @@ export async function runCompare(
   { rate, requests, seed, format }: CompareCommandOptions,
 ): Promise<boolean> {
   const url = requireUrl(text, api);
+  const sent = {
+    ...{ ...noMainThreadParts, version: serverVersion, clock: systemClock },
+    ...{ asksAboutTokens: true, namesContract: null },
+  };
   const common = { clock: systemClock, userAgent: `${serverVersion} compare` };
   const progress = progressLines(process.stderr);
   let now: { standing: CommonChain; tally: Tally } | null = null;
@@ -78,7 +81,7 @@ export async function runCompare(
         ours: new ThrottledClient({ url: api, rate: null, key: null, ...common }),
         theirs: new ThrottledClient({ url, rate, key: compareKey, ...common }),
         clock: systemClock,
-        plans: plansOf(resources(serverVersion, systemClock.now, noFaucets).flat()),
+        plans: plansOf(resources(sent).flat()),
         requests,
         seed: seed ?? Math.floor(systemRandom.number() * SEEDS),
         begun(standing, tally) {

@@ -3,14 +3,12 @@
  */
 import type { Registry } from 'prom-client';
 import type { PrefixForward } from '../../api/forwarded.ts';
-import type { Operations } from '../../api/operations.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
-import type { Turns } from '../../base/turns.ts';
+import type { Clock } from '../../base/clock.ts';
 import { type AddressOf, clientBehind } from '../../http/client-address.ts';
 import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { parseNetworks } from '../../http/hosts.ts';
-import { type Listen, listenHttp } from '../../http/listener.ts';
+import type { Listen } from '../../http/listener.ts';
 import { RateLimiter, RateTable, readKeysOf } from '../../http/rate-limit.ts';
 import { type ApiServer, startApi } from '../../http/server.ts';
 import { MAX_PROXY_BODY_BYTES } from '../../http/upstream.ts';
@@ -23,47 +21,36 @@ import { untouchedAccounts } from '../../node/history.ts';
 import { nodeProxy, parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../node/proxy.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
-import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { type ApiOptions, createApp } from './app.ts';
+import { type ApiOptions, createApp, type MainThreadParts } from './app.ts';
 
-/** Parts of the application. An API thread has only `mainThread`, because it forwards requests that need the others. */
-type Parts = Pick<ApiOptions, 'faucets' | 'hooks' | 'server' | 'system' | 'steering' | 'mainThread'>;
+type PassedOn = 'snapshots' | 'operations' | 'mainThread' | 'internalToken' | 'clock' | 'turns';
 
-export interface ApiServiceOptions extends Parts {
+export interface ApiServiceOptions extends MainThreadParts, Pick<ApiOptions, PassedOn> {
   settings: Settings;
-  snapshots: Snapshots;
   node: NodeRpc;
-  registry: Registry;
-  operations: Operations;
-  /** Counts the requests of clients; undefined if other threads answer them. */
-  requestCounts?: RequestCounts;
   log: Log;
+  registry: Registry;
+  /** Counts the requests of clients; null if other threads answer them. */
+  requestCounts: RequestCounts | null;
   address: { hostname: string; port: number; shared: boolean };
-  /** Divides the thread's time among its work for clients. */
-  turns: Turns;
-  clock?: Clock;
-  listen?: Listen;
+  listen: Listen;
   /** Limits of realtime clients other than the usual ones. */
-  clientLimits?: Partial<ClientLimits>;
-  /** A secret of this process. The main thread uses it to recognise requests of the API threads. */
-  internalToken: string;
+  clientLimits: Partial<ClientLimits>;
   /** Memory with the counts of clients' requests, which all threads share. */
   rates: SharedArrayBuffer;
 }
 
 /** Starts the API on its port, with realtime and the node's proxy. @throws OperatorError if it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
-  const { settings, node, registry, requestCounts, rates, address, ...passedOn } = options;
-  const { clock = systemClock, listen = listenHttp, clientLimits = {}, ...parts } = passedOn;
-  const { snapshots, log, turns, internalToken, mainThread } = parts;
+  const { settings, node, registry, requestCounts, rates, address, listen, clientLimits, ...parts } = options;
+  const { snapshots, log, turns, clock, internalToken, mainThread } = parts;
   const via = viaOf(internalToken);
   const limiter = rateLimiter(settings, rates, registry, clock);
   const addressOf = clientAddresses(settings, limiter !== null, log);
   const stopping = new AbortController();
   const app = createApp({
     ...parts,
-    clock,
     version: serverVersion,
     deprecation: deprecationPolicy(settings.deprecated),
     openHooks: settings.hookAccess === 'open',
@@ -89,7 +76,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     log,
     turns,
     clock,
-    ...(mainThread === undefined ? {} : { polling: counted(mainThread, internalToken) }),
+    ...(mainThread === null ? {} : { polling: counted(mainThread, internalToken) }),
   });
   try {
     return startApi({

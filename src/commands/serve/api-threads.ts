@@ -1,12 +1,8 @@
 /** Starts, watches and stops the API threads from the main thread; and the messages between them. */
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import type { Steering } from '../../api/devnet/family.ts';
-import type { SystemApi } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ErrorMessage, errorOfMessage, OperatorError } from '../../base/errors.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
-import type { Faucets } from '../../faucets/faucets.ts';
-import type { HookApi } from '../../hooks/routes/hooks.ts';
 import { listenHttp } from '../../http/listener.ts';
 import { RateTable } from '../../http/rate-limit.ts';
 import { apiListener } from '../../http/server.ts';
@@ -14,7 +10,7 @@ import type { Settings } from '../../settings/config.ts';
 import type { CommitCount } from '../../store/ingest/commit-count.ts';
 import { apiThreadUrl } from '../../thread-urls.ts';
 import { startApiService } from './api-service.ts';
-import type { ServerReadings } from './app.ts';
+import type { MainThreadParts } from './app.ts';
 import { type Base, crash } from './base.ts';
 import type { Environment } from './environment.ts';
 import type { ThreadLog } from './recent-log.ts';
@@ -215,19 +211,10 @@ export type ApiThreads = Awaited<ReturnType<typeof startApiThreads>>;
 /** The main thread's address for forwarded requests. */
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
-interface ApiParts {
-  commits: CommitCount;
-  faucets: Faucets;
-  hooks: HookApi | null;
-  server: ServerReadings;
-  system: SystemApi | null;
-  steering: Steering | null;
-}
-
 /** Starts the API. @returns its URL, and the threads that answer; null if this thread does */
 export async function answerApi(
   { services, environment, watch, ...base }: Base,
-  { commits, ...own }: ApiParts,
+  { commits, ...own }: MainThreadParts & { commits: CommitCount },
 ): Promise<{ url: string; threads: ApiThreads | null }> {
   const { settings, log } = base;
   const { clock, listen, clientLimits, cores } = environment;
@@ -237,10 +224,10 @@ export async function answerApi(
   const internalToken = crypto.randomUUID();
   const rates = RateTable.memory(clock.now());
   const { requests } = watch;
-  // API threads count the requests that they forward.
-  const counted = count === 0 ? { requestCounts: requests } : {};
   const service = await startApiService({
-    ...{ ...base, ...own, ...counted, clock, listen, clientLimits, address, internalToken, rates },
+    ...{ ...base, ...own, mainThread: null, clock, listen, clientLimits, address, internalToken, rates },
+    // API threads count the requests that they forward.
+    requestCounts: count === 0 ? requests : null,
   });
   const { url } = services.use('API', service);
   if (count === 0) return { url, threads: null };

@@ -45,8 +45,8 @@ import { staking } from '../../api/v3/staking.ts';
 import { tokens } from '../../api/v3/tokens.ts';
 import { blocks, mempool, search as transactionSearch, transactions } from '../../api/v3/transactions.ts';
 import { transfers } from '../../api/v3/transfers.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
-import { atMost, Turns } from '../../base/turns.ts';
+import type { Clock } from '../../base/clock.ts';
+import { atMost, type Turns } from '../../base/turns.ts';
 import { consoleRoutes, notFoundPage } from '../../console/routes.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
 import { type ChangeServing, changeRoutes } from '../../hooks/routes/changes.ts';
@@ -55,7 +55,7 @@ import { type HookApi, hookRoutes } from '../../hooks/routes/hooks.ts';
 import { sessionRoutes } from '../../hooks/routes/session.ts';
 import type { AddressOf } from '../../http/client-address.ts';
 import { cors } from '../../http/cors.ts';
-import { type DeprecationPolicy, NO_SUNSET, queriesOf } from '../../http/deprecation.ts';
+import { type DeprecationPolicy, queriesOf } from '../../http/deprecation.ts';
 import { docs } from '../../http/docs.ts';
 import { errors, failures, type Log } from '../../http/errors.ts';
 import { tagOf } from '../../http/etag.ts';
@@ -66,60 +66,61 @@ import type { ApiDescription } from '../../http/openapi.ts';
 import type { RateLimiter } from '../../http/rate-limit.ts';
 import { responder } from '../../http/respond.ts';
 import { responseCache } from '../../http/response-cache.ts';
-import {
-  plugin,
-  type RequestMetrics,
-  type Route,
-  type RouteContext,
-  uncounted,
-  withHeadAnswers,
-} from '../../http/route.ts';
+import { plugin, type RequestMetrics, type Route, type RouteContext, withHeadAnswers } from '../../http/route.ts';
 import { REALTIME_PATHS } from '../../live/realtime.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 
-export interface ApiOptions {
+/** Parts of the application that an API thread lacks: it forwards the requests that need them. */
+export interface MainThreadParts {
+  /** Reads the state of the server. */
+  server: ServerReadings | null;
+  /** The operator's functions; null if this process doesn't write. */
+  system: SystemApi | null;
+  faucets: Faucets;
+  /** Null if this process doesn't write. */
+  hooks: HookApi | null;
+  /** Controls the simulated node; null if the server was started without one. */
+  steering: Steering | null;
+}
+
+export const noMainThreadParts: MainThreadParts = {
+  ...{ server: null, system: null, faucets: noFaucets, hooks: null, steering: null },
+};
+
+export interface ApiOptions extends MainThreadParts {
   snapshots: Snapshots;
   /** The version in the format of `versionText`. */
   version: string;
   log: Log;
-  deprecation?: DeprecationPolicy;
-  /** Answers /health, /ready and /metrics, if they are served here. */
-  operations?: Operations;
-  /** Reads the state of the server; for the main thread. */
-  server?: ServerReadings;
-  /** The operator's functions; for the main thread of a process that writes. */
-  system?: SystemApi | null;
-  metrics?: RequestMetrics;
-  faucets?: Faucets;
-  /** Forwards requests to the main thread; only in API threads. */
-  mainThread?: Forward;
-  /** A secret of this process that identifies requests of its threads; only with several threads. */
-  internalToken?: string;
-  /** Forwards requests to the node's RPC interface, if there is a node. */
-  nodeProxy?: Forward;
-  /** Requests untouched accounts from the node; undefined if there is no node. */
-  askAccount?: AskAccount;
+  deprecation: DeprecationPolicy;
+  /** Answers /health, /ready and /metrics. */
+  operations: Operations;
+  metrics: RequestMetrics;
+  /** Forwards requests to the main thread; null in the main thread. */
+  mainThread: Forward | null;
+  /** A secret of this process that identifies requests of its threads. */
+  internalToken: string;
+  /** Forwards requests to the node's RPC interface. */
+  nodeProxy: Forward;
+  /** Requests untouched accounts from the node; null in tests without one. */
+  askAccount: AskAccount | null;
   /** Path prefixes that other services answer. One below `/metadata` takes the place of the routes there. */
-  prefixes?: readonly PrefixForward[];
-  /** Whether the server requests token metadata from the node; default: true. */
-  asksAboutTokens?: boolean;
-  /** Contract of the second name system; null or undefined for the contract of the network. */
-  namesContract?: string | null;
-  /** Null or undefined if this process doesn't write. */
-  hooks?: HookApi | null;
+  prefixes: readonly PrefixForward[];
+  /** Whether the server requests token metadata from the node. */
+  asksAboutTokens: boolean;
+  /** Contract of the second name system; null for the contract of the network. */
+  namesContract: string | null;
   /** The functions of the server that routes for chain changes need. */
-  changes?: ChangeServing;
-  /** Controls the simulated node, if the server was started with one. */
-  steering?: Steering | null;
+  changes: ChangeServing;
   /** Whether chainhooks are managed without keys. */
-  openHooks?: boolean;
-  clock?: Clock;
+  openHooks: boolean;
+  clock: Clock;
   /** Divides the thread's time among its work for clients. */
-  turns?: Turns;
-  /** Counts the requests of clients; null or undefined if they have no limits. */
-  limiter?: RateLimiter | null;
-  /** Returns the address of a client; default: the peer's. */
-  addressOf?: AddressOf;
+  turns: Turns;
+  /** Counts the requests of clients; null if they have no limits. */
+  limiter: RateLimiter | null;
+  /** Returns the address of a client. */
+  addressOf: AddressOf;
 }
 
 /** Reads the public description of the server. */
@@ -128,20 +129,20 @@ export interface ServerReadings {
   history(): ServerHistory;
 }
 
-/**
- * All routes, by resource, in the order of the reference.
- * @param now the clock, in Unix milliseconds
- * @param server reads the state of the server; null in an API thread
- * @param namesContract contract of the second name system; null for the contract of the network
- */
-export const resources = (
-  version: string,
-  now: () => number,
-  faucets: Faucets,
-  server: ServerReadings | null = null,
-  asksAboutTokens = true,
-  namesContract: string | null = null,
-): readonly (readonly Route[])[] => [
+type ResourceOptions = Pick<
+  ApiOptions,
+  'version' | 'clock' | 'faucets' | 'server' | 'asksAboutTokens' | 'namesContract'
+>;
+
+/** All routes, by resource, in the order of the reference. */
+export const resources = ({
+  version,
+  clock,
+  faucets,
+  server,
+  asksAboutTokens,
+  namesContract,
+}: ResourceOptions): readonly (readonly Route[])[] => [
   status(version),
   statusRedirects,
   transactions,
@@ -165,7 +166,7 @@ export const resources = (
   addressTransfers,
   addressTransactions,
   tokensV1,
-  blocksV2(now),
+  blocksV2(clock.now),
   burnBlocks,
   mempoolFees,
   contractRoutes,
@@ -207,11 +208,8 @@ const MAX_LONG_READS = 16;
 
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
 export function createApp(options: ApiOptions): AnyElysia {
-  const { snapshots, version, log, deprecation = NO_SUNSET } = options;
-  const { clock = systemClock, turns = new Turns(clock) } = options;
-  const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
-  const { steering = null, openHooks = false, internalToken = crypto.randomUUID(), prefixes = [] } = options;
-  const { limiter = null, addressOf = (peer: string) => peer } = options;
+  const { snapshots, version, log, deprecation, operations, metrics, mainThread, internalToken, prefixes } = options;
+  const { hooks, system, steering, nodeProxy, openHooks, clock, turns, limiter, addressOf } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
   const clientAddress = (request: Request): string =>
@@ -223,10 +221,7 @@ export function createApp(options: ApiOptions): AnyElysia {
       markPeer(request.headers, internalToken, clientAddress(request));
       return forward(request);
     };
-  const { server, asksAboutTokens, namesContract } = options;
-  const families = resources(version, clock.now, faucets, server, asksAboutTokens, namesContract).map((routes) =>
-    routes.filter(({ path }) => !isReplaced(path, prefixes)),
-  );
+  const families = resources(options).map((routes) => routes.filter(({ path }) => !isReplaced(path, prefixes)));
   const context: RouteContext = {
     snapshots,
     heights: new Heights({ snapshots, clock, turns }),
@@ -242,30 +237,24 @@ export function createApp(options: ApiOptions): AnyElysia {
     successorQuery: queriesOf(families.flat()),
     clientAddress,
     limiter,
-    askAccount: options.askAccount ?? null,
-    standing: async () => (await operations?.readiness())?.reason ?? null,
-    ...(mainThread === undefined ? {} : { mainThread: marked(mainThread) }),
+    askAccount: options.askAccount,
+    standing: async () => (await operations.readiness()).reason,
+    ...(mainThread === null ? {} : { mainThread: marked(mainThread) }),
   };
   families.push([...changeRoutes({ snapshots, clock, turns, ...options.changes })]);
   const managing = [
     ...hookRoutes(version, hooks),
     ...sessionRoutes(hooks),
-    ...systemRoutes(options.system ?? null, operatorAccess(hooks)),
+    ...systemRoutes(system, operatorAccess(hooks)),
   ];
   // With standard host names, Elysia would look for the path from the 12th character of the URL on, which is wrong for `api`.
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .wrap(withHeadAnswers)
     .use(errors(respond, failure, notFoundPage))
     .use(cors(respond, { hooks: managing, others: families.flat() }, openHooks))
-    .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
-  const all = [
-    ...families,
-    managing,
-    consoleRoutes,
-    devnetRoutes(steering),
-    nodeProxy === undefined ? [] : nodeRoutes(nodeProxy),
-  ];
-  for (const routes of all) app.use(plugin(context, routes));
+    .use(operationRoutes(operations, respond));
+  for (const routes of [...families, managing, consoleRoutes, devnetRoutes(steering), nodeRoutes(nodeProxy)])
+    app.use(plugin(context, routes));
   app.use(docs(respond, version, apiDescription));
   requireFreePrefixes(prefixes, [...app.routes.map(({ path }) => path), ...REALTIME_PATHS]);
   return app.use(plugin(context, prefixRoutes(prefixes)));

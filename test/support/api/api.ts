@@ -1,6 +1,7 @@
 /** The API over a data directory, without a server. */
-import { createApp } from '../../../src/commands/serve/app.ts';
+
 import { openSnapshots } from '../../../src/store/read/snapshots.ts';
+import { appOf } from './app.ts';
 import { checkedApp } from './checked-app.ts';
 
 export interface OpenApi extends Disposable {
@@ -17,7 +18,7 @@ export function openApi(
   { checkResponses = true } = {},
 ): OpenApi {
   const snapshots = openSnapshots(directory);
-  const app = (checkResponses ? checkedApp : createApp)({ snapshots, version, log: () => {} });
+  const app = (checkResponses ? checkedApp : appOf)({ snapshots, version, log: () => {} });
   return {
     get: (path, headers = {}) => app.handle(new Request(`http://localhost${path}`, { headers })),
     [Symbol.dispose]: () => snapshots.close(),

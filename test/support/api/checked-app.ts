@@ -2,7 +2,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { AnyElysia } from 'elysia';
-import { type ApiOptions, createApp } from '../../../src/commands/serve/app.ts';
+import { appOf } from './app.ts';
 
 /** Checks a JSON body. @throws Error for a wrong or missing value, and for a member that the schema doesn't have */
 export function checkedBody(path: string, schema: TSchema, text: string): void {
@@ -68,5 +68,5 @@ export function withCheckedResponses<App extends AnyElysia>(app: App): App {
 }
 
 /** Creates the application of a server, with checked responses. */
-export const checkedApp = (options: ApiOptions): ReturnType<typeof createApp> =>
-  withCheckedResponses(createApp(options));
+export const checkedApp = (options: Parameters<typeof appOf>[0]): ReturnType<typeof appOf> =>
+  withCheckedResponses(appOf(options));

@@ -1,14 +1,11 @@
 /** Every list of the API that has cursors, from the table of its routes, over a simulated chain that grows. */
 
 import { Database } from 'bun:sqlite';
-import { systemClock } from '../../../src/base/clock.ts';
 import { clarity } from '../../../src/codec/clarity-encode.ts';
 import { toHex } from '../../../src/codec/hex.ts';
-import { createApp, resources } from '../../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../../src/devnet/chain.ts';
 import { networks } from '../../../src/devnet/network.ts';
 import { type Account, accounts } from '../../../src/devnet/wallet.ts';
-import type { Faucets } from '../../../src/faucets/faucets.ts';
 import type { HookReader } from '../../../src/hooks/routes/family.ts';
 import { type HookApi, hookRoutes, management } from '../../../src/hooks/routes/hooks.ts';
 import { serializedBackfill, serializedDelivery } from '../../../src/hooks/routes/schemas.ts';
@@ -42,6 +39,7 @@ import {
 } from '../events/handmade.ts';
 import { operated } from '../events/names.ts';
 import { BOOT, bonds, burnBlock, keyOf, type PoxEvent, p, rewardSet, stacked, u } from '../events/pox.ts';
+import { appOf, routesOf } from './app.ts';
 import { oneOf } from './random-urls.ts';
 
 const VERSION = 'stackside v0.0.0 (test:test)';
@@ -132,10 +130,7 @@ const parametersOf = ({ detail }: Route): readonly Parameter[] =>
   (detail.parameters as readonly Parameter[]).filter((one) => one.in !== 'header');
 
 /** Returns all routes, including the routes of chainhooks. */
-const routeTable = (): readonly Route[] => [
-  ...resources(VERSION, systemClock.now, {} as Faucets).flat(),
-  ...hookRoutes(VERSION, null),
-];
+const routeTable = (): readonly Route[] => [...routesOf(VERSION), ...hookRoutes(VERSION, null)];
 
 const propertiesOf = (route: Route): Readonly<Record<string, unknown>> => {
   const answer = route.detail.responses[200]?.content?.['application/json']?.schema;
@@ -665,7 +660,7 @@ export class WalkedWorld implements Disposable {
   readonly #open: OpenIngest = openNew();
   readonly #snapshots: Snapshots;
   readonly #hooks = new HookLists();
-  readonly #app: ReturnType<typeof createApp>;
+  readonly #app: ReturnType<typeof appOf>;
   /** Index block hashes of the chain, genesis first. */
   readonly #hashes: string[];
 
@@ -681,7 +676,7 @@ export class WalkedWorld implements Disposable {
     }
     this.#open.ingest.commit();
     this.#snapshots = openSnapshots(this.#open.directory);
-    this.#app = createApp({
+    this.#app = appOf({
       snapshots: this.#snapshots,
       version: VERSION,
       log: ({ event }) => {

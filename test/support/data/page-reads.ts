@@ -1,11 +1,11 @@
 /** Counts the pages of an index that a request reads if SQLite's cache is empty. */
 import { constants, Database } from 'bun:sqlite';
 import { readFileSync } from 'node:fs';
-import { createApp } from '../../../src/commands/serve/app.ts';
 import { indexPath, openReader } from '../../../src/store/files/database.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';
 import { readerOf, type WorkLimits } from '../../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../../src/store/read/snapshots.ts';
+import { appOf } from '../api/app.ts';
 
 /** The smallest pages that SQLite has: each row more that a request looks at is likely to be on another page. */
 export const PAGE_BYTES = 512;
@@ -66,7 +66,7 @@ export function countedApi(directory: string, limits: WorkLimits) {
       journal?.close();
     },
   };
-  const app = createApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {} });
+  const app = appOf({ snapshots });
   const ask = (url: string): Promise<Response> => app.handle(new Request(`http://localhost${url}`));
   return {
     document: async (): Promise<unknown> => (await ask('/docs/json')).json(),

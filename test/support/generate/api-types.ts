@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
-import { createApp } from '../../../src/commands/serve/app.ts';
+import { appOf } from '../api/app.ts';
 import { snapshotsBy } from '../data/snapshots-by.ts';
 
 const app = join(import.meta.dir, '../../../src/console/app');
@@ -20,7 +20,7 @@ const noData = snapshotsBy(() => {
 
 /** The OpenAPI document of this source. */
 export async function apiDocument(): Promise<OpenAPI3> {
-  const api = createApp({ snapshots: noData, version: 'stackside v0.0.0 (api:types)', log: () => {} });
+  const api = appOf({ snapshots: noData, version: 'stackside v0.0.0 (api:types)', log: () => {} });
   const response = await api.handle(new Request('http://localhost/docs/json'));
   return (await response.json()) as OpenAPI3;
 }

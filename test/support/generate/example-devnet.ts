@@ -1,11 +1,11 @@
 /** Records the answers of the simulated node's routes. */
 import { systemClock } from '../../../src/base/clock.ts';
-import { createApp } from '../../../src/commands/serve/app.ts';
 import { SimulatedNode } from '../../../src/devnet/node.ts';
 import { templates } from '../../../src/devnet/traffic.ts';
 import { signTransaction, tokenTransfer } from '../../../src/devnet/transaction.ts';
 import { markPeer } from '../../../src/http/forward.ts';
 import type { RecordedExample } from '../../../src/http/openapi.ts';
+import { appOf } from '../api/app.ts';
 import { snapshotsBy } from '../data/snapshots-by.ts';
 import type { Ask } from './example-candidates.ts';
 import { recorder } from './example-hooks.ts';
@@ -16,7 +16,7 @@ const RECIPIENT = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 const TOKEN = 'examples';
 
 /** Marks requests as coming from this machine. */
-function fromHere(app: ReturnType<typeof createApp>): Pick<typeof app, 'handle'> {
+function fromHere(app: ReturnType<typeof appOf>): Pick<typeof app, 'handle'> {
   return {
     handle(request: Request) {
       request.headers.set('host', 'localhost');
@@ -28,7 +28,7 @@ function fromHere(app: ReturnType<typeof createApp>): Pick<typeof app, 'handle'>
 
 /** Records each route of the simulated node once. */
 export async function devnetExamples(
-  asking: (app: Pick<ReturnType<typeof createApp>, 'handle'>) => Ask,
+  asking: (app: Pick<ReturnType<typeof appOf>, 'handle'>) => Ask,
   cut: (body: unknown) => unknown,
   version: string,
 ): Promise<Record<string, RecordedExample>> {
@@ -36,7 +36,7 @@ export async function devnetExamples(
   const node = new SimulatedNode({ seed: 1, interval: 0, history: 4, traffic: 2, clock: systemClock });
   await node.start(observer.url.origin);
   try {
-    const app = createApp({
+    const app = appOf({
       snapshots: snapshotsBy(() => {
         throw new Error('no index');
       }),

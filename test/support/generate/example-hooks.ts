@@ -1,6 +1,5 @@
 /** Records the answers of the chainhook routes, in the order of a chainhook's life, and of the operator's routes. */
 import { Registry } from 'prom-client';
-import { createApp } from '../../../src/commands/serve/app.ts';
 import { realEnvironment } from '../../../src/commands/serve/environment.ts';
 import { serveHooks } from '../../../src/commands/serve/hooks.ts';
 import { openWithHooks } from '../../../src/hooks/machine.ts';
@@ -9,6 +8,7 @@ import { hookTimers } from '../../../src/metrics/hooks.ts';
 import { readSettings } from '../../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../../src/store/read/snapshots.ts';
+import { appOf } from '../api/app.ts';
 import { dataDirectory } from '../data/data-directory.ts';
 import { SAME_IDENTITY } from '../data/ingest.ts';
 import { until } from '../time/until.ts';
@@ -67,7 +67,7 @@ export function recorder(ask: Ask, cut: (body: unknown) => unknown): Recorder {
  */
 export async function hookExamples(
   events: readonly ReceivedEvent[],
-  asking: (app: ReturnType<typeof createApp>) => Ask,
+  asking: (app: ReturnType<typeof appOf>) => Ask,
   cut: (body: unknown) => unknown,
   version: string,
 ): Promise<Record<string, RecordedExample>> {
@@ -99,7 +99,7 @@ export async function hookExamples(
   try {
     const operator = { consumer: 'default', isOperator: true };
     const access = { ...api.access, callerOf: () => operator, consumerOf: () => operator.consumer };
-    const app = createApp({ snapshots, version, log: () => {}, hooks: { ...api, access }, system: exampleSystem });
+    const app = appOf({ snapshots, version, log: () => {}, hooks: { ...api, access }, system: exampleSystem });
     const ask = asking(app);
     const { record, answers } = recorder(ask, cut);
     await record('getSystem', 'GET', '/stackside/v1/system');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
 import { example } from '../../../src/api/shared/examples/examples.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { createApp, resources, type ServerReadings } from '../../../src/commands/serve/app.ts';
+import type { ServerReadings } from '../../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import type { Faucets } from '../../../src/faucets/faucets.ts';
 import type { RecordedExample } from '../../../src/http/openapi.ts';
@@ -18,6 +18,7 @@ import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import type { TokenCommands } from '../../../src/store/ingest/token-commands.ts';
 import { openSnapshots } from '../../../src/store/read/snapshots.ts';
 import { TOKEN_FAMILY } from '../../../src/store/rows/enums.ts';
+import { appOf, routesOf } from '../api/app.ts';
 import { ingestOf, openAt, received } from '../data/ingest.ts';
 import { BNS, bnsBlock, bnsLaunched, bnsOperated } from '../events/bns.ts';
 import { alice, transfer } from '../events/handmade.ts';
@@ -226,7 +227,7 @@ async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) =>
   using directory = ingestOf(events);
   await sayOfTokens(directory.path, now);
   const snapshots = openSnapshots(directory.path);
-  const app = createApp({
+  const app = appOf({
     snapshots,
     version: VERSION,
     log: () => {},
@@ -292,9 +293,9 @@ async function bnsExamples(routes: readonly Route[]): Promise<Examples['answers'
 
 /** Records a chain's answer to each operation that isn't deprecated, and values for parameters. */
 export async function recordExamples(): Promise<Examples> {
-  const routes = resources(VERSION, () => 0, faucets, server)
-    .flat()
-    .filter(({ hidden, deprecated }) => !hidden && deprecated === null);
+  const routes = routesOf(VERSION, { faucets, server }).filter(
+    ({ hidden, deprecated }) => !hidden && deprecated === null,
+  );
   const simulated = [...devnetEvents(chainOptions)].map(received);
   const { values, most } = await overChain(simulated, async (get) => {
     const candidates = await candidatesOf(get);

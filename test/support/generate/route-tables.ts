@@ -4,10 +4,9 @@ import { devnetRoutes } from '../../../src/api/devnet/routes.ts';
 import { systemRoutes } from '../../../src/api/stackside/system.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Turns } from '../../../src/base/turns.ts';
-import { resources } from '../../../src/commands/serve/app.ts';
-import { noFaucets } from '../../../src/faucets/faucets.ts';
 import { changeRoutes } from '../../../src/hooks/routes/changes.ts';
 import { emptyIndex } from '../../api/test-app.ts';
+import { routesOf } from '../api/app.ts';
 
 export const routesPage = join(import.meta.dir, '../../../docs/api.md');
 
@@ -20,7 +19,7 @@ const HEAD = '| route | returns |\n|---|---|\n';
 function presentRoutes() {
   const unread = { snapshots: emptyIndex(), clock: systemClock, turns: new Turns(systemClock), elsewhere: null };
   return [
-    ...resources('', systemClock.now, noFaucets).flat(),
+    ...routesOf(''),
     ...systemRoutes(null, () => () => undefined),
     ...changeRoutes(unread),
     ...devnetRoutes(null),
