@@ -22,7 +22,7 @@ const one = new Proxy(
   {
     get: (_, kind) =>
       kind === 'blocks'
-        ? [{ height: 7, hash: '0x01', indexHash: '0x02', time: 3, tenureHeight: 4, burnHeight: 5, burnHash: '0x06' }]
+        ? [{ height: 7, hash: '0x01', time: 3, tenureHeight: 4, burnHeight: 5, burnHash: '0x06' }]
         : /^(sent|calls|ftHoldings|nfts|zonefiles|cycleSigners|allowed|registered|pox\w+)$/.test(String(kind))
           ? [['first', 'second']]
           : ['thing'],

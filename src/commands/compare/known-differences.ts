@@ -89,6 +89,12 @@ const V1_STX = /^\/extended\/v1\/address\/\{principal\}\/(stx|balances)$/;
 const ACCOUNT_LISTS =
   /\/(principals|address|addresses)\/\{principal\}\/|^\/extended\/v3\/transactions$|^\/extended\/v1\/tx$/;
 
+/** Names one route, for a reader and for the comparison. */
+const at = (route: string): Pick<KnownReason, 'where' | 'routes'> => ({
+  where: `\`${route}\``,
+  routes: new RegExp(`^${RegExp.escape(route)}$`),
+});
+
 /** Differences between a Stackside and the API that it replaces. */
 export const referenceReasons: readonly KnownReason[] = [
   {
@@ -137,10 +143,9 @@ export const referenceReasons: readonly KnownReason[] = [
     when: ({ ours, theirs }, { target }) => typeof ours === 'string' && theirs === null && isAsked(target, 'offset'),
   },
   {
-    where: '`/extended/v2/burn-blocks`',
+    ...at('/extended/v2/burn-blocks'),
     here: '`total` is the number of Bitcoin blocks',
     there: '`total` is the height of the newest one',
-    routes: /^\/extended\/v2\/burn-blocks$/,
     paths: ['total'],
     when: moreThere,
   },
@@ -153,42 +158,37 @@ export const referenceReasons: readonly KnownReason[] = [
     when: (one) => (one.path === STATUS ? statuses(200, 404)(one) : moreThere(one)),
   },
   {
-    where: '`/extended/v3/transactions/{tx_id}`',
+    ...at('/extended/v3/transactions/{tx_id}'),
     here: 'ids are accepted without `0x`',
     there: '400 or 404 for them',
-    routes: /^\/extended\/v3\/transactions\/\{tx_id\}$/,
     paths: [STATUS],
     when: (one, { target }) => statuses(200, 400, 404)(one) && !lastOf(target).startsWith('0x'),
   },
   {
-    where: '`/extended/v3/transactions/{tx_id}`',
+    ...at('/extended/v3/transactions/{tx_id}'),
     here: 'a dropped transaction, with its status',
     there: '404',
-    routes: /^\/extended\/v3\/transactions\/\{tx_id\}$/,
     paths: [STATUS],
     when: (one, { ours }) => statuses(200, 404)(one) && /^dropped_/.test(String(fieldOf(ours, 'status'))),
   },
   {
-    where: '`/extended/v3/transactions/{tx_id}/events`',
+    ...at('/extended/v3/transactions/{tx_id}/events'),
     here: '404 for an unknown transaction',
     there: '400',
-    routes: /^\/extended\/v3\/transactions\/\{tx_id\}\/events$/,
     paths: [STATUS],
     when: statuses(404, 400),
   },
   {
-    where: '`/extended/v2/blocks/{height_or_hash}/transactions`',
+    ...at('/extended/v2/blocks/{height_or_hash}/transactions'),
     here: 'an empty page for a block without transactions',
     there: '404',
-    routes: /^\/extended\/v2\/blocks\/\{height_or_hash\}\/transactions$/,
     paths: [STATUS],
     when: (one, { ours }) => statuses(200, 404)(one) && rowsOf(ours).length === 0,
   },
   {
-    where: '`/extended/v2/blocks/{height_or_hash}/transactions`',
+    ...at('/extended/v2/blocks/{height_or_hash}/transactions'),
     here: 'arguments of contract calls have the types of the interface',
     there: 'only the types of the values',
-    routes: /^\/extended\/v2\/blocks\/\{height_or_hash\}\/transactions$/,
     paths: ['results[*].contract_call.function_args[*].type', 'results[*].contract_call.function_args[*].name'],
     when: () => true,
   },
@@ -244,35 +244,31 @@ export const referenceReasons: readonly KnownReason[] = [
     when: moreHere,
   },
   {
-    where: '`/extended/v1/tx`',
+    ...at('/extended/v1/tx'),
     here: '`nonce`, `start_time` and `end_time` may be 0',
     there: '0 is ignored',
-    routes: /^\/extended\/v1\/tx$/,
     paths: ['results[*]', 'total'],
     when: (one, { target }) =>
       onlyOne(one) === (one.path !== 'total') && /[?&](nonce|start_time|end_time)=0(&|$)/.test(target),
   },
   {
-    where: '`/extended/v1/microblock`',
+    ...at('/extended/v1/microblock'),
     here: '`limit` and `offset` count microblocks',
     there: 'they count pairs of a microblock and a transaction',
-    routes: /^\/extended\/v1\/microblock$/,
     paths: ['results[*]'],
     when: onlyOne,
   },
   {
-    where: '`/extended/v1/block`',
+    ...at('/extended/v1/block'),
     here: '`microblocks_streamed` contains only microblocks of this block',
     there: 'in lists, it may contain microblocks of other blocks',
-    routes: /^\/extended\/v1\/block$/,
     paths: ['results[*].microblocks_streamed[*]'],
     when: () => true,
   },
   {
-    where: '`/extended/v1/address/{principal}/stx_inbound`',
+    ...at('/extended/v1/address/{principal}/stx_inbound'),
     here: 'each transfer is listed once',
     there: 'transfers by a token-transfer transaction are listed and counted twice',
-    routes: /^\/extended\/v1\/address\/\{principal\}\/stx_inbound$/,
     paths: ['total', 'results*'],
     when: (one, { theirs }) =>
       one.path === 'total' ? moreThere(one) && Number(one.theirs) <= 2 * Number(one.ours) : hasTwice(rowsOf(theirs)),
@@ -318,10 +314,9 @@ export const referenceReasons: readonly KnownReason[] = [
     when: (_, { target }) => isAsked(target, 'until_block'),
   },
   {
-    where: '`/extended/v3/principals/{principal}/balances/ft`',
+    ...at('/extended/v3/principals/{principal}/balances/ft'),
     here: 'the greatest balance comes first',
     there: 'balances are sorted as text',
-    routes: /^\/extended\/v3\/principals\/\{principal\}\/balances\/ft$/,
     paths: ['results[*]'],
     when: (one, { ours }) => one.isOrder || (onlyOne(one) && isMore(fieldOf(ours, 'total'), rowsOf(ours).length)),
   },
@@ -345,10 +340,9 @@ export const referenceReasons: readonly KnownReason[] = [
     when: ({ isOrder, ours, theirs }) => isOrder && fieldOf(ours, 'balance') === fieldOf(theirs, 'balance'),
   },
   {
-    where: '`/extended/v1/search/{id}`',
+    ...at('/extended/v1/search/{id}'),
     here: 'the canonical item is preferred, then a pending one, then an orphaned one',
     there: 'any of them may be returned',
-    routes: /^\/extended\/v1\/search\/\{id\}$/,
     paths: ['result.*'],
     when: (_, { ours, theirs }) =>
       [ours, theirs]
@@ -356,10 +350,9 @@ export const referenceReasons: readonly KnownReason[] = [
         .join() === 'true,false',
   },
   {
-    where: '`/extended/v1/stx_supply`',
+    ...at('/extended/v1/stx_supply'),
     here: 'an empty supply unlocks 0 %',
     there: '`NaN`',
-    routes: /^\/extended\/v1\/stx_supply$/,
     paths: ['unlocked_percent'],
     when: ({ theirs }) => theirs === 'NaN',
   },
@@ -416,10 +409,9 @@ export const referenceReasons: readonly KnownReason[] = [
     when: ({ theirs }) => theirs === '0',
   },
   {
-    where: '`/extended/v3/staking/bonds/{bond_index}`',
+    ...at('/extended/v3/staking/bonds/{bond_index}'),
     here: "`bitcoin_block.height` is the height of the bond's block",
     there: 'it is the height of the tip',
-    routes: /^\/extended\/v3\/staking\/bonds\/\{bond_index\}$/,
     paths: ['transaction.bitcoin_block.height'],
     when: moreThere,
   },
@@ -433,18 +425,16 @@ export const referenceReasons: readonly KnownReason[] = [
       isAsked(target, 'cursor') && (one.path === 'cursor.next' ? one.ours === null : onlyOne(one)),
   },
   {
-    where: '`/v1/names/{name}`',
+    ...at('/v1/names/{name}'),
     here: '`expire_block` is one lifetime after the registration or the last renewal',
     there: 'other operations on the name extend it',
-    routes: /^\/v1\/names\/\{name\}$/,
     paths: ['expire_block'],
     when: moreThere,
   },
   {
-    where: '`/v1/names/{name}`',
+    ...at('/v1/names/{name}'),
     here: 'an imported name belongs to its beneficiary',
     there: 'it belongs to the account that imported it',
-    routes: /^\/v1\/names\/\{name\}$/,
     paths: ['address'],
     when: (_, { ours }) => fieldOf(ours, 'status') === 'name-import',
   },

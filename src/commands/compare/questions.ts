@@ -65,34 +65,29 @@ const ofBlocks =
   ({ blocks }: Samples): string[][] =>
     alone(blocks.flatMap((block) => fields.map((field) => block[field])));
 
+/** Why a route is skipped if no row that was drawn shows such things. */
+const among = (things: string): string => `no ${things} among the sampled rows`;
+const NO_ACCOUNTS = among('accounts');
+const NO_TRANSACTIONS = among('transactions');
+const NO_FTS = among('fungible tokens');
+const NO_NFTS = among('non-fungible tokens');
+const NO_HOLDERS = among('holders of fungible tokens');
+
 /** The first one that fits a route and has parameters that are left is used. */
 const SOURCES: readonly Source[] = [
-  {
-    names: ['asset_identifier', 'value'],
-    without: 'no non-fungible tokens among the sampled rows',
-    values: ({ nfts }) => nfts,
-  },
+  { names: ['asset_identifier', 'value'], without: NO_NFTS, values: ({ nfts }) => nfts },
   {
     names: ['principal', 'asset_identifier'],
     routes: /\/ft\//,
-    without: 'no holders of fungible tokens among the sampled rows',
+    without: NO_HOLDERS,
     values: ({ ftHoldings }) => ftHoldings,
   },
-  {
-    names: ['principal', 'token'],
-    without: 'no holders of fungible tokens among the sampled rows',
-    values: ({ ftHoldings }) => ftHoldings,
-  },
-  {
-    names: ['principal', 'tx_id'],
-    without: 'no transactions among the sampled rows',
-    values: ({ sent }) => sent,
-    isFixed: true,
-  },
+  { names: ['principal', 'token'], without: NO_HOLDERS, values: ({ ftHoldings }) => ftHoldings },
+  { names: ['principal', 'tx_id'], without: NO_TRANSACTIONS, values: ({ sent }) => sent, isFixed: true },
   { names: ['name', 'zoneFileHash'], without: 'no names with a zonefile', values: ({ zonefiles }) => zonefiles },
   {
     names: ['blockchain', 'address'],
-    without: 'no accounts among the sampled rows',
+    without: NO_ACCOUNTS,
     values: ({ principals }) => principals.map((one) => ['stacks', one]),
   },
   {
@@ -124,15 +119,11 @@ const SOURCES: readonly Source[] = [
   {
     names: ['principal'],
     routes: /^\/extended\/v3\/.*\/nonces$/,
-    without: 'no accounts among the sampled rows',
+    without: NO_ACCOUNTS,
     values: ({ principals }) => alone(principals.filter((one) => !one.includes('.'))),
   },
-  {
-    names: ['principal'],
-    without: 'no accounts among the sampled rows',
-    values: ({ principals }) => alone(principals),
-  },
-  { names: ['tx_id'], without: 'no transactions among the sampled rows', values: txIds, isFixed: true },
+  { names: ['principal'], without: NO_ACCOUNTS, values: ({ principals }) => alone(principals) },
+  { names: ['tx_id'], without: NO_TRANSACTIONS, values: txIds, isFixed: true },
   {
     names: ['height_or_hash'],
     routes: /burn-blocks/,
@@ -156,36 +147,20 @@ const SOURCES: readonly Source[] = [
   { names: ['timestamp'], without: 'no blocks', values: ofBlocks('time'), isFixed: true },
   {
     names: ['id'],
-    without: 'no transactions, blocks and accounts among the sampled rows',
+    without: among('transactions, blocks and accounts'),
     values: (subjects) => [...txIds(subjects), ...ofBlocks('hash')(subjects), ...alone(subjects.principals)],
   },
   {
     names: ['asset_identifier'],
     routes: /nft/,
-    without: 'no non-fungible tokens among the sampled rows',
+    without: NO_NFTS,
     values: ({ nfts }) => alone(nfts.map(([asset]) => asset)),
   },
-  {
-    names: ['asset_identifiers'],
-    without: 'no non-fungible tokens among the sampled rows',
-    values: ({ nfts }) => alone(nfts.map(([asset]) => asset)),
-  },
-  {
-    names: ['asset_identifier'],
-    without: 'no fungible tokens among the sampled rows',
-    values: ({ fts }) => alone(fts),
-  },
-  { names: ['token'], without: 'no fungible tokens among the sampled rows', values: ({ fts }) => alone(fts) },
-  {
-    names: ['contract_id'],
-    without: 'no contracts among the sampled rows',
-    values: ({ contracts }) => alone(contracts),
-  },
-  {
-    names: ['function_name'],
-    without: 'no calls among the sampled rows',
-    values: ({ calls }) => alone(calls.map(([, name]) => name)),
-  },
+  { names: ['asset_identifiers'], without: NO_NFTS, values: ({ nfts }) => alone(nfts.map(([asset]) => asset)) },
+  { names: ['asset_identifier'], without: NO_FTS, values: ({ fts }) => alone(fts) },
+  { names: ['token'], without: NO_FTS, values: ({ fts }) => alone(fts) },
+  { names: ['contract_id'], without: among('contracts'), values: ({ contracts }) => alone(contracts) },
+  { names: ['function_name'], without: among('calls'), values: ({ calls }) => alone(calls.map(([, name]) => name)) },
   { names: ['nonce'], without: 'no nonces', values: () => alone([1, 2, 10]) },
   { names: ['name'], without: 'no names', values: ({ names }) => alone(names) },
   { names: ['tld'], without: 'no namespaces', values: ({ namespaces }) => alone(namespaces) },
@@ -219,7 +194,7 @@ const SOURCES: readonly Source[] = [
   ...['address', 'from_address', 'to_address', 'sender_address', 'recipient_address'].map(
     (name): Source => ({
       names: [name],
-      without: 'no accounts among the sampled rows',
+      without: NO_ACCOUNTS,
       values: ({ principals }) => alone(principals.filter((one) => name !== 'from_address' || !one.includes('.'))),
     }),
   ),

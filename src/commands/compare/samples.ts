@@ -9,7 +9,6 @@ type Pair = readonly [string, string];
 export interface SampledBlock {
   height: number;
   hash: string;
-  indexHash: string;
   time: number;
   tenureHeight: number | null;
   burnHeight: number;
@@ -81,6 +80,12 @@ function columnOf(list: readonly unknown[], ...names: readonly string[]): string
 
 const pairsOf = (first: string, second: readonly string[]): Pair[] => second.map((one) => [first, one]);
 
+/** The texts of two fields of an object, as a list; empty without one of them. */
+function pairIn(value: unknown, ...fields: readonly [readonly string[], readonly string[]]): Pair[] {
+  const [first, second] = fields.map((names) => textOf(fieldOf(value, ...names)));
+  return first == null || second == null ? [] : [[first, second]];
+}
+
 const fewPairs = (pairs: readonly Pair[]): Pair[] =>
   [...new Map(pairs.map((pair) => [pair.join(' '), pair])).values()].slice(0, MAX_SAMPLES);
 
@@ -101,6 +106,16 @@ export async function drawSamples(
     return answer instanceof NoAnswer || answer.status !== 200 ? null : answer.body;
   }
 
+  /** The items of a list. */
+  const results = async (target: string) => listOf(fieldOf(await get(target), 'results'));
+
+  /** Pairs of texts, each with the texts of a field in the list at its path. */
+  async function pairs(firsts: readonly string[], target: (first: string) => string, name: string): Promise<Pair[]> {
+    const found: Pair[] = [];
+    for (const first of firsts) found.push(...pairsOf(first, columnOf(await results(target(first)), name)));
+    return found;
+  }
+
   const some = <T>(items: readonly T[], most = MAX_SAMPLES): T[] => prng.shuffle([...items]).slice(0, most);
 
   /** Rows of a list, from a random place on. */
@@ -115,15 +130,12 @@ export async function drawSamples(
 
   async function block(height: number): Promise<SampledBlock | null> {
     const body = await get(`/extended/v2/blocks/${height}`);
-    const [hash, indexHash, burnHash] = ['hash', 'index_block_hash', 'burn_block_hash'].map((name) =>
-      textOf(fieldOf(body, name)),
-    );
-    if (hash == null || indexHash == null || burnHash == null) return null;
+    const [[hash, burnHash] = []] = pairIn(body, ['hash'], ['burn_block_hash']);
+    if (hash === undefined || burnHash === undefined) return null;
     const tenure = fieldOf(body, 'tenure_height');
     return {
       height,
       hash,
-      indexHash,
       burnHash,
       time: Number(fieldOf(body, 'block_time')),
       tenureHeight: typeof tenure === 'number' ? tenure : null,
@@ -138,12 +150,11 @@ export async function drawSamples(
     const sampledBlock = await block(height);
     if (sampledBlock === null) continue;
     blocks.push(sampledBlock);
-    const body = await get(`/extended/v3/blocks/${height}/transactions?limit=50`);
-    transactions.push(...some(listOf(fieldOf(body, 'results')), OF_BLOCK));
+    transactions.push(...some(await results(`/extended/v3/blocks/${height}/transactions?limit=50`), OF_BLOCK));
   }
   const events: unknown[] = [];
   for (const id of some(columnOf(transactions, 'tx_id'), WITH_EVENTS)) {
-    events.push(...listOf(fieldOf(await get(`/extended/v3/transactions/${id}/events?limit=50`), 'results')));
+    events.push(...(await results(`/extended/v3/transactions/${id}/events?limit=50`)));
   }
   const named = [...JSON.stringify([transactions, events]).matchAll(PRINCIPAL)];
   const accounts = some([...new Set(named.filter(([, , name]) => name === undefined).map(([, address]) => address!))]);
@@ -151,21 +162,13 @@ export async function drawSamples(
     ...new Set(named.filter(([, , name]) => name !== undefined).map(([, address, name]) => address! + name!)),
   ]);
 
-  const ftHoldings: Pair[] = [];
-  const nfts: Pair[] = events.flatMap((event): Pair[] => {
-    const [asset, value] = [['asset_identifier'], ['value', 'hex']].map((names) =>
-      textOf(fieldOf(event, 'nft_asset', ...names)),
-    );
-    return asset == null || value == null ? [] : [[asset, value]];
-  });
-  for (const account of some(accounts, HOLDERS)) {
-    const of = `/extended/v3/principals/${account}/balances`;
-    const tokens = listOf(fieldOf(await get(`${of}/ft?limit=5`), 'results'));
-    ftHoldings.push(...pairsOf(account, columnOf(tokens, 'asset_identifier')));
-    for (const one of listOf(fieldOf(await get(`${of}/nft?limit=5`), 'results'))) {
-      const [asset, value] = [textOf(fieldOf(one, 'asset_identifier')), textOf(fieldOf(one, 'value', 'hex'))];
-      if (asset !== null && value !== null) nfts.push([asset, value]);
-    }
+  const holders = some(accounts, HOLDERS);
+  const balancesOf = (kind: 'ft' | 'nft') => (account: string) =>
+    `/extended/v3/principals/${account}/balances/${kind}?limit=5`;
+  const ftHoldings = await pairs(holders, balancesOf('ft'), 'asset_identifier');
+  const nfts = events.flatMap((event) => pairIn(fieldOf(event, 'nft_asset'), ['asset_identifier'], ['value', 'hex']));
+  for (const path of holders.map(balancesOf('nft'))) {
+    nfts.push(...(await results(path)).flatMap((one) => pairIn(one, ['asset_identifier'], ['value', 'hex'])));
   }
 
   const namesOfPage = listOf(await get(`/v1/names?page=${prng.below(20)}`));
@@ -180,32 +183,22 @@ export async function drawSamples(
   const slotHolders = columnOf(await rows('/extended/v1/burnchain/reward_slot_holders'), 'address');
   const paid: string[] = [];
   for (const { burnHeight } of blocks.slice(0, 3)) {
-    const body = await get(`/extended/v2/burn-blocks/${burnHeight}/pox-transactions?limit=${MAX_SAMPLES}`);
-    paid.push(...columnOf(listOf(fieldOf(body, 'results')), 'recipient'));
+    const path = `/extended/v2/burn-blocks/${burnHeight}/pox-transactions?limit=${MAX_SAMPLES}`;
+    paid.push(...columnOf(await results(path), 'recipient'));
   }
 
-  const cycles = some(
-    columnOf(listOf(fieldOf(await get('/extended/v2/pox/cycles?limit=20'), 'results')), 'cycle_number'),
-  );
-  const cycleSigners: Pair[] = [];
-  for (const cycle of cycles.slice(0, 2)) {
-    const body = await get(`/extended/v2/pox/cycles/${cycle}/signers?limit=${MAX_SAMPLES}`);
-    cycleSigners.push(...pairsOf(cycle, columnOf(listOf(fieldOf(body, 'results')), 'signing_key')));
-  }
+  const cyclesPath = '/extended/v2/pox/cycles';
+  const cycles = some(columnOf(await results(`${cyclesPath}?limit=20`), 'cycle_number'));
+  const signersOf = (cycle: string) => `${cyclesPath}/${cycle}/signers?limit=${MAX_SAMPLES}`;
+  const cycleSigners = await pairs(cycles.slice(0, 2), signersOf, 'signing_key');
 
   const staking = '/extended/v3/staking';
-  const bonds = columnOf(listOf(fieldOf(await get(`${staking}/bonds?limit=20`), 'results')), 'index');
-  const ofBonds = async (list: string): Promise<Pair[]> => {
-    const pairs: Pair[] = [];
-    for (const bond of some(bonds, 2)) {
-      const body = await get(`${staking}/bonds/${bond}/${list}?limit=20`);
-      pairs.push(...pairsOf(bond, columnOf(listOf(fieldOf(body, 'results')), 'staker')));
-    }
-    return pairs;
-  };
+  const bonds = columnOf(await results(`${staking}/bonds?limit=20`), 'index');
+  const ofBonds = (list: string) =>
+    pairs(some(bonds, 2), (bond) => `${staking}/bonds/${bond}/${list}?limit=20`, 'staker');
   const allowed = await ofBonds('allowlist');
   const registered = await ofBonds('registrations');
-  const signers = columnOf(listOf(fieldOf(await get(`${staking}/signers?limit=20`), 'results')), 'signer');
+  const signers = columnOf(await results(`${staking}/signers?limit=20`), 'signer');
 
   const poxTransactions: Pair[] = [];
   const poxStackers: Pair[] = [];
@@ -223,12 +216,7 @@ export async function drawSamples(
     blocks,
     sent: transactions.flatMap((one) => pairsOf(String(fieldOf(one, 'sender', 'address')), columnOf([one], 'tx_id'))),
     calls: fewPairs(
-      transactions.flatMap((one): Pair[] => {
-        const [contract, name] = ['contract_id', 'function_name'].map((field) =>
-          textOf(fieldOf(one, 'contract_call', field)),
-        );
-        return contract == null || name == null ? [] : [[contract, name]];
-      }),
+      transactions.flatMap((one) => pairIn(fieldOf(one, 'contract_call'), ['contract_id'], ['function_name'])),
     ),
     principals: [...accounts, ...contracts],
     contracts,
