@@ -34,7 +34,6 @@ type ServerEvent =
   | { event: 'restore_base_skipped'; place: string; name: string; reason: string }
   | { event: 'restored'; place: string; entry: number; height: number }
   | { event: 'archive_open_part_missing'; place: string; name: string; entry: number }
-  /** A devnet uses a free port because another program uses the default port. */
   | { event: 'port_in_use'; port: number; flag: string }
   /** `settings` contains the settings that differ from their defaults. */
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }

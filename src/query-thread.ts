@@ -14,7 +14,6 @@ import {
 } from './store/sql/result.ts';
 import { blocksOf, type ExportedBlocks, viewNamed, viewResult } from './store/sql/view-rows.ts';
 
-/** The first rows of a result, counted. */
 function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryEnd): Generator<SqlValue[]> {
   for (const row of rows) {
     if (end.rows === most) {
@@ -26,7 +25,6 @@ function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryE
   }
 }
 
-/** The requested rows, and their blocks. */
 function found(
   db: Connection,
   { source, format, maxRows }: Pick<QueryStart, 'source' | 'format' | 'maxRows'>,

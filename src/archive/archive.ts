@@ -128,7 +128,6 @@ export async function requireIdentity(store: BackupSource): Promise<Identity> {
 export interface Contents {
   /** Sealed segments in the order of their first entries. */
   segments: SegmentRange[];
-  /** Names of the open parts. */
   open: string[];
 }
 

@@ -48,11 +48,9 @@ const SEGMENT_MS = 100;
 
 /** The host that writes, and the log that it writes. */
 export interface Round {
-  /** The chain of the log. */
   chainId: number;
   /** The identity of the log, in hex. */
   identity: string;
-  /** Name of this host. */
   host: string;
   /** Epoch of its lease; null if the host shares no log. */
   epoch: number | null;
@@ -72,11 +70,9 @@ export interface ArchiverOptions {
   segment?: MostEntries;
 }
 
-/** Suggests a location that this log can use for itself. */
 const ownPlace = (location: string, identity: string): string =>
   `Nothing was written to it. Use another location for this log, such as ${location}-${identity.slice(0, 8)}.`;
 
-/** Returns the error for an archive whose entries the log lacks or contradicts. */
 const diverged = (location: string, identity: string, what: string): OperatorError =>
   new OperatorError(
     `The archive at ${location} doesn't match this log: ${what}.`,
@@ -138,7 +134,6 @@ export class Archiver {
   #opened: { first: number; last: number } | null = null;
   /** The log that the archive belongs to; null before the first round. */
   #identity: Identity | null = null;
-  /** The sealed segments that follow each other. */
   #segments: SegmentRange[] = [];
   /** The newest base in the format of the head; undefined if it must be looked up. */
   #base: ArchiveHead['base'] | undefined;

@@ -26,7 +26,6 @@ export interface BackupOptions {
   signer: Signer | null;
   /** Days after which bases are removed, except the newest; null to keep all. */
   keepDays: number | null;
-  /** Version of this program. */
   program: string;
   clock: Clock;
   /** Called with the last archived entry and the last entry of the journal. */
@@ -36,15 +35,11 @@ export interface BackupOptions {
 
 /** Result of a backup. */
 export interface Backup {
-  /** The last entry in the backup. */
   entry: number;
-  /** The base of the index. */
   base: { name: string; entry: number; height: number };
-  /** Bytes that were sent. */
   sent: number;
 }
 
-/** Wraps a store to count the bytes that are sent to it. */
 function counting(store: ObjectStore): { store: ObjectStore; sent: () => number } {
   let sent = 0;
   const counted: ObjectStore = {

@@ -110,7 +110,6 @@ function takenFrom(earlier: BaseManifest | null, { name, grows }: BaseTable, kno
   return first < 0 ? parts : parts.slice(0, first);
 }
 
-/** Returns the names of a base's parts. */
 const partsOf = ({ tables }: BaseManifest): string[] =>
   tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)));
 

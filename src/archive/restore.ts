@@ -107,7 +107,6 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
   return 'time' in until ? received_at > until.time : highest > until.height;
 }
 
-/** Returns the last applied entry; undefined if there is none. */
 const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.after(entries.head().id - 1)][0];
 
 /** Gives the log a new identity: from here on, its entries differ from the archive's log. */
@@ -119,7 +118,6 @@ function changeIdentity(ingest: Ingest, identity: string, { clock }: ArchiveRest
   ingest.entries.apply({ entry: identityEntry(last, receivedAt, identity) }, 'each', false);
 }
 
-/** @throws OperatorError if the entries give the log another identity than the archive names */
 function requireNamedIdentity({ location }: ObjectStoreReads, named: string, { identity }: Ingest): void {
   const storedIdentity = identity();
   if (storedIdentity === named) return;
@@ -189,7 +187,6 @@ async function lastEntry({ store, until }: ArchiveRestoreOptions): Promise<numbe
   );
 }
 
-/** Brings the journal and the index to the entry of a base. */
 async function makeBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
   const { store, making, clock, loading = () => {} } = options;
   const { turn } = clock;

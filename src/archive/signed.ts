@@ -21,7 +21,6 @@ import { type ArchiveHead, ArchiveUntrustedError, HEAD, headIn } from './head.ts
 import { rangeOfName, readSegment, SegmentError, segmentContent } from './segment.ts';
 
 const SeenArchive = Type.Object({
-  /** Location from which it was last read. */
   location: Type.String(),
   archive: Identity,
   /** Number of the newest entry seen, and its chain value in hex. */
@@ -73,7 +72,6 @@ export interface SignedArchiveOptions {
   key: string | null;
   /** The newest head that was seen before; null if none was. */
   seen: SeenHead | null;
-  /** Called with each head that is read. */
   saw: (head: ArchiveHead) => void;
   /** Called if the open part is missing or doesn't match the head, with its name and the last missing entry. */
   lacks: (name: string, entry: number) => void;

@@ -33,7 +33,6 @@ const publicKeyOf = (text: string): KeyObject =>
 
 /** The holder of a private key. */
 export interface Signer {
-  /** The text of the public key. */
   publicKey: string;
   sign(bytes: Uint8Array): Uint8Array;
 }

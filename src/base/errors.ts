@@ -15,7 +15,6 @@ export const EXIT = {
 /** Thrown if only the operator can resolve an error. The command line prints two lines, the problem and the remedy. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError';
-  /** The exit code of the command. */
   readonly exitCode: number = EXIT.operator;
   constructor(
     problem: string,

@@ -98,7 +98,6 @@ export function wholeFile(path: string, mode = 0o666) {
       return inPlace;
     });
   return {
-    /** The final path. */
     path,
     /** Path of the temporary file, to write to. The file exists, empty, from the start. */
     partial,

@@ -66,8 +66,6 @@ declare global {
   interface JSON {
     /** Returns a value that `stringify` writes as this text. */
     rawJSON(text: string): RawNumber;
-    /** Reports whether `rawJSON` made the value. */
-    isRawJSON(value: unknown): value is RawNumber;
   }
 }
 

@@ -5,7 +5,6 @@ const MIN_CHARACTERS = 8;
 
 /** A line of a key file. */
 export interface KeyLine {
-  /** Number of the line. The first line is 1. */
   line: number;
   name: string;
   /** SHA-256 of the key. */

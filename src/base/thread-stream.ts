@@ -54,7 +54,6 @@ export async function sendStream<Start, T, End>(
 interface StreamOptions {
   /** The module of the thread, which calls {@link sendStream}. */
   module: URL;
-  /** The thread's data at its start. */
   start: unknown;
   /** Makes the error for a thread that ends before its stream. @param cause the uncaught error, or the exit code */
   lost(cause: unknown): Error;
@@ -99,7 +98,6 @@ export function startStream<T, End = void>({ module, start, lost }: StreamOption
       thread.say(null);
       return { done: false, value: message.value };
     },
-    /** Ends the thread at once. */
     stop: (): Promise<void> => thread.stop(),
   };
 }

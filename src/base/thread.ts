@@ -3,9 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Service } from './service.ts';
 
 interface ThreadOptions<From> {
-  /** The module that the thread runs. */
   module: URL;
-  /** The thread's data at its start. */
   start: unknown;
   /** Called with each message from the thread. */
   heard(message: From): void;
@@ -16,7 +14,6 @@ interface ThreadOptions<From> {
 /** A running thread. */
 export interface Thread<To> extends Service {
   say(message: To): void;
-  /** Ends the thread at once. */
   stop(): Promise<void>;
 }
 

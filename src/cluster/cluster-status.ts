@@ -99,7 +99,6 @@ interface HostPosition {
   name: string;
   /** The newest entry in its index. */
   entry: number;
-  /** The version of Stackside that it runs. */
   version: string;
 }
 

@@ -17,7 +17,6 @@ import {
 
 type Log = Pick<SharedLog, 'read' | 'append'>;
 
-/** The error for a log and a journal that are different histories. @param id the first entry that differs */
 const divergedLog = (id: number): OperatorError =>
   new OperatorError(
     `Entry ${id} of the cluster's log differs from entry ${id} of this host's journal.`,
@@ -38,7 +37,6 @@ async function entryAt(log: Pick<Log, 'read'>, id: number): Promise<Entry> {
   return entry;
 }
 
-/** Returns the number and chain value of an entry of the log, or of its start. @throws DamagedLogError if the entry is missing */
 const headAt = async (log: Pick<Log, 'read'>, id: number): Promise<Head> =>
   id === LOG_START.id ? LOG_START : entryAt(log, id);
 
@@ -161,7 +159,6 @@ export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<
   return true;
 }
 
-/** Verifies that the journal continues the log. @throws OperatorError */
 function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
   const ownChain = own.chainAt(id);
   if (ownChain === null) {

@@ -141,7 +141,6 @@ export async function requireTables(access: EngineAccess): Promise<void> {
   requireFormat(format);
 }
 
-/** @throws OperatorError if the tables have another version */
 function requireFormat(format: number): void {
   if (format === LOG_FORMAT) return;
   throw new OperatorError(
@@ -150,7 +149,6 @@ function requireFormat(format: number): void {
   );
 }
 
-/** Returns the version of the tables; null if they don't exist. */
 async function formatOf({ engine, tables: { meta } }: EngineAccess): Promise<number | null> {
   try {
     const [row] = await engine.read((run) => run<{ format: number }>(`SELECT format FROM ${meta}`));

@@ -37,7 +37,6 @@ const MAX_CONFLICTS = 20;
 /** Maximum events and commands that are appended together, and maximum bytes of events: applying them holds up other work. */
 const TOGETHER = { submissions: 100, bytes: 1_000_000 };
 
-/** Name of a network with its chain id. */
 const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (chain ${chainIdText(chainId)})`;
 
 /**
@@ -308,7 +307,6 @@ export class ClusterHost {
     this.#following = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn: () => this.#noted(this.#follow()) });
   }
 
-  /** Ends the running work, and closes the log. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#options.log.close();

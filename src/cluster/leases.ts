@@ -6,7 +6,6 @@
 import type { EngineAccess } from './engine-tables.ts';
 
 export interface LeaseOptions {
-  /** Name of the lease. */
   name: string;
   /** The requesting process: a text that no other process has used. */
   holder: string;

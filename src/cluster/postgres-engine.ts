@@ -89,7 +89,6 @@ export class PostgresEngine {
   readonly #pool: { max: number; connectionTimeout: number; idleTimeout: number };
   /** The primary; null before the first search and after a failure. */
   #current: Writable | null = null;
-  /** The present search for the primary. */
   #search: Promise<Writable> | null = null;
   #isClosed = false;
 
@@ -222,7 +221,6 @@ export class PostgresEngine {
   }
 }
 
-/** Makes a function that runs statements of a client, or of one of its connections. */
 const runOf =
   (sql: SQL): Run =>
   (statement, parameters = []) =>

@@ -34,7 +34,6 @@ interface LogRow {
 }
 
 export interface PostgresLogOptions extends EngineOptions {
-  /** The prefix of table names. */
   prefix?: string;
   /** The rights that the role must have; without it, each statement needs its own. */
   use?: LogUse;
@@ -246,11 +245,9 @@ export class PostgresLog implements SharedLog {
 
 type HeadRow = Pick<LogRow, 'seq' | 'chain'>;
 
-/** Returns the entry of the first row; if there is no row, the start before the first entry. */
 const headOf = ([row]: readonly HeadRow[]): Head =>
   row === undefined ? LOG_START : { id: Number(row.seq), chain: row.chain };
 
-/** Returns the entry of a row; null if the payload can't be decompressed. */
 function entryOf({ seq, received_at, path, payload, chain }: LogRow): Entry | null {
   try {
     return { id: Number(seq), receivedAt: Number(received_at), path, text: decompressed(payload), chain };

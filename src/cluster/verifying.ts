@@ -17,7 +17,6 @@ interface VerifyingOptions {
   /** Ranges of entry numbers that are missing before the log's newest one. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
   entries: HostEntries;
-  /** Whether this host has the lease. */
   isHeld: () => boolean;
   clock: Clock;
   say: ClusterLog;
@@ -33,7 +32,6 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
   let filled = 0;
   let rest = 0;
 
-  /** Fills a hole, or records a fault. */
   async function handle(fault: LogFault): Promise<void> {
     const { first, last } = fault;
     const mayBeFilled = fault.fault === 'is missing' && last < entries.position().id;

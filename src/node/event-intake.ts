@@ -135,7 +135,6 @@ export class EventRate {
     this.#now = now;
   }
 
-  /** Counts an event that arrived now. */
   count(): void {
     this.#forget();
     const at = this.#newest % WINDOW;
@@ -143,7 +142,6 @@ export class EventRate {
     this.#last = this.#newest;
   }
 
-  /** Clears the seconds after the last counted one. */
   #forget(): void {
     const second = Math.floor(this.#now() / 1000);
     const from = Math.max(this.#newest + 1, second - WINDOW + 1);
@@ -151,7 +149,6 @@ export class EventRate {
     this.#newest = Math.max(second, this.#newest);
   }
 
-  /** Returns the events per second over the last minute. */
   perSecond(): number {
     this.#forget();
     return this.#counts.reduce((sum, count) => sum + count, 0) / WINDOW;

@@ -86,7 +86,6 @@ export interface Fact {
 }
 
 export interface RequestOptions {
-  /** Maximum requests per second. */
   rate: number;
   /** Number of repetitions if the node doesn't respond, or responds with a server error. */
   retries?: number;
@@ -157,7 +156,6 @@ const Account = Type.Object({
  */
 const boots: readonly string[] = Object.values(BOOT_ADDRESS);
 
-/** Returns an account's STX and nonce. */
 const accountFact = (principal: string): Fact => ({
   kind: 'accounts',
   subject: principal,
@@ -273,7 +271,6 @@ export async function requestSigners(node: ThrottledNode, cycle: number, id: str
   }));
 }
 
-/** Returns the signers of a cycle, with their weights. */
 const rewardSetFact = (cycle: number): Fact => ({
   kind: 'reward sets',
   subject: `cycle ${cycle}`,

@@ -21,7 +21,6 @@ export interface ProxyOptions {
   url: string;
   /** Timeout until the node's response starts, in milliseconds. */
   timeoutMs?: number;
-  /** Name of this process in `Via` headers. */
   via: string;
   /** Whether fee estimates are the minimum fee while tenures are not full. */
   estimatesFees: boolean;
@@ -145,7 +144,6 @@ export interface ProxyPrefix {
 
 const PREFIX = /^(?:\/[\w.~-]+)+$/;
 
-/** Parses a prefix with its URL; returns null if it is invalid. */
 function parsePrefix(text: string): ProxyPrefix | null {
   const at = text.indexOf('=');
   const [prefix, target] = [text.slice(0, at), text.slice(at + 1)];
@@ -208,7 +206,6 @@ export function requireOtherServers(
 }
 
 export interface PrefixProxyOptions extends ProxyPrefix {
-  /** Name of this process in `Via` headers. */
   via: string;
   timeoutMs?: number;
 }

@@ -51,7 +51,6 @@ const STATUS_OF: Record<Refusal['why'], number> = { gap: 500, deep_fork: 500, pa
 
 const knownReason = (error: unknown): string => (error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED);
 
-/** Makes the response to an event. */
 function responseTo(result: IntakeResult): Response {
   if (result.error === null) return answer(200, { result: 'ok' });
   const { outcome, error, refusal } = result;
@@ -127,7 +126,6 @@ export function startReceiver(options: ReceiverOptions) {
     url: server.url.origin,
     /** Returns the number of posted events without an answer. */
     waiting: (): number => waiting,
-    /** Finishes the event that is being accepted, and stops. */
     stop: (): Promise<void> => stopGracefully(server, clock),
   };
 }

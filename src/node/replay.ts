@@ -76,7 +76,6 @@ export interface ChainBelow {
 
 /** A completed block. */
 export interface FilledBlock {
-  /** JSON of the `/new_block` event. */
   text: string;
   block: Block;
   /** Number of changed accounts that weren't compared because the node returned no state. */
@@ -281,7 +280,6 @@ export class BlockMaker {
   /** Number of tenures after which a reward matured in the last block with a reward. */
   #maturity: number | null = null;
 
-  /** @param authorization the node's `auth_token` */
   constructor(
     readonly node: ThrottledNode,
     readonly authorization: string,
@@ -358,7 +356,6 @@ export class BlockMaker {
     return { ...madeBlock, unanswered };
   }
 
-  /** Completes a block with its matured rewards. */
   async #rewarded(
     making: Making,
     tenureHeight: number,
@@ -608,7 +605,6 @@ function isTenureStart([first]: readonly ReplayedTransaction[]): boolean {
   return payload.type === 'tenure_change' && payload.cause === 'block_found';
 }
 
-/** Returns the contract that a transaction deploys; null for others. */
 function deployedBy(raw: Uint8Array): string | null {
   const decoded = decodeKnownParts(raw);
   if (!decoded.ok || decoded.value.payload.type !== 'smart_contract') return null;

@@ -33,7 +33,6 @@ const withDirectory = [
   ...(['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'] as const),
 ];
 
-/** The data directory of a simulated chain. */
 const simulatedData = {
   help: 'Data directory for the simulated chain; it must be empty',
   absent: 'a temporary directory, deleted at the end',

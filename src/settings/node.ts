@@ -140,7 +140,6 @@ export const nodeSettings = group('Requests to the node', {
   }),
 });
 
-/** Commands that serve a simulated chain. */
 const simulated = ['demo', 'devnet'] as const;
 
 export const simulatedNodeSettings = group('Simulated node', {

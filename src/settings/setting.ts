@@ -65,7 +65,6 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   accepts: string;
   /** Whether the flag may be given several times. The values then become one text, separated by blanks. */
   repeatable?: boolean;
-  /** Whether the value is never shown. */
   secret?: boolean;
   /** Differences by command. Variables and flag are the same for every command. */
   except?: Partial<Record<NoInfer<C>, Exception<Static<T>>>>;
@@ -86,7 +85,6 @@ export const setting = <T extends TSchema, C extends CommandName>(commands: read
   commands,
 });
 
-/** Returns the first word of a flag with a value. */
 const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
 
 const variableOf = (name: string, flag: string | null): OwnVariable =>
@@ -212,7 +210,6 @@ function urlOf(host: string, portText: string, fallback: string): string {
   return `${scheme}${host === '' ? base.hostname : withoutSlash(host)}:${portText === '' ? base.port : portText}`;
 }
 
-/** Returns the value of a pair of variables; null if neither is set. */
 function ofPair(
   declared: Grouped,
   [hostVariable, portVariable, userVariable = '', passwordVariable = '']: HostAndPort,

@@ -157,7 +157,6 @@ const MAX_LIST = 16 * 1024 * 1024;
 /** Maximum names in a list. An archive with one segment per 4 MB of entries reaches it after 4 TB. */
 const MAX_NAMES = 1_000_000;
 
-/** Reads the keys on a page of a list, and whether the page is the last one. */
 function readPage(page: string): { keys: string[]; isLast: boolean } {
   const texts = [...page.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, text = '']) => text);
   return {
@@ -171,9 +170,7 @@ function readPage(page: string): { keys: string[]; isLast: boolean } {
 const comesAfter = (name: string, last: string): boolean => Buffer.compare(Buffer.from(name), Buffer.from(last)) > 0;
 
 export interface S3Options {
-  /** URL: `s3://bucket/prefix`. */
   url: string;
-  /** Environment variables with the credentials, region and endpoint. */
   variables: Variables;
   clock: Clock;
   /** Returns a number from 0 to 1, for the waits after failures. */

@@ -60,7 +60,6 @@ const NOT_FOUND = 404;
 
 export interface Answer {
   status: number;
-  /** The parsed JSON body; null without one. */
   body: unknown;
 }
 

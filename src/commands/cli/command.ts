@@ -28,7 +28,6 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   run(reading: ResolvedSettings<C>, options: Options, ...args: Arguments): Promise<void> | void;
 }
 
-/** Whether a flag takes no value. */
 const isSwitch = (flag: string): boolean => !/[<[]/.test(flag);
 
 const descriptionOf = (declared: Grouped, command: CommandName): string => {
@@ -112,7 +111,6 @@ const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
 export class OwnCommand extends Command {
   /** The example in its help; null without one. */
   example: string | null = null;
-  /** The command that declares its settings; null for none. */
   settingsOf: CommandName | null = null;
 
   /** The options that only `--help-all` shows, with the settings that only variables set; null if help shows all. */

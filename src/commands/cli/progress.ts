@@ -67,7 +67,6 @@ export function progressLines(output: Output, now: () => number = systemClock.mo
       drawn = false;
       if (output.isTTY === true) last = Number.NEGATIVE_INFINITY;
     },
-    /** Ends the line. */
     done,
     [Symbol.dispose]: done,
   };

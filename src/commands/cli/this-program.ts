@@ -18,7 +18,6 @@ export const serverVersion = versionText(
 
 /** A running command. */
 export interface OwnProcess {
-  /** Its lines on stdout. */
   lines: AsyncIterable<string>;
   /** Resolves at its end, with its exit code (null after a signal) and its stderr. */
   ended: Promise<{ code: number | null; errors: string }>;

@@ -126,7 +126,6 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
   });
 }
 
-/** Verifies every entry of the log, with progress on stderr. @returns the faults */
 async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: LogFault[] }> {
   const { id: last } = await log.head();
   const draw = filling(last, 'entries verified');
@@ -223,7 +222,6 @@ export async function reportCluster(settings: ClusterSettings, { format, verify 
   return isSound;
 }
 
-/** The result of a verification, as lines of text. */
 function verificationLines({ verified, faults }: { verified: number; faults: readonly LogFault[] }): string[] {
   const named = ({ first, last }: LogFault): string =>
     first === last ? `entry ${first}` : `each from ${first} to ${last}`;
@@ -233,12 +231,10 @@ function verificationLines({ verified, faults }: { verified: number; faults: rea
   ];
 }
 
-/** A line of the report, with the name in a separate column. */
 const line = (name: string, text: string): string => `${name.padEnd(14)} ${text}`;
 
 const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} s ago` : `${duration(seconds)} ago`);
 
-/** The lag of an entry behind the head, as text. */
 const behind = (head: number, entry: number): string => (entry >= head ? 'up to date' : `${head - entry} behind`);
 
 /** The position of a host at its last report. Entries after the report don't count as lag. */

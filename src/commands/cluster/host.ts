@@ -38,7 +38,6 @@ export interface OpenedLog {
   log: SharedLog;
   /** Writes this host's report, for operators. @throws LogUnavailableError, LogUnknownOutcomeError */
   report(host: HostReport, isFirst: boolean): Promise<HostAnswer>;
-  /** The status of the log and its hosts. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
   /** Ranges of entries that are missing before the log's newest one. @throws LogUnavailableError */
@@ -106,7 +105,6 @@ async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' |
 /** Maximum difference between a host's clock and PostgreSQL's, in seconds: webhooks are signed with the host's time. */
 const MAX_CLOCK_DIFFERENCE = 10;
 
-/** Reports this host at intervals. */
 function reporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): Service {
   let isFirst = true;
   const isLogged = { name: false, clock: false };
@@ -241,7 +239,6 @@ export async function joinCluster(options: JoinOptions) {
     commander: host.commander,
     caughtUp: (signal: AbortSignal) => host.caughtUp(signal),
     start: () => host.start(),
-    /** The status of this host. */
     host: ownState,
     /** The status of all hosts, if the log can be read. */
     hosts: async (): Promise<HostsState> => ({ host: ownState(), ...(await askedLog(opened)) }),
@@ -262,7 +259,6 @@ export async function joinCluster(options: JoinOptions) {
     behind: () => lagOf(host.state()),
     /** Resolves with the error that ended the host; only the operator can resolve it. */
     failed: failed.promise,
-    /** Stops following the log, and closes it. */
     async stop(): Promise<void> {
       await host.stop();
       await Promise.all([reports.stop(), verification?.stop()]);
@@ -300,7 +296,6 @@ export const clusterStatusJson = (status: ClusterStatus) => ({
   directory: status.directory,
 });
 
-/** The JSON of this host. @param deliveries its status of the lease to deliver; null if it only reads */
 const hostJson = (
   name: string,
   { position, head, lagSeconds, reachable, conflicts, healed }: ClusterState,

@@ -6,7 +6,6 @@ type Server = Pick<ThrottledClient, 'ask' | 'url'>;
 
 export interface Tip {
   height: number;
-  /** The index block hash. */
   hash: string;
   /** The height of the Bitcoin block that the server names with it. */
   burnHeight: number;
@@ -57,7 +56,6 @@ export async function tipsOf(ours: Server, theirs: Server): Promise<Tips> {
   return { ours: (await statusOf(ours)).tip, theirs: (await statusOf(theirs)).tip };
 }
 
-/** The index block hash at a height; null for a server that doesn't have it. */
 async function hashAt(server: Server, height: number): Promise<string | null> {
   const answer = await server.ask(`/extended/v2/blocks/${height}`);
   const hash = answer instanceof NoAnswer ? null : Object(answer.body).index_block_hash;

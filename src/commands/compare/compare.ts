@@ -22,14 +22,12 @@ export interface CompareOptions {
   ours: ThrottledClient;
   theirs: ThrottledClient;
   clock: Clock;
-  /** The questions for each route. */
   plans: readonly Plan[];
   /** Maximum number of requests to the other server. */
   requests: number;
   seed: number;
   /** Called once after both servers' tips were read. The run changes this tally. */
   begun: (standing: CommonChain, tally: Tally) => void;
-  /** Called after each question. */
   asked: () => void;
 }
 
@@ -48,14 +46,12 @@ const SETTLE_MS = 3_000;
 const GONE = 410;
 const BAD = 400;
 
-/** Why an answer can't be compared; null if it can. */
 function unansweredReason(answer: Answer | NoAnswer, whose: string): string | null {
   if (answer instanceof NoAnswer) return `${whose}: ${answer.reason}`;
   if (answer.headers.has(HISTORY_HEADER)) return `${whose} has only newer blocks`;
   return answer.status === GONE ? `${whose} has switched the route off` : null;
 }
 
-/** Returns the differences of two answers in the compared parts. */
 function answerDifferences(route: string, ours: Answer, theirs: Answer): Difference[] {
   const whole = (path: string, here: unknown, there: unknown): Difference[] => [
     { path, at: path, ours: here, theirs: there, isOrder: false },
@@ -67,7 +63,6 @@ function answerDifferences(route: string, ours: Answer, theirs: Answer): Differe
   return differencesOf(ours.body, theirs.body).filter((one) => isCompared(one, route));
 }
 
-/** The cursor of the next page; null without one. */
 function nextCursor({ body }: Answer): string | null {
   const { cursor, next_cursor: next } = Object(body);
   const found = Object(cursor).next ?? next;
@@ -149,7 +144,6 @@ function count(tally: Tally, question: Question, outcome: Outcome): void {
   }
 }
 
-/** Whether a route has had a question. */
 const wasAsked = ({ equal, known, differing, moved, unanswered }: Tally['routes'][string]): boolean =>
   equal + known + differing + moved + Object.keys(unanswered).length > 0;
 

@@ -7,7 +7,6 @@ import type { Difference } from './differences.ts';
 /** The question and the answers of a difference. */
 export interface ComparedAnswers {
   route: string;
-  /** Path and query of the question. */
   target: string;
   /** The whole bodies. */
   ours: unknown;
@@ -56,7 +55,6 @@ function rowOf(body: unknown, at: string): unknown {
   return index === undefined ? body : rowsOf(body)[Number(index)];
 }
 
-/** The height of a row's block; null for a row without one. */
 function heightOf(row: unknown): number | null {
   const heights = [
     ['block_height'],
@@ -71,7 +69,6 @@ function heightOf(row: unknown): number | null {
 
 const isGenesis = (row: unknown): boolean => (heightOf(row) ?? Number.POSITIVE_INFINITY) <= 1;
 
-/** Whether a list has a row twice. */
 function hasTwice(rows: readonly unknown[]): boolean {
   return new Set(rows.map((row) => JSON.stringify(row))).size < rows.length;
 }
@@ -462,7 +459,6 @@ const mempoolReason: KnownReason = {
 /** Differences between any two servers. */
 export const commonReasons: readonly KnownReason[] = [mempoolReason];
 
-/** Whether a path fits a pattern of a reason. */
 const fitsPath = (path: string, pattern: string): boolean =>
   pattern.endsWith('[*]') || !pattern.endsWith('*') ? path === pattern : path.startsWith(pattern.slice(0, -1));
 

@@ -4,9 +4,7 @@ import type { Route } from '../../http/route.ts';
 import type { SampledBlock, Samples } from './samples.ts';
 
 export interface Question {
-  /** The path of the route, as it is declared. */
   route: string;
-  /** Path and query. */
   target: string;
   /** Whether it is about something well below both tips, so that no new block changes the answer. */
   isFixed: boolean;
@@ -240,9 +238,7 @@ function sourceFor(path: string, missingParameters: ReadonlySet<string>): Source
 /** The parts of a route's questions. */
 export interface Plan {
   path: string;
-  /** Sources of required parameters. */
   required: readonly Source[];
-  /** Sources of optional parameters. */
   optional: readonly Source[];
   size: Source | null;
   offset: Source | null;
@@ -302,7 +298,6 @@ export function questionOf(
   let target = path;
   let isFixed = false;
 
-  /** @returns whether there are values */
   function use({ names, values, isFixed: fixes = false }: Source): boolean {
     const choices = values(subjects);
     if (choices.length === 0) return false;

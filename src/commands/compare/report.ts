@@ -33,10 +33,8 @@ export interface Tally {
   url: string;
   api: string;
   seed: number;
-  /** The blocks that rows were drawn from. */
   lowest: number;
   highest: number;
-  /** Requests to the other server. */
   requests: number;
   routes: Record<string, RouteTally>;
 }
@@ -61,7 +59,6 @@ export function routeTally({ routes }: Tally, route: string): RouteTally {
   return totals;
 }
 
-/** A value as one line: shortened JSON. */
 function shortened(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = JSON.stringify(value);
@@ -91,7 +88,6 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) =>
 
 const unansweredOf = ({ unanswered }: RouteTally): number => sum(Object.values(unanswered));
 
-/** Questions with two answers that could be compared. */
 const comparedOf = ({ equal, known, differing }: RouteTally): number => equal + known + differing;
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);

@@ -14,7 +14,6 @@ import { printReport, type Tally, totalsOf } from './report.ts';
 import { ThrottledClient } from './throttled-client.ts';
 
 export interface CompareSettings {
-  /** URL of the own API. */
   url: string;
   compareKey: string | null;
 }
@@ -33,7 +32,6 @@ const SEEDS = 1_000_000;
 /** A URL as `ThrottledClient` takes it, as the other settings of servers are. */
 const API_URL = /^https?:\/\/[^/?#\s@]+(\/[^?#\s]*)?$/;
 
-/** @throws OperatorError */
 function requireUrl(text: string, api: string): string {
   const url = text.replace(/\/+$/, '');
   if (!API_URL.test(url) || URL.parse(url) === null) {

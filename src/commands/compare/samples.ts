@@ -44,7 +44,6 @@ export interface Samples {
   /** Bonds and who is allowed to stake in them; and who did. */
   allowed: Pair[];
   registered: Pair[];
-  /** Contracts of signers. */
   signers: string[];
   /** Versions of pox, and rows about them. */
   poxTransactions: Pair[];
@@ -106,7 +105,6 @@ export async function drawSamples(
     return answer instanceof NoAnswer || answer.status !== 200 ? null : answer.body;
   }
 
-  /** The items of a list. */
   const results = async (target: string) => listOf(fieldOf(await get(target), 'results'));
 
   /** Pairs of texts, each with the texts of a field in the list at its path. */

@@ -83,7 +83,6 @@ const withExactNumbers = (_: string, value: unknown, { source }: { source?: stri
     ? `${source} (a number)`
     : value;
 
-/** The value of a JSON text; the text itself if it isn't JSON. */
 function bodyOf(text: string): unknown {
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return text;
   try {
@@ -111,7 +110,6 @@ function onSameHost(from: URL, location: string | null): URL | null {
 }
 
 export class ThrottledClient {
-  /** Requests that were made. */
   requests = 0;
   #failures = 0;
   #hasAnswered = false;
@@ -200,7 +198,6 @@ export class ThrottledClient {
     }
   }
 
-  /** Makes one request. @throws Failed */
   async #once(url: URL): Promise<Answer> {
     await this.#turn();
     this.requests += 1;

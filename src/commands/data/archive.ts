@@ -30,7 +30,6 @@ import { interruptible, printLines } from '../cli/output.ts';
 import { etaText, progressLines, secondaryIndexReport } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
-/** Prints a warning if the open part after the signed head is missing. */
 const lacksOpenPart = (name: string, entry: number): void =>
   void process.stderr.write(
     `${name} is missing or differs from the signed list, so the last entries up to ${entry} are missing. They may arrive later.\n`,
@@ -57,7 +56,6 @@ async function archiveAt(
 const MILLISECOND = 1_000;
 const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECOND).toISOString();
 
-/** The end of an archive: for JSON, and in lines. */
 async function endReport(store: ObjectStoreReads) {
   const { segments, open, linked, last: sealed, fault: faultOfList, part } = await endOf(store);
   const newest = linked.at(-1);
@@ -163,7 +161,6 @@ export interface ArchiveChoice extends Pick<ArchiveRestoreOptions, 'base'> {
   until: Until;
 }
 
-/** Text for the operator about a log with a new identity. */
 const identityText = (store: ObjectStoreReads, last: number, identity: string | null): string =>
   `Entry ${last} gives the log a new identity, ${identity}: archive it to another location than ${store.location}. Chainhooks are paused ` +
   'until stackside hooks enable --paused.\n';
@@ -225,7 +222,6 @@ export function printArchiveKey(directory: string, json: boolean): void {
 /** Files that no archive holds, so that an archive allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
-/** Describes a backup. */
 const backupText = (location: string, { entry, base, sent }: Backup): string =>
   `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${bytes(sent)} sent\n`;
 

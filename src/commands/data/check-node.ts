@@ -15,7 +15,6 @@ export interface CheckNodeOptions {
   sample?: number;
   /** Requests to the node each second. */
   rate: number;
-  /** For waits between requests. */
   clock: Clock;
 }
 
@@ -47,7 +46,6 @@ function problemsOf({ differences, differing }: KindReport): string[] {
   return [...differences.map(differenceText), ...(rest === 0 ? [] : [`and ${rest} more`])];
 }
 
-/** Describes how many facts of a kind were compared, and how many weren't, with the reason. */
 function nameOf({ kind, compared, unanswered }: KindReport): string {
   const others = [...unanswered].map(([reason, count]) => `${count} not compared (${reason})`);
   return [`${kind}: ${compared} compared`, ...others].join(', ');

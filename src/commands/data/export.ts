@@ -32,7 +32,6 @@ export async function runExport(directory: string, file: string | undefined, ove
   }
 }
 
-/** Returns the rows of a recording. */
 function* rowsOf(journal: JournalReads): Generator<string> {
   for (const entry of journal.after(0)) if (isRecordedPath(entry.path)) yield recordingRow(entry);
 }
@@ -55,7 +54,6 @@ function sourceOf({ table, query, fromHeight, toHeight }: ExportOptions): QueryS
   return { view: view.name, heights: { from: fromHeight ?? null, to: toHeight ?? null } };
 }
 
-/** Returns the requested format; otherwise the format of the file name's suffix, or CSV. */
 function formatOf({ format, output = '' }: ExportOptions): ExportFormat {
   const plain = output.replace(/\.(gz|zst)$/, '');
   return format ?? exportFormats.find((one) => plain.endsWith(`.${one}`)) ?? 'csv';
@@ -72,7 +70,6 @@ function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd>
   return { stream, end };
 }
 
-/** Describes the export, and where the next export of the same view continues. */
 function summary(to: string, { rows, blocks }: QueryEnd): string {
   const exported = `${to}: ${plural(rows, 'row')}`;
   if (blocks === null) return `${exported}\n`;

@@ -30,7 +30,6 @@ export interface ImportOptions {
   format?: RecordingFormat;
   /** Bytes of a recording above which threads read ahead; tests use a lower number than the default. */
   aheadFrom?: number;
-  /** The module that these threads run; tests replace it. */
   thread?: URL;
   /** Number of these threads, for tests; by default, the cores decide. */
   threads?: number;
@@ -61,7 +60,6 @@ const isBadRow = (error: unknown): error is Error =>
 const importedOf = async (file: string, imported: Imported): Promise<Imported> =>
   imported.rows === 0 || (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
 
-/** The error for another recording on stdin, which can't be read twice. */
 const otherRecording = (file: string, rows: number): OperatorError =>
   new OperatorError(
     `${file} differs from the recording of which ${rows} rows were imported.`,
@@ -78,14 +76,12 @@ const foreign = (file: string, row: number, cause: ForeignChainError): OperatorE
 /** The remedy for a recording that doesn't begin with the log of the directory. */
 const NEW_DIRECTORY = 'Give a new directory with --data, and import the recording into it.';
 
-/** The error for a recording whose row isn't the next entry of the log. */
 const differentLog = (directory: string, file: string, row: number, { id, path }: Entry): OperatorError =>
   new OperatorError(
     `${file} does not begin with the log in ${directory}: row ${row} differs from entry ${id} (${path}).`,
     NEW_DIRECTORY,
   );
 
-/** The error for recordings that end before the log does. */
 const tooShort = (directory: string, file: string, { id, path }: Entry): OperatorError =>
   new OperatorError(
     `${file} does not begin with the log in ${directory}: it ends before entry ${id} (${path}).`,
@@ -98,7 +94,6 @@ const badRowRemedy = (mayBeUnsorted: boolean): string =>
     ? 'The rows before it are in the index. If the rows are not in the order of their ids, sort them (LC_ALL=C sort -n); else correct the row, or add --skip-bad to skip such rows.'
     : 'The rows before it are in the index. Correct the row and import again, or add --skip-bad to skip such rows.';
 
-/** The rows of a recording in batches, read by this thread. */
 async function* readHere(input: Input, file: string, format: RecordingFormat | null): AsyncGenerator<RowBatch> {
   for await (const row of rowsOf(input, file, format)) yield { rows: [row], read: input.bytesRead() };
 }
@@ -275,7 +270,6 @@ async function importRows(
 interface Destination {
   directory: string;
   log: {
-    /** Number of the last entry. */
     readonly last: number;
     /** Number of the last entry found in the recordings. */
     at: number;

@@ -166,7 +166,6 @@ async function* unpacked(file: string, stream: AsyncIterable<Bytes>): AsyncGener
   }
 }
 
-/** @throws OperatorError if it can't be read */
 function sizeOf(file: string): number | null {
   const stats = onFile(file, () => statSync(file));
   if (stats.isFile()) return stats.size;
@@ -202,7 +201,6 @@ function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-/** The remedy if no row shows the format. */
 const REMEDY =
   "Choose the format: --format copy (with the escapes of PostgreSQL's COPY) or --format raw (without them).";
 

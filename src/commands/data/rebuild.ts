@@ -17,7 +17,6 @@ interface RebuildCommand {
   threads?: number;
 }
 
-/** Replays a journal that threads read ahead. */
 async function replayed(ingest: Ingest, directory: string, threads: number): Promise<void> {
   const source = { directory, upTo: ingest.lastEntry() };
   for await (const entries of readAhead({ source, chainId: ingest.chainId() }, threads)) ingest.replay(entries);

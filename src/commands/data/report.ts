@@ -116,7 +116,6 @@ function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): st
   return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }
 
-/** The lines about a running server: its state in the words of all surfaces, and the next step. */
 function serverLines(url: string, server: ServerStanding | null): string[] {
   if (server === null) return [`server         none answers at ${url}`];
   const { state, reason, next, observer } = server;

@@ -41,13 +41,11 @@ export type DoctorSettings = Pick<
 
 export interface Facts {
   settings: DoctorSettings;
-  /** URL of the API that a server with these settings has. */
   url: string;
   /** Null if the node doesn't answer. */
   node: (NodeInfo & { isSynced: boolean | null; secondsAhead: number | null }) | null;
   /** Null if no server runs. */
   server: ServerStatus | null;
-  /** Alerts of the server that are active now. */
   alerts: readonly Alert[];
   /** The data directory; null if it has no index. */
   data: Known<{ chainId: number | null; height: number | null; files: FileFates }> | null;

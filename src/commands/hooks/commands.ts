@@ -30,7 +30,6 @@ const consumerOption = () =>
 
 type Adder = (parent: OwnCommand) => OwnCommand;
 
-/** Declares a command that sends requests to a running Stackside. */
 const hookCommand =
   ({ options = [], action, ...declared }: HookDeclaration): Adder =>
   (parent) =>
@@ -53,7 +52,6 @@ const UUID = ['<uuid>', 'Id of the chainhook'] as const;
 
 const json = (): Option => switchOption('--json', 'Print JSON');
 
-/** Parses a status for responses. */
 const statusCode = (text: string): number | undefined => (/^[2-5]\d\d$/.test(text) ? Number(text) : undefined);
 
 const commands: readonly Adder[] = [

@@ -36,7 +36,6 @@ function jsonFile(file: string): object {
   throw new OperatorError(`${file} is not a JSON object.`, 'Give a definition as POST /chainhooks/me accepts it.');
 }
 
-/** The path of a chainhook. @throws OperatorError if the argument is not an id */
 function pathOf(uuid: string): string {
   if (Value.Check(Uuid, uuid)) return `/me/${uuid}`;
   throw new OperatorError(
@@ -65,7 +64,6 @@ const pausedTexts: Readonly<Record<PausedReason, string>> = {
 
 type ListedHook = Static<typeof HookPage>['results'][number];
 
-/** All hooks of the connection's consumer, newest first. */
 async function hooksOf(connection: Connection): Promise<ListedHook[]> {
   const hooks: ListedHook[] = [];
   for (;;) {

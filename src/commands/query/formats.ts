@@ -208,7 +208,6 @@ function* csv(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Gen
   for (const row of rows) yield csvLine(row.map(field));
 }
 
-/** Makes the JSON text of a row as an object. */
 function objectText(columns: readonly ResultColumn[]): (row: SqlValue[]) => string {
   const keys = distinctNames(columns).map((name) => JSON.stringify(name));
   return (row) => `{${row.map((value, i) => `${keys[i]}:${exactJson(shown(value))}`).join(',')}}`;

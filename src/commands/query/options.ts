@@ -23,7 +23,6 @@ export interface SqlOptions {
 export interface ExportOptions {
   /** The file to write; undefined for stdout. */
   output?: string;
-  /** Whether to replace an existing file. */
   overwrite: boolean;
   table?: string;
   query?: string;

@@ -54,7 +54,6 @@ export interface QueryLimits {
 
 export interface WatchedProcess {
   clock: Clock;
-  /** Bytes of memory of this process. */
   memory(): number;
 }
 

@@ -35,7 +35,6 @@ export interface ApiServiceOptions extends MainThreadParts, Pick<ApiOptions, Pas
   requestCounts: RequestCounts | null;
   address: { hostname: string; port: number; shared: boolean };
   listen: Listen;
-  /** Limits of realtime clients other than the usual ones. */
   clientLimits: Partial<ClientLimits>;
   /** Memory with the counts of clients' requests, which all threads share. */
   rates: SharedArrayBuffer;
@@ -101,7 +100,6 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   }
 }
 
-/** Forwards requests that this thread has counted. */
 const counted =
   (forward: Forward, internalToken: string): Forward =>
   (request) => {

@@ -62,7 +62,6 @@ const ANSWER_TIMEOUT_MS = 2_000;
 
 interface ThreadParts {
   clock: Clock;
-  /** Called when a thread crashes. */
   crashed(cause: unknown): void;
   /** Prints the threads' log lines; null if each thread writes its own JSON. */
   lines: Environment['threadLines'];
@@ -134,7 +133,6 @@ class ApiThread {
     await this.#thread.stop();
   }
 
-  /** Kills the thread. */
   kill(): Promise<void> {
     return this.#thread.stop();
   }
@@ -155,7 +153,6 @@ export function apiThreadCount(threads: Settings['threads'], cores: number): num
   return canShare ? Math.min(MAX_AUTOMATIC, cores - 1) : 1;
 }
 
-/** The answer until the threads listen. */
 const notYet = (): Response => Response.error();
 
 /**
@@ -192,7 +189,6 @@ async function startApiThreads(count: number, given: Omit<ThreadStart, 'port' | 
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
     return {
       url,
-      /** Metrics of every thread. */
       metrics: (): Promise<ThreadMetrics[]> =>
         Promise.all(threads.map(async (thread) => (await thread.report('metrics')) ?? [])),
       /** Recent log events of every thread; null for one that doesn't answer in time. */

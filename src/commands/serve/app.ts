@@ -72,7 +72,6 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 
 /** Parts of the application that an API thread lacks: it forwards the requests that need them. */
 export interface MainThreadParts {
-  /** Reads the state of the server. */
   server: ServerReadings | null;
   /** The operator's functions; null if this process doesn't write. */
   system: SystemApi | null;
@@ -98,28 +97,23 @@ export interface ApiOptions extends MainThreadParts {
   metrics: RequestMetrics;
   /** Forwards requests to the main thread; null in the main thread. */
   mainThread: Forward | null;
-  /** A secret of this process that identifies requests of its threads. */
   internalToken: string;
-  /** Forwards requests to the node's RPC interface. */
   nodeProxy: Forward;
   /** Requests untouched accounts from the node; null in tests without one. */
   askAccount: AskAccount | null;
   /** Path prefixes that other services answer. One below `/metadata` takes the place of the routes there. */
   prefixes: readonly PrefixForward[];
-  /** Whether the server requests token metadata from the node. */
   asksAboutTokens: boolean;
   /** Contract of the second name system; null for the contract of the network. */
   namesContract: string | null;
   /** The functions of the server that routes for chain changes need. */
   changes: ChangeServing;
-  /** Whether chainhooks are managed without keys. */
   openHooks: boolean;
   clock: Clock;
   /** Divides the thread's time among its work for clients. */
   turns: Turns;
   /** Counts the requests of clients; null if they have no limits. */
   limiter: RateLimiter | null;
-  /** Returns the address of a client. */
   addressOf: AddressOf;
 }
 

@@ -9,9 +9,7 @@ import { archiveThreadUrl } from '../../thread-urls.ts';
 
 /** The parameters that such a thread starts with. */
 export interface ArchiveThreadStart {
-  /** The data directory. */
   directory: string;
-  /** The archive. */
   location: string;
   /** Whether it is for everybody, and signed with the key of the data directory. */
   isPublic: boolean;

@@ -20,10 +20,8 @@ const LAST_ROUND_MS = 2_000;
 const MAX_WAIT_MS = 60_000;
 
 export interface ArchivingOptions {
-  /** The data directory. */
   directory: string;
   location: string;
-  /** Seconds between two rounds. */
   seconds: number;
   host: string;
   /** The lease now; null while another host archives. */
@@ -90,7 +88,6 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     if (!ending.signal.aborted && !signal.aborted) levelAt = began;
   }
 
-  /** @throws OperatorError */
   async function round(signal: AbortSignal): Promise<void> {
     try {
       await archive(signal);

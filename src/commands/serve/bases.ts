@@ -27,7 +27,6 @@ const HOUR_MS = 3_600_000;
 export type ArchiveLease = () => { epoch: number | null } | null;
 
 export interface BasesOptions {
-  /** The data directory. */
   directory: string;
   location: string;
   /** Hours between two bases; 0 for bases only on request. */

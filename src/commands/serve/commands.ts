@@ -57,7 +57,6 @@ export const serve = command({
   },
 });
 
-/** The option of a simulated chain for programs that start it. */
 const untilStdinEndsOption = (): Option =>
   switchOption(
     '--until-stdin-ends',
@@ -127,7 +126,6 @@ function secondsOf(text: string): number | undefined {
   return time === null ? undefined : Math.floor(time / MICROSECONDS);
 }
 
-/** Reads the URL of an HTTP server. */
 const httpUrl = (text: string): string | undefined =>
   ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : undefined;
 

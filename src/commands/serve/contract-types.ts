@@ -17,7 +17,6 @@ const Interface = Type.Object({ functions: Type.Array(Type.Unknown()) });
 /** Interfaces by the name of their contract. */
 type Interfaces = ReadonlyMap<string, readonly FunctionInterface[]>;
 
-/** Returns the identifiers of all contracts, oldest first. */
 async function contractsOf(url: string): Promise<string[]> {
   const ids: string[] = [];
   let query = '';
@@ -64,7 +63,6 @@ const PLAIN: Readonly<Record<Extract<AbiType, string>, readonly [literal: string
   none: ["'none'", 'null'],
 };
 
-/** Returns the type of literals of a parameter. */
 function literalOf(type: AbiType): string {
   if (typeof type === 'string') return PLAIN[type][0];
   if ('buffer' in type) return 'Buffer';
@@ -79,7 +77,6 @@ function literalOf(type: AbiType): string {
 const quoted = (name: string): string =>
   /^[a-zA-Z_]\w*$/.test(name) ? name : JSON.stringify(name).replaceAll('"', "'");
 
-/** Returns the JavaScript type of a result. */
 function valueTypeOf(type: AbiType): string {
   if (typeof type === 'string') return PLAIN[type][1];
   if ('optional' in type) return `${valueTypeOf(type.optional)} | null`;

@@ -19,11 +19,9 @@ export interface Environment {
   random: RandomSource;
   /** Cores that this process may use. */
   cores: number;
-  /** Opens databases for writing. */
   connect: Connect;
   /** Bytes above which a write-ahead log is truncated. */
   walLimitBytes: number;
-  /** Opens the snapshots that requests read. */
   openSnapshots: OpenSnapshots;
   listen: Listen;
   /** Queries the node. @param url of its RPC interface */
@@ -37,7 +35,6 @@ export interface Environment {
   /** Streams for the log and the ready line. */
   outputs: LossyOutputs;
   createLog: (level: Level) => Log;
-  /** Opens the log of a cluster. */
   openLog: OpenLog;
   /** Runs a command of this program next to the server. */
   startOwnProcess: StartOwnProcess;

@@ -23,7 +23,6 @@ import type { Claim, ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
 
 interface GapFillingOptions {
-  /** The node's `auth_token`. */
   authorization: string;
   node: NodeRpc;
   snapshots: Snapshots;
@@ -52,7 +51,6 @@ export const isChainFailure = (error: unknown): error is Error =>
 
 /** A fill of an index without a block. */
 interface Start {
-  /** Height of the first block. */
   from: number;
   /** Called once the index has a block. */
   started: () => void;
@@ -66,7 +64,6 @@ export function gapFilling(options: GapFillingOptions) {
   let running: Promise<void> | null = null;
   let restsUntil = Number.NEGATIVE_INFINITY;
   let lastReason = '';
-  /** Target height of the last try. */
   let goal = 0;
 
   /** Accepts an event, and commits it: the fill of the next block reads it. */

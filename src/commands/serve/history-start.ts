@@ -97,7 +97,6 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
     announced = from_height;
   }
 
-  /** @throws NodeUnreachableError */
   async function start(): Promise<void> {
     if (filling === null || !isEmpty()) return;
     try {

@@ -90,9 +90,7 @@ function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, lo
 export interface ServedHooks {
   hooks: Chainhooks;
   api: HookApi;
-  /** Number of requests with wrong keys. */
   wrongKeys: () => number;
-  /** Makes the path of a sign-in link for the operator. */
   signInPath: () => string;
 }
 
@@ -100,7 +98,6 @@ export interface ServeHooksOptions {
   settings: Settings;
   ingest: Ingest;
   log: Log;
-  /** The snapshots that routes read. */
   snapshots: Pick<Snapshots, 'read'>;
   timers: HookTimers;
   /** The state machine that opened the index. */

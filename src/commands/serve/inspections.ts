@@ -18,7 +18,6 @@ import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
 
 const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
 
-/** A line of a command's JSON: a step's progress, or a result. */
 const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
 const CheckLine = lineOf(CheckFinding);
 const TableLine = lineOf(TableSize);
@@ -36,7 +35,6 @@ const ENDED_EARLY = 'The process ended before its work was done.';
 /** Characters of a stored error text. */
 const MAX_PROBLEM = 1_000;
 
-/** Why a process failed. @param errors its stderr */
 const problemOf = (errors: string): string => errors.trim().slice(-MAX_PROBLEM) || ENDED_EARLY;
 
 export interface InspectionsOptions {
@@ -74,7 +72,6 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
     return true;
   }
 
-  /** Reads a process's output to its end. */
   async function follow(process: OwnProcess, inspection: Check | Tables): Promise<void> {
     for await (const line of process.lines) {
       if (read(inspection, line)) continue;

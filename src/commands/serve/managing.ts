@@ -164,7 +164,6 @@ function fetchMetadata(base: Base, ingest: Ingest, commander: Commander, cluster
   return fetcher;
 }
 
-/** Makes the function that refreshes token metadata; null if lookups are off. */
 function refreshingTokens({ tokenMetadata }: Settings, commander: Commander): SystemApi['refreshTokens'] {
   if (tokenMetadata === 'off') return null;
   const commands = commandsOf<TokenCommands>(commander);
@@ -183,7 +182,6 @@ interface SystemParts extends Pick<ManagingParts, 'cluster' | 'sources' | 'logs'
   requestBase: RequestBase | null;
 }
 
-/** Makes the operator's functions. */
 function systemOf(
   { settings, environment, operations, log, watch, services }: Base,
   { ingest, cluster, commander, sources, listeners, logs, requestBase }: SystemParts,

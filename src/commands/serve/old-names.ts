@@ -29,7 +29,6 @@ function requireFile(path: string): void {
   if (!existsSync(path)) throw new OperatorError(`${path} doesn't exist.`, REMEDY);
 }
 
-/** The published hash of a file, in hex. @throws OperatorError if there is none */
 function publishedHash(path: string): string {
   const file = `${path}.sha256`;
   requireFile(file);
@@ -157,7 +156,6 @@ async function* oldNames(directory: string): AsyncGenerator<OldNameRow> {
   yield* namesOf(names);
 }
 
-/** Identifies an export by its published hashes. */
 function sourceOf(directory: string): string {
   const hasher = new Bun.CryptoHasher('sha256');
   for (const file of Object.values(FILES)) hasher.update(publishedHash(join(directory, file)));

@@ -9,7 +9,6 @@ import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { ThreadMetrics } from './api-threads.ts';
 
-/** The node's height; null if its RPC interface can't be reached. */
 const nodeHeightOf = async (node: NodeRpc): Promise<number | null> => (await infoOrNull(node))?.height ?? null;
 
 /** Reads from the index. @returns the value, or the reason why the index can't be read; throws other errors */

@@ -16,7 +16,6 @@ const LIMITED =
   'Read fewer rows by a column that an index finds (docs/sql.md), or use stackside sql or stackside export.';
 const STATUS = { query: 400, limit: 400, passes: 503 } as const;
 
-/** The error of a query that the process refused. */
 const refusal = ({ problem, remedy, reason }: Extract<SqlLine, { refused: unknown }>['refused']): ApiError =>
   reason === 'limit'
     ? new ApiError(400, `${problem} ${LIMITED}`, TOO_MUCH)
@@ -25,7 +24,6 @@ const refusal = ({ problem, remedy, reason }: Extract<SqlLine, { refused: unknow
 const tooLarge = (what: string): ApiError =>
   new ApiError(400, `The result has more than ${what}. ${LIMITED}`, TOO_MUCH);
 
-/** The output of a process. @throws ApiError if the query was refused, or its output is too large */
 async function outputOf({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]; cut: boolean }> {
   const parts: Buffer[] = [];
   let bytes = 0;

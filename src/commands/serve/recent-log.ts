@@ -22,7 +22,6 @@ const MAX_TEXT = 1_000;
 
 const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
-/** The fields of an event as JSON. */
 function fieldsOf({ event: _, ...fields }: LogEvent): string {
   return JSON.stringify(fields, (_key, value: unknown) => {
     if (value instanceof Error) return cut(String(value));

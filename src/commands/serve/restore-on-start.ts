@@ -81,7 +81,6 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
   }
 }
 
-/** Restores, and logs the progress. @throws OperatorError */
 async function restore(given: From): Promise<void> {
   const { settings, clock, log } = given;
   const { data: directory, network: chainId } = settings;
@@ -91,7 +90,6 @@ async function restore(given: From): Promise<void> {
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
   const began = clock.monotonic();
   let lastLogged = began;
-  /** Whether it is time to log the progress. */
   const isDue = (): boolean => {
     const now = clock.monotonic();
     if (now - lastLogged < SAY_MS) return false;

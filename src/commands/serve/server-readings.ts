@@ -108,7 +108,6 @@ const growthOf = (growth: ReturnType<DiskSpace['growth']>): ServerStatus['disk']
 const rounded = (value: number): number => Number(value.toPrecision(4));
 const roundedOrNull = (value: number | null): number | null => (value === null ? null : rounded(value));
 
-/** The last hour by column. */
 function historyOf(hour: LastHour): ServerHistory {
   const samples = hour.samples();
   return {

@@ -18,7 +18,6 @@ export async function writeDevnet(options: DevnetOptions, file: string): Promise
   else await writeLines(file, rowsOf(options), true);
 }
 
-/** Explains why posting waits. @param cause of the failed attempt */
 function waiting(url: string, cause: unknown): string {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return cause instanceof EventNotAcceptedError

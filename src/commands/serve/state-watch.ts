@@ -72,7 +72,6 @@ interface IndexReading {
   historyStart: number | null;
 }
 
-/** Reports a node of another chain than the data. */
 function foreignNode(node: NodeInfo | null, chainId: number | null, nodeRpc: string): StateReadings['wrongChain'] {
   if (node === null || chainId === null || node.chainId === chainId) return null;
   const [theirs, own] = [chainIdText(node.chainId), chainIdText(chainId)];

@@ -11,7 +11,6 @@ const rows = (pairs: readonly (readonly [label: string, text: string])[]): strin
   return pairs.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`).join('\n');
 };
 
-/** Returns the name of a chain's network with its id, or a note if the chain is unknown. */
 const networkText = (chainId: number | null): string =>
   chainId === null
     ? 'decided by the first block'

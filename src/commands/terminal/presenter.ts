@@ -18,7 +18,6 @@ export interface ServerInfo {
   events: string | null;
   /** Makes the path of a sign-in link; null if this process manages no chainhooks. */
   signInPath: (() => string) | null;
-  /** The state as in `/ready`. */
   readiness(): Promise<Readiness>;
   /** The chain of the index; null if unknown. */
   chainId(): Promise<number | null>;

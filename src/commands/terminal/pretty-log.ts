@@ -57,7 +57,6 @@ export function prettyLine(event: LogEvent, now: number, colored: boolean): stri
 }
 
 export interface PrettyLogOptions {
-  /** The minimum level to print. */
   level: Level;
   colors: boolean;
   print: (line: string) => void;

@@ -36,13 +36,11 @@ export interface Message {
   /** Number of the event at the publisher. */
   sequence: number;
   path: string;
-  /** The event's JSON. */
   body: string;
   /** When the publisher received the event, in its notation; null without a time. */
   timestamp: string | null;
 }
 
-/** The error for something from Redis that is not a message of this protocol. */
 const protocolError = (problem: string): RedisError =>
   new RedisError(problem, 'Check that --snp and --snp-key-prefix name the streams of stacks-node-publisher.');
 
