@@ -28,6 +28,8 @@ interface SampledProcess {
 }
 
 const INTERVAL_SECONDS = 10;
+/** Seconds over which the rate of events is averaged. */
+const RATE_SECONDS = 60;
 const SAMPLES = 3_600 / INTERVAL_SECONDS;
 
 const processResources = () => {
@@ -60,6 +62,7 @@ export class LastHour {
   readonly #process: Required<SampledProcess>;
   readonly #samples: Sample[] = [];
   #events = 0;
+  #lastEvent: number | null = null;
   /** Milliseconds until each of the last events was on the disk. */
   readonly #eventTimes: number[] = [];
   #attempts = noAttempts();
@@ -81,12 +84,26 @@ export class LastHour {
     return {
       answered: (...answered) => {
         this.#events += 1;
+        this.#lastEvent = Math.floor(this.#process.clock.now() / 1_000);
         const [, , milliseconds] = answered;
         this.#eventTimes.push(milliseconds);
         if (this.#eventTimes.length > MAX_TIMES) this.#eventTimes.shift();
         metrics.answered(...answered);
       },
     };
+  }
+
+  /** Returns the events per second over the last minute, to an interval. */
+  eventsPerSecond(): number {
+    const current = (this.#process.clock.monotonic() - this.#before.at) / 1_000;
+    const intervals = this.#samples.slice(-RATE_SECONDS / INTERVAL_SECONDS);
+    const events = intervals.reduce((sum, one) => sum + one.eventsPerSecond * INTERVAL_SECONDS, this.#events);
+    return events / (RATE_SECONDS + current);
+  }
+
+  /** Returns the time of the last event in Unix seconds; null before the first. */
+  lastEvent(): number | null {
+    return this.#lastEvent;
   }
 
   /** Returns the times of the last events; null before the first event. */

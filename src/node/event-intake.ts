@@ -1,4 +1,4 @@
-/** The intake of events from any source: accepts, logs and counts them; and the rate of recent events. */
+/** The intake of events from any source: accepts, logs and counts them. */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { TransientError } from '../base/errors.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
@@ -118,52 +118,3 @@ export function eventIntake({
     return what;
   };
 }
-
-/** Seconds over which the rate is averaged. */
-const WINDOW = 60;
-
-/** Counts events per second. */
-export class EventRate {
-  readonly #now: () => number;
-  /** Number of events in each second of the window; the index is the second modulo the window. */
-  readonly #counts = new Uint32Array(WINDOW);
-  #newest = 0;
-  #last: number | null = null;
-
-  /** @param now returns Unix milliseconds */
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  count(): void {
-    this.#forget();
-    const at = this.#newest % WINDOW;
-    this.#counts[at] = (this.#counts[at] ?? 0) + 1;
-    this.#last = this.#newest;
-  }
-
-  #forget(): void {
-    const second = Math.floor(this.#now() / 1000);
-    const from = Math.max(this.#newest + 1, second - WINDOW + 1);
-    for (let stale = from; stale <= second; stale++) this.#counts[stale % WINDOW] = 0;
-    this.#newest = Math.max(second, this.#newest);
-  }
-
-  perSecond(): number {
-    this.#forget();
-    return this.#counts.reduce((sum, count) => sum + count, 0) / WINDOW;
-  }
-
-  /** Returns the time of the last event in Unix seconds; null before the first. */
-  last(): number | null {
-    return this.#last;
-  }
-}
-
-/** Makes metrics that also count events for a rate. */
-export const countedBy = (rate: EventRate, metrics: EventMetrics): EventMetrics => ({
-  answered(...answered) {
-    rate.count();
-    metrics.answered(...answered);
-  },
-});

@@ -23,6 +23,22 @@ test("the duration of an attempt is forwarded to the metrics and included in its
   expect(lastHour.samples()).toMatchObject([{ time: 10, deliveryMs: 30, slowestDeliveryMs: 50 }]);
 });
 
+test('the rate of events covers the last minute, and the last event has its time', () => {
+  const { manual, clock } = controlled();
+  const lastHour = new LastHour({ clock, requests: new RequestCounts() });
+  const events = lastHour.aroundEvents({ answered: () => {} });
+  const stop = lastHour.start();
+  expect([lastHour.eventsPerSecond(), lastHour.lastEvent()]).toEqual([0, null]);
+  for (let second = 0; second < 100; second++) {
+    events.answered('/new_block', 'applied', 1);
+    manual.tick(1_000);
+  }
+  expect([lastHour.eventsPerSecond(), lastHour.lastEvent()]).toEqual([1, 99]);
+  for (let interval = 0; interval < 7; interval++) manual.tick(10_000);
+  expect(lastHour.eventsPerSecond()).toBe(0);
+  stop();
+});
+
 test('the growth of the data is measured from the start and returned after an hour', () => {
   const { manual, clock } = controlled();
   const space = new DiskSpace(clock, () => 1_000_000 - manual.now() / 1_000);

@@ -9,7 +9,6 @@ import type { Service } from '../../base/service.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';
 import { tokenMetrics } from '../../metrics/server.ts';
-import type { EventRate } from '../../node/event-intake.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Sources } from '../../settings/describe.ts';
 import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
@@ -31,7 +30,6 @@ import { alertsState, systemState } from './server-readings.ts';
 
 interface ManagingParts {
   cluster: ServedCluster | null;
-  rate: EventRate;
   sbtcAsset: string | undefined;
   /** Sources of the settings' values. */
   sources: Sources;
@@ -44,7 +42,7 @@ interface ManagingParts {
 /** Starts the services of a process that writes, except its chainhooks. */
 export async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
   const { settings, environment, services, log } = base;
-  const { cluster, rate, ended, sbtcAsset, ...rest } = parts;
+  const { cluster, ended, sbtcAsset, ...rest } = parts;
   const { clock, random } = environment;
   const commander = cluster?.commander ?? ingest.commander(clock, random);
   const faucets = serverFaucets(base, ingest, commander, sbtcAsset);
@@ -52,7 +50,7 @@ export async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
   if (cluster === null) await names.done;
   services.use('token metadata', fetchMetadata(base, ingest, commander, cluster));
   const archiving = services.use('archive', archiveLog(base, ingest, cluster));
-  const receiving = receiveChain(base, { ingest, cluster, rate, ended });
+  const receiving = receiveChain(base, { ingest, cluster, ended });
   const listeners = receiving.port === null ? [] : [{ name: 'Events of the node', url: receiving.port }];
   const requestBase = archiving?.requestBase ?? null;
   const system = systemOf(base, { ...rest, ingest, cluster, commander, listeners, requestBase });

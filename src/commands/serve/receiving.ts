@@ -3,7 +3,7 @@ import { operationAnswer } from '../../api/operations.ts';
 import type { EventSource } from '../../api/server-state.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import { eventMetrics, snpMetrics } from '../../metrics/events.ts';
-import { countedBy, type EventRate, eventIntake, type Intake, type IntakeOptions } from '../../node/event-intake.ts';
+import { eventIntake, type Intake, type IntakeOptions } from '../../node/event-intake.ts';
 import { observerProblem, readNodeConfig } from '../../node/node-config.ts';
 import { type Receiver, startReceiver } from '../../node/receiver.ts';
 import type { Refusal } from '../../node/refusal.ts';
@@ -26,7 +26,6 @@ interface SourceParts {
   fill: NonNullable<IntakeOptions['fill']> | null;
   /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;
-  rate: EventRate;
 }
 
 interface EventSources {
@@ -45,7 +44,7 @@ interface EventSources {
  * health and metrics.
  * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
  */
-function receiveEvents(base: Base, { ingest, receive, fill, caughtUp, rate }: SourceParts): EventSources {
+function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourceParts): EventSources {
   const { settings, environment, registry, log, watch, services } = base;
   const { snp: url, mode } = settings;
   const nodeConfig = settings.nodeConfig === null ? null : readNodeConfig(settings.nodeConfig);
@@ -54,7 +53,7 @@ function receiveEvents(base: Base, { ingest, receive, fill, caughtUp, rate }: So
   const intake = eventIntake({
     receive,
     log,
-    metrics: countedBy(rate, watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0))),
+    metrics: watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0)),
     clock: environment.clock,
     ...(fill === null ? {} : { fill }),
     refused(now) {
@@ -119,7 +118,6 @@ function openPort({ settings, environment, operations, log, turns, services }: B
 interface ReceivingParts {
   ingest: Ingest;
   cluster: ServedCluster | null;
-  rate: EventRate;
   /** Called with an error that ends the server. */
   ended: (error: OperatorError) => void;
 }
@@ -133,7 +131,7 @@ export interface Receiving extends EventSources {
  * Starts to receive events. An empty index starts below the node's tip, if the node answers and its token is known.
  * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
  */
-export function receiveChain(base: Base, { ingest, cluster, rate, ended }: ReceivingParts): Receiving {
+export function receiveChain(base: Base, { ingest, cluster, ended }: ReceivingParts): Receiving {
   const { settings, environment, services, node, log } = base;
   const { clock } = environment;
   const receive = untilPartial(cluster?.receive ?? ingest.receive, ended);
@@ -148,7 +146,7 @@ export function receiveChain(base: Base, { ingest, cluster, rate, ended }: Recei
     : services.use('history start', startBelowTip({ ingest, filling, node, clock, log }));
   const received = starting?.around(receive) ?? receive;
   const events = receiveEvents(base, {
-    ...{ ingest, rate },
+    ingest,
     receive: following?.around(received) ?? received,
     caughtUp: cluster?.caughtUp ?? (async () => {}),
     fill: fillers.length === 0 ? null : fill,

@@ -5,7 +5,6 @@ import type { AlertsState, SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Alert } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
-import type { EventRate } from '../../node/event-intake.ts';
 import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { helpOf, type Sources, serverSettings } from '../../settings/describe.ts';
@@ -25,8 +24,8 @@ interface ReadingsOptions {
   clock: Clock;
   operations: Pick<Operations, 'readiness'>;
   snapshots: Snapshots;
-  /** Events from the node, with the URL of the port; null in a process that accepts none. */
-  events: { rate: EventRate; url: string } | null;
+  /** URL at which events arrive or are read; null in a process that accepts none. */
+  events: string | null;
   watch: Pick<Watch, 'hour' | 'space'>;
   /** Whether the server was started with a simulated node. */
   isSimulated: boolean;
@@ -73,10 +72,10 @@ function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
         events === null
           ? null
           : {
-              endpoint: new URL(events.url).host,
-              per_second: events.rate.perSecond(),
+              endpoint: new URL(events).host,
+              per_second: hour.eventsPerSecond(),
               latency: latencyOf(hour.eventTimes()),
-              last_received_at: events.rate.last(),
+              last_received_at: hour.lastEvent(),
             },
       cluster: host(),
       archive: archive(),

@@ -7,7 +7,6 @@ import { Turns } from '../../base/turns.ts';
 import { noFaucets } from '../../faucets/faucets.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
 import { outputMetrics } from '../../metrics/server.ts';
-import { EventRate } from '../../node/event-intake.ts';
 import type { Settings } from '../../settings/config.ts';
 import { changedSettings, type Sources } from '../../settings/describe.ts';
 import { CommitCount } from '../../store/ingest/commit-count.ts';
@@ -97,7 +96,6 @@ async function startServices(
   // Both start after the state, which reads them.
   let threads: ApiThreads | null = null;
   let receiving: Receiving | null = null;
-  const rate = new EventRate(clock.now);
   const isSimulated = steering !== null;
   const state = services.use(
     'state',
@@ -111,7 +109,7 @@ async function startServices(
       refusal: () => receiving?.refusal() ?? null,
       filling: () => receiving?.filling() ?? null,
       preparation: () => steering?.preparation() ?? null,
-      lastEvent: () => rate.last(),
+      lastEvent: () => watch.hour.lastEvent(),
       lastEventBefore: ingest === null ? null : newestEntryAt(settings.data),
     }),
   );
@@ -130,13 +128,13 @@ async function startServices(
   const hooks = managing === null ? null : services.use('chainhooks', manageHooks(base, managing, cluster));
   cluster?.start();
   const logs = async () => (await threads?.logs()) ?? [];
-  const parts = { cluster, rate, sbtcAsset, sources, logs, ended: ended.resolve };
+  const parts = { cluster, sbtcAsset, sources, logs, ended: ended.resolve };
   const managed = managing === null ? null : await manage(base, managing.ingest, parts);
   receiving = managed?.receiving ?? null;
   const server = serverReadings({
     ...{ settings, node, clock, operations, snapshots },
     watch,
-    events: receiving === null ? null : { rate, url: receiving.url },
+    events: receiving?.url ?? null,
     isSimulated,
     host: () => cluster?.host() ?? null,
     archive: () => managed?.archiving?.status() ?? null,
