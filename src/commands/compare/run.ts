@@ -2,6 +2,7 @@
 
 import { systemClock, systemRandom } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
+import type { SettingsOf } from '../../settings/config.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
@@ -12,11 +13,6 @@ import { compare } from './compare.ts';
 import { plansOf } from './questions.ts';
 import { printReport, type Tally, totalsOf } from './report.ts';
 import { ThrottledClient } from './throttled-client.ts';
-
-export interface CompareSettings {
-  url: string;
-  compareKey: string | null;
-}
 
 export interface CompareCommandOptions {
   rate: number;
@@ -55,7 +51,7 @@ function requireUrl(text: string, api: string): string {
  * @throws OperatorError for bad input or another chain; PassingError if a server can't be reached, or the two are apart
  */
 export async function runCompare(
-  { url: api, compareKey }: CompareSettings,
+  { url: api, compareKey }: SettingsOf<'compare'>,
   text: string,
   { rate, requests, seed, format }: CompareCommandOptions,
 ): Promise<boolean> {

@@ -12,12 +12,14 @@ import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { ArchiveNews, ArchiveWorker } from './archive-client.ts';
-import type { ArchiveLease } from './bases.ts';
 
 /** Milliseconds for the last round of a server that stops. Then the round is cancelled. */
 const LAST_ROUND_MS = 2_000;
 /** Maximum milliseconds between two attempts while the archive fails. */
 const MAX_WAIT_MS = 60_000;
+
+/** The lease of this host; without a shared log, there is none to hold. */
+export type ArchiveLease = () => { epoch: number | null } | null;
 
 export interface ArchivingOptions {
   directory: string;

@@ -3,16 +3,14 @@
  * snapshot of the index for minutes, while rounds continue. After a failure or a restart, it finds the uploaded parts by their content.
  */
 
-import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { BaseProgress } from '../../archive/base-writer.ts';
-import type { Clock, RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
-import type { Log } from '../../log.ts';
 import { baseMetrics } from '../../metrics/archive.ts';
-import type { ArchiveNews, ArchiveWorker, BaseSummary } from './archive-client.ts';
+import type { ArchiveNews, BaseSummary } from './archive-client.ts';
+import type { ArchivingOptions } from './archiving.ts';
 
 /** Milliseconds between two looks whether a base is due. */
 const LOOK_MS = 5_000;
@@ -23,24 +21,15 @@ const MAX_BEHIND_SECONDS = 60;
 
 const HOUR_MS = 3_600_000;
 
-/** The lease of this host; without a shared log, there is none to hold. */
-export type ArchiveLease = () => { epoch: number | null } | null;
+type Shared = 'directory' | 'location' | 'lease' | 'worker' | 'clock' | 'random' | 'registry' | 'log';
 
-export interface BasesOptions {
-  directory: string;
-  location: string;
+export interface BasesOptions extends Pick<ArchivingOptions, Shared> {
   /** Hours between two bases; 0 for bases only on request. */
   hours: number;
-  lease: ArchiveLease;
   /** The archive as it is written; null while another host does. */
   archive: () => { behind_seconds: number; failing: boolean; entry: number } | null;
-  worker: ArchiveWorker;
   /** Days after which older bases are removed; null to keep all. */
   keepDays: number | null;
-  clock: Clock;
-  random: Pick<RandomSource, 'number'>;
-  registry: Registry;
-  log: Log;
 }
 
 /** Begins to make bases. */

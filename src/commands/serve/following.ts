@@ -9,14 +9,13 @@ import { type Clock, microseconds } from '../../base/clock.ts';
 import { startLoop } from '../../base/service.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
-import type { ReceivedEvent } from '../../store/ingest/event.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { lastIdentityIn } from '../../store/ingest/log-identity.ts';
 import type { Entry } from '../../store/log/entry.ts';
-import type { Claim, ServedCluster } from '../cluster/host.ts';
+import type { ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
-import { isChainFailure, noLease } from './gap-filling.ts';
+import { type GapFillingOptions, isChainFailure, noLease } from './gap-filling.ts';
 import { openSource } from './restore-on-start.ts';
 
 /** Milliseconds between two looks at the archive. */
@@ -79,17 +78,12 @@ export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' |
   return first !== undefined && lastIdentityIn([first]) !== identity();
 }
 
-interface FollowingOptions {
+interface FollowingOptions extends Pick<GapFillingOptions, 'receive' | 'claim' | 'clock'> {
   location: string;
   /** Opens the archive again, as it is now. */
   open: () => Promise<ObjectStoreReads>;
   ingest: Pick<Ingest, 'history'>;
-  /** Offers an event to the writer. */
-  receive: (event: ReceivedEvent) => unknown;
   node: Pick<NodeActivity, 'needsArchive' | 'limit'>;
-  /** Takes the lease to follow; null while another host does. A host without a shared log always has the lease. */
-  claim: () => Promise<Claim | null>;
-  clock: Clock;
   log: (event: FollowEvent) => void;
 }
 

@@ -22,13 +22,13 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { Claim, ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
 
-interface GapFillingOptions {
+export interface GapFillingOptions {
   authorization: string;
   node: NodeRpc;
   snapshots: Snapshots;
   ingest: Pick<Ingest, 'history' | 'network' | 'publish'>;
   receive: (event: ReceivedEvent) => unknown;
-  /** Takes the lease to fill; null while another host fills. A host without a shared log always has the lease. */
+  /** Takes the lease for the work; null while another host has it. A host without a shared log always has the lease. */
   claim: () => Promise<Claim | null>;
   clock: Clock;
   log: (event: FillEvent) => void;

@@ -7,7 +7,6 @@ import { adminKeyOf, keysOf, namedAdminKey, OPERATOR, type WrongKeys, wrongKeys 
 import { openSessions, type Sessions } from '../../hooks/access/sessions.ts';
 import type { HookTimers } from '../../hooks/counters.ts';
 import { servedSealing } from '../../hooks/delivery/sealing.ts';
-import type { HookMachine } from '../../hooks/machine.ts';
 import { hookBackfills } from '../../hooks/routes/backfills.ts';
 import { deliveryLog } from '../../hooks/routes/deliveries.ts';
 import type { ReadHooks } from '../../hooks/routes/family.ts';
@@ -22,7 +21,6 @@ import type { Log } from '../../log.ts';
 import { hookMetrics, hookTimers } from '../../metrics/hooks.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Commander } from '../../store/ingest/commands.ts';
-import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { ServedCluster } from '../cluster/host.ts';
@@ -94,19 +92,13 @@ export interface ServedHooks {
   signInPath: () => string;
 }
 
-export interface ServeHooksOptions {
-  settings: Settings;
-  ingest: Ingest;
-  log: Log;
+export interface ServeHooksOptions extends Writing, Pick<Base, 'settings' | 'environment' | 'log'> {
   snapshots: Pick<Snapshots, 'read'>;
   timers: HookTimers;
-  /** The state machine that opened the index. */
-  machine: HookMachine;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;
   /** The lease to deliver, on a host of a cluster; by default, this host always has it. */
   lease?: Lease;
-  environment: Environment;
 }
 
 /** Starts evaluating chainhooks, and delivering while the lease is held. */

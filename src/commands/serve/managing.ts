@@ -4,7 +4,6 @@ import { hostname } from 'node:os';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
 import { servedSigner } from '../../archive/key-file.ts';
-import type { OperatorError } from '../../base/errors.ts';
 import type { Service } from '../../base/service.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';
@@ -18,25 +17,22 @@ import type { TokenCommands } from '../../store/ingest/token-commands.ts';
 import { startMetadataFetcher } from '../../tokens/metadata-fetcher.ts';
 import type { ServedCluster } from '../cluster/host.ts';
 import { apiThreadCount } from './api-threads.ts';
-import { startArchiving } from './archiving.ts';
+import { type ArchiveLease, startArchiving } from './archiving.ts';
 import type { Base } from './base.ts';
-import { type ArchiveLease, startBases } from './bases.ts';
+import { startBases } from './bases.ts';
 import { inspections } from './inspections.ts';
 import { importOldNames } from './old-names.ts';
 import { queries } from './queries.ts';
-import { receiveChain } from './receiving.ts';
+import { type ReceivingParts, receiveChain } from './receiving.ts';
 import { systemLog, type ThreadLog } from './recent-log.ts';
 import { alertsState, systemState } from './server-readings.ts';
 
-interface ManagingParts {
-  cluster: ServedCluster | null;
+interface ManagingParts extends Pick<ReceivingParts, 'cluster' | 'ended'> {
   sbtcAsset: string | undefined;
   /** Sources of the settings' values. */
   sources: Sources;
   /** Reads the log events of the API threads. */
   logs: () => Promise<(ThreadLog | null)[]>;
-  /** Called with an error that ends the server. */
-  ended: (error: OperatorError) => void;
 }
 
 /** Starts the services of a process that writes, except its chainhooks. */

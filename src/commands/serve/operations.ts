@@ -1,13 +1,13 @@
 /** Answers /health, /ready and /metrics. */
-import { AggregatorRegistry, type Registry } from 'prom-client';
+import { AggregatorRegistry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
 import { unavailable } from '../../base/store-failure.ts';
 import { processMetrics, type ServerState, stateMetrics } from '../../metrics/server.ts';
 import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
-import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { ThreadMetrics } from './api-threads.ts';
+import type { Base } from './base.ts';
 
 const nodeHeightOf = async (node: NodeRpc): Promise<number | null> => (await infoOrNull(node))?.height ?? null;
 
@@ -23,11 +23,8 @@ export function readOrReason<T>(reading: () => T): { read: T; reason: null } | {
   }
 }
 
-export interface OperationsOptions {
+export interface OperationsOptions extends Pick<Base, 'snapshots' | 'node' | 'registry'> {
   directory: string;
-  snapshots: Snapshots;
-  node: NodeRpc;
-  registry: Registry;
   readiness: Operations['readiness'];
   /** The clock, in Unix milliseconds. */
   now: () => number;

@@ -115,7 +115,7 @@ function openPort({ settings, environment, operations, log, turns, services }: B
   return services.use('event receiver', receiver);
 }
 
-interface ReceivingParts {
+export interface ReceivingParts {
   ingest: Ingest;
   cluster: ServedCluster | null;
   /** Called with an error that ends the server. */

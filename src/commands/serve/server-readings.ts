@@ -1,32 +1,25 @@
 /** Reads the state of the server: `/stackside/v1/status`, `history` and `system`. */
-import type { Operations } from '../../api/operations.ts';
 import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
 import type { AlertsState, SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Alert } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
-import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
+import { infoOrNull } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { helpOf, type Sources, serverSettings } from '../../settings/describe.ts';
 import { defaultOf } from '../../settings/setting.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes, freeBytes } from '../../store/files/status.ts';
 import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/contract.ts';
-import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { ServerReadings } from './app.ts';
-import type { Watch } from './base.ts';
+import type { Base } from './base.ts';
 import { readOrReason } from './operations.ts';
 
-interface ReadingsOptions {
-  settings: Pick<Settings, 'mode' | 'data' | 'network'>;
-  node: NodeRpc;
+interface ReadingsOptions extends Pick<Base, 'settings' | 'node' | 'operations' | 'snapshots' | 'watch'> {
   clock: Clock;
-  operations: Pick<Operations, 'readiness'>;
-  snapshots: Snapshots;
   /** URL at which events arrive or are read; null in a process that accepts none. */
   events: string | null;
-  watch: Pick<Watch, 'hour' | 'space'>;
   /** Whether the server was started with a simulated node. */
   isSimulated: boolean;
   /** The status of this host of a cluster; null without a shared log. */

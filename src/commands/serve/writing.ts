@@ -1,21 +1,17 @@
 /** The data directory of a server that writes: it is opened and checked, and its files are kept up. */
-import type { Registry } from 'prom-client';
 import type { Every } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
-import type { Services } from '../../base/service.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
 import { type HookMachine, openWithHooks } from '../../hooks/machine.ts';
 import type { Log } from '../../log.ts';
 import { storeMetrics } from '../../metrics/server.ts';
-import type { Settings } from '../../settings/config.ts';
 import { valueIndexesIn } from '../../settings/data.ts';
 import { startCheckpointer } from '../../store/files/checkpointer.ts';
 import { pathsOpenToOthers } from '../../store/files/private-files.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { checkpointThreadUrl } from '../../thread-urls.ts';
-import { crash } from './base.ts';
-import type { Environment } from './environment.ts';
+import { type Base, crash } from './base.ts';
 import { requiresWhole, requireWholeHistory } from './history-start.ts';
 import { requireNodesChain } from './start-checks.ts';
 
@@ -25,14 +21,9 @@ export interface Writing {
   machine: HookMachine;
 }
 
-interface WritingOptions {
-  settings: Settings;
-  environment: Environment;
+interface WritingOptions extends Pick<Base, 'settings' | 'environment' | 'registry' | 'log' | 'services'> {
   /** The node's chain; null if unknown. */
   nodesChain: number | null;
-  registry: Registry;
-  log: Log;
-  services: Services;
   /** Called if another process may write to the directory. */
   lockLost: (error: OperatorError) => void;
 }
