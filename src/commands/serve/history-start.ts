@@ -18,6 +18,7 @@ import type { Settings } from '../../settings/config.ts';
 import type { Outcome, ReceivedEvent } from '../../store/ingest/event.ts';
 import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { MissingParent } from '../../store/ingest/known-blocks.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { gapFilling } from './gap-filling.ts';
 
@@ -70,7 +71,8 @@ const NOT_NAKAMOTO = {
   reason: 'the node does not return its Nakamoto blocks',
   remedy: 'To get older blocks, start from an archive with --from.',
 };
-const obstacleOf = (reason: string) => ({
+type Obstacle = typeof NO_TOKEN;
+const obstacleOf = (reason: string): Obstacle => ({
   reason,
   remedy: `To get older blocks, check --node-rpc and the node's auth token, and ${AGAIN}`,
 });
@@ -85,55 +87,46 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
   let isPosted = false;
   const isEmpty = (): boolean => !isPosted && history.tip().height === 0 && history.hashAt(0) === undefined;
   const stopping = new AbortController();
-  let obstacle = filling === null ? NO_TOKEN : null;
   /** The node's tip, up to which the blocks are filled. */
-  let target: { height: number; indexBlockHash: Uint8Array } | null = null;
-  let announced: number | null = null;
-  let isAwaySaid = false;
-  let running: Promise<void> | null = null;
+  let target: MissingParent | null = null;
+  let running: Promise<Obstacle | null> | null = null;
 
-  function announce(from_height: number, to_height: number): void {
-    if (announced !== from_height) log({ event: 'history_starting', from_height, to_height });
-    announced = from_height;
+  async function start(): Promise<Obstacle | null> {
+    if (!isEmpty()) return null;
+    if (filling === null) return NO_TOKEN;
+    const info = await node.info();
+    const { height, indexBlockHash } = info;
+    // The node starts, or its whole chain is still to come.
+    if (height === 0) return null;
+    const from = await startHeight(new ThrottledNode(node, { rate: RATE, clock, signal: stopping.signal }), info);
+    if (from === null || indexBlockHash === null) return NOT_NAKAMOTO;
+    target = { height, indexBlockHash };
+    await filling.start(target, from);
+    if (isEmpty()) return obstacleOf(filling.state().failure ?? 'the node returned no block');
+    log({ event: 'history_starting', from_height: history.bottom() + 1, to_height: height });
+    return null;
   }
 
-  async function start(): Promise<void> {
-    if (filling === null || !isEmpty()) return;
-    try {
-      const info = await node.info();
-      const { height, indexBlockHash } = info;
-      // The node starts, or its whole chain is still to come.
-      if (height === 0) return;
-      const throttled = new ThrottledNode(node, { rate: RATE, clock, signal: stopping.signal });
-      const from = await startHeight(throttled, info);
-      if (from === null || indexBlockHash === null) {
-        obstacle = NOT_NAKAMOTO;
-        return;
-      }
-      target = { height, indexBlockHash };
-      // Later attempts start higher, because the node's tip has moved. They are announced if they succeed.
-      if (announced === null) announce(from, height);
-      await filling.start(target, from);
-      if (isEmpty()) obstacle = obstacleOf(filling.state().failure ?? 'the node returned no block');
-      else announce(history.bottom() + 1, height);
-    } catch (error) {
-      if (stopping.signal.aborted) return;
-      if (error instanceof NodeUnreachableError) obstacle = obstacleOf(error.message);
-      throw error;
-    }
-  }
-
-  /** Makes an attempt, or waits for the current one. @throws NodeUnreachableError */
-  function attempt(): Promise<void> {
-    running ??= start().finally(() => {
-      running = null;
-    });
+  /**
+   * Makes an attempt, or waits for the current one.
+   * @returns the obstacle to a start below the tip, if one is known
+   * @throws NodeUnreachableError
+   */
+  function attempt(): Promise<Obstacle | null> {
+    running ??= start()
+      .catch((error) => {
+        if (stopping.signal.aborted) return null;
+        throw error;
+      })
+      .finally(() => {
+        running = null;
+      });
     return running;
   }
 
   async function turn(): Promise<number | null> {
     await attempt();
-    if (filling === null || obstacle === NOT_NAKAMOTO) return null;
+    if (filling === null) return null;
     if (isEmpty()) return RETRY_MS;
     if (target === null || history.tip().height >= target.height) return null;
     // This changes nothing while the blocks are being filled.
@@ -141,12 +134,13 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
     return RETRY_MS;
   }
 
-  function failed({ message: reason }: Error): void {
-    if (!isAwaySaid) log({ event: 'history_starting', from_height: null, reason, remedy: START_NODE });
-    isAwaySaid = true;
-  }
-
-  const loop = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn, failed });
+  const loop = startLoop({
+    clock,
+    everyMs: RETRY_MS,
+    firstMs: 0,
+    turn,
+    failed: ({ message: reason }) => log({ event: 'history_starting', from_height: null, reason, remedy: START_NODE }),
+  });
   return {
     /** Makes a function that receives the node's events. */
     around:
@@ -154,16 +148,15 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
       async (event: ReceivedEvent): Promise<Outcome> => {
         if (event.path !== '/new_block' || !isEmpty()) return receive(event);
         const from_height = heightOf(event) ?? 0;
-        if (filling !== null && obstacle !== NOT_NAKAMOTO && from_height > 1) {
-          await attempt().catch((error) => {
-            if (!(error instanceof NodeUnreachableError)) throw error;
-          });
-          if (!isEmpty()) return receive(event);
-        }
+        const tried = from_height > 1 ? attempt() : null;
+        const obstacle = await tried?.catch((error) => {
+          if (error instanceof NodeUnreachableError) return obstacleOf(error.message);
+          throw error;
+        });
         const outcome = await receive(event);
         if (outcome !== 'applied' || from_height === 0) return outcome;
         isPosted = true;
-        if (obstacle !== null && from_height > 1) log({ event: 'history_starting', from_height, ...obstacle });
+        if (obstacle) log({ event: 'history_starting', from_height, ...obstacle });
         return outcome;
       },
     async stop(): Promise<void> {
