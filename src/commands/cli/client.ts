@@ -50,7 +50,6 @@ export function keyFor({
 }
 
 const OK = 200;
-const NO_CONTENT = 204;
 /** Ends a server's text with a full stop, unless it ends like a sentence. */
 const sentence = (text: string): string => (/[.?]$/.test(text) ? text : `${text}.`);
 
@@ -84,9 +83,9 @@ async function askServer(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
   try {
-    const { status, headers, ...response } = await sent(new URL(path, url), request);
-    const isJson = status !== NO_CONTENT && (headers.get('content-type') ?? '').startsWith('application/json');
-    return { status, body: isJson ? (parsedJson(response.text) ?? null) : null };
+    const response = await sent(new URL(path, url), request);
+    const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json');
+    return { status: response.status, body: isJson ? (parsedJson(await response.text()) ?? null) : null };
   } catch (cause) {
     const remedy = `Start stackside ${command}, or give the URL of its API with --url.`;
     throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
@@ -97,16 +96,14 @@ async function askServer(
 const TIMEOUT_MS = 120_000;
 
 /** Sends a request and reads the whole response. @throws UnreachableError */
-async function sent(url: URL, request: BunFetchRequestInit) {
-  const response = await wholeAnswer(url, request, { server: url.origin, timeoutMs: TIMEOUT_MS });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
+const sent = (url: URL, request: BunFetchRequestInit): Promise<Response> =>
+  wholeAnswer(url, request, { server: url.origin, timeoutMs: TIMEOUT_MS });
 
 /**
  * Checks a response body against its schema.
  * @throws OperatorError for another body, for example of a server that is not Stackside
  */
-function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connection, body: unknown): Static<Schema> {
+function answerOf<Schema extends TSchema>(schema: Schema, url: string, body: unknown): Static<Schema> {
   try {
     return Value.Parse(schema, body);
   } catch (cause) {
@@ -157,51 +154,41 @@ export const callFor = async <Schema extends TSchema>(
   method: string,
   path: string,
   payload?: unknown,
-): Promise<Static<Schema>> => answerOf(schema, connection, await call(connection, method, path, payload));
+): Promise<Static<Schema>> => answerOf(schema, connection.url, await call(connection, method, path, payload));
 
 const Refused = Type.Object({ message: Type.String() });
 
-/** The reason in a body that refuses a request; null in any other body. Commands don't show where in the body the value is. */
-const reasonIn = (body: unknown): string | null =>
-  Value.Check(Refused, body) ? body.message.replace(/^body\//, '') : null;
-
-const devnetAt = (url: string) => ({ url, key: null, command: 'devnet' as const });
-
 /**
- * `stackside devnet …`: steers the simulated node of a devnet.
- * @returns its answer
+ * `stackside devnet …`: requests JSON from the devnet at a URL, or steers its simulated node.
+ * @param given what to post; undefined to GET
  * @throws OperatorError if it refuses, or the server isn't a devnet on this machine
  */
-export async function steerNode(url: string, action: string, given: object): Promise<object> {
-  const { status, body } = await askServer(devnetAt(url), 'POST', `/stackside/v1/devnet/${action}`, given);
-  if (status === OK) return Object(body);
-  const said = reasonIn(body) ?? `${url} answers ${status}`;
-  const remedy = status === NOT_FOUND ? 'Give the URL of a stackside devnet with --url.' : 'Correct the value.';
-  throw new OperatorError(sentence(said), remedy);
+export async function callDevnet(url: string, path: string, given?: object): Promise<unknown> {
+  const method = given === undefined ? 'GET' : 'POST';
+  const { status, body } = await askServer({ url, key: null, command: 'devnet' }, method, path, given);
+  if (status === OK) return body;
+  const isWrongValue = given !== undefined && status !== NOT_FOUND;
+  // Commands don't show where in the body the value is.
+  const reason = Value.Check(Refused, body) ? body.message.replace(/^body\//, '') : null;
+  throw new OperatorError(
+    sentence(reason ?? `${url} answers ${status} to ${path}`),
+    isWrongValue ? 'Correct the value.' : 'Give the URL of a stackside devnet with --url.',
+  );
 }
 
-/**
- * GETs JSON from a devnet.
- * @throws OperatorError if the server isn't a devnet on this machine, or has nothing at the path
- */
-export async function devnetJson<Schema extends TSchema>(
+/** {@link callDevnet}, and checks the answer against a schema. */
+export const devnetJson = async <Schema extends TSchema>(
   schema: Schema,
   url: string,
   path: string,
-): Promise<Static<Schema>> {
-  const connection = devnetAt(url);
-  const { status, body } = await askServer(connection, 'GET', path);
-  if (status === OK) return answerOf(schema, connection, body);
-  const said = reasonIn(body) ?? `${url} answers ${status} to ${path}`;
-  throw new OperatorError(sentence(said), 'Give the URL of a stackside devnet with --url.');
-}
+): Promise<Static<Schema>> => answerOf(schema, url, await callDevnet(url, path));
 
 const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
 
 /** GETs a text without a key, with any status. @returns null if nothing answers */
 export async function askText(url: string, path: string): Promise<string | null> {
   try {
-    return (await sent(new URL(path, url), {})).text;
+    return await (await sent(new URL(path, url), {})).text();
   } catch {
     return null;
   }
@@ -255,7 +242,7 @@ export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<s
  * @throws OperatorError if the server refuses
  */
 export async function printSignInLink(connection: Connection): Promise<void> {
-  const link = answerOf(LinkResponse, connection, await callServer(connection, 'POST', LINKS));
+  const link = answerOf(LinkResponse, connection.url, await callServer(connection, 'POST', LINKS));
   process.stdout.write(`${new URL(link.path, connection.url)}\n`);
   if (link.expires_at === null) return;
   const end = new Date(link.expires_at * 1000).toISOString().slice(11, 16);

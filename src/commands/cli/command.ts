@@ -2,7 +2,7 @@
 import { Command, type ErrorOptions, Help, type HelpContext, Option } from 'commander';
 import { requireNoArchive } from '../../archive/archive-directory.ts';
 import { lazy } from '../../base/cache.ts';
-import { OperatorError } from '../../base/errors.ts';
+import { EXIT, OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type ResolvedSettings, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { defaultText, helpOf, variableNames } from '../../settings/describe.ts';
@@ -24,8 +24,11 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   options?: readonly Option[];
   /** Settings that `--help` shows; `--help-all` shows all. Omitted if `--help` shows all. */
   mainSettings?: readonly SettingName[];
-  /** Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it. */
-  run(reading: ResolvedSettings<C>, options: Options, ...args: Arguments): Promise<void> | void;
+  /**
+   * Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it.
+   * @returns false if it found a difference, which sets the exit code
+   */
+  run(reading: ResolvedSettings<C>, options: Options, ...args: Arguments): Promise<boolean> | Promise<void>;
 }
 
 const isSwitch = (flag: string): boolean => !/[<[]/.test(flag);
@@ -155,10 +158,10 @@ export class OwnCommand extends Command {
  * @param data null for a command without one
  * @throws OperatorError if a file or disk fails, or if the directory is an archive, into which the command would write
  */
-async function onData(data: string | null, work: () => Promise<void> | void): Promise<void> {
+async function onData<T>(data: string | null, work: () => T): Promise<Awaited<T>> {
   try {
     if (data !== null) requireNoArchive(data);
-    await work();
+    return await work();
   } catch (error) {
     throw (data === null ? null : operatorErrorOf(error, data)) ?? error;
   }
@@ -222,6 +225,18 @@ function withHelpAll(command: OwnCommand, flags: readonly SettingFlag[], main: r
   });
 }
 
+/** Adds a command that only has subcommands. */
+export const addGroup = (
+  program: OwnCommand,
+  {
+    name,
+    summary,
+    example,
+    description = summary,
+  }: { name: string; summary: string; example: string; description?: string },
+): OwnCommand =>
+  program.command(name).summary(summary).description(description).addHelpText('after', `\nExample:\n  ${example}`);
+
 /** Adds a command to the program, or to another command. */
 export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
   parent: OwnCommand,
@@ -251,7 +266,8 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
     requireOneFormat(command);
     if (!logs) warnOfIgnoredVariables();
     const { data = null } = reading.settings as { data?: string };
-    await onData(data, () => run(reading, command.opts() as Options, ...args));
+    const agrees = await onData(data, () => run(reading, command.opts() as Options, ...args));
+    if (agrees === false) process.exitCode = EXIT.found;
   });
   return command;
 }

@@ -2,11 +2,12 @@
 import { Option } from 'commander';
 import type { BaseChoice } from '../../archive/base-restore.ts';
 import { systemClock } from '../../base/clock.ts';
-import { EXIT, OperatorError } from '../../base/errors.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { recordingFormats } from '../../chain/recording.ts';
 import {
   addCommand,
+  addGroup,
   checked,
   choiceOption,
   command,
@@ -36,10 +37,8 @@ export const importRecordings = command({
       recordingFormats,
     ),
   ],
-  async run({ settings }, options: ImportOptions, files: string[]) {
-    const { runImport } = await import('./import.ts');
-    await runImport(settings, files, options);
-  },
+  run: async ({ settings }, options: ImportOptions, files: string[]) =>
+    (await import('./import.ts')).runImport(settings, files, options),
 });
 
 /** @throws OperatorError if the journal is exported with options for rows */
@@ -66,13 +65,9 @@ export const exportRecording = command({
     numberOption('--to-height <height>', 'Highest block to export (default: the tip)', 0),
   ],
   async run({ settings }, options: ExportOptions) {
-    if (options.table !== undefined || options.query !== undefined) {
-      const { exportRows } = await import('./export.ts');
-      await exportRows(settings.data, options);
-      return;
-    }
+    const { exportRows, runExport } = await import('./export.ts');
+    if (options.table !== undefined || options.query !== undefined) return exportRows(settings.data, options);
     requireNoRowOptions(options);
-    const { runExport } = await import('./export.ts');
     await runExport(settings.data, options.output, options.overwrite);
   },
 });
@@ -91,12 +86,8 @@ export const sql = command({
     switchOption('--request', 'Read a request of the server from stdin, and print its result as lines of JSON'),
   ],
   async run({ settings }, options: SqlOptions, query?: string) {
-    if (options.request) {
-      const { runRequest } = await import('../query/sql.ts');
-      return runRequest(settings.data, options);
-    }
-    const { runSql } = await import('../query/sql.ts');
-    await runSql(settings.data, query, options);
+    const { runRequest, runSql } = await import('../query/sql.ts');
+    await (options.request ? runRequest(settings.data, options) : runSql(settings.data, query, options));
   },
 });
 
@@ -109,10 +100,8 @@ export const rebuild = command({
     switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
     switchOption('--beside', 'Rebuild while a server writes; it switches to the new index when that is complete'),
   ],
-  async run({ settings }, options: { force: boolean; beside: boolean }) {
-    const { runRebuild } = await import('./rebuild.ts');
-    await runRebuild(settings, options);
-  },
+  run: async ({ settings }, options: { force: boolean; beside: boolean }) =>
+    (await import('./rebuild.ts')).runRebuild(settings, options),
 });
 
 export const backup = command({
@@ -127,10 +116,8 @@ export const backup = command({
       'Withhold all but the chain and its tokens, as --archive-public does, and sign the archive with archive.key of the data directory',
     ),
   ],
-  async run({ settings }, { public: isPublic }: { public: boolean }, location: string) {
-    const { runBackup } = await import('./archive.ts');
-    await runBackup(settings, location, isPublic);
-  },
+  run: async ({ settings }, { public: isPublic }: { public: boolean }, location: string) =>
+    (await import('./archive.ts')).runBackup(settings, location, isPublic),
 });
 
 const ARCHIVE = ['<archive>', 'Archive: a directory, s3://bucket/prefix, or the URL of a public one'] as const;
@@ -183,10 +170,8 @@ const archiveStatus = command({
   settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints one object')],
-  async run({ settings }, { format }: { format: OutputFormat }, location: string) {
-    const { reportArchive } = await import('./archive.ts');
-    if (!(await reportArchive(settings, location, format))) process.exitCode = EXIT.found;
-  },
+  run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
+    (await import('./archive.ts')).reportArchive(settings, location, format),
 });
 
 const archiveList = command({
@@ -196,10 +181,8 @@ const archiveList = command({
   settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints a line for each object, with its entries')],
-  async run({ settings }, { format }: { format: OutputFormat }, location: string) {
-    const { listArchive } = await import('./archive.ts');
-    await listArchive(settings, location, format);
-  },
+  run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
+    (await import('./archive.ts')).listArchive(settings, location, format),
 });
 
 const archiveVerify = command({
@@ -209,10 +192,8 @@ const archiveVerify = command({
   settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints a line for each object')],
-  async run({ settings }, { format }: { format: OutputFormat }, location: string) {
-    const { verifyArchive } = await import('./archive.ts');
-    if (!(await verifyArchive(settings, location, format))) process.exitCode = EXIT.found;
-  },
+  run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
+    (await import('./archive.ts')).verifyArchive(settings, location, format),
 });
 
 const archiveKey = command({
@@ -221,22 +202,19 @@ const archiveKey = command({
   example: 'stackside archive key --data /srv/stacks',
   settingsOf: 'sql',
   options: [switchOption('--json', 'Print JSON')],
-  async run({ settings }, { json }: { json: boolean }) {
-    const { printArchiveKey } = await import('./archive.ts');
-    printArchiveKey(settings.data, json);
-  },
+  run: async ({ settings }, { json }: { json: boolean }) =>
+    (await import('./archive.ts')).printArchiveKey(settings.data, json),
 });
 
 /** Adds `archive` and its subcommands. */
 export function addArchiveCommands(program: OwnCommand): void {
-  const archive = program
-    .command('archive')
-    .summary('Archives of the log: status, list, verify, key')
-    .description('Archives of the log, which stackside serve --archive writes and stackside restore reads.')
-    .addHelpText('after', '\nExample:\n  stackside archive status s3://backups/stacks');
-  addCommand(archive, archiveStatus);
-  addCommand(archive, archiveList);
-  addCommand(archive, archiveVerify);
+  const archive = addGroup(program, {
+    name: 'archive',
+    summary: 'Archives of the log: status, list, verify, key',
+    example: 'stackside archive status s3://backups/stacks',
+    description: 'Archives of the log, which stackside serve --archive writes and stackside restore reads.',
+  });
+  for (const one of [archiveStatus, archiveList, archiveVerify]) addCommand(archive, one);
   addCommand(archive, archiveKey);
 }
 
@@ -283,12 +261,9 @@ export const check = command({
       ]);
       const { data, nodeRpc: url } = settings;
       const sampling = { rate, clock: systemClock, ...(all ? {} : { sample }) };
-      const agrees = await checkAgainstNode(data, url, nodeRpc(url), sampling, checkWatch(format));
-      if (!agrees) process.exitCode = EXIT.found;
-      return;
+      return checkAgainstNode(data, url, nodeRpc(url), sampling, checkWatch(format));
     }
-    const { reportCheck } = await import('./report.ts');
-    if (!reportCheck(settings.data, { deep, format })) process.exitCode = EXIT.found;
+    return (await import('./report.ts')).reportCheck(settings.data, { deep, format });
   },
 });
 
@@ -334,10 +309,7 @@ const clusterInit = command({
   summary: 'Create the tables of the shared log, and copy the journal of the data directory',
   example: 'stackside cluster init --cluster postgres://db1,db2/stacks --data /srv/stacks',
   settingsOf: 'cluster',
-  async run({ settings }) {
-    const { initCluster } = await import('../cluster/cluster.ts');
-    await initCluster(settings);
-  },
+  run: async ({ settings }) => (await import('../cluster/cluster.ts')).initCluster(settings),
 });
 
 const clusterStatus = command({
@@ -349,20 +321,17 @@ const clusterStatus = command({
     formatOption('Output format; json prints one object'),
     switchOption('--verify', 'Read every entry of the log, and list missing or damaged entries'),
   ],
-  async run({ settings }, options: { format: OutputFormat; verify: boolean }) {
-    const { reportCluster } = await import('../cluster/cluster.ts');
-    if (!(await reportCluster(settings, options))) process.exitCode = EXIT.found;
-  },
+  run: async ({ settings }, options: { format: OutputFormat; verify: boolean }) =>
+    (await import('../cluster/cluster.ts')).reportCluster(settings, options),
 });
 
 /** Adds `cluster` and its subcommands. */
 export function addClusterCommands(program: OwnCommand): void {
-  const summary = 'Make and inspect the log that several hosts share';
-  const cluster = program
-    .command('cluster')
-    .summary(summary)
-    .description(summary)
-    .addHelpText('after', '\nExample:\n  stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks');
+  const cluster = addGroup(program, {
+    name: 'cluster',
+    summary: 'Make and inspect the log that several hosts share',
+    example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
+  });
   addCommand(cluster, clusterInit);
   addCommand(cluster, clusterStatus);
 }
@@ -386,8 +355,6 @@ export const compareServers = command({
     numberOption('--seed <number>', 'Seed of the random selection (default: random)', 0, undefined, GREATEST_SEED),
     formatOption('Output format; json prints a line for each route, and one for all'),
   ],
-  async run({ settings }, options: CompareCommandOptions, url: string) {
-    const { runCompare } = await import('../compare/run.ts');
-    if (!(await runCompare(settings, url, options))) process.exitCode = EXIT.found;
-  },
+  run: async ({ settings }, options: CompareCommandOptions, url: string) =>
+    (await import('../compare/run.ts')).runCompare(settings, url, options),
 });

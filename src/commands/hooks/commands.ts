@@ -4,6 +4,7 @@ import { settings } from '../../settings/config.ts';
 import type { Connection } from '../cli/client.ts';
 import {
   addCommand,
+  addGroup,
   checked,
   MAX_SECONDS,
   numberOption,
@@ -198,14 +199,11 @@ const commands: readonly Adder[] = [
 
 /** Adds `hooks` and its subcommands. */
 export function addHookCommands(program: OwnCommand): void {
-  const hooks = program
-    .command('hooks')
-    .summary('Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, retry, skip')
-    .description(
-      'Chainhooks of a running Stackside. The key is the admin key of the data directory, or one in ' +
-        `${settings.hookKey.variables[0]}.`,
-    )
-    .addHelpText('after', '\nExample:\n  stackside hooks try hook.json --from-height 150000 --to-height 150100');
-
+  const hooks = addGroup(program, {
+    name: 'hooks',
+    summary: 'Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, retry, skip',
+    example: 'stackside hooks try hook.json --from-height 150000 --to-height 150100',
+    description: `Chainhooks of a running Stackside. The key is the admin key of the data directory, or one in ${settings.hookKey.variables[0]}.`,
+  });
   for (const add of commands) add(hooks);
 }

@@ -18,18 +18,8 @@ import type { SettingsFormat } from '../cli/show-settings.ts';
 
 /** The settings of a server that most people need. */
 const mainSettings = [
-  ...([
-    'data',
-    'history',
-    'nodeRpc',
-    'nodeConfig',
-    'eventHost',
-    'eventPort',
-    'apiHost',
-    'apiPort',
-    'allowedHosts',
-  ] as const),
-  ...(['from', 'archivePublicKey', 'archive', 'logLevel'] as const),
+  ...(['data', 'history', 'nodeRpc', 'nodeConfig', 'eventHost', 'eventPort', 'apiHost', 'apiPort'] as const),
+  ...(['allowedHosts', 'from', 'archivePublicKey', 'archive', 'logLevel'] as const),
 ];
 
 export const serve = command({
@@ -97,10 +87,7 @@ export const openConsole = command({
   example: 'stackside console --data /srv/stacks',
   settingsOf: 'hooks',
   async run(reading) {
-    const [{ printSignInLink }, { keyFor }] = await Promise.all([
-      import('../cli/client.ts'),
-      import('../cli/client.ts'),
-    ]);
+    const { keyFor, printSignInLink } = await import('../cli/client.ts');
     await printSignInLink({ url: reading.settings.url, key: keyFor(reading) });
   },
 });
@@ -289,9 +276,10 @@ export function addDevnetCommands(program: OwnCommand): void {
         options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
         settingsOf: 'devnet mine',
         async run({ settings }, options: Record<string, number>, ...args: string[]) {
-          const { steerNode } = await import('../cli/client.ts');
+          const { callDevnet } = await import('../cli/client.ts');
           const end = until === undefined ? undefined : options[until.attributeName()];
-          process.stdout.write(`${JSON.stringify(await steerNode(settings.url, named.name, body(end, ...args)))}\n`);
+          const path = `/stackside/v1/devnet/${named.name}`;
+          process.stdout.write(`${JSON.stringify(await callDevnet(settings.url, path, body(end, ...args)))}\n`);
         },
       }),
     );
