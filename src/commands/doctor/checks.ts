@@ -4,8 +4,9 @@ import { bytes, count, durationInWords, plural } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerFor, observerProblem } from '../../node/node-config.ts';
 import { nodeRpc } from '../../node/rpc.ts';
+import type { Settings } from '../../settings/config.ts';
 import { unreleasedFile } from '../../store/files/connection.ts';
-import { type DoctorSettings, type Facts, gatherFacts } from './facts.ts';
+import { type Facts, gatherFacts } from './facts.ts';
 
 /** The result of a check. */
 export type Finding =
@@ -237,7 +238,7 @@ const WIDTHS = { state: 8, name: 9 };
 const below = (text: string): string => text.trimEnd().replace(/^/gm, ' '.repeat(WIDTHS.state + 1 + WIDTHS.name));
 
 /** Prints the checks. @param json whether to print one JSON object @returns whether there is no problem */
-export async function reportDoctor(settings: DoctorSettings, json: boolean): Promise<boolean> {
+export async function reportDoctor(settings: Settings, json: boolean): Promise<boolean> {
   const findings = runChecks(await gatherFacts(settings, nodeRpc(settings.nodeRpc), systemClock));
   const isWell = findings.every(({ state }) => state !== 'problem');
   if (json) {

@@ -22,25 +22,8 @@ import { browserUrl } from '../terminal/pages.ts';
 /** A value, or why it can't be had. */
 type Known<T> = { value: T; error: null } | { value: null; error: Pick<OperatorError, 'message' | 'remedy'> };
 
-export type DoctorSettings = Pick<
-  Settings,
-  | 'data'
-  | 'mode'
-  | 'network'
-  | 'nodeRpc'
-  | 'nodeConfig'
-  | 'nodeAuthFile'
-  | 'apiHost'
-  | 'apiPort'
-  | 'eventHost'
-  | 'eventPort'
-  | 'archive'
-  | 'from'
-  | 'snp'
->;
-
 export interface Facts {
-  settings: DoctorSettings;
+  settings: Settings;
   url: string;
   /** Null if the node doesn't answer. */
   node: (NodeInfo & { isSynced: boolean | null; secondsAhead: number | null }) | null;
@@ -104,7 +87,7 @@ async function tokenStatus(node: NodeRpc, token: string): Promise<number | null>
   return (await orNull(node.request(`/v3/blocks/replay/${NO_BLOCK}`, { headers })))?.status ?? null;
 }
 
-function takenPorts({ mode, apiHost, apiPort, eventHost, eventPort, snp }: DoctorSettings): Facts['takenPorts'] {
+function takenPorts({ mode, apiHost, apiPort, eventHost, eventPort, snp }: Settings): Facts['takenPorts'] {
   const ports = [
     ...(mode === 'write' ? [] : [{ flag: '--api-port', host: apiHost, port: apiPort }]),
     ...(mode === 'read' || snp !== null ? [] : [{ flag: '--event-port', host: eventHost, port: eventPort }]),
@@ -131,7 +114,7 @@ async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server
 }
 
 /** Gathers the facts. */
-export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock: Clock): Promise<Facts> {
+export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Clock): Promise<Facts> {
   const { data, from, apiHost, apiPort, nodeConfig } = settings;
   const url = browserUrl(new URL(`http://${apiHost}:${apiPort}`).origin);
   const answer = await askServer(url, clock);

@@ -129,38 +129,31 @@ function printHooks(lists: HookLists): void {
   line('ID', 'STATE', 'WAITING', 'NAME', rows.some(({ consumer }) => consumer !== null) ? '(CONSUMER)' : null);
   for (const { hook, state, consumer } of rows) {
     const { name } = hook.definition as { name: string };
-    line(
-      hook.uuid,
-      state,
-      String(hook.status.pending_deliveries),
-      printableWords(name),
-      consumer === null ? null : `(${consumer})`,
-    );
+    const waiting = String(hook.status.pending_deliveries);
+    line(hook.uuid, state, waiting, printableWords(name), consumer === null ? null : `(${consumer})`);
     for (const problem of problemsOf(hook)) print(`    ${problem}`);
   }
 }
 
-/** All consumers with chainhooks; null for only the key's or the named consumer. */
-async function consumersOf(connection: Connection): Promise<string[] | null> {
-  if (connection.consumer !== undefined) return null;
+/** Connections for every consumer with chainhooks; or only for the key's or the named consumer. */
+async function owners(connection: Connection): Promise<Connection[]> {
+  if (connection.consumer !== undefined) return [connection];
   const { body } = await ask(connection, 'GET', '/consumers');
-  return Value.Check(Consumers, body) ? body.results.map(({ consumer }) => consumer) : null;
+  return Value.Check(Consumers, body)
+    ? body.results.map(({ consumer }) => ({ ...connection, consumer }))
+    : [connection];
 }
 
 /** Prints the hooks of the key's or the named consumer, or otherwise of all consumers. */
 export async function list(connection: Connection, { json }: { json: boolean }): Promise<void> {
-  const show = json ? (lists: HookLists) => printJson(lists) : printHooks;
-  const consumers = await consumersOf(connection);
-  if (consumers === null) {
-    show([{ consumer: null, hooks: await hooksOf(connection) }]);
-    return;
-  }
-  const isOne = consumers.length === 1 && !json;
+  const all = await owners(connection);
+  const isNamed = all[0] !== connection && (json || all.length > 1);
   const lists = [];
-  for (const consumer of consumers) {
-    lists.push({ consumer: isOne ? null : consumer, hooks: await hooksOf({ ...connection, consumer }) });
+  for (const owner of all) {
+    lists.push({ consumer: isNamed ? (owner.consumer ?? null) : null, hooks: await hooksOf(owner) });
   }
-  show(lists);
+  if (json) printJson(lists);
+  else printHooks(lists);
 }
 
 function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }: Static<typeof DeliverySummary>): void {
@@ -225,20 +218,14 @@ export async function tryFile(
   { fromHeight, toHeight, payloads, json }: TryChoice,
 ): Promise<void> {
   const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
-  const range = { from_height: fromHeight, to_height: toHeight ?? fromHeight };
-  const body = {
-    ...(filters === undefined ? {} : { filters }),
-    ...(options === undefined ? {} : { options }),
-    ...range,
-  };
+  const body = { filters, options, from_height: fromHeight, to_height: toHeight ?? fromHeight };
   const preview = await callFor(PreviewResponse, connection, 'POST', '/preview', body);
+  const { matched_transactions, matched_blocks } = preview;
   if (payloads) printJson(preview.payloads);
-  else if (json)
-    printJson({ matched_transactions: preview.matched_transactions, matched_blocks: preview.matched_blocks });
+  else if (json) printJson({ matched_transactions, matched_blocks });
   else {
-    const { matched_transactions: transactions, matched_blocks: blocks } = preview;
-    const verb = transactions === 1 ? 'matches' : 'match';
-    print(`${plural(transactions, 'transaction')} in ${plural(blocks, 'block')} ${verb}`);
+    const verb = matched_transactions === 1 ? 'matches' : 'match';
+    print(`${plural(matched_transactions, 'transaction')} in ${plural(matched_blocks, 'block')} ${verb}`);
   }
 }
 
@@ -255,11 +242,7 @@ export async function backfill(
   uuid: string,
   { fromHeight, toHeight, dryRun, wait }: BackfillChoice,
 ): Promise<void> {
-  const body = {
-    from_height: fromHeight,
-    ...(toHeight === undefined ? {} : { to_height: toHeight }),
-    dry_run: dryRun,
-  };
+  const body = { from_height: fromHeight, to_height: toHeight, dry_run: dryRun };
   let job = await callFor(BackfillResponse, connection, 'POST', `${pathOf(uuid)}/backfills`, body);
   while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
@@ -268,12 +251,7 @@ export async function backfill(
   printJson(job);
 }
 
-interface RedeliverChoice {
-  /** States of deliveries, separated by commas. */
-  state?: string;
-  fromHeight?: number;
-  toHeight?: number;
-}
+type RedeliverChoice = Partial<Range> & Pick<DeliveryChoice, 'state'>;
 
 /**
  * Queues deliveries again and prints the result.
@@ -299,11 +277,7 @@ export async function redeliver(
     printJson(await call(connection, 'POST', `${at}/${encodeURIComponent(id)}/redeliver`));
     return;
   }
-  const body = {
-    ...(state === undefined ? {} : { state: state.split(',') }),
-    ...(fromHeight === undefined ? {} : { from_height: fromHeight }),
-    ...(toHeight === undefined ? {} : { to_height: toHeight }),
-  };
+  const body = { state: state?.split(','), from_height: fromHeight, to_height: toHeight };
   printJson(await call(connection, 'POST', `${at}/redeliver`, body));
 }
 
@@ -350,8 +324,8 @@ function deliversTo({ definition }: ListedHook, port: number): boolean {
 
 /** Returns the chainhooks that have undelivered blocks for a port on this machine. */
 async function waitingFor(connection: Connection, port: number) {
-  const consumers = (await consumersOf(connection))?.map((consumer) => ({ ...connection, consumer })) ?? [connection];
-  const lists = await Promise.all(consumers.map(async (owner) => ({ owner, hooks: await hooksOf(owner) })));
+  const all = await owners(connection);
+  const lists = await Promise.all(all.map(async (owner) => ({ owner, hooks: await hooksOf(owner) })));
   return lists.flatMap(({ owner, hooks }) =>
     hooks
       .filter(({ status }) => status.pending_deliveries > 0 || status.status === 'interrupted')
@@ -404,11 +378,9 @@ const Updated = Type.Object({ updated_uuids: Type.Array(Type.String()) });
 
 /** Resumes the paused chainhooks of the key's or the named consumer, or otherwise of all, and prints their ids. */
 async function enablePaused(connection: Connection): Promise<void> {
-  const consumers = await consumersOf(connection);
-  const connections = consumers?.map((consumer) => ({ ...connection, consumer })) ?? [connection];
-  for (const one of connections) {
-    const body = { enabled: true, filters: { paused: true } };
-    const { updated_uuids: uuids } = await callFor(Updated, one, 'PATCH', '/me/enabled', body);
+  const body = { enabled: true, filters: { paused: true } };
+  for (const owner of await owners(connection)) {
+    const { updated_uuids: uuids } = await callFor(Updated, owner, 'PATCH', '/me/enabled', body);
     for (const uuid of uuids) print(uuid);
   }
 }

@@ -166,13 +166,8 @@ interface Steering {
 /** An option for the height, cycle or time that ends mining, instead of a number of blocks. */
 const untilOption = (flag: string, help: string): Option => numberOption(flag, help, 1);
 
-/** The number of an argument, unless an end is given; the server refuses both. */
-const counted = (count: string | undefined, end: object): object => ({
-  ...(count === undefined ? {} : { count: integer(count) }),
-  ...end,
-});
-const ended = <N extends string>(name: N, until: number | undefined): object =>
-  until === undefined ? {} : { [name]: until };
+/** The number of an argument, if there is one: the server refuses a number and an end. */
+const numberOf = (text: string | undefined) => (text === undefined ? undefined : integer(text));
 
 /** How a running devnet is steered: the name, the arguments with their help, and the request. */
 const steering: readonly Steering[] = [
@@ -180,7 +175,7 @@ const steering: readonly Steering[] = [
     ...{ name: 'mine', summary: 'Mine blocks in a running devnet', example: 'stackside devnet mine 5' },
     arguments: [['[blocks]', 'Number of blocks (default: 1)']],
     until: untilOption('--until-height <height>', 'Height of the last block, in place of a number'),
-    body: (until, count) => counted(count, ended('until_height', until)),
+    body: (until, count) => ({ count: numberOf(count), until_height: until }),
   },
   {
     ...{ name: 'fork', summary: 'Mine another branch in a running devnet', example: 'stackside devnet fork 3' },
@@ -201,13 +196,13 @@ const steering: readonly Steering[] = [
     ...{ name: 'bitcoin', summary: 'Make Bitcoin blocks in a running devnet', example: 'stackside devnet bitcoin 2' },
     arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
     until: untilOption('--until-height <height>', 'Height of the last Bitcoin block, instead of a number'),
-    body: (until, count) => counted(count, ended('until_height', until)),
+    body: (until, count) => ({ count: numberOf(count), until_height: until }),
   },
   {
     ...{ name: 'cycle', summary: 'Advance to another reward cycle', example: 'stackside devnet cycle' },
     arguments: [['[cycles]', 'Number of cycles (default: 1)']],
     until: untilOption('--until-cycle <cycle>', 'Number of the last cycle, instead of a number of cycles'),
-    body: (until, count) => counted(count, ended('until_cycle', until)),
+    body: (until, count) => ({ count: numberOf(count), until_cycle: until }),
   },
   {
     ...{ name: 'time', summary: 'Advance the time of the next block', example: 'stackside devnet time 3600' },
@@ -217,10 +212,7 @@ const steering: readonly Steering[] = [
       'a time such as 2027-01-31T12:00:00Z',
       secondsOf,
     ),
-    body: (until, seconds) => ({
-      ...(seconds === undefined ? {} : { seconds: integer(seconds) }),
-      ...ended('until_time', until),
-    }),
+    body: (until, seconds) => ({ seconds: numberOf(seconds), until_time: until }),
   },
   {
     ...{ name: 'fund', summary: 'Give STX to an address', example: 'stackside devnet fund ST… 1000000' },
