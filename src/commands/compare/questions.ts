@@ -71,136 +71,89 @@ const NO_FTS = among('fungible tokens');
 const NO_NFTS = among('non-fungible tokens');
 const NO_HOLDERS = among('holders of fungible tokens');
 
+const NO_BLOCKS = 'no blocks';
+
+/**
+ * Makes a source.
+ * @param names of parameters, separated by blanks
+ * @param values the name of samples, or a function that returns values
+ */
+const source = (
+  names: string,
+  without: string,
+  values: Exclude<keyof Samples, 'blocks'> | Source['values'],
+  rest: Pick<Source, 'routes' | 'isFixed'> = {},
+): Source => ({
+  names: names.split(' '),
+  without,
+  values:
+    typeof values === 'function'
+      ? values
+      : (samples) => samples[values].map((value) => (typeof value === 'string' ? [value] : value)),
+  ...rest,
+});
+
+const FIXED = { isFixed: true };
+const ofAddresses = ({ principals }: Samples) => alone(principals.filter((one) => !one.includes('.')));
+const ofCollections = ({ nfts }: Samples) => alone(nfts.map(([asset]) => asset));
+
 /** The first one that fits a route and has parameters that are left is used. */
 const SOURCES: readonly Source[] = [
-  { names: ['asset_identifier', 'value'], without: NO_NFTS, values: ({ nfts }) => nfts },
-  {
-    names: ['principal', 'asset_identifier'],
-    routes: /\/ft\//,
-    without: NO_HOLDERS,
-    values: ({ ftHoldings }) => ftHoldings,
-  },
-  { names: ['principal', 'token'], without: NO_HOLDERS, values: ({ ftHoldings }) => ftHoldings },
-  { names: ['principal', 'tx_id'], without: NO_TRANSACTIONS, values: ({ sent }) => sent, isFixed: true },
-  { names: ['name', 'zoneFileHash'], without: 'no names with a zonefile', values: ({ zonefiles }) => zonefiles },
-  {
-    names: ['blockchain', 'address'],
-    without: NO_ACCOUNTS,
-    values: ({ principals }) => principals.map((one) => ['stacks', one]),
-  },
-  {
-    names: ['bond_index', 'principal'],
-    routes: /allowlist/,
-    without: 'no principals on the list of a bond',
-    values: ({ allowed }) => allowed,
-  },
-  {
-    names: ['bond_index', 'principal'],
-    without: 'no registrations for a bond',
-    values: ({ registered }) => registered,
-  },
-  {
-    names: ['cycle_number', 'signer_key'],
-    without: 'no signers of a cycle',
-    values: ({ cycleSigners }) => cycleSigners,
-  },
-  {
-    names: ['pox', 'tx_id'],
-    without: 'no stacking transactions',
-    values: ({ poxTransactions }) => poxTransactions,
-    isFixed: true,
-  },
-  { names: ['pox', 'principal'], without: 'no stackers', values: ({ poxStackers }) => poxStackers },
-  { names: ['pox', 'pool_principal'], without: 'no delegations to a pool', values: ({ poxPools }) => poxPools },
-  { names: ['pox'], without: 'no versions of pox', values: () => alone(['pox2', 'pox3', 'pox4']) },
-  { names: ['principal'], routes: /staking\/signers/, without: 'no signers', values: ({ signers }) => alone(signers) },
-  {
-    names: ['principal'],
-    routes: /^\/extended\/v3\/.*\/nonces$/,
-    without: NO_ACCOUNTS,
-    values: ({ principals }) => alone(principals.filter((one) => !one.includes('.'))),
-  },
-  { names: ['principal'], without: NO_ACCOUNTS, values: ({ principals }) => alone(principals) },
-  { names: ['tx_id'], without: NO_TRANSACTIONS, values: txIds, isFixed: true },
-  {
-    names: ['height_or_hash'],
-    routes: /burn-blocks/,
-    without: 'no blocks',
-    values: ofBlocks('burnHeight', 'burnHash'),
-    isFixed: true,
-  },
-  { names: ['height_or_hash'], without: 'no blocks', values: ofBlocks('height', 'hash'), isFixed: true },
-  { names: ['hash'], routes: /microblock/, without: 'no microblocks', values: ({ microblocks }) => alone(microblocks) },
-  { names: ['hash'], without: 'no blocks', values: ofBlocks('hash'), isFixed: true },
-  { names: ['block_hash'], without: 'no blocks', values: ofBlocks('hash'), isFixed: true },
-  { names: ['height'], without: 'no blocks', values: ofBlocks('height'), isFixed: true },
-  { names: ['until_block'], without: 'no blocks', values: ofBlocks('height'), isFixed: true },
-  { names: ['block_height'], without: 'no blocks', values: ofBlocks('height'), isFixed: true },
-  { names: ['after_block'], without: 'no blocks', values: ofBlocks('height') },
-  { names: ['start_time'], without: 'no blocks', values: ofBlocks('time') },
-  { names: ['end_time'], without: 'no blocks', values: ofBlocks('time') },
-  { names: ['burn_block_height'], without: 'no blocks', values: ofBlocks('burnHeight'), isFixed: true },
-  { names: ['burn_block_hash'], without: 'no blocks', values: ofBlocks('burnHash'), isFixed: true },
-  { names: ['tenure_height'], without: 'no tenures', values: ofBlocks('tenureHeight'), isFixed: true },
-  { names: ['timestamp'], without: 'no blocks', values: ofBlocks('time'), isFixed: true },
-  {
-    names: ['id'],
-    without: among('transactions, blocks and accounts'),
-    values: (subjects) => [...txIds(subjects), ...ofBlocks('hash')(subjects), ...alone(subjects.principals)],
-  },
-  {
-    names: ['asset_identifier'],
-    routes: /nft/,
-    without: NO_NFTS,
-    values: ({ nfts }) => alone(nfts.map(([asset]) => asset)),
-  },
-  { names: ['asset_identifiers'], without: NO_NFTS, values: ({ nfts }) => alone(nfts.map(([asset]) => asset)) },
-  { names: ['asset_identifier'], without: NO_FTS, values: ({ fts }) => alone(fts) },
-  { names: ['token'], without: NO_FTS, values: ({ fts }) => alone(fts) },
-  { names: ['contract_id'], without: among('contracts'), values: ({ contracts }) => alone(contracts) },
-  { names: ['function_name'], without: among('calls'), values: ({ calls }) => alone(calls.map(([, name]) => name)) },
-  { names: ['nonce'], without: 'no nonces', values: () => alone([1, 2, 10]) },
-  { names: ['name'], without: 'no names', values: ({ names }) => alone(names) },
-  { names: ['tld'], without: 'no namespaces', values: ({ namespaces }) => alone(namespaces) },
-  { names: ['page'], without: 'no pages', values: () => alone([0, 1]) },
-  { names: ['bond_index'], without: 'no bonds', values: ({ bonds }) => alone(bonds) },
-  {
-    names: ['cycle_number'],
-    routes: /staking/,
-    without: 'no cycles',
-    values: ({ cycles }) => alone(['current', ...cycles]),
-  },
-  { names: ['cycle_number'], without: 'no cycles', values: ({ cycles }) => alone(cycles) },
-  { names: ['network'], without: 'no networks', values: () => alone(['mainnet', 'testnet']) },
-  {
-    names: ['address'],
-    routes: /rewards/,
-    without: 'no rewards of Bitcoin addresses',
-    values: ({ rewarded }) => alone(rewarded),
-  },
-  {
-    names: ['address'],
-    routes: /slot_holders/,
-    without: 'no reward slots',
-    values: ({ slotHolders }) => alone(slotHolders),
-  },
-  {
-    names: ['burnchain_address'],
-    without: 'no pox transactions in the sampled blocks',
-    values: ({ paid }) => alone(paid),
-  },
-  ...['address', 'from_address', 'to_address', 'sender_address', 'recipient_address'].map(
-    (name): Source => ({
-      names: [name],
-      without: NO_ACCOUNTS,
-      values: ({ principals }) => alone(principals.filter((one) => name !== 'from_address' || !one.includes('.'))),
-    }),
+  source('asset_identifier value', NO_NFTS, 'nfts'),
+  source('principal asset_identifier', NO_HOLDERS, 'ftHoldings', { routes: /\/ft\// }),
+  source('principal token', NO_HOLDERS, 'ftHoldings'),
+  source('principal tx_id', NO_TRANSACTIONS, 'sent', FIXED),
+  source('name zoneFileHash', 'no names with a zonefile', 'zonefiles'),
+  source('blockchain address', NO_ACCOUNTS, ({ principals }) => principals.map((one) => ['stacks', one])),
+  source('bond_index principal', 'no principals on the list of a bond', 'allowed', { routes: /allowlist/ }),
+  source('bond_index principal', 'no registrations for a bond', 'registered'),
+  source('cycle_number signer_key', 'no signers of a cycle', 'cycleSigners'),
+  source('pox tx_id', 'no stacking transactions', 'poxTransactions', FIXED),
+  source('pox principal', 'no stackers', 'poxStackers'),
+  source('pox pool_principal', 'no delegations to a pool', 'poxPools'),
+  source('pox', 'no versions of pox', () => alone(['pox2', 'pox3', 'pox4'])),
+  source('principal', 'no signers', 'signers', { routes: /staking\/signers/ }),
+  source('principal', NO_ACCOUNTS, ofAddresses, { routes: /^\/extended\/v3\/.*\/nonces$/ }),
+  source('principal', NO_ACCOUNTS, 'principals'),
+  source('tx_id', NO_TRANSACTIONS, txIds, FIXED),
+  source('height_or_hash', NO_BLOCKS, ofBlocks('burnHeight', 'burnHash'), { routes: /burn-blocks/, ...FIXED }),
+  source('height_or_hash', NO_BLOCKS, ofBlocks('height', 'hash'), FIXED),
+  source('hash', 'no microblocks', 'microblocks', { routes: /microblock/ }),
+  ...['hash', 'block_hash'].map((name) => source(name, NO_BLOCKS, ofBlocks('hash'), FIXED)),
+  ...['height', 'until_block', 'block_height'].map((name) => source(name, NO_BLOCKS, ofBlocks('height'), FIXED)),
+  source('after_block', NO_BLOCKS, ofBlocks('height')),
+  ...['start_time', 'end_time'].map((name) => source(name, NO_BLOCKS, ofBlocks('time'))),
+  source('burn_block_height', NO_BLOCKS, ofBlocks('burnHeight'), FIXED),
+  source('burn_block_hash', NO_BLOCKS, ofBlocks('burnHash'), FIXED),
+  source('tenure_height', 'no tenures', ofBlocks('tenureHeight'), FIXED),
+  source('timestamp', NO_BLOCKS, ofBlocks('time'), FIXED),
+  source('id', among('transactions, blocks and accounts'), (samples) => [
+    ...txIds(samples),
+    ...ofBlocks('hash')(samples),
+    ...alone(samples.principals),
+  ]),
+  source('asset_identifier', NO_NFTS, ofCollections, { routes: /nft/ }),
+  source('asset_identifiers', NO_NFTS, ofCollections),
+  source('asset_identifier', NO_FTS, 'fts'),
+  source('token', NO_FTS, 'fts'),
+  source('contract_id', among('contracts'), 'contracts'),
+  source('function_name', among('calls'), ({ calls }) => alone(calls.map(([, name]) => name))),
+  source('nonce', 'no nonces', () => alone([1, 2, 10])),
+  source('name', 'no names', 'names'),
+  source('tld', 'no namespaces', 'namespaces'),
+  source('page', 'no pages', () => alone([0, 1])),
+  source('bond_index', 'no bonds', 'bonds'),
+  source('cycle_number', 'no cycles', ({ cycles }) => alone(['current', ...cycles]), { routes: /staking/ }),
+  source('cycle_number', 'no cycles', 'cycles'),
+  source('network', 'no networks', () => alone(['mainnet', 'testnet'])),
+  source('address', 'no rewards of Bitcoin addresses', 'rewarded', { routes: /rewards/ }),
+  source('address', 'no reward slots', 'slotHolders', { routes: /slot_holders/ }),
+  source('burnchain_address', 'no pox transactions in the sampled blocks', 'paid'),
+  source('from_address', NO_ACCOUNTS, ofAddresses),
+  ...['address', 'to_address', 'sender_address', 'recipient_address'].map((name) =>
+    source(name, NO_ACCOUNTS, 'principals'),
   ),
-  {
-    names: ['trait_abi'],
-    without: 'the request reads every contract, which is too expensive for a foreign server',
-    values: () => [],
-  },
+  source('trait_abi', 'the request reads every contract, which is too expensive for a foreign server', () => []),
 ];
 
 /** Optional parameters that a route requires one of. */
