@@ -29,49 +29,42 @@ function unixMilliseconds(text: string): number | null {
 }
 
 export const apiSettings = group('API', {
-  apiHost: setting(servers, {
-    flag: '--api-host <host>',
+  apiHost: setting(servers, '--api-host <host>', {
     otherVariables: ['STACKS_BLOCKCHAIN_API_HOST'],
     type: Type.String({ minLength: 1, default: '127.0.0.1' }),
     read: withoutScheme,
     help: 'Address that the API listens on; 0.0.0.0 lets other machines connect',
     accepts: 'an address of this machine',
   }),
-  apiPort: setting(servers, {
-    flag: '--api-port <port>',
+  apiPort: setting(servers, '--api-port <port>', {
     otherVariables: ['STACKS_BLOCKCHAIN_API_PORT'],
     ...port(3999),
     help: 'API port; 0 picks a free port',
   }),
-  threads: setting(servers, {
-    flag: '--threads <number|auto>',
+  threads: setting(servers, '--threads <number|auto>', {
     type: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 0, maximum: 64 })], { default: 'auto' }),
     read: integer,
     help: 'API threads; 0: the event thread; above 1: Linux only; auto: by number of cores',
     accepts: 'auto, or a number from 0 to 64',
   }),
-  rateLimit: setting(servers, {
-    flag: '--rate-limit <requests>',
+  rateLimit: setting(servers, '--rate-limit <requests>', {
     ...wholeNumberOrNone({ minimum: 0, maximum: MAX_PER_MINUTE }),
     absent: 'no limit',
     help: 'Requests per minute per client (IPv4, IPv6 /64 or API key); 0 requires a key',
   }),
-  readKeys: setting(servers, {
-    flag: '--read-keys <file>',
+  readKeys: setting(servers, '--read-keys <file>', {
     ...file(),
     absent: 'none',
     help: 'File of read keys, one per line: name, key, optional requests per minute',
   }),
-  trustedProxies: setting(servers, {
-    flag: '--trusted-proxies <networks>',
+  trustedProxies: setting(servers, '--trusted-proxies <networks>', {
     type: Type.String({ default: '' }),
     read: (text) => (parseNetworks(text) === null ? null : text),
     absent: 'none',
     help: 'Reverse proxies that Stackside trusts to set X-Forwarded-For',
     accepts: 'addresses or networks separated by commas, such as 127.0.0.1,10.0.0.0/8',
   }),
-  deprecated: setting(servers, {
-    flag: '--deprecated <on|off|date>',
+  deprecated: setting(servers, '--deprecated <on|off|date>', {
     otherVariables: ['ENABLE_DEPRECATED_ENDPOINTS'],
     type: Type.Union([Type.Boolean(), Type.Integer()], { default: true }),
     read: (text) => unixMilliseconds(text) ?? yesOrNo(text),
@@ -79,8 +72,7 @@ export const apiSettings = group('API', {
     help: 'Serve deprecated routes: always, never (they return 410), or until a date',
     accepts: 'on, off, or a date such as 2027-06-30 or 2027-06-30T12:00:00Z',
   }),
-  namesContract: setting(servers, {
-    flag: '--names-contract <id>',
+  namesContract: setting(servers, '--names-contract <id>', {
     type: Type.Union([Type.Null(), Type.String({ pattern: BNS_CONTRACT_PATTERN })], { default: null }),
     absent: "the network's",
     help: 'Contract BNS-V2 that the API reads names from',
@@ -99,31 +91,31 @@ function urlWithCredentials(text: string): string | false {
 
 /** Faucets of test networks. These settings have no flags, because some are secrets. */
 export const faucetSettings = group('Faucets', {
-  sbtcFaucet: setting(['serve'], {
+  sbtcFaucet: setting(['serve'], null, {
     otherVariables: ['TESTNET_SBTC_FAUCET_ENABLED'],
     ...trueOrFalse(false),
     help: 'Also serve the sBTC faucet; requires a test network and STACKSIDE_FAUCET_KEYS',
   }),
-  faucetKeys: setting(['serve'], {
+  faucetKeys: setting(['serve'], null, {
     secret: true,
     otherVariables: ['FAUCET_PRIVATE_KEY'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}(,${PRIVATE_KEY})*$` })], { default: null }),
     help: 'Private keys of the accounts that send test STX; the first also sends sBTC',
     accepts: 'private keys in hex, separated by commas',
   }),
-  faucetLimits: setting(['serve'], {
+  faucetLimits: setting(['serve'], null, {
     otherVariables: ['TESTNET_FAUCETS_RATE_LIMIT_ENABLED'],
     ...trueOrFalse(true),
     help: 'Limit how often an address may use a faucet',
   }),
-  btcRpc: setting(['serve'], {
+  btcRpc: setting(['serve'], null, {
     hostAndPort: [['BTC_RPC_HOST', 'BTC_RPC_PORT', 'BTC_RPC_USER', 'BTC_RPC_PW']],
     type: urlOrNone(),
     read: urlWithCredentials,
     help: "URL of the Bitcoin node's RPC API with user and password, for the BTC faucet",
     accepts: 'the URL of an HTTP server, such as http://user:password@127.0.0.1:18443',
   }),
-  btcFaucetKey: setting(['serve'], {
+  btcFaucetKey: setting(['serve'], null, {
     secret: true,
     otherVariables: ['BTC_FAUCET_PK'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}$` })], { default: null }),

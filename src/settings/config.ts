@@ -17,8 +17,7 @@ import {
 } from './setting.ts';
 
 const tokenSettings = group('Tokens', {
-  tokenMetadata: setting(servers, {
-    flag: '--token-metadata <off|on>',
+  tokenMetadata: setting(servers, '--token-metadata <off|on>', {
     type: Type.Union([Type.Literal('off'), Type.Literal('on')], { default: 'on' }),
     help: 'on: query the node for names, symbols, decimals, supplies and URIs of tokens',
     accepts: 'off or on',
@@ -26,7 +25,7 @@ const tokenSettings = group('Tokens', {
 });
 
 const compareSettings = group('Comparison with another API', {
-  compareKey: setting(['compare'], {
+  compareKey: setting(['compare'], null, {
     secret: true,
     type: textOrNone(),
     help: 'Key for the other API, sent as x-api-key',
@@ -35,15 +34,13 @@ const compareSettings = group('Comparison with another API', {
 });
 
 const logSettings = group('Log', {
-  logFormat: setting(servers, {
-    flag: '--log-format <format>',
+  logFormat: setting(servers, '--log-format <format>', {
     type: Type.Union([Type.Null(), Type.Literal('pretty'), Type.Literal('json')], { default: null }),
     absent: 'pretty on a terminal, json elsewhere',
     help: 'Log format: readable lines, or JSON objects',
     accepts: 'pretty or json',
   }),
-  logLevel: setting(['serve', 'demo', 'devnet', 'import', 'rebuild'], {
-    flag: '--log-level <level>',
+  logLevel: setting(['serve', 'demo', 'devnet', 'import', 'rebuild'], '--log-level <level>', {
     otherVariables: ['STACKS_API_LOG_LEVEL'],
     type: Type.Union(
       levels.map((level) => Type.Literal(level)),

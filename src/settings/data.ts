@@ -39,8 +39,7 @@ const simulatedData = {
 };
 
 export const dataSettings = group('Data and chain', {
-  data: setting(withDirectory, {
-    flag: '--data <dir>',
+  data: setting(withDirectory, '--data <dir>', {
     type: Type.String({ minLength: 1, default: './stackside-data' }),
     help: 'Data directory, which holds the index and the journal',
     accepts: 'a directory',
@@ -50,16 +49,14 @@ export const dataSettings = group('Data and chain', {
       hooks: { help: "The server's data directory, which holds the admin key" },
     },
   }),
-  mode: setting(['serve'], {
-    flag: '--mode <mode>',
+  mode: setting(['serve'], '--mode <mode>', {
     otherVariables: ['STACKS_API_MODE'],
     type: Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('write')], { default: 'full' }),
     accepts: 'full, read or write',
     read: (text) => modeWords[text] ?? text,
     help: 'full: receive events and serve the API; write: only events; read: only the API',
   }),
-  network: setting(['serve', 'import', 'restore'], {
-    flag: '--network <name|id>',
+  network: setting(['serve', 'import', 'restore'], '--network <name|id>', {
     alias: '--chain-id <id>',
     otherVariables: ['STACKS_CHAIN_ID'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),
@@ -69,50 +66,42 @@ export const dataSettings = group('Data and chain', {
     help: 'Network of the node, by name or chain id; events of other chains are rejected',
     accepts: 'mainnet, testnet, or a chain id such as 0x80000000',
   }),
-  archive: setting(servers, {
-    flag: '--archive <dir|s3://bucket/prefix>',
+  archive: setting(servers, '--archive <dir|s3://bucket/prefix>', {
     type: textOrNone(),
     absent: 'none',
     help: 'Archive for every log entry: a directory on another disk, or S3',
     accepts: 'a directory, or s3://bucket/prefix',
   }),
-  archivePublic: setting(servers, {
-    flag: '--archive-public',
+  archivePublic: setting(servers, '--archive-public', {
     ...trueOrFalse(false),
     help: 'Withhold chainhooks, secrets and other commands, and sign with archive.key',
   }),
-  from: setting(['serve'], {
-    flag: '--from <url|dir|s3://bucket/prefix>',
+  from: setting(['serve'], '--from <url|dir|s3://bucket/prefix>', {
     type: textOrNone(),
     absent: 'none',
     help: 'Archive to restore an empty data directory from, and to read missing events from',
     accepts: 'the URL of an archive on a web server, a directory, or s3://bucket/prefix',
   }),
-  archivePublicKey: setting(['serve', 'restore', 'archive'], {
-    flag: '--archive-public-key <ed25519:key>',
+  archivePublicKey: setting(['serve', 'restore', 'archive'], '--archive-public-key <ed25519:key>', {
     type: Type.Union([Type.Null(), Type.String({ pattern: PUBLIC_KEY })], { default: null }),
     absent: 'none',
     help: 'Public key that must have signed the archive (printed by stackside archive key)',
     accepts: 'ed25519: and a key in base64, as stackside archive key prints it',
   }),
-  archiveUnsigned: setting(['serve', 'restore', 'archive'], {
-    flag: '--archive-unsigned',
+  archiveUnsigned: setting(['serve', 'restore', 'archive'], '--archive-unsigned', {
     ...trueOrFalse(false),
     help: 'Read a public archive without a signature; its operator can forge its blocks',
   }),
-  archiveBase: setting(servers, {
-    flag: '--archive-base <hours>',
+  archiveBase: setting(servers, '--archive-base <hours>', {
     ...wholeNumber({ minimum: 0, maximum: 8_760, default: 24 }),
     help: 'Hours between bases (snapshots) of the archive; 0 makes none automatically',
   }),
-  archiveKeep: setting([...servers, 'backup'], {
-    flag: '--archive-keep <days>',
+  archiveKeep: setting([...servers, 'backup'], '--archive-keep <days>', {
     ...wholeNumberOrNone({ minimum: 1, maximum: 36_500 }, 'days'),
     absent: 'forever',
     help: 'Days to keep bases of the archive; the newest base and all segments stay',
   }),
-  bnsImport: setting(['serve'], {
-    flag: '--bns-import <dir>',
+  bnsImport: setting(['serve'], '--bns-import <dir>', {
     otherVariables: ['BNS_IMPORT_DIR'],
     type: textOrNone(),
     help: 'Directory with exported names of Stacks 1, which serve imports once',
@@ -131,8 +120,8 @@ function choiceOf(text: string): { contract: string; scope: string } | null {
 
 const wordsOf = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
 
-const valueIndex = (declared: { flag: string; help: string; accepts: string }) =>
-  setting(servers, {
+const valueIndex = (flag: string, declared: { help: string; accepts: string }) =>
+  setting(servers, flag, {
     ...declared,
     repeatable: true,
     type: Type.String({ default: '' }),
@@ -141,14 +130,12 @@ const valueIndex = (declared: { flag: string; help: string; accepts: string }) =
   });
 
 export const valueIndexSettings = group('Logs and calls by decoded values', {
-  logIndex: valueIndex({
-    flag: '--log-index <contract[:field]>',
+  logIndex: valueIndex('--log-index <contract[:field]>', {
     help: "Index a contract's logs by the values of all fields, or of one field; repeatable",
     accepts:
       'a contract or contract:field, such as SP000000000000000000002Q6VF78.pox-4:data.amount; separate several with spaces',
   }),
-  callIndex: valueIndex({
-    flag: '--call-index <contract[:function]>',
+  callIndex: valueIndex('--call-index <contract[:function]>', {
     help: "Index a contract's calls by arguments, of all functions or of one; repeatable",
     accepts:
       'a contract or contract:function, such as SP000000000000000000002Q6VF78.pox-4:stack-stx; separate several with spaces',
@@ -178,28 +165,24 @@ export function valueIndexesIn(settings: { logIndex: string; callIndex: string }
 const withoutPasswords = (url: string | null): string => (url ?? '').replace(/\b((?:ssl)?password=)[^&]*/g, '$1***');
 
 export const clusterSettings = group('Several hosts', {
-  cluster: setting(['serve', 'cluster'], {
-    flag: '--cluster <url>',
+  cluster: setting(['serve', 'cluster'], '--cluster <url>', {
     type: textOrNone(),
     read: (text) => (isEngineUrl(text) ? text : false),
     show: withoutPasswords,
     help: 'PostgreSQL URL of the shared log; of several servers, the writable one is used',
     accepts: 'a URL such as postgres://user@host1:5432,host2:5432/database',
   }),
-  clusterPrefix: setting(['serve', 'cluster'], {
-    flag: '--cluster-prefix <name>',
+  clusterPrefix: setting(['serve', 'cluster'], '--cluster-prefix <name>', {
     type: Type.String({ pattern: PREFIX.source, default: '' }),
     help: 'Prefix of the table names, so that several chains can share a database',
     accepts: 'up to 31 lower-case letters, digits and _, not starting with a digit',
   }),
-  clusterKey: setting(['serve', 'cluster'], {
-    flag: '--cluster-key <file>',
+  clusterKey: setting(['serve', 'cluster'], '--cluster-key <file>', {
     ...file(),
     absent: 'secrets.key in the data directory',
     help: 'File of keys that seal secrets, one per line, the same on all hosts',
   }),
-  hostName: setting(['serve'], {
-    flag: '--host-name <name>',
+  hostName: setting(['serve'], '--host-name <name>', {
     type: Type.Union([Type.Null(), Type.String({ minLength: 1, maxLength: 200 })], { default: null }),
     absent: "the machine's name",
     help: 'Unique name of this host in metrics and in stackside cluster status',

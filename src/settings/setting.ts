@@ -35,8 +35,6 @@ interface Exception<Value> {
 }
 
 export interface Setting<T extends TSchema = TSchema, C extends CommandName = CommandName> {
-  /** Omitted if only variables set it: other users of the machine can see a program's flags, including secrets in them. */
-  flag?: string | null;
   /** A second spelling of the flag. The help doesn't show it. */
   alias?: string;
   /** Stackside's variable. By default, it has the name of the flag, or of the setting if it has no flag. */
@@ -79,11 +77,15 @@ export type Grouped<S = Setting & { commands: readonly CommandName[] }> = S & {
   readonly variables: readonly [OwnVariable, ...string[]];
 };
 
-/** Declares a setting of commands, with the types of its value and commands. */
-export const setting = <T extends TSchema, C extends CommandName>(commands: readonly C[], declared: Setting<T, C>) => ({
-  ...declared,
-  commands,
-});
+/**
+ * Declares a setting of commands, with the types of its value and commands.
+ * @param flag null if only variables set it: other users of the machine can see a program's flags, including secrets in them
+ */
+export const setting = <T extends TSchema, C extends CommandName>(
+  commands: readonly C[],
+  flag: string | null,
+  declared: Setting<T, C>,
+) => ({ ...declared, flag, commands });
 
 const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
 
@@ -91,13 +93,13 @@ const variableOf = (name: string, flag: string | null): OwnVariable =>
   `STACKSIDE_${(flag === null ? name.replace(/[A-Z]/g, '_$&') : flagName(flag).slice(2).replaceAll('-', '_')).toUpperCase()}`;
 
 /** Puts settings under a heading of `--help` and of docs/settings.md. */
-export function group<S extends Record<string, Pick<Setting, 'flag' | 'variable' | 'otherVariables'>>>(
+export function group<S extends Record<string, Pick<Setting, 'variable' | 'otherVariables'> & { flag: string | null }>>(
   heading: string,
   settings: S,
 ): { [N in keyof S]: Grouped<S[N]> } {
   const grouped = Object.entries(settings).map(([name, declared]) => {
-    const { flag = null, variable = variableOf(name, flag), otherVariables = [] } = declared;
-    return [name, { ...declared, flag, group: heading, variables: [variable, ...otherVariables] }];
+    const { flag, variable = variableOf(name, flag), otherVariables = [] } = declared;
+    return [name, { ...declared, group: heading, variables: [variable, ...otherVariables] }];
   });
   return Object.fromEntries(grouped) as { [N in keyof S]: Grouped<S[N]> };
 }
