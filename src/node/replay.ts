@@ -175,28 +175,14 @@ const mintEvent = (recipient: string, amount: bigint) => ({
   stx_mint_event: { recipient, amount: String(amount) },
 });
 
-interface PostedReward {
-  recipient: string;
-  miner_address: string;
-  coinbase_amount: string;
-  tx_fees_anchored: string;
-  tx_fees_streamed_confirmed: string;
-  tx_fees_streamed_produced: string;
-  from_index_consensus_hash: string;
-  from_stacks_block_hash: string;
-}
+type PostedReward = ReturnType<typeof rewards>[number];
 
 /**
  * Returns the rewards of a tenure. Since Nakamoto, a tenure's miner gets the coinbase of the tenure, and the miner of
  * the previous tenure gets the fees of the previous tenure.
  * @param coinbase micro-STX
  */
-function rewards(
-  tenure: RewardedTenure,
-  before: RewardedTenure | null,
-  boot: string,
-  coinbase: bigint,
-): PostedReward[] {
+function rewards(tenure: RewardedTenure, before: RewardedTenure | null, boot: string, coinbase: bigint) {
   const from = {
     tx_fees_anchored: '0',
     tx_fees_streamed_confirmed: '0',
@@ -221,14 +207,8 @@ function rewards(
   ];
 }
 
-/** The changes by a block's transactions and rewards. */
-interface BlockChanges {
-  accounts: Map<string, AccountChange>;
-  /** Minted micro-STX minus burnt micro-STX. */
-  minted: bigint;
-}
-
-function changesOf(block: Block): BlockChanges {
+/** The changes by a block's transactions and rewards; `minted` is without burnt micro-STX. */
+function changesOf(block: Block) {
   const accounts = new Map<string, AccountChange>();
   let minted = 0n;
   const of = (principal: string): AccountChange => {
@@ -555,7 +535,7 @@ export class BlockMaker {
    * @returns the number of accounts that the node returned no state for
    * @throws IncompleteBlockError
    */
-  async #requireAccounts(making: Making, accounts: BlockChanges['accounts']): Promise<number> {
+  async #requireAccounts(making: Making, accounts: ReadonlyMap<string, AccountChange>): Promise<number> {
     const changes = [...accounts].filter(([principal]) => principal !== this.#boot);
     let unanswered = 0;
     await Promise.all(

@@ -14,7 +14,6 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   /** One line for the list of commands. */
   summary: string;
   example?: string;
-  /** The command that declares this command's settings; usually itself. */
   settingsOf: C;
   /** Whether stderr is a log, which then warns of unknown variables. */
   logs?: boolean;
@@ -183,10 +182,14 @@ const givenBy = (command: Command, flags: readonly SettingFlag[]): Record<string
       .map(([setting, attribute]) => [setting, command.getOptionValue(attribute)]),
   );
 
-/** Declares a command, and infers the types of its settings, options and arguments. */
+/**
+ * Declares a command, and infers the types of its settings, options and arguments.
+ * @param settingsOf the command that declares its settings; its name by default
+ */
 export const command = <C extends CommandName, Options = unknown, Arguments extends readonly unknown[] = []>(
-  declared: Declaration<C, Options, Arguments>,
-): Declaration<C, Options, Arguments> => declared;
+  settingsOf: C,
+  declared: Omit<Declaration<C, Options, Arguments>, 'name' | 'settingsOf'> & { name?: string },
+): Declaration<C, Options, Arguments> => ({ name: settingsOf, ...declared, settingsOf });
 
 /** Warns on stderr about variables that have no effect. */
 export function warnOfIgnoredVariables(): void {

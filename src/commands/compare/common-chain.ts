@@ -11,13 +11,6 @@ export interface Tip {
   burnHeight: number;
 }
 
-interface Status {
-  version: string;
-  tip: Tip;
-  /** The height of its first block. */
-  lowest: number;
-}
-
 export interface Tips {
   ours: Tip;
   theirs: Tip;
@@ -33,7 +26,8 @@ export interface CommonChain extends Tips {
 
 const STATUS_PATH = '/extended';
 
-async function statusOf(server: Server): Promise<Status> {
+/** The version, the tip, and the height of the first block. */
+async function statusOf(server: Server): Promise<{ version: string; tip: Tip; lowest: number }> {
   const answer = await server.ask(STATUS_PATH);
   const body = answer instanceof NoAnswer ? null : answer.body;
   const { server_version: version, chain_tip: tip, history_from: from = 1 } = Object(body);

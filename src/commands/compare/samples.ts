@@ -15,41 +15,7 @@ export interface SampledBlock {
   burnHash: string;
 }
 
-export interface Samples {
-  blocks: SampledBlock[];
-  /** Transactions with their senders. */
-  sent: Pair[];
-  /** Called functions with their contracts. */
-  calls: Pair[];
-  principals: string[];
-  contracts: string[];
-  fts: string[];
-  /** Accounts and fungible tokens. */
-  ftHoldings: Pair[];
-  /** Collections and the value of a token, as hex. */
-  nfts: Pair[];
-  names: string[];
-  /** Names and hashes of their zonefiles. */
-  zonefiles: Pair[];
-  namespaces: string[];
-  microblocks: string[];
-  /** Bitcoin addresses that got rewards, that had reward slots, and that pox transactions paid. */
-  rewarded: string[];
-  slotHolders: string[];
-  paid: string[];
-  cycles: string[];
-  /** Cycles and signer keys. */
-  cycleSigners: Pair[];
-  bonds: string[];
-  /** Bonds and who is allowed to stake in them; and who did. */
-  allowed: Pair[];
-  registered: Pair[];
-  signers: string[];
-  /** Versions of pox, and rows about them. */
-  poxTransactions: Pair[];
-  poxStackers: Pair[];
-  poxPools: Pair[];
-}
+export type Samples = Awaited<ReturnType<typeof drawSamples>>;
 
 /** Blocks of a round. */
 const BLOCKS = 6;
@@ -96,7 +62,7 @@ export async function drawSamples(
   server: Pick<ThrottledClient, 'ask'>,
   seed: string,
   { lowest, highest }: { lowest: number; highest: number },
-): Promise<Samples> {
+) {
   const prng = new Prng(seed);
 
   /** The body of an answer; null for anything but a 200. */
@@ -177,6 +143,7 @@ export async function drawSamples(
     if (hash !== null && hash !== '') zonefiles.push([name, hash]);
   }
 
+  // Bitcoin addresses that got rewards, that had reward slots, and that pox transactions paid.
   const rewarded = columnOf(await rows('/extended/v1/burnchain/rewards'), 'reward_recipient');
   const slotHolders = columnOf(await rows('/extended/v1/burnchain/reward_slot_holders'), 'address');
   const paid: string[] = [];

@@ -22,11 +22,9 @@ import type { CompareCommandOptions } from '../compare/run.ts';
 import { type ExportOptions, exportFormats, formats, type SqlOptions } from '../query/options.ts';
 import type { ImportOptions } from './import.ts';
 
-export const importRecordings = command({
-  name: 'import',
+export const importRecordings = command('import', {
   summary: 'Import event recordings into the index, or continue an import',
   example: 'stackside import events.tsv.zst --data /srv/stacks',
-  settingsOf: 'import',
   arguments: [['<file...>', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
   options: [
     switchOption('--skip-bad', "Count and skip rows that can't be imported"),
@@ -50,11 +48,9 @@ function requireNoRowOptions({ format, fromHeight, toHeight }: ExportOptions): v
   );
 }
 
-export const exportRecording = command({
-  name: 'export',
+export const exportRecording = command('export', {
   summary: 'Write the journal as an event recording, or rows of the index as CSV, NDJSON or Parquet',
   example: 'stackside export --table v1_events --from-height 1 --output events.parquet',
-  settingsOf: 'export',
   options: [
     new Option('--output <file>', 'File to write, compressed if its name ends in .gz or .zst (default: stdout)'),
     switchOption('--overwrite', 'Replace the file if it exists'),
@@ -72,11 +68,9 @@ export const exportRecording = command({
   },
 });
 
-export const sql = command({
-  name: 'sql',
+export const sql = command('sql', {
   summary: 'Query the index with SQL',
   example: 'stackside sql "select block_height, tx_count from v1_blocks limit 10"',
-  settingsOf: 'sql',
   arguments: [['[query]', 'Query (default: read it from stdin)']],
   options: [
     choiceOption('--format <format>', 'Output format', formats).default('table'),
@@ -91,11 +85,9 @@ export const sql = command({
   },
 });
 
-export const rebuild = command({
-  name: 'rebuild',
+export const rebuild = command('rebuild', {
   summary: 'Rebuild the index from the journal',
   example: 'stackside rebuild --data /srv/stacks',
-  settingsOf: 'rebuild',
   options: [
     switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
     switchOption('--beside', 'Rebuild while a server writes; it switches to the new index when that is complete'),
@@ -104,11 +96,9 @@ export const rebuild = command({
     (await import('./rebuild.ts')).runRebuild(settings, options),
 });
 
-export const backup = command({
-  name: 'backup',
+export const backup = command('backup', {
   summary: 'Bring an archive up to date with a data directory, which may be in use, and add a base to it',
   example: 'stackside backup s3://backups/stacks --data /srv/stacks',
-  settingsOf: 'backup',
   arguments: [['<archive>', 'Archive, created if missing: a directory, or s3://bucket/prefix']],
   options: [
     switchOption(
@@ -129,11 +119,9 @@ interface RestoreChoice {
   base?: BaseChoice;
 }
 
-export const restore = command({
-  name: 'restore',
+export const restore = command('restore', {
   summary: 'Restore an archive into an empty data directory, or continue a restore',
   example: 'stackside restore s3://backups/stacks --data /srv/stacks',
-  settingsOf: 'restore',
   arguments: [ARCHIVE],
   options: [
     numberOption('--until-height <height>', 'Stop after this block height', 0).conflicts(['untilTime', 'untilEntry']),
@@ -163,44 +151,40 @@ export const restore = command({
   },
 });
 
-const archiveStatus = command({
+const archiveStatus = command('archive', {
   name: 'status',
   summary: 'Show the chain, newest base and last entry of an archive, and missing objects',
   example: 'stackside archive status s3://backups/stacks',
-  settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints one object')],
   run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
     (await import('./archive.ts')).reportArchive(settings, location, format),
 });
 
-const archiveList = command({
+const archiveList = command('archive', {
   name: 'list',
   summary: 'List the objects of an archive',
   example: 'stackside archive list s3://backups/stacks',
-  settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints a line for each object, with its entries')],
   run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
     (await import('./archive.ts')).listArchive(settings, location, format),
 });
 
-const archiveVerify = command({
+const archiveVerify = command('archive', {
   name: 'verify',
   summary: 'Read an archive, and verify its segments by their checksums and the chain of the log, and its bases',
   example: 'stackside archive verify s3://backups/stacks',
-  settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints a line for each object')],
   run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
     (await import('./archive.ts')).verifyArchive(settings, location, format),
 });
 
-const archiveKey = command({
+const archiveKey = command('sql', {
   name: 'key',
   summary: 'Print the public key of a public archive; creates its private key if there is none',
   example: 'stackside archive key --data /srv/stacks',
-  settingsOf: 'sql',
   options: [switchOption('--json', 'Print JSON')],
   run: async ({ settings }, { json }: { json: boolean }) =>
     (await import('./archive.ts')).printArchiveKey(settings.data, json),
@@ -231,11 +215,9 @@ interface CheckCommandOptions {
 const DEFAULT_SAMPLE = 200;
 const DEFAULT_RATE = 50;
 
-export const check = command({
-  name: 'check',
+export const check = command('check', {
   summary: 'Verify the files and the journal, and with --deep every row of the index',
   example: 'stackside check --data /srv/stacks',
-  settingsOf: 'check',
   options: [
     switchOption('--deep', 'Compare every row with a rebuilt index; needs the time and space of a rebuild'),
     switchOption(
@@ -280,11 +262,9 @@ const REPORTS = ['alive', 'ready', 'tables'];
 const reportSwitch = (name: string, help: string): Option =>
   switchOption(`--${name}`, help).conflicts(REPORTS.filter((other) => other !== name));
 
-export const status = command({
-  name: 'status',
+export const status = command('status', {
   summary: 'Show the state of a running server, and the chain tip, counts and file sizes of its data directory',
   example: 'stackside status --json',
-  settingsOf: 'status',
   options: [
     reportSwitch('alive', 'Only check whether the server answers; exits with 1 otherwise'),
     reportSwitch('ready', 'Only check whether the server is up to date; exits with 1 otherwise'),
@@ -304,19 +284,17 @@ export const status = command({
   },
 });
 
-const clusterInit = command({
+const clusterInit = command('cluster', {
   name: 'init',
   summary: 'Create the tables of the shared log, and copy the journal of the data directory',
   example: 'stackside cluster init --cluster postgres://db1,db2/stacks --data /srv/stacks',
-  settingsOf: 'cluster',
   run: async ({ settings }) => (await import('../cluster/cluster.ts')).initCluster(settings),
 });
 
-const clusterStatus = command({
+const clusterStatus = command('cluster', {
   name: 'status',
   summary: "Show the shared log, its hosts, and PostgreSQL's replication",
   example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
-  settingsOf: 'cluster',
   options: [
     formatOption('Output format; json prints one object'),
     switchOption('--verify', 'Read every entry of the log, and list missing or damaged entries'),
@@ -343,11 +321,9 @@ const COMPARED_REQUESTS = 1_000;
 /** Seeds are below 2^32. */
 const GREATEST_SEED = 4_294_967_295;
 
-export const compareServers = command({
-  name: 'compare',
+export const compareServers = command('compare', {
   summary: 'Send the same requests to this server and another API, and show the differences',
   example: 'stackside compare https://api.example.org --requests 5000',
-  settingsOf: 'compare',
   arguments: [['<api>', 'URL of the other API']],
   options: [
     numberOption('--rate <requests>', 'Maximum requests per second to the other API', 1, COMPARED_RATE, FASTEST),

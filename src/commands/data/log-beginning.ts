@@ -14,7 +14,7 @@ const LOOK_BACK = 1_000;
 /** Reads the entries that a recording must begin with. Commands and withheld entries aren't among them: recordings lack those. */
 export class LogBeginning {
   readonly #log: Pick<HostEntries, 'after' | 'pathsAfter'>;
-  readonly #entries: Generator<Entry>;
+  readonly #entries: IteratorObject<Entry, undefined>;
   #next: Entry | null;
   /** Number of the last entry that a row was equal to. */
   #at: number;
@@ -32,7 +32,7 @@ export class LogBeginning {
   ) {
     this.#log = log;
     this.#at = after;
-    this.#entries = log.after(after);
+    this.#entries = log.after(after).filter(({ path }) => isRecordedPath(path));
     this.#next = this.#following();
   }
 
@@ -75,14 +75,8 @@ export class LogBeginning {
   }
 
   #following(): Entry | null {
-    for (
-      let read = this.#entries.next();
-      read.done !== true && read.value.id <= this.last;
-      read = this.#entries.next()
-    ) {
-      if (isRecordedPath(read.value.path)) return read.value;
-    }
-    return null;
+    const { done, value } = this.#entries.next();
+    return done === true || value.id > this.last ? null : value;
   }
 
   #remember(row: bigint): void {

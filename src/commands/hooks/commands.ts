@@ -18,7 +18,6 @@ import type { ListenChoice } from './listen.ts';
 type Actions = typeof import('./hooks.ts');
 
 interface HookDeclaration {
-  name: string;
   summary: string;
   arguments?: readonly (readonly [syntax: string, help?: string])[];
   options?: readonly Option[];
@@ -32,10 +31,10 @@ const consumerOption = () =>
 type Adder = (parent: OwnCommand) => OwnCommand;
 
 const hookCommand =
-  ({ options = [], action, ...declared }: HookDeclaration): Adder =>
+  (name: string, { options = [], action, ...declared }: HookDeclaration): Adder =>
   (parent) =>
     addCommand(parent, {
-      ...declared,
+      ...{ name, ...declared },
       settingsOf: 'hooks',
       options: [...options, consumerOption()],
       async run(reading, chosen: { consumer?: string }, ...args: string[]) {
@@ -56,47 +55,40 @@ const json = (): Option => switchOption('--json', 'Print JSON');
 const statusCode = (text: string): number | undefined => (/^[2-5]\d\d$/.test(text) ? Number(text) : undefined);
 
 const commands: readonly Adder[] = [
-  hookCommand({
-    name: 'list',
+  hookCommand('list', {
     summary: 'List chainhooks, newest first; the admin key lists all consumers',
     options: [json()],
     action: (actions) => actions.list,
   }),
-  hookCommand({
-    name: 'add',
+  hookCommand('add', {
     summary: 'Register a chainhook',
     arguments: [['<file>', 'Definition as JSON; - for stdin']],
     options: [onlyJsonOption()],
     action: (actions) => actions.add,
   }),
-  hookCommand({
-    name: 'show',
+  hookCommand('show', {
     summary: 'Show a chainhook and its status',
     arguments: [UUID],
     options: [onlyJsonOption()],
     action: (actions) => actions.show,
   }),
-  hookCommand({
-    name: 'enable',
+  hookCommand('enable', {
     summary: 'Enable a chainhook, or resume all chainhooks that a restore paused',
     arguments: [['[uuid]', 'Id of the chainhook']],
     options: [switchOption('--paused', 'All paused chainhooks; with the admin key, for every consumer')],
     action: (actions) => actions.enable,
   }),
-  hookCommand({
-    name: 'disable',
+  hookCommand('disable', {
     summary: 'Disable a chainhook',
     arguments: [UUID],
     action: (actions) => (connection, uuid) => actions.setEnabled(connection, uuid, false),
   }),
-  hookCommand({
-    name: 'remove',
+  hookCommand('remove', {
     summary: 'Delete a chainhook and its queue',
     arguments: [UUID],
     action: (actions) => actions.remove,
   }),
-  hookCommand({
-    name: 'try',
+  hookCommand('try', {
     summary: 'Count the matches of a definition in past blocks, without sending them',
     arguments: [['<file>', 'JSON with filters and options; - for stdin']],
     options: [
@@ -107,15 +99,13 @@ const commands: readonly Adder[] = [
     ],
     action: (actions) => actions.tryFile,
   }),
-  hookCommand({
-    name: 'test',
+  hookCommand('test', {
     summary: 'Send a test delivery at once, and show the result',
     arguments: [UUID],
     options: [json()],
     action: (actions) => actions.sendTest,
   }),
-  hookCommand({
-    name: 'backfill',
+  hookCommand('backfill', {
     summary: 'Deliver the matches in past blocks',
     arguments: [UUID],
     options: [
@@ -127,8 +117,7 @@ const commands: readonly Adder[] = [
     ],
     action: (actions) => actions.backfill,
   }),
-  hookCommand({
-    name: 'deliveries',
+  hookCommand('deliveries', {
     summary: 'List deliveries, newest first',
     arguments: [UUID],
     options: [
@@ -141,21 +130,18 @@ const commands: readonly Adder[] = [
     ],
     action: (actions) => actions.deliveries,
   }),
-  hookCommand({
-    name: 'retry',
+  hookCommand('retry', {
     summary: 'Send the failed delivery of a chainhook again at once',
     arguments: [UUID],
     options: [onlyJsonOption()],
     action: (actions) => actions.retry,
   }),
-  hookCommand({
-    name: 'skip',
+  hookCommand('skip', {
     summary: 'Drop the failed delivery that blocks a chainhook, and send the next one',
     arguments: [UUID],
     action: (actions) => actions.skip,
   }),
-  hookCommand({
-    name: 'redeliver',
+  hookCommand('redeliver', {
     summary: 'Send deliveries again: one by its id, or all that the options select',
     arguments: [UUID, ['[id]', 'Id of one delivery']],
     options: [

@@ -129,15 +129,8 @@ type ResourceOptions = Pick<
 >;
 
 /** All routes, by resource, in the order of the reference. */
-export const resources = ({
-  version,
-  clock,
-  faucets,
-  server,
-  asksAboutTokens,
-  namesContract,
-}: ResourceOptions): readonly (readonly Route[])[] => [
-  status(version),
+export const resources = (options: ResourceOptions): readonly (readonly Route[])[] => [
+  status(options.version),
   statusRedirects,
   transactions,
   blocks,
@@ -160,7 +153,7 @@ export const resources = ({
   addressTransfers,
   addressTransactions,
   tokensV1,
-  blocksV2(clock.now),
+  blocksV2(options.clock.now),
   burnBlocks,
   mempoolFees,
   contractRoutes,
@@ -172,7 +165,7 @@ export const resources = ({
   names,
   namesOfAddress,
   namespaces,
-  faucetRoutes(faucets),
+  faucetRoutes(options.faucets),
   staking,
   stacking,
   stackingRedirects,
@@ -182,19 +175,19 @@ export const resources = ({
   blockSeries,
   forks,
   mempoolState,
-  searches(namesContract),
+  searches(options.namesContract),
   tokenLists,
   directories,
-  bnsNames(namesContract),
+  bnsNames(options.namesContract),
   rawTransactions,
-  serverStatus(server?.status ?? null),
-  serverHistory(server?.history ?? null),
+  serverStatus(options.server?.status ?? null),
+  serverHistory(options.server?.history ?? null),
   principalHistory,
   stakingRewards,
   contractSearch,
   transactionSearch,
   manySubjects,
-  metadataRoutes(version, asksAboutTokens),
+  metadataRoutes(options.version, options.asksAboutTokens),
 ];
 
 /** Maximum number of running long reads (of several turns) in a thread. */

@@ -22,11 +22,9 @@ const mainSettings = [
   ...(['allowedHosts', 'from', 'archivePublicKey', 'archive', 'logLevel'] as const),
 ];
 
-export const serve = command({
-  name: 'serve',
+export const serve = command('serve', {
   summary: "Receive the node's events and serve the API",
   example: 'stackside serve --data /srv/stacks',
-  settingsOf: 'serve',
   mainSettings,
   logs: true,
   options: [
@@ -53,11 +51,9 @@ const untilStdinEndsOption = (): Option =>
     'Stop when stdin ends, so that the chain never outlives the program that started it',
   );
 
-export const demo = command({
-  name: 'demo',
+export const demo = command('demo', {
   summary: 'Serve a devnet with a past and simulated users; no node is needed',
   example: 'stackside demo --block-time 2',
-  settingsOf: 'demo',
   options: [untilStdinEndsOption()],
   async run({ settings, sources }, { untilStdinEnds }: { untilStdinEnds: boolean }) {
     const { demoSettings, runDevnet } = await import('./devnet.ts');
@@ -65,11 +61,9 @@ export const demo = command({
   },
 });
 
-const devnet = command({
-  name: 'devnet',
+const devnet = command('devnet', {
   summary: 'Serve a chain for your contracts and apps, or steer a running one',
   example: 'stackside devnet --clarity .',
-  settingsOf: 'devnet',
   mainSettings: [
     ...(['data', 'apiPort', 'eventPort', 'clarity', 'watch', 'fork', 'automine', 'interval', 'seed'] as const),
     ...(['unsafeImpersonate', 'allowedHosts', 'logLevel'] as const),
@@ -81,22 +75,20 @@ const devnet = command({
   },
 });
 
-export const openConsole = command({
+export const openConsole = command('hooks', {
   name: 'console',
   summary: 'Print a link that signs a browser in to the console of a running Stackside',
   example: 'stackside console --data /srv/stacks',
-  settingsOf: 'hooks',
   async run(reading) {
     const { keyFor, printSignInLink } = await import('../cli/client.ts');
     await printSignInLink({ url: reading.settings.url, key: keyFor(reading) });
   },
 });
 
-export const doctor = command({
+export const doctor = command('serve', {
   name: 'doctor',
   summary: 'Check the node, the server, the ports and the disk, and print remedies',
   example: 'stackside doctor --node-config /etc/stacks/Stacks.toml --data /srv/stacks',
-  settingsOf: 'serve',
   mainSettings,
   options: [switchOption('--json', 'Print JSON')],
   async run({ settings }, { json }: { json: boolean }) {
@@ -126,11 +118,9 @@ interface SimulateChoice {
   post?: string;
 }
 
-export const simulate = command({
-  name: 'simulate',
+export const simulate = command('simulate', {
   summary: 'Write the events of a simulated chain to a recording, or post them to an observer',
   example: 'stackside simulate --seed 1 --blocks 200 --out events.tsv',
-  settingsOf: 'simulate',
   options: [
     numberOption('--seed <number>', 'Seed of the simulated chain', 0, 1),
     numberOption('--blocks <number>', 'Height of the last block', 1, 100),
@@ -238,11 +228,10 @@ const steering: readonly Steering[] = [
   },
 ];
 
-const types = command({
+const types = command('devnet mine', {
   name: 'types',
   summary: 'Print TypeScript types of the contracts of a running devnet, for stackside/test',
   example: 'stackside devnet types > test/contracts.ts',
-  settingsOf: 'devnet mine',
   async run({ settings }) {
     const [{ printLines }, { projectInterfaces, typesFile }] = await Promise.all([
       import('../cli/output.ts'),
@@ -263,10 +252,9 @@ export function addDevnetCommands(program: OwnCommand): void {
   for (const { body, until, ...named } of steering) {
     addCommand(
       devnetCommand,
-      command({
+      command('devnet mine', {
         ...named,
         options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
-        settingsOf: 'devnet mine',
         async run({ settings }, options: Record<string, number>, ...args: string[]) {
           const { callDevnet } = await import('../cli/client.ts');
           const end = until === undefined ? undefined : options[until.attributeName()];

@@ -77,24 +77,13 @@ function archiveLog(
   };
   const { clock, random, archiveSeconds: seconds } = environment;
   const worker = () => environment.archiveWorker({ directory, location, isPublic });
-  const host = hostName ?? hostname();
+  const shared = { directory, location, lease, clock, random, registry, log };
   const archiving = startArchiving({
-    ...{ directory, location, seconds, host, lease, worker: worker(), ingest, clock, random, registry, log },
+    ...{ ...shared, seconds, host: hostName ?? hostname(), worker: worker(), ingest },
     newestBase: () => bases.newest(),
   });
   const bases = startBases({
-    ...{
-      directory,
-      location,
-      hours,
-      lease,
-      worker: worker(),
-      keepDays: settings.archiveKeep,
-      clock,
-      random,
-      registry,
-      log,
-    },
+    ...{ ...shared, hours, keepDays: settings.archiveKeep, worker: worker() },
     archive: archiving.status,
   });
   return {

@@ -60,18 +60,6 @@ const RATE_SECONDS = 120;
 /** Temporary states, and the state of a server that is up to date. */
 const quiet: ReadonlySet<ServerStatus['state']> = new Set(['starting', 'catching_up', 'live']);
 
-interface Tip {
-  height: number;
-  /** Unix seconds. */
-  time: number;
-}
-
-interface IndexReading {
-  tip: Tip | null;
-  chainId: number | null;
-  historyStart: number | null;
-}
-
 function foreignNode(node: NodeInfo | null, chainId: number | null, nodeRpc: string): StateReadings['wrongChain'] {
   if (node === null || chainId === null || node.chainId === chainId) return null;
   const [theirs, own] = [chainIdText(node.chainId), chainIdText(chainId)];
@@ -156,14 +144,11 @@ export function watchState(
   let recorded = 0;
 
   const readIndex = () =>
-    snapshots.read((read): IndexReading => {
-      const block = read.blocks.find('latest');
-      return {
-        tip: block === undefined ? null : { height: block.height, time: block.time },
-        chainId: read.chain.chainId(),
-        historyStart: read.chain.historyFrom(),
-      };
-    });
+    snapshots.read((read) => ({
+      tip: read.blocks.find('latest') ?? null,
+      chainId: read.chain.chainId(),
+      historyStart: read.chain.historyFrom(),
+    }));
 
   function logChange({ state, reason, next, observer }: ServerStatus): void {
     if (state === logged) return;
