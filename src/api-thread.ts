@@ -10,12 +10,11 @@ import { Turns } from './base/turns.ts';
 import { startApiService } from './commands/serve/api-service.ts';
 import type { FromThread, ThreadStart, ToThread } from './commands/serve/api-threads.ts';
 import { noMainThreadParts } from './commands/serve/app.ts';
-import { recentLog, type ThreadLog } from './commands/serve/recent-log.ts';
+import { recentLog } from './commands/serve/recent-log.ts';
 import { prettyLog } from './commands/terminal/pretty-log.ts';
 import { directFetch } from './http/direct-fetch.ts';
 import { forwardTo } from './http/forward.ts';
 import { listenHttp } from './http/listener.ts';
-import type { ApiServer } from './http/server.ts';
 import { MAX_PROXY_BODY_BYTES } from './http/upstream.ts';
 import { createLog, reportingDropped } from './log.ts';
 import { RequestCounts } from './metrics/last-hour.ts';
@@ -91,13 +90,7 @@ async function start({
   return { server: { ...server, stop }, registry, log: read };
 }
 
-interface Running {
-  server: ApiServer;
-  registry: Registry;
-  log: () => ThreadLog;
-}
-
-function listen({ server, registry, log }: Running): void {
+function listen({ server, registry, log }: Awaited<ReturnType<typeof start>>): void {
   port?.on('message', async (message: ToThread) => {
     if (message.kind === 'stop') {
       await server.stop();

@@ -69,14 +69,7 @@ function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
   const weights = loads.length * (loads.length + 1) * 0.5;
   const mean = (dimension: (typeof dimensions)[number]): number =>
     Math.round(loads.reduce((sum, load, age) => sum + load[dimension] * (loads.length - age), 0) / weights);
-  return {
-    runtime: mean('runtime'),
-    readCount: mean('readCount'),
-    readLength: mean('readLength'),
-    writeCount: mean('writeCount'),
-    writeLength: mean('writeLength'),
-    size: mean('size'),
-  };
+  return Object.fromEntries(dimensions.map((one) => [one, mean(one)])) as Record<(typeof dimensions)[number], number>;
 }
 
 /**

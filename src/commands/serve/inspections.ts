@@ -28,7 +28,6 @@ export type TableLine = Static<typeof TableLine>;
 
 type Check = NonNullable<InspectionsState['check']>;
 type Tables = NonNullable<InspectionsState['tables']>;
-type Common = Omit<Check, 'findings'>;
 
 const UNKNOWN_LINE = 'The process printed an unexpected line. If the executable was replaced, restart the server.';
 const ENDED_EARLY = 'The process ended before its work was done.';
@@ -49,26 +48,14 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
   /** The running inspection; `cancelled` is called before its process is killed. */
   let running: { process: OwnProcess; cancelled: () => void; over: Promise<unknown> } | null = null;
   const seconds = (): number => Math.floor(clock.now() / 1_000);
-  const begun = (): Common => ({
-    state: 'running',
-    started_at: seconds(),
-    ended_at: null,
-    progress: null,
-    problem: null,
-  });
 
   /** Parses a line. @returns whether it has the command's format */
   function read(inspection: Check | Tables, line: string): boolean {
     const message = parsedJson(line);
-    if ('findings' in inspection) {
-      if (!Value.Check(CheckLine, message)) return false;
-      if ('at' in message) inspection.progress = message.at;
-      else inspection.findings.push(message.found);
-    } else {
-      if (!Value.Check(TableLine, message)) return false;
-      if ('at' in message) inspection.progress = message.at;
-      else inspection.sizes.push(message.found);
-    }
+    const isCheck = 'findings' in inspection;
+    if (!Value.Check(isCheck ? CheckLine : TableLine, message)) return false;
+    if ('at' in message) inspection.progress = message.at;
+    else ((isCheck ? inspection.findings : inspection.sizes) as unknown[]).push(message.found);
     return true;
   }
 
@@ -102,7 +89,8 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
       if (running !== null) return false;
       const command = kind === 'check' ? ['check'] : ['status', '--tables'];
       const process = start([...command, '--data', directory, '--json']);
-      const inspection: Check | Tables = kind === 'check' ? { ...begun(), findings: [] } : { ...begun(), sizes: [] };
+      const begun = { state: 'running', started_at: seconds(), ended_at: null, progress: null, problem: null } as const;
+      const inspection: Check | Tables = kind === 'check' ? { ...begun, findings: [] } : { ...begun, sizes: [] };
       if ('findings' in inspection) newest.check = inspection;
       else newest.tables = inspection;
       const cancelled = () => {

@@ -96,13 +96,7 @@ function oldNamespace(text: string): OldNameRow | null {
   const [namespace, , exponents, ...numbers] = text.split(',');
   if (!namespace || exponents === undefined || numbers.length !== 5) return null;
   if (![...exponents.split(';'), ...numbers].every((number) => /^\d+$/.test(number))) return null;
-  const [base, coefficient, nonalphaDiscount, noVowelDiscount, lifetime] = numbers.map(BigInt) as [
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-  ];
+  const [base = 0n, coefficient = 0n, nonalphaDiscount = 0n, noVowelDiscount = 0n, lifetime = 0n] = numbers.map(BigInt);
   const price = { base, coefficient, exponents: exponents.split(';').map(BigInt), nonalphaDiscount, noVowelDiscount };
   return { kind: 'namespace', namespace, lifetime: lifetime > MAX_LIFETIME ? MAX_LIFETIME : Number(lifetime), price };
 }
