@@ -307,9 +307,7 @@ export type FollowEvent = { event: 'archive_followed'; place: string; blocks: nu
 
 type Linked = ReturnType<typeof linkedFrom>['linked'];
 
-/**
- * Returns the height of the first block in a range of segments, and the index of its segment; null without a block.
- */
+/** Returns the height of the first block in a range of segments, and the index of its segment; null without a block. */
 async function firstBlock(store: ObjectStoreReads, linked: Linked, from: number, to: number) {
   for (let at = from; at < to; at++) {
     const { range, after } = linked[at]!;

@@ -81,10 +81,7 @@ export const systemClock: Clock = {
 /** Returns the present time in Unix microseconds, the unit of the times of entries. */
 export const microseconds = ({ now }: Pick<Clock, 'now'>): number => now() * 1_000;
 
-/**
- * Waits for a number of milliseconds.
- * @param signal ends the wait early, without an error
- */
+/** Waits for a number of milliseconds. @param signal ends the wait early, without an error */
 export function pause(clock: Pick<Clock, 'after'>, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -31,10 +31,7 @@ export class PassingError extends OperatorError {
   override readonly exitCode = EXIT.again;
 }
 
-/**
- * A failure that passes without help, or after the operator has acted. The same work may succeed when it is tried
- * again.
- */
+/** A failure that passes without help, or after the operator has acted. The same work may succeed when it is tried again. */
 export abstract class TransientError extends Error {}
 
 /** The disk is full. A command ends; a server is restarted until there is space. */

@@ -1,6 +1,4 @@
-/**
- * Background work of a process. Services are started in order and stopped in reverse order, and most of them are loops.
- */
+/** Background work of a process. Services are started in order and stopped in reverse order, and most of them are loops. */
 import type { Clock } from './clock.ts';
 import { OperatorError } from './errors.ts';
 import { isTransient } from './store-failure.ts';
@@ -53,11 +51,7 @@ export interface Backoff {
 /** Part of a wait by which it is longer or shorter at random. */
 export const JITTER = 0.2;
 
-/**
- * Returns the wait after failed attempts.
- * @param failures number of failures in a row, at least 1
- * @returns milliseconds
- */
+/** Returns the wait after failed attempts. @param failures number of failures in a row, at least 1 @returns milliseconds */
 export const backoff = (failures: number, { firstMs, mostMs, random }: Backoff): number =>
   Math.round(Math.min(firstMs * 2 ** (failures - 1), mostMs) * (1 - JITTER + 2 * JITTER * random()));
 

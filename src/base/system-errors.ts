@@ -100,10 +100,7 @@ export function operatorErrorOf(error: unknown, at: string): OperatorError | nul
   return operatorErrorOf(error.cause, at);
 }
 
-/**
- * Runs a function that works on a file or directory.
- * @throws OperatorError if the file or directory causes a failure
- */
+/** Runs a function that works on a file or directory. @throws OperatorError if the file or directory causes a failure */
 export function onFile<T>(at: string, run: () => T): T {
   try {
     return run();

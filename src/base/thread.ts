@@ -17,11 +17,7 @@ export interface Thread<To> extends Service {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a thread.
- * @typeParam From messages of the thread
- * @typeParam To messages to the thread
- */
+/** Starts a thread. @typeParam From messages of the thread @typeParam To messages to the thread */
 export function startThread<From, To>({ module, start, heard, ended }: ThreadOptions<From>): Thread<To> {
   let isOver = false;
   const over = (cause: unknown): void => {

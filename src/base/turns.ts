@@ -1,14 +1,10 @@
 /** Shares a thread fairly among its clients, so that no client waits for all requests of another client. */
 import { type Clock, pause } from './clock.ts';
 
-/**
- * Milliseconds per turn of the event loop for requests and messages of clients. Later requests wait for another turn.
- */
+/** Milliseconds per turn of the event loop for requests and messages of clients. Later requests wait for another turn. */
 export const TURN_MS = 1;
 
-/**
- * Awaited between the batches of long work: undefined if the work has time left, otherwise a promise of a later turn.
- */
+/** Awaited between the batches of long work: undefined if the work has time left, otherwise a promise of a later turn. */
 export type Pause = () => Promise<void> | undefined;
 
 /**
@@ -110,10 +106,7 @@ export class Turns {
     return this.#wait();
   }
 
-  /**
-   * Requests to continue long work, behind all waiting requests.
-   * @returns a promise that resolves in a later turn
-   */
+  /** Requests to continue long work, behind all waiting requests. @returns a promise that resolves in a later turn */
   yieldLongWork(): Promise<void> {
     if (this.#end === null) this.#start();
     const { promise, resolve } = Promise.withResolvers<void>();

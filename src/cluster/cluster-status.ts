@@ -67,10 +67,7 @@ async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, hea
 const COUNTED_BATCH = 100_000;
 const MAX_LISTED = 10;
 
-/**
- * Ranges of numbers that are missing before the log's newest entry, oldest first.
- * @throws LogUnavailableError
- */
+/** Ranges of numbers that are missing before the log's newest entry, oldest first. @throws LogUnavailableError */
 export async function missingEntries(log: PostgresLog): Promise<{ first: number; last: number }[]> {
   const { engine, tables } = log.access;
   const after = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_BATCH}) AS batch`;

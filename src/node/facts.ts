@@ -77,10 +77,7 @@ export interface Fact {
   subject: string;
   /** Whether the fact changes from block to block, so that the first differing block can be found. */
   changes: boolean;
-  /**
-   * Reads the fact after a block of the index. @param burnHeight height of the newest Bitcoin block that the node has
-   * seen
-   */
+  /** Reads the fact after a block of the index. @param burnHeight height of the newest Bitcoin block that the node has seen */
   index(reader: Reader, at: BlockAt, burnHeight: number): Values;
   node(node: ThrottledNode, at: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
 }
@@ -151,9 +148,7 @@ const Account = Type.Object({
   nonce: Type.Integer(),
 });
 
-/**
- * Boot addresses. At the node, their transactions, which deploy boot contracts and mint the first STX, use no nonce.
- */
+/** Boot addresses. At the node, their transactions, which deploy boot contracts and mint the first STX, use no nonce. */
 const boots: readonly string[] = Object.values(BOOT_ADDRESS);
 
 const accountFact = (principal: string): Fact => ({
@@ -372,10 +367,7 @@ export async function requestSortition(node: ThrottledNode, by = ''): Promise<So
   return sortitions instanceof NoAnswer ? sortitions : sortitions[0]!;
 }
 
-/**
- * Returns the Bitcoin block that elected a block's tenure. The block names it by its consensus hash, which the id
- * covers.
- */
+/** Returns the Bitcoin block that elected a block's tenure. The block names it by its consensus hash, which the id covers. */
 const sortitionFact = (block: BlockFacts, sent: (node: ThrottledNode) => Promise<NodeBlock>): Fact => ({
   kind: 'sortitions',
   subject: `the sortition of block ${block.height}`,

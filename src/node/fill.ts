@@ -81,10 +81,7 @@ async function ancestorAt(node: ThrottledNode, height: number, tip: Uint8Array):
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
-/**
- * Returns the blocks of a branch that aren't canonical, the lowest first, and the height of the canonical block below
- * them.
- */
+/** Returns the blocks of a branch that aren't canonical, the lowest first, and the height of the canonical block below them. */
 function branchOf(history: ChainHistory, id: Uint8Array) {
   if (!history.isKnown(id)) return { blocks: [], forkHeight: history.bottom() };
   const { hashes, forkHeight } = history.branchOf(id);

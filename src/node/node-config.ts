@@ -77,9 +77,7 @@ export function nodeToken({ nodeAuthFile, nodeConfig }: TokenSettings): string |
   return nodeConfig === null ? null : readNodeConfig(nodeConfig).authToken;
 }
 
-/**
- * Minimum timeout of an event, in milliseconds: block 0 is large, and a block is answered only when it is on the disk.
- */
+/** Minimum timeout of an event, in milliseconds: block 0 is large, and a block is answered only when it is on the disk. */
 const MIN_TIMEOUT_MS = 60_000;
 
 export interface ObserverProblem {

@@ -1,6 +1,4 @@
-/**
- * Reads the chain below the start of a partial history from the node, because rewards of earlier tenures mature later.
- */
+/** Reads the chain below the start of a partial history from the node, because rewards of earlier tenures mature later. */
 import { Type } from '@sinclair/typebox';
 import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { decodeKnownParts, splitTransactions } from '../codec/transaction.ts';
@@ -52,10 +50,7 @@ function earnings({ transactions, transactionCount }: NakamotoBlock) {
   return { fees, coinbase };
 }
 
-/**
- * Reads the tenures below the start of the history. @returns null if the node doesn't have the block below the first
- * one
- */
+/** Reads the tenures below the start of the history. @returns null if the node doesn't have the block below the first one */
 export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
   const below = await blockBy(node, start.indexBlockHash.toHex());
   const info = reached(await node.json('/v2/info', Info));
@@ -114,10 +109,7 @@ export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
       return null;
     },
 
-    /**
-     * Returns a tenure by its height, with the fees of its blocks below the first one; null if the node doesn't return
-     * it.
-     */
+    /** Returns a tenure by its height, with the fees of its blocks below the first one; null if the node doesn't return it. */
     async rewarded(height: number): Promise<RewardedTenure | null> {
       const hash = await hashOf(height);
       const listed = hash === null ? null : reached(await node.json(`/v3/tenures/blocks/${hash}`, TenureBlocks));

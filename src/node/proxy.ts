@@ -91,9 +91,7 @@ export type BroadcastEvent = { event: 'extra_broadcast_failed'; target: string; 
 
 const TIMEOUT_MS = 10_000;
 
-/**
- * Reads the URLs in a file: one per line, `#` starts a comment. The file is read for each broadcast, so it may change.
- */
+/** Reads the URLs in a file: one per line, `#` starts a comment. The file is read for each broadcast, so it may change. */
 async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): Promise<string[]> {
   try {
     const lines = (await Bun.file(file).text()).split('\n').map((line) => line.trim());

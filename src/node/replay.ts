@@ -575,9 +575,7 @@ export class BlockMaker {
   }
 }
 
-/**
- * Reports whether a block starts a tenure: its first transaction changes the tenure for a new Bitcoin block (SIP-021).
- */
+/** Reports whether a block starts a tenure: its first transaction changes the tenure for a new Bitcoin block (SIP-021). */
 function isTenureStart([first]: readonly ReplayedTransaction[]): boolean {
   const decoded = first === undefined ? null : decodeKnownParts(fromHex(first.hex));
   if (decoded?.ok !== true) return false;

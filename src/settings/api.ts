@@ -80,9 +80,7 @@ export const apiSettings = group('API', {
   }),
 });
 
-/**
- * Returns a URL without slashes at its end; false if the URL, or the escapes in its user or password, can't be read.
- */
+/** Returns a URL without slashes at its end; false if the URL, or the escapes in its user or password, can't be read. */
 function urlWithCredentials(text: string): string | false {
   const url = URL.parse(text);
   const isReadable = url !== null && percentDecoded(url.username) !== null && percentDecoded(url.password) !== null;

@@ -41,17 +41,11 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   variable?: OwnVariable;
   /** Variables that are read if neither the flag nor Stackside's variable is given. */
   otherVariables?: readonly string[];
-  /**
-   * Variables that together make a URL, read if none of the variables above is set. The last two contain its
-   * credentials.
-   */
+  /** Variables that together make a URL, read if none of the variables above is set. The last two contain its credentials. */
   hostAndPort?: readonly HostAndPort[];
   /** The schema of a value, with the default. */
   type: T;
-  /**
-   * Parses a text, unless the text is the value. For an invalid text, it must return a value that fails the type's
-   * check.
-   */
+  /** Parses a text, unless the text is the value. For an invalid text, it must return a value that fails the type's check. */
   read?: (text: string) => unknown;
   /** Returns the text of a value, unless the value is the text. */
   show?: (value: Static<T>) => string;

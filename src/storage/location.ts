@@ -14,10 +14,7 @@ export const schemeOf = (location: string): string | null =>
 export const withoutName = (location: string, name: string): string =>
   location.endsWith(`/${name}`) ? location.slice(0, -name.length - 1) : location;
 
-/**
- * Rejects a store inside the data directory, because commands remove their staging directories there.
- * @throws OperatorError
- */
+/** Rejects a store inside the data directory, because commands remove their staging directories there. @throws OperatorError */
 function requireOutside(location: string, directory: string): void {
   if (!isInside(location, directory)) return;
   throw new OperatorError(

@@ -3,9 +3,7 @@ import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import type { SizeBounds } from './transfer.ts';
 
-/**
- * Returns the maximum size of compressed data: zstd may lengthen incompressible data by one in 256 bytes, and a frame.
- */
+/** Returns the maximum size of compressed data: zstd may lengthen incompressible data by one in 256 bytes, and a frame. */
 export const longestCompressed = (bytes: number): number => bytes + Math.ceil(bytes / 256) + 1_024;
 
 /** Compression level of zstd. Payloads are already compressed, and rows gain little from a higher level. */

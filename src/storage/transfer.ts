@@ -170,11 +170,7 @@ export interface SizeBounds {
   most: number;
 }
 
-/**
- * Gets a file.
- * @returns null if there is no such file
- * @throws OperatorError, PassingError
- */
+/** Gets a file. @returns null if there is no such file @throws OperatorError, PassingError */
 export function getFile(transfer: Transfer, url: UrlOf, { least, most }: SizeBounds): Promise<Uint8Array | null> {
   return persistently(transfer, () =>
     tried(url, {}, transfer, async (response, guard) => {

@@ -171,9 +171,7 @@ interface SettingFlag {
   option: Option;
 }
 
-/**
- * The settings given on the command line, without the values that Commander sets for other flags (true for each `--no-x`).
- */
+/** The settings given on the command line, without the values that Commander sets for other flags (true for each `--no-x`). */
 const givenBy = (command: Command, flags: readonly SettingFlag[]): Record<string, unknown> =>
   Object.fromEntries(
     flags

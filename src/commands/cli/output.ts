@@ -60,9 +60,7 @@ export function printError(error: OperatorError): void {
   process.exitCode = error.exitCode;
 }
 
-/**
- * The compressors for a file, by the suffix of its name. Zstandard gets a checksum, so that readers detect changed bytes.
- */
+/** The compressors for a file, by the suffix of its name. Zstandard gets a checksum, so that readers detect changed bytes. */
 const compressors = (file: string): NodeJS.ReadWriteStream[] => {
   if (file.endsWith('.gz')) return [createGzip()];
   if (file.endsWith('.zst')) return [createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })];

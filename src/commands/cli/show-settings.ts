@@ -31,9 +31,7 @@ function tableOf(rows: readonly Row[]): string {
   return table;
 }
 
-/**
- * JSON with the value of each setting, its source (`flag`, `variable` or `default`), and the name of the flag or variable.
- */
+/** JSON with the value of each setting, its source (`flag`, `variable` or `default`), and the name of the flag or variable. */
 const jsonOf = (rows: readonly Row[]): string =>
   `${JSON.stringify(
     Object.fromEntries(

@@ -36,10 +36,7 @@ const IDENTITIES: readonly (readonly string[])[] = [
 /** Relative difference of fractions that is one of rounding. */
 const ROUNDING = 1e-9;
 
-interface ValuePlace {
-  path: string;
-  at: string;
-}
+type ValuePlace = Pick<Difference, 'path' | 'at'>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -58,29 +55,25 @@ function below({ path, at }: ValuePlace, key: string): ValuePlace {
 
 const item = ({ path, at }: ValuePlace, index: number): ValuePlace => ({ path: `${path}[*]`, at: `${at}[${index}]` });
 
-function fieldOf(value: unknown, field: readonly string[]): unknown {
-  return field.reduce((within, key) => (isObject(within) ? within[key] : undefined), value);
-}
+/** Returns the value of a field of a JSON value, by the names on the way; undefined if it has none. */
+export const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
+  names.reduce<unknown>((within, name) => Object(within)[name], value);
 
 /** The identities of items by one field; null unless each item has a different one. */
 function identitiesBy(items: readonly unknown[], field: readonly string[]): Map<string, number> | null {
   const places = new Map<string, number>();
   for (const [index, one] of items.entries()) {
-    const identity = fieldOf(one, field);
+    const identity = fieldOf(one, ...field);
     if (typeof identity !== 'string' || places.has(identity)) return null;
     places.set(identity, index);
   }
   return places;
 }
 
-/** The indexes of items, by their identity. */
-interface Identified {
-  here: ReadonlyMap<string, number>;
-  there: ReadonlyMap<string, number>;
-}
+type Identified = NonNullable<ReturnType<typeof identified>>;
 
 /** The indexes of two lists' items by identity; null if no field distinguishes the items of both lists. */
-function identified(ours: readonly unknown[], theirs: readonly unknown[]): Identified | null {
+function identified(ours: readonly unknown[], theirs: readonly unknown[]) {
   for (const field of IDENTITIES) {
     const [here, there] = [identitiesBy(ours, field), identitiesBy(theirs, field)];
     if (here !== null && there !== null) return { here, there };

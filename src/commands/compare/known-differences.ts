@@ -2,7 +2,7 @@
  * Reasons why two working servers may answer differently. A difference has a reason only if the route, the path and each
  * server's answer match, so that no reason hides another difference. docs/migration.md has the list as a table.
  */
-import type { Difference } from './differences.ts';
+import { type Difference, fieldOf } from './differences.ts';
 
 /** The question and the answers of a difference. */
 export interface ComparedAnswers {
@@ -29,9 +29,6 @@ export interface KnownReason {
 export const STATUS = '@status';
 export const CONTENT_TYPE = '@content-type';
 
-/** Returns the value of a field of a JSON value, by the names on the way; undefined if it has none. */
-export const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
-  names.reduce<unknown>((within, name) => Object(within)[name], value);
 const rowsOf = (body: unknown): readonly unknown[] => {
   const rows = fieldOf(body, 'results');
   return Array.isArray(rows) ? rows : [];

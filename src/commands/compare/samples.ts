@@ -1,6 +1,6 @@
 /** Draws subjects for questions: random rows of this server, well below the tips. */
 import { Prng } from '../../devnet/prng.ts';
-import { fieldOf } from './known-differences.ts';
+import { fieldOf } from './differences.ts';
 import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
 
 /** Texts that belong together, such as an account and a token that it has. */
@@ -54,10 +54,7 @@ function pairIn(value: unknown, ...fields: readonly [readonly string[], readonly
 const fewPairs = (pairs: readonly Pair[]): Pair[] =>
   [...new Map(pairs.map((pair) => [pair.join(' '), pair])).values()].slice(0, MAX_SAMPLES);
 
-/**
- * Draws subjects.
- * @param lowest height of the lowest block of the own server @param highest height of the highest block
- */
+/** Draws subjects. @param lowest height of the lowest block of the own server @param highest height of the highest block */
 export async function drawSamples(
   server: Pick<ThrottledClient, 'ask'>,
   seed: string,

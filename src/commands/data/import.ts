@@ -37,9 +37,7 @@ export interface ImportOptions {
   random?: IngestOptions['random'];
 }
 
-/**
- * Maximum bytes and rows of a batch that becomes durable together: enough to make syncs cheap, without filling the memory.
- */
+/** Maximum bytes and rows of a batch that becomes durable together: enough to make syncs cheap, without filling the memory. */
 const BATCH_BYTES = 8_000_000;
 export const BATCH_ROWS = 2_000;
 

@@ -53,10 +53,7 @@ function jsonWatch(): PrintingWatch {
 /** Makes the printer of a check in a format. */
 export const checkWatch = (format: OutputFormat): PrintingWatch => (format === 'json' ? jsonWatch() : textWatch());
 
-/**
- * Checks a data directory, and prints the findings.
- * @returns whether there are none
- */
+/** Checks a data directory, and prints the findings. @returns whether there are none */
 export function reportCheck(directory: string, { format, deep }: { deep: boolean; format: OutputFormat }): boolean {
   const kind = deep ? { deep: silentMachine } : {};
   const results = checkDirectory(directory, { ...kind, watch: checkWatch(format) });

@@ -253,10 +253,7 @@ export async function backfill(
 
 type RedeliverChoice = Partial<Range> & Pick<DeliveryChoice, 'state'>;
 
-/**
- * Queues deliveries again and prints the result.
- * @param id id of one delivery; undefined for all that match the choice
- */
+/** Queues deliveries again and prints the result. @param id id of one delivery; undefined for all that match the choice */
 export async function redeliver(
   connection: Connection,
   uuid: string,

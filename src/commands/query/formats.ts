@@ -98,9 +98,7 @@ const text: Kind = {
   convert: (value) => (typeof value === 'string' ? value : String(shown(value))),
 };
 
-/**
- * The Parquet type of each form. Amounts are texts: token amounts have up to 39 digits, and DECIMAL allows 38.
- */
+/** The Parquet type of each form. Amounts are texts: token amounts have up to 39 digits, and DECIMAL allows 38. */
 const kinds: Readonly<Record<Form, Kind>> = {
   integer: { element: { type: 'INT64' }, convert: (value) => BigInt(value as bigint) },
   boolean: { element: { type: 'BOOLEAN' }, convert: (value) => Number(value) === 1 },

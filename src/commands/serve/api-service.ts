@@ -1,6 +1,4 @@
-/**
- * The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads.
- */
+/** The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads. */
 import type { Registry } from 'prom-client';
 import type { PrefixForward } from '../../api/forwarded.ts';
 import type { Clock } from '../../base/clock.ts';

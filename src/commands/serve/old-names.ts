@@ -35,10 +35,7 @@ function publishedHash(path: string): string {
   return readFileSync(file, 'utf8').trim().split(/\s/)[0]?.toLowerCase() ?? '';
 }
 
-/**
- * Checks a file against its published hash.
- * @throws OperatorError if the file or its hash is missing, or they differ
- */
+/** Checks a file against its published hash. @throws OperatorError if the file or its hash is missing, or they differ */
 async function checkFile(path: string): Promise<void> {
   requireFile(path);
   const hasher = new Bun.CryptoHasher('sha256');

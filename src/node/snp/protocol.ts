@@ -81,11 +81,7 @@ export function clientCommands(prefix: string, client: string) {
       ['XDEL', stream, id],
     ],
 
-    /**
-     * Parses Redis's reply to a read.
-     * @returns messages by id; null for a deleted message
-     * @throws RedisError
-     */
+    /** Parses Redis's reply to a read. @returns messages by id; null for a deleted message @throws RedisError */
     messagesOf(reply: unknown): { id: string; message: Message | null }[] {
       if (reply === null) return [];
       const entries = typeof reply === 'object' ? (reply as Record<string, unknown>)[stream] : undefined;
