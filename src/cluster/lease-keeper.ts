@@ -315,15 +315,12 @@ export class LeaseKeeper implements Lease {
   }
 }
 
-interface DeliveryLeaseOptions {
-  leases: LeaseEngine;
+interface DeliveryLeaseOptions extends Pick<LeaseKeeperOptions, 'leases' | 'clock' | 'say'> {
   host: Pick<ClusterHost, 'isNear' | 'caughtUp'>;
   /** Name of the host. */
   name: string;
   ingest: Pick<Ingest, 'health' | 'hooks'>;
-  clock: Clock;
   random: RandomSource;
-  say: ClusterLog;
 }
 
 /** The lease for delivering chainhooks, and for other work that one host of a cluster does at a time. */

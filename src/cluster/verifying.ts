@@ -1,25 +1,20 @@
 /** Verifies the log in the background, one range at a time, on the host that has the lease, and fills its holes. */
-import type { Clock } from '../base/clock.ts';
 import { startLoop } from '../base/service.ts';
-import type { HostEntries } from '../store/ingest/ingest.ts';
 import { LOG_START } from '../store/log/entry.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyRange } from './comparing.ts';
-import type { ClusterLog, VerificationState } from './events.ts';
-import { type SharedLog, UNSOUND_REMEDY } from './shared-log.ts';
+import type { VerificationState } from './events.ts';
+import type { ClusterHostOptions } from './host.ts';
+import { UNSOUND_REMEDY } from './shared-log.ts';
 
 /** Milliseconds between two ranges. */
 export const VERIFY_INTERVAL_MS = 10_000;
 /** Pause after a complete pass, in intervals: an hour. */
 const REST = 360;
 
-interface VerifyingOptions {
-  log: SharedLog;
+interface VerifyingOptions extends Pick<ClusterHostOptions, 'log' | 'entries' | 'clock' | 'say'> {
   /** Ranges of entry numbers that are missing before the log's newest one. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
-  entries: HostEntries;
   isHeld: () => boolean;
-  clock: Clock;
-  say: ClusterLog;
 }
 
 /** Starts verifying. */

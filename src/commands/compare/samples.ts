@@ -6,16 +6,8 @@ import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
 /** Texts that belong together, such as an account and a token that it has. */
 type Pair = readonly [string, string];
 
-export interface SampledBlock {
-  height: number;
-  hash: string;
-  time: number;
-  tenureHeight: number | null;
-  burnHeight: number;
-  burnHash: string;
-}
-
 export type Samples = Awaited<ReturnType<typeof drawSamples>>;
+export type SampledBlock = Samples['blocks'][number];
 
 /** Blocks of a round. */
 const BLOCKS = 6;
@@ -89,7 +81,7 @@ export async function drawSamples(
     return deep.length > 0 ? deep : list(0);
   }
 
-  async function block(height: number): Promise<SampledBlock | null> {
+  async function block(height: number) {
     const body = await get(`/extended/v2/blocks/${height}`);
     const [[hash, burnHash] = []] = pairIn(body, ['hash'], ['burn_block_hash']);
     if (hash === undefined || burnHash === undefined) return null;
@@ -105,7 +97,7 @@ export async function drawSamples(
   }
 
   const heights = new Set(Array.from({ length: BLOCKS }, () => prng.between(lowest, highest)));
-  const blocks: SampledBlock[] = [];
+  const blocks: NonNullable<Awaited<ReturnType<typeof block>>>[] = [];
   const transactions: unknown[] = [];
   for (const height of heights) {
     const sampledBlock = await block(height);
