@@ -9,7 +9,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received, SAME_IDENTITY } from '../support/data/ingest.ts';
+import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
 
 const devnet = (seed: number): ReceivedEvent[] =>
@@ -36,14 +36,6 @@ async function importAs(
 }
 
 const events = devnet(1);
-
-test('an import of a longer recording continues at the end of the shorter one', async () => {
-  using directory = dataDirectory();
-  await importAs(directory.path, 'one.tsv', events.slice(0, 10));
-  await importAs(directory.path, 'one.tsv', events);
-  using expected = ingestOf(events);
-  expect(tables(directory.path)).toEqual(tables(expected.path));
-});
 
 /** Imports, and returns the error. */
 const errorOf = (importing: Promise<void>): Promise<unknown> =>

@@ -91,17 +91,6 @@ test('stackside demo removes its directory on every way out', async () => {
   }
 });
 
-test('stackside demo that is only steered mines nothing by itself', async () => {
-  const server = await startServer('demo', '--block-time', '0', '--past-blocks', '2');
-  const tip = async () =>
-    ((await (await fetch(`${server.api}/stackside/v1/devnet`)).json()) as { tip: { height: number } }).tip;
-  expect((await tip()).height).toBe(2);
-  const mined = await fetch(`${server.api}/stackside/v1/devnet/mine`, { method: 'POST' });
-  expect(mined.status).toBe(200);
-  expect((await tip()).height).toBe(3);
-  expect(await server.stop()).toBe(0);
-});
-
 test('stackside devnet mines a block when a transaction arrives', async () => {
   const server = await startServer('devnet');
   const asked = async (path: string, init?: RequestInit): Promise<Response> => {
@@ -124,10 +113,14 @@ async function refusedMessages(api: string): Promise<number | undefined> {
   return kinds.find(({ event }) => event === 'client_message_refused')?.count;
 }
 
-test('API threads forward steering requests, and their log lines reach the operator', async () => {
+test('a demo without a block time mines only on request; its API threads forward requests and log lines', async () => {
   const threads = await startServer('demo', '--block-time', '0', '--past-blocks', '1', '--threads', '1');
+  const height = async () =>
+    ((await (await fetch(`${threads.api}/stackside/v1/devnet`)).json()) as { tip: { height: number } }).tip.height;
+  expect(await height()).toBe(1);
   const mined = await fetch(`${threads.api}/stackside/v1/devnet/mine`, { method: 'POST' });
   expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);
+  expect(await height()).toBe(2);
   expect((await fetch(`${threads.api}/v2/info`)).status).toBe(200);
   expect(await refusedMessages(threads.api)).toBe(0);
   const socket = new WebSocket(`${threads.api.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);

@@ -448,19 +448,3 @@ test('an archive: refused as a data directory, served without a node, and the so
   expect((await stopped(mirror)).at(-1)).toBe('live: Nothing to do.');
   await stopped(source);
 });
-
-test('a partial history: a recording and an archive are refused, with a new directory as the step', async () => {
-  const recording = at('recording.tsv');
-  expect((await stackside('export', '--data', at('genesis'), '--output', recording)).code).toBe(0);
-  const before = (await stackside('status', '--data', at('away'), '--json')).stdout;
-  expect(await refused('import', recording, '--data', at('away'))).toEqual(
-    problems(
-      expect.stringContaining(`${recording} does not begin with the log in ${at('away')}`),
-      'Give a new directory with --data, and import the recording into it.',
-    ),
-  );
-  expect(await refused('restore', at('archive'), '--data', at('away'))).toEqual(
-    problems(expect.stringContaining(`${at('away')} holds data already`), 'Give a new directory with --data.'),
-  );
-  expect((await stackside('status', '--data', at('away'), '--json')).stdout).toBe(before);
-});

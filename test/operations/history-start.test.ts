@@ -107,8 +107,6 @@ const problemOf = (directory: string, given = {}): Promise<unknown> =>
 
 const isFailing = (one: LogEvent): boolean => one.event === 'service_failing' && one.service === 'starting_accounts';
 
-const blockOnly = (events: readonly NodeEvent[]) => events.filter(({ path }) => path === '/new_block');
-
 /** The start of a history, and the state of each account that its blocks touched. */
 async function stateOf(directory: string) {
   const snapshots = openSnapshots(directory);
@@ -343,17 +341,6 @@ test('rejects impossible account values from the node, and requests the accounts
   lie = () => undefined;
   await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
   expect(await server.metric('stackside_account_lookups_total')).toBeGreaterThan(3);
-});
-
-test('a server with --history full stops at a first block other than genesis, and the node keeps that block', async () => {
-  using directory = dataDirectory();
-  await using server = await start(directory.path, { history: 'full' });
-  const [block] = blockOnly(all).slice(-1);
-  const answer = await fetch(`${server.running.events}/new_block`, { method: 'POST', body: block!.body });
-  expect(answer.status).toBe(503);
-  expect(await answer.json()).toMatchObject({ remedy: expect.stringContaining('import a recording') });
-  expect(await server.running.failed).toBeInstanceOf(PartialHistoryError);
-  expect((await stateOf(directory.path)).height).toBe(0);
 });
 
 test('a server with --history full starts with the genesis block, and restarts with its data', async () => {
