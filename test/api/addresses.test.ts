@@ -1,13 +1,12 @@
 /** The v1 and v2 routes of addresses and tokens over a simulated chain: answers, errors and deprecation headers. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { checkedApp } from '../support/api/checked-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { alice, announcement, bob, transfer } from '../support/events/handmade.ts';
 import { MISTYPED } from './sample-chain.ts';
 
@@ -29,7 +28,7 @@ let token: { asset: string; address: string };
 beforeAll(() => {
   const options = { seed: 5, blocks: BLOCKS, accounts: 10, transactionsPerBlock: 8 };
   const waiting = [5, 6, 9].map((nonce) => transfer(alice, nonce, 200, undefined, bob));
-  directory = ingestOf([...[...devnetEvents(options)].map(received), announcement(waiting, 1_900_000_000)], {});
+  directory = ingestOf([...simulatedEvents(options), announcement(waiting, 1_900_000_000)], {});
   snapshots = openSnapshots(directory.path);
   app = checkedApp({ snapshots, version: 'test', log: (event) => logged.push(event) });
   using db = new Database(indexPath(directory.path), { readonly: true });

@@ -1,10 +1,9 @@
 /** The routes that search logs and calls of contracts by their decoded values. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { networks } from '../../src/devnet/network.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { testApp } from './test-app.ts';
 
@@ -37,7 +36,7 @@ let snapshots: Snapshots;
 let app: ReturnType<typeof testApp>;
 beforeAll(() => {
   const chain = { seed: 2, blocks: 90, accounts: 10, transactionsPerBlock: 5, staking: 40, forkEvery: 6 };
-  snapshots = memoryIndex([...devnetEvents(chain)].map(received));
+  snapshots = memoryIndex(simulatedEvents(chain));
   app = testApp(snapshots);
 });
 

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { networks } from '../../src/devnet/network.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import type { HookApi } from '../../src/hooks/routes/hooks.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
@@ -15,7 +14,7 @@ import { type OpenApi, openApi } from '../support/api/api.ts';
 import { appOf } from '../support/api/app.ts';
 import { type GetRoute, getRoutes } from '../support/api/random-urls.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { hashOf } from '../support/events/handmade.ts';
 
@@ -172,7 +171,7 @@ describe("an item's name used as a cursor", () => {
   let api: OpenApi;
   beforeAll(() => {
     const options = { seed: 5, blocks: 60, accounts: 10, transactionsPerBlock: 8 };
-    directory = ingestOf([...devnetEvents(options)].map(received));
+    directory = ingestOf(simulatedEvents(options));
     api = openApi(directory.path);
   });
   afterAll(() => {

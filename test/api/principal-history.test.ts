@@ -3,10 +3,9 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import { History } from '../../src/api/stackside/principal-history.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { csvLine } from '../../src/http/csv.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { openNew, received } from '../support/data/ingest.ts';
+import { openNew, received, simulatedEvents } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { ADDRESS, HOLDER, hash, idAt, MISTYPED, OTHER, TOKEN } from './sample-chain.ts';
 import { sampleIndex, testApp } from './test-app.ts';
@@ -48,7 +47,7 @@ describe('over a simulated chain with forks', () => {
   const ask = async (path: string) => (await app.json(path)).body as never;
 
   beforeAll(async () => {
-    app = testApp(memoryIndex([...devnetEvents(OPTIONS)].map(received), { historyBatch: 3 }));
+    app = testApp(memoryIndex(simulatedEvents(OPTIONS), { historyBatch: 3 }));
     const { results } = await ask('/extended/v3/tokens/stx/holders?limit=50');
     const waiting = (results as { principal: string }[]).map(({ principal }) => principal);
     for (let principal = waiting.pop(); principal !== undefined; principal = waiting.pop()) {
@@ -144,9 +143,7 @@ describe('over a simulated chain with forks', () => {
   });
 
   test('the balance over time of a busy account has evenly distributed blocks', async () => {
-    const few = testApp(
-      memoryIndex([...devnetEvents(OPTIONS)].map(received), { activity: { transfers: 5, points: 5 } }),
-    );
+    const few = testApp(memoryIndex(simulatedEvents(OPTIONS), { activity: { transfers: 5, points: 5 } }));
     let sampled = 0;
     for (const [principal, body] of busiest()) {
       const { complete, points } = await overTime(few, principal, 'stx');

@@ -13,7 +13,7 @@ import { inserter } from '../../src/store/rows/table.ts';
 import { hookDeliveriesTable } from '../../src/store/rows/tables.ts';
 import { type OpenApi, openApi } from '../support/api/api.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 type Row = Record<string, string | number | null>;
 // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes are taken apart
@@ -27,7 +27,7 @@ let transactions: Answer[];
 
 beforeAll(async () => {
   const options = { seed: 5, blocks: 44, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf([...devnetEvents(options)].map(received), { views: true });
+  directory = ingestOf(simulatedEvents(options), { views: true });
   db = new Database(indexPath(directory.path));
   api = openApi(directory.path, undefined, { checkResponses: false });
   const listed = await walk('/extended/v3/transactions');
@@ -382,7 +382,7 @@ test('v1_reward_cycle_signers equals the API', async () => {
 
 test('the staking views equal the API', async () => {
   const options = { seed: 5, blocks: 130, accounts: 12, transactionsPerBlock: 6, staking: 30 };
-  using staked = ingestOf([...devnetEvents(options)].map(received), { views: true });
+  using staked = ingestOf(simulatedEvents(options), { views: true });
   using file = new Database(indexPath(staked.path));
   using from = openApi(staked.path, undefined, { checkResponses: false });
   const found = (view: string, names: string): Row[] => file.query<Row, []>(`SELECT ${names} FROM ${view}`).all();

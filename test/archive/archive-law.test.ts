@@ -7,21 +7,18 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { basesOf } from '../../src/archive/base.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { s3Objects } from '../../src/storage/remote.ts';
 import { archiverOf, baseIn, DEVNET, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openNew, received } from '../support/data/ingest.ts';
+import { ingestOf, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { assertSeeds, Seen, timeout } from '../support/property.ts';
 import { fault, faulty, mortal } from '../support/servers/failing-store.ts';
 import { s3Server } from '../support/servers/s3-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
-const events = [...devnetEvents({ seed: 21, blocks: 14, transactionsPerBlock: 1, forkEvery: 6, forkDepth: 2 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 21, blocks: 14, transactionsPerBlock: 1, forkEvery: 6, forkDepth: 2 });
 const server = s3Server('bucket');
 afterAll(() => server[Symbol.dispose]());
 

@@ -6,16 +6,15 @@ import { contentsOf, verifiedArchive } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { openName, readSegment, SEGMENTS } from '../../src/archive/segment.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { withholdEntries } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { journalRows } from '../support/data/tables.ts';
 
-const events = [...devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 })].map(received);
+const events = simulatedEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 });
 const source = ingestOf(events);
 const all = journalRows(source.path).length;
 /** Directories that tests create. They are deleted at the end. */

@@ -9,7 +9,6 @@ import { openArchive } from '../../src/archive/open.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { runBackup, runRestore } from '../../src/commands/data/archive.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
@@ -19,14 +18,12 @@ import { archive, refusal, restoredFrom } from '../support/data/archive.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { copyData } from '../support/data/copy.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { mortal } from '../support/servers/failing-store.ts';
 
-const events = [...devnetEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 4, forkDepth: 2 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 4, forkDepth: 2 });
 const half = events.length >> 1;
 
 const source = ingestOf(events.slice(0, half));

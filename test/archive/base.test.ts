@@ -20,7 +20,6 @@ import { SEGMENTS } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import { compressedPart, hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { openBaseLoader } from '../../src/store/base/loader.ts';
@@ -38,7 +37,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
 import { sendCommand } from '../support/data/random-commands.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
@@ -151,9 +150,7 @@ test(
   timeout,
 );
 
-const events = [...devnetEvents({ seed: 8, blocks: 30, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 8, blocks: 30, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 });
 const BASE_AT = 60;
 const source = kept(ingestOf(events));
 const rows = journalRows(source);
@@ -193,9 +190,7 @@ describe('a restore', () => {
   });
 
   test('continues in a server: blocks from before the base are reverted', async () => {
-    const fork = [...devnetEvents({ seed: 8, blocks: 34, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 })].map(
-      received,
-    );
+    const fork = simulatedEvents({ seed: 8, blocks: 34, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 });
     const [one, two] = [await restored(directoryFiles(original)), kept(ingestOf(events))];
     for (const directory of [one, two]) {
       using open = openAt(directory);

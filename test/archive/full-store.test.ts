@@ -5,17 +5,16 @@ import { join } from 'node:path';
 import { verifiedArchive } from '../../src/archive/archive.ts';
 import { verifiedBases } from '../../src/archive/base.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
 import { everything } from '../support/data/tables.ts';
 import { timeout } from '../support/property.ts';
 
-const events = [...devnetEvents({ seed: 8, blocks: 8, transactionsPerBlock: 2, forkEvery: 6 })].map(received);
+const events = simulatedEvents({ seed: 8, blocks: 8, transactionsPerBlock: 2, forkEvery: 6 });
 const source = ingestOf(events);
 afterAll(() => source[Symbol.dispose]());
 

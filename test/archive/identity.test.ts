@@ -9,7 +9,6 @@ import { signedArchive } from '../../src/archive/signed.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
@@ -17,11 +16,11 @@ import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
-const events = [...devnetEvents({ seed: 6, blocks: 12, transactionsPerBlock: 2 })].map(received);
+const events = simulatedEvents({ seed: 6, blocks: 12, transactionsPerBlock: 2 });
 const made: DataDirectory[] = [];
 afterAll(() => {
   for (const directory of made) directory[Symbol.dispose]();

@@ -17,7 +17,6 @@ import { verifiedArchive } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { openName, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
@@ -29,12 +28,10 @@ import { beginRebuild } from '../../src/store/ingest/rebuild.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 
-const events = [...devnetEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 });
 const made: DataDirectory[] = [];
 const kept = (directory: DataDirectory): string => {
   made.push(directory);

@@ -6,20 +6,17 @@ import { verifiedArchive } from '../../src/archive/archive.ts';
 import { basesOf, PARTS, packedManifest, partName, verifiedBases } from '../../src/archive/base.ts';
 import type { MadeBase } from '../../src/archive/base-writer.ts';
 import { type RetentionResult, retain } from '../../src/archive/retention.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const DAY = 86_400_000;
 const NOW = 1_900_000_000_000;
-const events = [...devnetEvents({ seed: 5, blocks: 24, transactionsPerBlock: 3, forkEvery: 8, forkDepth: 2 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 5, blocks: 24, transactionsPerBlock: 3, forkEvery: 8, forkDepth: 2 });
 const made: DataDirectory[] = [];
 const kept = (directory: DataDirectory): string => {
   made.push(directory);

@@ -1,7 +1,6 @@
 /** Chainhooks of hosts that share a log: registration, sealed secrets, and requests that a cluster rejects. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
@@ -12,14 +11,14 @@ import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { backupOf } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { sealing } from '../support/data/sealing.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 
-const events = [...devnetEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1 })].map(received);
+const events = simulatedEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1 });
 const filters = [{ type: 'coinbase' }, { type: 'stx_event' }];
 const hook = (name: string) => ({
   ...definition('http://127.0.0.1:9/', filters, { enable_on_registration: true }),

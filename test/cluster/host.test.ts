@@ -6,22 +6,19 @@ import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import { VERIFY_INTERVAL_MS, verifying } from '../../src/cluster/verifying.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
 import { faultStore } from '../faults/fault-store.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { directWay, type Fate, MemoryLog, type Way } from '../support/data/memory-log.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
 
-const events = [...devnetEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 });
 /** Milliseconds until a host tries again. */
 const RETRY_MS = 500;
 

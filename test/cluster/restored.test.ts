@@ -2,18 +2,22 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 
-const events = [
-  ...devnetEvents({ seed: 4, blocks: 5, accounts: 3, transactionsPerBlock: 1, forkEvery: 2, forkDepth: 1 }),
-].map(received);
+const events = simulatedEvents({
+  seed: 4,
+  blocks: 5,
+  accounts: 3,
+  transactionsPerBlock: 1,
+  forkEvery: 2,
+  forkDepth: 1,
+});
 /** Events that the backup holds. */
 const HELD = events.length - 6;
 

@@ -6,20 +6,17 @@ import { join } from 'node:path';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 
-const events = [...devnetEvents({ seed: 6, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 6, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 });
 /** An entry of the next version, which changes no table. */
 const NEXT = '/stackside/next';
 

@@ -8,7 +8,6 @@ import { zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { runExport } from '../../src/commands/data/export.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { journalPath } from '../../src/store/files/database.ts';
@@ -19,7 +18,7 @@ import { definition, hookServer, receiver } from '../hooks/server.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { copyFile, withholdEntries } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, received } from '../support/data/ingest.ts';
+import { openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
@@ -31,9 +30,7 @@ import { serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
 
-const events = [...devnetEvents({ seed: 8, blocks: 6, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 8, blocks: 6, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
 const half = events.length >> 1;
 const uuid = crypto.randomUUID();
 const body = {
@@ -183,9 +180,7 @@ test('the published data of a host with chainhooks equal a rebuild from their jo
   const lived = join(folder.path, 'lived');
   const target = receiver();
   using _ = target;
-  const chain = [...devnetEvents({ seed: 8, blocks: 12, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 })].map(
-    received,
-  );
+  const chain = simulatedEvents({ seed: 8, blocks: 12, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
   {
     await using server = await hookServer({}, lived);
     const made = definition(target.url, [{ type: 'coinbase' }, { type: 'stx_event' }], {

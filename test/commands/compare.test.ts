@@ -10,11 +10,10 @@ import { type Tally, textReport, totalsOf } from '../../src/commands/compare/rep
 import { ThrottledClient } from '../../src/commands/compare/throttled-client.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { routesOf } from '../support/api/app.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, received, simulatedEvents } from '../support/data/ingest.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
@@ -31,9 +30,14 @@ const kept = <T extends Disposable | AsyncDisposable>(one: T): T => {
   return one;
 };
 
-const events = [
-  ...devnetEvents({ seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4, staking: 12, forkEvery: 15 }),
-].map(received);
+const events = simulatedEvents({
+  seed: 2,
+  blocks: 40,
+  accounts: 8,
+  transactionsPerBlock: 4,
+  staking: 12,
+  forkEvery: 15,
+});
 const whole = kept(ingestOf(events));
 const server = kept(await serving({}, whole.path));
 
@@ -193,7 +197,7 @@ test('a server on another fork is reported, and only rows of shared blocks are c
 });
 
 test('a server of another chain is rejected immediately', async () => {
-  const other = kept(ingestOf([...devnetEvents({ seed: 3, blocks: 3, accounts: 4 })].map(received)));
+  const other = kept(ingestOf(simulatedEvents({ seed: 3, blocks: 3, accounts: 4 })));
   const of = kept(await serving({}, other.path));
   const error = await refusal(compared(of.api));
   expect(error).not.toBeInstanceOf(PassingError);

@@ -17,7 +17,7 @@ import { readSettings } from '../../src/settings/config.ts';
 import { beginMaking } from '../../src/store/files/staged-files.ts';
 import type { FileFates } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { watching } from '../support/servers/watching.ts';
@@ -260,7 +260,7 @@ test.each<[string, (directory: string) => void, RegExp]>([
   [
     'a damaged index',
     (directory) => {
-      using made = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
+      using made = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
       cpSync(made.path, directory, { recursive: true });
       const index = join(directory, 'index.db');
       rmSync(`${index}-wal`, { force: true });

@@ -12,14 +12,13 @@ import { exportRows } from '../../src/commands/data/export.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf, inLargeParts, parquet } from '../../src/commands/query/formats.ts';
 import type { ExportOptions } from '../../src/commands/query/options.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { HeightSpan } from '../../src/store/model/block.ts';
 import { openForQueries, type SqlValue, withForms } from '../../src/store/sql/result.ts';
 import { blocksOf, viewNamed, viewResult } from '../../src/store/sql/view-rows.ts';
 import { views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 let directory: DataDirectory;
 let db: Database;
@@ -28,7 +27,7 @@ const stderr = spyOn(process.stderr, 'write');
 beforeAll(() => {
   stderr.mockImplementation((text) => said.push(String(text)) > 0);
   const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf([...devnetEvents(options)].map(received), { views: true });
+  directory = ingestOf(simulatedEvents(options), { views: true });
   db = new Database(indexPath(directory.path), { readonly: true });
 });
 afterAll(() => {

@@ -11,13 +11,11 @@ import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { withholdEntries } from '../support/data/copy.ts';
 import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received, SAME_IDENTITY } from '../support/data/ingest.ts';
+import { ingestOf, openAt, received, SAME_IDENTITY, simulatedEvents } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
 import { beginnings } from '../support/events/beginning.ts';
 
-const events = [...devnetEvents({ seed: 4, blocks: 40, accounts: 8, transactionsPerBlock: 2, forkEvery: 6 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 4, blocks: 40, accounts: 8, transactionsPerBlock: 2, forkEvery: 6 });
 const HALF = events.length >> 1;
 /** A directory with the first half of the events. */
 const begun = ingestOf(events.slice(0, HALF));

@@ -5,15 +5,14 @@ import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { BATCH_ROWS, runImport } from '../../src/commands/data/import.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
+import { SAME_IDENTITY, simulatedEvents } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
 
 const devnet = (seed: number): ReceivedEvent[] =>
-  [...devnetEvents({ seed, blocks: 8, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+  simulatedEvents({ seed, blocks: 8, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 });
 
 const options = { skipBad: false, restart: false };
 const settingsFor = (data: string) => readSettings({ data, logLevel: 'silent' }, {});

@@ -4,18 +4,17 @@ import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runBackup, runRestore } from '../../src/commands/data/archive.ts';
 import { exportRows, runExport } from '../../src/commands/data/export.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { backupOf } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 let data: DataDirectory;
 let around: DataDirectory;
 /** Another name of the data directory. */
 let link: string;
 beforeAll(() => {
-  data = ingestOf([...devnetEvents({ seed: 3, blocks: 2, accounts: 2, transactionsPerBlock: 1 })].map(received));
+  data = ingestOf(simulatedEvents({ seed: 3, blocks: 2, accounts: 2, transactionsPerBlock: 1 }));
   around = dataDirectory();
   link = join(around.path, 'link');
   symlinkSync(data.path, link);

@@ -6,12 +6,11 @@ import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { progressLines, progressReport, secondaryIndexReport } from '../../src/commands/cli/progress.ts';
 import { runRestore } from '../../src/commands/data/archive.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import { archive } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 /** Returns its lines after this number of milliseconds. */
 function written(milliseconds: number, isTTY: boolean, size: number | null): string[] {
@@ -82,7 +81,7 @@ describe('on a terminal, a restore', () => {
     }
   }
 
-  const events = [...devnetEvents({ seed: 4, blocks: 6, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
+  const events = simulatedEvents({ seed: 4, blocks: 6, transactionsPerBlock: 1, forkEvery: 0 });
 
   test('ends its progress line when it finishes', async () => {
     using data = ingestOf(events);

@@ -14,13 +14,11 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
+import { received, SAME_IDENTITY, simulatedEvents } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 
 /** Long enough for several batches of rows, with forks, and with every feature of the simulated chain. */
-const events = [...devnetEvents({ seed: 11, blocks: 84, accounts: 12, transactionsPerBlock: 2, forkEvery: 7 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 11, blocks: 84, accounts: 12, transactionsPerBlock: 2, forkEvery: 7 });
 const rows = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
 
 const folder = dataDirectory();

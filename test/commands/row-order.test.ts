@@ -9,16 +9,13 @@ import { recordingRow } from '../../src/chain/recording.ts';
 import { runImport } from '../../src/commands/data/import.ts';
 import { disorderIn, SeenIds } from '../../src/commands/data/row-order.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
+import { SAME_IDENTITY, simulatedEvents } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-const events = [...devnetEvents({ seed: 1, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 1, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 });
 const inOrder = events.map((event, at) => recordingRow({ id: at + 1, ...event }));
 /** As text, the ids are 1, 10, 11, …, 2, 20, … */
 const asText = inOrder.toSorted();

@@ -1,12 +1,11 @@
 /** `stackside compare` as users run it. */
 import { afterAll, expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { serving } from '../support/servers/serving.ts';
 import { problemOf, stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
 
 const directory = temporaryDirectory();
-const data = ingestOf([...devnetEvents({ seed: 4, blocks: 12, accounts: 4, transactionsPerBlock: 2 })].map(received));
+const data = ingestOf(simulatedEvents({ seed: 4, blocks: 12, accounts: 4, transactionsPerBlock: 2 }));
 const server = await serving({}, data.path);
 /** Another host over the same data, which answers one route wrongly. */
 const keys = new Set<string | null>();

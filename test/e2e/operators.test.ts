@@ -22,18 +22,17 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { command } from './stackside.ts';
 
-const events = [...devnetEvents({ seed: 3, blocks: 4, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
+const events = simulatedEvents({ seed: 3, blocks: 4, transactionsPerBlock: 1, forkEvery: 0 });
 const recording = Buffer.from(events.map((event, id) => `${recordingRow({ id: id + 1, ...event })}\n`).join(''));
-const foreign = [...devnetEvents({ seed: 9, blocks: 3, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
+const foreign = simulatedEvents({ seed: 9, blocks: 3, transactionsPerBlock: 1, forkEvery: 0 });
 
 let filled: DataDirectory;
 beforeAll(() => {

@@ -1,14 +1,13 @@
 /** `stackside sql` as analysts run it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 import { command } from './stackside.ts';
 
 let directory: DataDirectory;
 beforeAll(() => {
-  directory = ingestOf([...devnetEvents({ seed: 1, blocks: 4, accounts: 3, transactionsPerBlock: 1 })].map(received));
+  directory = ingestOf(simulatedEvents({ seed: 1, blocks: 4, accounts: 3, transactionsPerBlock: 1 }));
 });
 afterAll(() => directory[Symbol.dispose]());
 

@@ -9,7 +9,7 @@ import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest
 import type { MachineParts } from '../../src/store/ingest/state-machine.ts';
 import { definition } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, received } from '../support/data/ingest.ts';
+import { openAt, received, simulatedEvents } from '../support/data/ingest.ts';
 import { jsonOf } from '../support/events/payload-text.ts';
 
 const BEFORE = 60;
@@ -17,7 +17,7 @@ const BEFORE = 60;
 const NOW = 1_800_000_000_000;
 
 const chain = { seed: 3, accounts: 8, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 };
-const stream: ReceivedEvent[] = [...devnetEvents({ ...chain, blocks: 26 })].map(received);
+const stream: ReceivedEvent[] = simulatedEvents({ ...chain, blocks: 26 });
 /** Returns an event that only the journal stores. */
 const chunks = (label: number): ReceivedEvent => ({
   path: '/stackerdb_chunks',

@@ -9,19 +9,18 @@ import { afterAll, expect, test } from 'bun:test';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { OperatorError } from '../../src/base/errors.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { journalRows, type Tables, tables, wholeIndex } from '../support/data/tables.ts';
 import { casesOf } from '../support/property.ts';
 
 const chainOf = (seed: number): ReceivedEvent[] =>
-  [...devnetEvents({ seed, blocks: 5, accounts: 4, transactionsPerBlock: 1, forkEvery: 3 })].map(received);
+  simulatedEvents({ seed, blocks: 5, accounts: 4, transactionsPerBlock: 1, forkEvery: 3 });
 
 const chain = chainOf(6);
 const quarter = (number: number): number => Math.floor((chain.length * number) / 4);

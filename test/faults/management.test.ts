@@ -5,9 +5,8 @@
  */
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definition, type HookServer, hookServer, receiver } from '../hooks/server.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { everywhere } from './everywhere.ts';
@@ -15,9 +14,7 @@ import { faults, never } from './fault-store.ts';
 
 /** Calls of each request that are tried, each with one of the ways to fail. */
 const TRIED = casesOf(1);
-const events = [...devnetEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 });
 const filters = [{ type: 'stx_event' }, { type: 'tenure_change' }, { type: 'coinbase' }];
 
 /** The server, hook, job and delivery that exist at the time of a request. */

@@ -6,7 +6,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, truncateSync } from 'node:fs';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openWithHooks } from '../../src/hooks/machine.ts';
 import { management } from '../../src/hooks/routes/hooks.ts';
 import { startChainhooks } from '../../src/hooks/service.ts';
@@ -17,13 +16,18 @@ import { loopback } from '../hooks/direct.ts';
 import { followed } from '../hooks/follow.ts';
 import { definition, type Received, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, received } from '../support/data/ingest.ts';
+import { openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { sealing } from '../support/data/sealing.ts';
 import { until } from '../support/time/until.ts';
 
-const events = [
-  ...devnetEvents({ seed: 11, blocks: 24, accounts: 12, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 }),
-].map(received);
+const events = simulatedEvents({
+  seed: 11,
+  blocks: 24,
+  accounts: 12,
+  transactionsPerBlock: 3,
+  forkEvery: 4,
+  forkDepth: 3,
+});
 const half = Math.floor(events.length / 2);
 const lastBlock = events.slice(0, half).findLast(({ path }) => path === '/new_block');
 

@@ -12,7 +12,7 @@ import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { routeContext } from '../api/route-context.ts';
 import { openApi } from '../support/api/api.ts';
-import { ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, OTHER_IDENTITY, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
@@ -407,9 +407,7 @@ test('an invalid Last-Event-ID is rejected with the name of the header', async (
 });
 
 test('a cursor from another log is rejected if its block is unknown, and a future cursor waits for its step', async () => {
-  using directory = ingestOf(
-    [...devnetEvents({ seed: 9, blocks: 60, accounts: 4, transactionsPerBlock: 1 })].map(received),
-  );
+  using directory = ingestOf(simulatedEvents({ seed: 9, blocks: 60, accounts: 4, transactionsPerBlock: 1 }));
   using other = openApi(directory.path);
   const changes = await pages(other.get, 'limit=500');
   const get = getFrom(server);
@@ -428,9 +426,7 @@ test('HEAD has no body for JSON and for streams', async () => {
 });
 
 const forkedEvents = () =>
-  [...devnetEvents({ seed: 9, blocks: 14, accounts: 4, transactionsPerBlock: 1, forkEvery: 4, forkDepth: 2 })].map(
-    received,
-  );
+  simulatedEvents({ seed: 9, blocks: 14, accounts: 4, transactionsPerBlock: 1, forkEvery: 4, forkDepth: 2 });
 const hashOf = ({ block }: Change): string => block.block_identifier.hash;
 
 test('a cursor from another log works at a canonical block, and is rejected at an orphaned block', async () => {

@@ -4,19 +4,16 @@ import { createHmac } from 'node:crypto';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
 import { list } from '../../src/commands/hooks/hooks.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { retryWait } from '../../src/hooks/delivery/attempt.ts';
 import { retryAfter } from '../../src/http/outgoing.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { payloadMistake } from './schemas.ts';
 import { definition, type HookServer, hookServer, type Received, receiver } from './server.ts';
 
 const BLOCKS = 20;
-const events = [...devnetEvents({ seed: 9, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 9, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 });
 const everything = [
   { type: 'tenure_change' },
   { type: 'stx_event' },

@@ -2,19 +2,16 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import type { TargetGuard } from '../../src/http/outgoing.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 import { busyError, CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, hookServer, receiver } from './server.ts';
 
 const NOWHERE = 'http://127.0.0.1:9/';
-const events = [...devnetEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 });
 const everything = [{ type: 'stx_event' }, { type: 'tenure_change' }, { type: 'contract_call' }, { type: 'coinbase' }];
 const feed = ({ ingest }: Pick<DirectHooks, 'ingest'>) => {
   for (const event of events) ingest.receive(event);

@@ -1,11 +1,10 @@
 /** Retention of chainhooks: the rows that are deleted, and the rows that must stay. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { retention } from '../../src/hooks/retention.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { DeliveryState } from '../../src/store/rows/enums.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
@@ -20,9 +19,7 @@ const started = { enable_on_registration: true };
 const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
   type,
 }));
-const events = [...devnetEvents({ seed: 5, blocks: 20, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 5, blocks: 20, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 });
 const feed = ({ ingest, clock }: DirectHooks) => {
   // Deliveries have the time of their event.
   for (const event of events) ingest.receive({ ...event, receivedAt: clock.time * 1_000 });

@@ -1,16 +1,13 @@
 /** Routes of chainhooks: errors that name the field, isolation of consumers, and the life of hooks. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 import { definition, type HookServer, hookServer, receiver } from './server.ts';
 
 const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
 const URL_OK = 'https://127.0.0.1/hook';
 const valid = definition(URL_OK, [{ type: 'coinbase' }]);
-const events = [...devnetEvents({ seed: 3, blocks: 30, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 3, blocks: 30, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 });
 const upTo = (height: number) =>
   events.slice(
     0,

@@ -1,18 +1,22 @@
 /** Searches for matches in past blocks: the blocks that they read, and their limits. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition/definition.ts';
 import { MAX_BLOCKS, type Scanned, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, receiver } from './server.ts';
 
 const BLOCKS = 30;
-const events = [
-  ...devnetEvents({ seed: 5, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 6, forkDepth: 3 }),
-].map(received);
+const events = simulatedEvents({
+  seed: 5,
+  blocks: BLOCKS,
+  accounts: 12,
+  transactionsPerBlock: 6,
+  forkEvery: 6,
+  forkDepth: 3,
+});
 const feed = ({ ingest }: DirectHooks) => {
   for (const event of events) ingest.receive(event);
 };

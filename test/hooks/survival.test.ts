@@ -2,21 +2,25 @@
 
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync } from 'node:fs';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { copyData } from '../support/data/copy.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { until } from '../support/time/until.ts';
 import { followed } from './follow.ts';
 import { definition, type HookServer, hookServer, receiver } from './server.ts';
 
-const events = [
-  ...devnetEvents({ seed: 11, blocks: 24, accounts: 12, transactionsPerBlock: 4, forkEvery: 4, forkDepth: 3 }),
-].map(received);
+const events = simulatedEvents({
+  seed: 11,
+  blocks: 24,
+  accounts: 12,
+  transactionsPerBlock: 4,
+  forkEvery: 4,
+  forkDepth: 3,
+});
 const third = Math.floor(events.length / 3);
 const everything = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
 const started = { enable_on_registration: true, decode_clarity_values: true };

@@ -2,13 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
 import { systemClock } from '../../src/base/clock.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { HEIGHT_HEADER, MAX_WAIT_MS, MAX_WAITING, MIN_HEIGHT_HEADER } from '../../src/http/heights.ts';
 import { startApi } from '../../src/http/server.ts';
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { checkedApp } from '../support/api/checked-app.ts';
-import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { type OpenIngest, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
@@ -18,7 +17,7 @@ const BLOCKS = '/extended/v2/blocks';
 /** An existing block: later blocks don't change the tag of its response. */
 const BLOCK = '/extended/v3/blocks/2/transactions';
 
-const events = [...devnetEvents({ seed: 4, blocks: 8, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
+const events = simulatedEvents({ seed: 4, blocks: 8, transactionsPerBlock: 1, forkEvery: 0 });
 const rest = [...events];
 
 let open: OpenIngest;

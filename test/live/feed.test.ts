@@ -3,7 +3,6 @@ import { expect, test } from 'bun:test';
 import { renameSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { TURN_MS } from '../../src/base/turns.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { changeMessages, type FeedEvent, startFeed } from '../../src/live/feed.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
@@ -12,13 +11,13 @@ import type { Change } from '../../src/store/model/change.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
-const events = [...devnetEvents({ seed: 4, blocks: 8, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+const events = simulatedEvents({ seed: 4, blocks: 8, transactionsPerBlock: 2, forkEvery: 0 });
 const newest = events.findLastIndex(({ path }) => path === '/new_block');
 
 /** Milliseconds between two polls. */

@@ -14,7 +14,7 @@ import { type SnpEvent, SnpSubscriber } from '../../src/node/snp/subscriber.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openHost } from '../cluster/open-host.ts';
 import { image } from '../support/data/crash-image.ts';
-import { type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { type OpenIngest, openAt, openNew, received, simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { everything, journalRows, tables } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
@@ -27,9 +27,7 @@ import { describeWith } from '../support/servers/system-servers.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
-const events = [...devnetEvents({ seed: 8, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 8, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 });
 const half = Math.floor(events.length / 2);
 
 function canBeRead(path: string, text: string): boolean {

@@ -2,14 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { rawFrame, rawWebSocket } from '../support/servers/raw-web-socket.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 
-const source = ingestOf([...devnetEvents({ seed: 3, blocks: 4, transactionsPerBlock: 1 })].map(received));
+const source = ingestOf(simulatedEvents({ seed: 3, blocks: 4, transactionsPerBlock: 1 }));
 const files = dataDirectory();
 afterAll(() => {
   source[Symbol.dispose]();

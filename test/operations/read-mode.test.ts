@@ -7,7 +7,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, received } from '../support/data/ingest.ts';
+import { openAt, received, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -15,7 +15,7 @@ import { until } from '../support/time/until.ts';
 
 /** Blocks from the future are never old. */
 const CHAIN = { seed: 5, transactionsPerBlock: 2, forkEvery: 0, startTime: 4_000_000_000 };
-const events = [...devnetEvents({ ...CHAIN, blocks: 5 })].map(received);
+const events = simulatedEvents({ ...CHAIN, blocks: 5 });
 
 interface Readiness {
   reason: string | null;

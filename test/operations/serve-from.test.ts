@@ -7,20 +7,17 @@ import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { requireArchivable } from '../../src/commands/serve/archiving.ts';
 import { restoreOnStart } from '../../src/commands/serve/restore-on-start.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import { archive, refusal } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
-const events = [...devnetEvents({ seed: 21, blocks: 8, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 21, blocks: 8, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
 const signer = signerOf(newPrivateKey())!;
 const made: DataDirectory[] = [];
 const kept = (directory: DataDirectory): string => {

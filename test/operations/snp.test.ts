@@ -1,14 +1,13 @@
 /** A server that receives its events from stacks-node-publisher. */
 import { expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { hasRedis, startRedis } from '../support/servers/redis.ts';
 import { serving } from '../support/servers/serving.ts';
 import { SnpBroker } from '../support/servers/snp-broker.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
 
-const events = [...devnetEvents({ seed: 5, blocks: 2, transactionsPerBlock: 1 })].map(received);
+const events = simulatedEvents({ seed: 5, blocks: 2, transactionsPerBlock: 1 });
 
 describeWith('Redis', hasRedis, () => {
   test('has no event port, is ready with the last block, and reports the reason if Redis is down', async () => {

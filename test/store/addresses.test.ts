@@ -6,7 +6,6 @@ import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
 import { positionsOf } from '../../src/chain/position.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { AddressTransaction } from '../../src/store/model/account.ts';
 import type { Cursor, OffsetPage, Page } from '../../src/store/model/page.ts';
@@ -17,7 +16,7 @@ import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts
 import { decimalOf } from '../../src/store/rows/amounts.ts';
 import { MAX_ENTRIES, prepared, TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
@@ -33,7 +32,7 @@ const addresses: string[] = [];
 
 beforeAll(() => {
   const options = { seed: 3, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 8 };
-  directory = ingestOf([...devnetEvents(options)].map(received));
+  directory = ingestOf(simulatedEvents(options));
   db = new Database(indexPath(directory.path), { readonly: true });
   snapshots = openSnapshots(directory.path);
   principals = db

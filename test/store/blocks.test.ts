@@ -2,7 +2,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ChainBlock } from '../../src/store/model/block.ts';
 import type { ContractLog } from '../../src/store/model/contract.ts';
@@ -12,7 +11,7 @@ import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 interface BlockRow {
   height: number;
@@ -32,7 +31,7 @@ let logs: { contract: string; txId: Uint8Array; place: EventLocation }[];
 
 beforeAll(() => {
   const options = { seed: 3, blocks: 70, accounts: 12, transactionsPerBlock: 8, forkEvery: 9 };
-  directory = ingestOf([...devnetEvents(options)].map(received));
+  directory = ingestOf(simulatedEvents(options));
   snapshots = openSnapshots(directory.path);
   using db = new Database(indexPath(directory.path), { readonly: true });
   blocks = db

@@ -1,13 +1,12 @@
 /** The position in the source of events is stored with each event: the two agree at any moment. */
 import { expect, test } from 'bun:test';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
-import { openAt, openNew, received } from '../support/data/ingest.ts';
+import { openAt, openNew, simulatedEvents } from '../support/data/ingest.ts';
 
 const SOURCE = 'a stream';
-const events = [...devnetEvents({ seed: 13, blocks: 2, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+const events = simulatedEvents({ seed: 13, blocks: 2, transactionsPerBlock: 2, forkEvery: 0 });
 
 /** An event as a source gives it that numbers its events from 1 on. */
 const numbered = (event: ReceivedEvent, number: number): ReceivedEvent => ({

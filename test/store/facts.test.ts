@@ -1,11 +1,10 @@
 /** Principals, tokens and contracts that aren't in the index have empty answers. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { factQueries } from '../../src/store/queries/blocks/facts.ts';
 import { EVENT_KIND } from '../../src/store/rows/enums.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 const CHAIN = { seed: 3, blocks: 12, transactionsPerBlock: 6, forkEvery: 0 };
 const TIP = CHAIN.blocks;
@@ -21,7 +20,7 @@ function enrichFirst(db: Database): void {
 }
 
 test('lookups of unknown principals, tokens and contracts return nothing, even if the first ids have rows', async () => {
-  using directory = ingestOf([...devnetEvents(CHAIN)].map(received));
+  using directory = ingestOf(simulatedEvents(CHAIN));
   using db = new Database(indexPath(directory.path));
   enrichFirst(db);
   const first = (table: string, column: string): string =>

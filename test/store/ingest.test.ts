@@ -18,7 +18,15 @@ import { models } from '../../src/store/queries/row-texts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import {
+  entryOf,
+  ingestOf,
+  type OpenIngest,
+  openAt,
+  openNew,
+  received,
+  simulatedEvents,
+} from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, tables, wholeIndex } from '../support/data/tables.ts';
 import {
@@ -36,7 +44,7 @@ import { changed, jsonOf } from '../support/events/payload-text.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const devnet = (seed: number, blocks = 30): ReceivedEvent[] =>
-  [...devnetEvents({ seed, blocks, accounts: 15, transactionsPerBlock: 4, forkEvery: 8 })].map(received);
+  simulatedEvents({ seed, blocks, accounts: 15, transactionsPerBlock: 4, forkEvery: 8 });
 
 /** Returns the error that an event throws, after checking that nothing changed. */
 function refusal(open: OpenIngest, event: ReceivedEvent): Error {

@@ -3,7 +3,6 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
@@ -13,13 +12,13 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { copyFile } from '../support/data/copy.ts';
 import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { emptyDirectory, entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, entryOf, ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { block } from '../support/events/handmade.ts';
 
 const devnet = (seed: number, blocks = 12): ReceivedEvent[] =>
-  [...devnetEvents({ seed, blocks, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 })].map(received);
+  simulatedEvents({ seed, blocks, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 });
 
 const events = devnet(1);
 const half = Math.floor(events.length / 2);

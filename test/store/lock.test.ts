@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { lockRebuild, lockWriter } from '../../src/store/files/lock.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { emptyDirectory, ingestOf, openAt, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
@@ -73,7 +72,7 @@ for (const [title, remove] of Object.entries(removals)) {
   });
 }
 
-const events = [...devnetEvents({ seed: 4, blocks: 12, transactionsPerBlock: 2, forkEvery: 5 })].map(received);
+const events = simulatedEvents({ seed: 4, blocks: 12, transactionsPerBlock: 2, forkEvery: 5 });
 
 /** Ways to write, each after some events. */
 const writes: Readonly<Record<string, (ingest: Ingest) => unknown>> = {

@@ -3,7 +3,6 @@ import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { COMMAND_PATH, LOG_IDENTITY } from '../../src/store/ingest/commands.ts';
@@ -11,12 +10,12 @@ import type { Outcome } from '../../src/store/ingest/event.ts';
 import { openHost } from '../cluster/open-host.ts';
 import { faultStore, never } from '../faults/fault-store.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
-import { emptyDirectory, entryOf, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { emptyDirectory, entryOf, ingestOf, openAt, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 
-const events = [...devnetEvents({ seed: 5, blocks: 4, transactionsPerBlock: 1 })].map(received);
+const events = simulatedEvents({ seed: 5, blocks: 4, transactionsPerBlock: 1 });
 const [first, second] = events;
 /** An event that changes nothing. */
 const nothing = { path: '/new_mempool_tx', text: '[]', receivedAt: 1_000 };

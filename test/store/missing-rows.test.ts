@@ -11,7 +11,6 @@ import schema from '../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../src/base/errors.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { localTables } from '../../src/store/check/tables.ts';
@@ -20,15 +19,13 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import { openWithHooks } from '../faults/event-range.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { byBits, byStatement, type Loss, places } from '../support/data/missing-rows.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 
-const events = [...devnetEvents({ seed: 6, blocks: 8, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 6, blocks: 8, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 });
 
 /** Result of a command on a directory; null if the command failed. */
 type Outcome = unknown;

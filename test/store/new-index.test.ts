@@ -3,18 +3,17 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
 import type { RebuildOptions } from '../../src/store/ingest/rebuild.ts';
 import { copyOf, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything } from '../support/data/tables.ts';
 
 const chainOf = (seed: number) =>
-  [...devnetEvents({ seed, blocks: 40, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 })].map(received);
+  simulatedEvents({ seed, blocks: 40, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 });
 const events = chainOf(3);
 const [half, most] = [events.length >> 1, events.length - 5];
 

@@ -3,11 +3,10 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { basename, join } from 'node:path';
 import { Glob } from 'bun';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { Ordered } from '../../src/store/queries/list.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 
 interface Exception {
   step: RegExp;
@@ -246,7 +245,7 @@ let directory: DataDirectory;
 let db: Database;
 beforeAll(() => {
   const options = { seed: 1, blocks: 150, accounts: 20, transactionsPerBlock: 8 };
-  directory = ingestOf([...devnetEvents(options)].map(received));
+  directory = ingestOf(simulatedEvents(options));
   db = new Database(indexPath(directory.path));
 });
 afterAll(() => {
@@ -320,7 +319,7 @@ describe('a chain that was small when its file was closed', () => {
         .all()
         .map(({ detail }) => detail),
     ]);
-  const small = [...devnetEvents({ seed: 2, blocks: 3, accounts: 3, transactionsPerBlock: 1 })].map(received);
+  const small = simulatedEvents({ seed: 2, blocks: 3, accounts: 3, transactionsPerBlock: 1 });
 
   test('has the plans of a large one', () => {
     using few = ingestOf(small);

@@ -3,16 +3,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { command } from '../e2e/stackside.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, received } from '../support/data/ingest.ts';
+import { openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 
-const events = [...devnetEvents({ seed: 3, blocks: 2, transactionsPerBlock: 2 })].map(received);
+const events = simulatedEvents({ seed: 3, blocks: 2, transactionsPerBlock: 2 });
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 const modesIn = (directory: string): Record<string, string> =>
   Object.fromEntries(readdirSync(directory).map((name) => [name, modeOf(join(directory, name))]));

@@ -3,10 +3,9 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { firstSeed } from '../support/property.ts';
 import { checkAndRecount, recounts } from '../support/recounts/recounts.ts';
 
@@ -50,7 +49,7 @@ function change(db: Database, { table, column }: Column, prng: Prng): boolean {
 /** Returns a chain that fills most tables. */
 const chain = () => {
   const options = { seed: 20, blocks: 120, accounts: 6, transactionsPerBlock: 2, forkEvery: 3 };
-  return ingestOf([...devnetEvents(options)].map(received));
+  return ingestOf(simulatedEvents(options));
 };
 
 test('the recounts find each copy and total that is changed', () => {

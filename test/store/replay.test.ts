@@ -2,13 +2,12 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import type { PreparedEntry } from '../../src/store/ingest/event.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 
-const events = [...devnetEvents({ seed: 6, blocks: 10, transactionsPerBlock: 2, forkEvery: 4 })].map(received);
+const events = simulatedEvents({ seed: 6, blocks: 10, transactionsPerBlock: 2, forkEvery: 4 });
 
 function preparedEntriesOf(directory: string): PreparedEntry[] {
   const journal = openJournalReader(directory);

@@ -9,20 +9,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import schema from '../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../src/base/errors.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { type Tables, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 
-const events = [...devnetEvents({ seed: 6, blocks: 5, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 6, blocks: 5, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 });
 
 /** Returns the data of the events, as files and as read from the files. */
 function wholeData() {

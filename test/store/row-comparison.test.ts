@@ -2,17 +2,16 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 let whole: DataDirectory;
 beforeAll(() => {
   const options = { seed: 3, blocks: 40, accounts: 12, transactionsPerBlock: 8, forkEvery: 4 };
-  whole = ingestOf([...devnetEvents(options)].map(received));
+  whole = ingestOf(simulatedEvents(options));
 });
 afterAll(() => whole[Symbol.dispose]());
 

@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { growingTables } from '../../src/store/check/tables.ts';
@@ -16,9 +15,9 @@ import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, received } from '../support/data/ingest.ts';
+import { openAt, simulatedEvents } from '../support/data/ingest.ts';
 
-const events = [...devnetEvents({ seed: 7, blocks: 24, transactionsPerBlock: 8, forkEvery: 6 })].map(received);
+const events = simulatedEvents({ seed: 7, blocks: 24, transactionsPerBlock: 8, forkEvery: 6 });
 
 const bulk = (path: string) => openAt(path, { load: 'bulk', machine: silentMachine });
 

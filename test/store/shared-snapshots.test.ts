@@ -1,17 +1,16 @@
 /** Requests of one turn of the event loop share a snapshot, which is never older than their process's last commit. */
 import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { startCheckpointer } from '../../src/store/files/checkpointer.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { CommitCount } from '../../src/store/ingest/commit-count.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, SNAPSHOT_LIMIT_MS, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data/data-directory.ts';
-import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { ingestOf, type OpenIngest, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 
-const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3, forkEvery: 0 })].map(received);
+const events = simulatedEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3, forkEvery: 0 });
 
 /** Opens snapshots of an index that accepts events, in a loop whose turns the test ends. */
 function sharing(open: OpenIngest, commits: () => number | null) {

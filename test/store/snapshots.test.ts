@@ -3,17 +3,16 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
 import { openIndexFile } from '../../src/store/read/index-file.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { appOf } from '../support/api/app.ts';
 import { dataDirectory, moveIndex } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 
-const events = [...devnetEvents({ seed: 4, blocks: 6, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+const events = simulatedEvents({ seed: 4, blocks: 6, transactionsPerBlock: 2, forkEvery: 0 });
 const few = events.slice(0, Math.floor(events.length / 2));
 
 const heightOf = (snapshots: Snapshots): Promise<number> =>

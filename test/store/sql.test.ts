@@ -1,13 +1,12 @@
 /** Queries of an analyst: which are accepted, the errors of others, and that they disturb nobody. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Connection } from '../../src/store/files/connection.ts';
 import { openForQueries, requireOnlyViews, resultOf } from '../../src/store/sql/result.ts';
 import { exampleQueries } from '../../src/store/views/views.ts';
-import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { type OpenIngest, openNew, simulatedEvents } from '../support/data/ingest.ts';
 
-const events = [...devnetEvents({ seed: 1, blocks: 8, accounts: 4, transactionsPerBlock: 2 })].map(received);
+const events = simulatedEvents({ seed: 1, blocks: 8, accounts: 4, transactionsPerBlock: 2 });
 const half = events.length >> 1;
 
 let open: OpenIngest;

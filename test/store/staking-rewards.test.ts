@@ -6,14 +6,13 @@ import { poxAddressText } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { cycles } from '../../src/devnet/pox.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
 import type { StackedCycle, StakerShare } from '../../src/store/model/staking.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { ingestOf, type OpenIngest, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { alice, block, bob, call, carol, receipt } from '../support/events/handmade.ts';
 import { BOOT, bonds, burnBlock, keyOf, locked, p, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -280,9 +279,7 @@ describe('STX staked in pox-5', () => {
 
 /** Returns the events of a simulated chain whose Bitcoin blocks pay the stackers' addresses. */
 function payingEvents(seed: number, pox5Height: number | undefined): ReceivedEvent[] {
-  const events = [
-    ...devnetEvents({ seed, blocks: 140, accounts: 8, staking: 30, transactionsPerBlock: 8, pox5Height }),
-  ].map(received);
+  const events = simulatedEvents({ seed, blocks: 140, accounts: 8, staking: 30, transactionsPerBlock: 8, pox5Height });
   const named = [
     ...new Set(
       events.flatMap(({ text }) =>

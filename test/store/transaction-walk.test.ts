@@ -2,7 +2,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, ListOrder, Page } from '../../src/store/model/page.ts';
 import type {
@@ -13,7 +12,7 @@ import type {
 import { models } from '../../src/store/queries/row-texts.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { NO_CONDITIONS } from '../support/data/transaction-conditions.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
@@ -22,9 +21,7 @@ let snapshots: Snapshots;
 /** Newest first, with the principals that take part in each. */
 let all: { transaction: TransactionSummary; principals: Set<string> }[];
 beforeAll(async () => {
-  directory = ingestOf(
-    [...devnetEvents({ seed: 8, blocks: 60, transactionsPerBlock: 8, forkEvery: 15 })].map(received),
-  );
+  directory = ingestOf(simulatedEvents({ seed: 8, blocks: 60, transactionsPerBlock: 8, forkEvery: 15 }));
   snapshots = openSnapshots(directory.path, { limits: { walkRows: 40 } });
   using db = new Database(indexPath(directory.path), { readonly: true });
   const takesPart = db

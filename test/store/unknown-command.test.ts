@@ -1,15 +1,14 @@
 /** A log with a command of a newer program: nothing after it is applied, and the refusal names it, however the log is read. */
 import { expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { compressed, type Entry, type Head, headAfter } from '../../src/store/log/entry.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 
-const events = [...devnetEvents({ seed: 2, blocks: 3, transactionsPerBlock: 1 })].map(received);
+const events = simulatedEvents({ seed: 2, blocks: 3, transactionsPerBlock: 1 });
 
 /** The entry of a command that no version has yet. */
 function unknownAfter(head: Head): Entry {

@@ -4,17 +4,14 @@ import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { JOURNAL_VERSION, openJournalReader } from '../../src/store/files/journal.ts';
 import { fileFates } from '../../src/store/files/status.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 
-const events = [...devnetEvents({ seed: 3, blocks: 10, accounts: 10, transactionsPerBlock: 2, forkEvery: 4 })].map(
-  received,
-);
+const events = simulatedEvents({ seed: 3, blocks: 10, accounts: 10, transactionsPerBlock: 2, forkEvery: 4 });
 
 /** The names and bytes of the files of a directory. */
 const filesOf = (directory: string): [string, string][] =>

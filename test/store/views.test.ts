@@ -1,13 +1,12 @@
 /** The views for analysts in the file: their declarations, their costs, and when they are made. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { decimalOf, sortable } from '../../src/store/rows/amounts.ts';
 import { creationOf, decimal, sortableAmount, summableForms, type ViewType, view } from '../../src/store/views/view.ts';
 import { makeTemporaryViews, views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { pageWithViews, sqlPage } from '../support/generate/view-tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
@@ -15,7 +14,7 @@ let directory: DataDirectory;
 let db: Database;
 beforeAll(() => {
   const options = { seed: 1, blocks: 30, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf([...devnetEvents(options)].map(received), { views: true });
+  directory = ingestOf(simulatedEvents(options), { views: true });
   db = new Database(indexPath(directory.path));
 });
 afterAll(() => {

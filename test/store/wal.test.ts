@@ -3,21 +3,20 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { copyLog, LOOK_MS, startCheckpointer, type WalEvent } from '../../src/store/files/checkpointer.ts';
 import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, type Load, openWriter } from '../../src/store/files/database.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { type OpenIngest, openAt, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { type WatchedSnapshots, watchedSnapshots } from '../support/data/watched-snapshots.ts';
 import { serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { type ManualClock, manualClock } from '../support/time/manual-clock.ts';
 import { until } from '../support/time/until.ts';
 
-const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3 })].map(received);
+const events = simulatedEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3 });
 const LIMIT = 100_000;
 
 let open: OpenIngest;

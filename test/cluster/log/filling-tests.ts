@@ -5,12 +5,11 @@ import { clusterStatus } from '../../../src/cluster/cluster-status.ts';
 import { fillLog } from '../../../src/cluster/comparing.ts';
 import { makeTables } from '../../../src/cluster/engine-tables.ts';
 import { LogUnavailableError } from '../../../src/cluster/shared-log.ts';
-import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
 import { CHAIN_START, compressed, nextChain } from '../../../src/store/log/entry.ts';
 import { openHost } from '../../cluster/open-host.ts';
 import { dataDirectory } from '../../support/data/data-directory.ts';
-import { entryOf, ingestOf, received } from '../../support/data/ingest.ts';
+import { entryOf, ingestOf, simulatedEvents } from '../../support/data/ingest.ts';
 import { until } from '../../support/time/until.ts';
 import { type EngineFixture, entryAfter, START } from './engine-fixture.ts';
 
@@ -83,7 +82,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
   });
 
   test('a host of another chain than the log is refused before its first entry', async () => {
-    const events = [...devnetEvents({ seed: 5, blocks: 1 })].map(received);
+    const events = simulatedEvents({ seed: 5, blocks: 1 });
     const blocks = events.filter(({ path }) => path === '/new_block');
     const burnBlock = events.find(({ path }) => path === '/new_burn_block');
     const prefix = await fixture().newTables();
@@ -131,7 +130,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
   test('a log of another chain gets nothing back from a host that has more entries', async () => {
     await using log = await fixture().newLog();
     expect(await log.chain(1)).toBe(1);
-    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
+    using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
     await using host = openHost(log, directory.path);
     await host.follow(1);
     await until(() => host.ended.length > 0, 'the end of the host');

@@ -10,7 +10,6 @@ import { STATEMENT_MS, WAITING_COMMIT } from '../../../src/cluster/postgres-engi
 import { openPostgresLog, PostgresLog } from '../../../src/cluster/postgres-log.ts';
 import { LogUnavailableError } from '../../../src/cluster/shared-log.ts';
 import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster/cluster.ts';
-import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { madeSealing, secretsKeyFile } from '../../../src/hooks/delivery/sealing.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { openHost } from '../../cluster/open-host.ts';
@@ -18,7 +17,7 @@ import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
 import { directHooks } from '../../hooks/direct.ts';
 import { definition } from '../../hooks/server.ts';
-import { entryOf, ingestOf, received } from '../../support/data/ingest.ts';
+import { entryOf, ingestOf, simulatedEvents } from '../../support/data/ingest.ts';
 import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/servers/postgres.ts';
 import { describeWith } from '../../support/servers/system-servers.ts';
 import { heldClock } from '../../support/time/held-clock.ts';
@@ -41,7 +40,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
   }
 
   test('cluster init fills the log with a journal, and cluster status shows log, host, lease and servers', async () => {
-    const events = [...devnetEvents({ seed: 5, blocks: 4 })].map(received);
+    const events = simulatedEvents({ seed: 5, blocks: 4 });
     using directory = ingestOf(events);
     const at = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
     const grants = grantsOf(tablesOf('init_'))
@@ -89,7 +88,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
   });
 
   test('cluster status --verify names missing and damaged entries, and cluster init fills holes', async () => {
-    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
+    using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 2 }));
     const settings = { cluster: quorum.url, clusterPrefix: 'verified_', clusterKey: null, data: directory.path };
     let printed = '';
     using _ = spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -148,7 +147,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await makeTables(access);
     await new PostgresLog(access).chain(1);
     await access.engine.close();
-    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
+    using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
     using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
     await expect(initCluster({ ...settings, data: directory.path })).rejects.toThrow(
       "The cluster's log belongs to mainnet (chain 0x00000001)",
@@ -163,7 +162,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
   });
 
   test('cluster init takes chainhooks along, with their sealed secrets, and names the file of their key', async () => {
-    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
+    using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 2 }));
     const data = directory.path;
     const sealing = madeSealing({ data, clusterKey: null });
     let secret: string | null;
@@ -193,7 +192,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
   });
 
   test("cluster init makes a missing key, and names the secrets that it can't open", async () => {
-    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
+    using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 2 }));
     const data = directory.path;
     {
       await using single = directHooks({ directory: data });
@@ -213,7 +212,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const clock = heldClock([STATEMENT_MS]);
     const open = async () => openHost(await openPostgresLog(quorum.url, { prefix: 'alone_', clock }));
     await using other = await open();
-    const [first, second] = [...devnetEvents({ seed: 5, blocks: 1 })].map(received);
+    const [first, second] = simulatedEvents({ seed: 5, blocks: 1 });
     const WAITING = "application_name = 'stackside' AND (wait_event = 'SyncRep' OR wait_event_type = 'Lock')";
     const waiting = () => quorum.primary().run(`SELECT 1 FROM pg_stat_activity WHERE ${WAITING}`);
     /** The outcome of an event if each wait for a standby times out. */

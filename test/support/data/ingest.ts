@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { lazy } from '../../../src/base/cache.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
+import { type DevnetOptions, devnetEvents } from '../../../src/devnet/scenario.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
 import { indexPath, openWriter } from '../../../src/store/files/database.ts';
 import {
@@ -21,6 +22,9 @@ export const received = ({ path, body, time }: NodeEvent): ReceivedEvent => ({
   text: body,
   receivedAt: time * MICROSECONDS_PER_MILLISECOND,
 });
+
+/** The events of a simulated node, as they would reach us. */
+export const simulatedEvents = (options: DevnetOptions): ReceivedEvent[] => [...devnetEvents(options)].map(received);
 
 /** Returns the entry number of the nth event of a new log, which is also its number of entries. The log's identity is entry 1. */
 export const entryOf = (event: number): number => event + 1;

@@ -19,7 +19,7 @@ import type { TokenCommands } from '../../../src/store/ingest/token-commands.ts'
 import { openSnapshots } from '../../../src/store/read/snapshots.ts';
 import { TOKEN_FAMILY } from '../../../src/store/rows/enums.ts';
 import { appOf, routesOf } from '../api/app.ts';
-import { ingestOf, openAt, received } from '../data/ingest.ts';
+import { ingestOf, openAt, received, simulatedEvents } from '../data/ingest.ts';
 import { BNS, bnsBlock, bnsLaunched, bnsOperated } from '../events/bns.ts';
 import { alice, transfer } from '../events/handmade.ts';
 import { type Ask, type Candidates, candidatesOf } from './example-candidates.ts';
@@ -296,7 +296,7 @@ export async function recordExamples(): Promise<Examples> {
   const routes = routesOf(VERSION, { faucets, server }).filter(
     ({ hidden, deprecated }) => !hidden && deprecated === null,
   );
-  const simulated = [...devnetEvents(chainOptions)].map(received);
+  const simulated = simulatedEvents(chainOptions);
   const { values, most } = await overChain(simulated, async (get) => {
     const candidates = await candidatesOf(get);
     const elsewhere = [SEMI_FUNGIBLE, ...FORKS, ...BNS_NAMES];
