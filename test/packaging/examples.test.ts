@@ -1,7 +1,7 @@
 /**
  * The examples work if you copy them: installed as npm installs them, type-checked, and run in Bun and in Node. A Node
- * that can't read TypeScript gets a compiled example. One example starts its chain from its own project. The others
- * share a chain with the contracts of all examples, because each chain starts an engine.
+ * that can't read TypeScript gets a compiled example. The
+ * examples share a chain with the contracts of all of them, because each chain starts an engine.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -125,7 +125,9 @@ describeWith('Clarity', hasClarity, () => {
     });
 
     test('passes its tests in Bun', async () => {
-      expect(await run('tickets', process.execPath, [...TESTS, './test/tickets.test.ts'])).toContain('4 pass');
+      expect(await run('tickets', process.execPath, [...TESTS, './test/tickets.test.ts'], sharesChain)).toContain(
+        '4 pass',
+      );
     });
 
     const node = Bun.which('node');

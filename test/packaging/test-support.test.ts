@@ -1,7 +1,7 @@
 /** `stackside/test` from the npm package: the example page's code in Bun and in Node, and failures. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import ts from 'typescript';
 import {
   assertErr,
@@ -333,7 +333,7 @@ const TOKEN = `
 describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;
   let first: Devnet;
-  const start = () => startDevnet({ executable, clarity: project.path, limitMs: LONG_MS });
+  const start = () => startDevnet({ executable, clarity: relative('.', project.path), limitMs: LONG_MS });
   beforeAll(async () => {
     project = await clarityProject({ counter: COUNTER, token: TOKEN });
     first = await start();
