@@ -1,8 +1,8 @@
 /** Different routes return equal data for the same object. */
 import { describe, expect, test } from 'bun:test';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import {
   alice,
   announcement,
@@ -69,7 +69,7 @@ test("mempool lists contain each transaction that a principal sponsors once, and
   const first = block(null, 'first');
   open.ingest.receive(first.event);
   open.ingest.receive(announcement([byAlice, byBob, own, others]));
-  const snapshots = openSnapshots(open.directory);
+  using snapshots = snapshotsOf(open.directory);
   const { json } = testApp(snapshots);
   const { address } = sponsor;
   const nonces = `/extended/v3/principals/${address}/nonces`;
@@ -99,7 +99,6 @@ test("mempool lists contain each transaction that a principal sponsors once, and
   open.ingest.receive(drop([byBob], 'StaleGarbageCollect'));
   await expectAll(own);
   expect((await json(`/extended/v1/tx/mempool?sender_address=${address}`)).body).toMatchObject({ total: 1 });
-  snapshots.close();
 });
 
 describe('the Clarity version is null for a deployment without a version', () => {

@@ -8,11 +8,11 @@ import { toHex } from '../../src/codec/hex.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api/api.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { type OpenIngest, openAt, openNew } from '../support/data/ingest.ts';
 import { type Cost, canCountReads, countedApi, withSmallPages } from '../support/data/page-reads.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import {
   alice,
   block,
@@ -377,20 +377,16 @@ test('a page of contracts reads a bounded number of failed deployments', async (
   const first = mine(undefined, { below: 0, later: 60, actions: [{ ...failing, succeeds: true }] });
   open.ingest.receive(first.block.event);
   open.ingest.receive(mine(first, { below: 0, later: 60, actions: Array(12).fill(failing) }).block.event);
-  const snapshots = openSnapshots(open.directory, { limits: { walkRows: 5 } });
-  try {
-    const { json } = testApp(snapshots);
-    const page = async (query: string) => (await json(`/stackside/v1/contracts?${query}`)).body as unknown as Body;
-    let at = await page('');
-    const lengths = [at.results.length];
-    while (at.cursor.next !== null) {
-      at = await page(`cursor=${at.cursor.next}`);
-      lengths.push(at.results.length);
-    }
-    expect(lengths).toEqual([0, 0, 1]);
-  } finally {
-    snapshots.close();
+  using snapshots = snapshotsOf(open.directory, { limits: { walkRows: 5 } });
+  const { json } = testApp(snapshots);
+  const page = async (query: string) => (await json(`/stackside/v1/contracts?${query}`)).body as unknown as Body;
+  let at = await page('');
+  const lengths = [at.results.length];
+  while (at.cursor.next !== null) {
+    at = await page(`cursor=${at.cursor.next}`);
+    lengths.push(at.results.length);
   }
+  expect(lengths).toEqual([0, 0, 1]);
 });
 
 test.skipIf(!canCountReads)(

@@ -1,7 +1,7 @@
 /** The dropped transactions of an account, with reason and replacement. */
 import { expect, test } from 'bun:test';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, announcement, block, bob, drop, START, sponsor, transfer } from '../support/events/handmade.ts';
 import { testApp } from './test-app.ts';
 
@@ -15,14 +15,10 @@ const pathOf = (address: string): string => `/stackside/v1/principals/${address}
 
 /** Reads the list of an account. */
 async function dropped(directory: string, address: string, query = ''): Promise<Page> {
-  const snapshots = openSnapshots(directory);
-  try {
-    const { status, body } = await testApp(snapshots).json(pathOf(address) + query);
-    expect(status).toBe(200);
-    return body as Page;
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(directory);
+  const { status, body } = await testApp(snapshots).json(pathOf(address) + query);
+  expect(status).toBe(200);
+  return body as Page;
 }
 
 const shown = ({ results }: Page) =>

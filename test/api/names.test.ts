@@ -1,9 +1,9 @@
 /** The routes of the name system: parameters, answers, and errors for unknown names. */
 import { describe, expect, test } from 'bun:test';
 import { namePrice, namespacePrice, type PriceFunction } from '../../src/chain/name-system.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { bob, carol } from '../support/events/handmade.ts';
 import { attached, hashOfText, launched, mintTo, nameBlock, operated } from '../support/events/names.ts';
 import { testApp } from './test-app.ts';
@@ -195,7 +195,7 @@ test('an unregistered subdomain redirects to the resolver of its name', async ()
 test('a zonefile that arrives between two blocks changes the answer', async () => {
   using open = openNew();
   for (const { event } of [first, second]) open.ingest.receive(event);
-  const snapshots = openSnapshots(open.directory);
+  using snapshots = snapshotsOf(open.directory);
   const { request } = testApp(snapshots);
   const path = '/v1/names/alice.btc/zonefile';
   const before = await request(path);
@@ -203,7 +203,6 @@ test('a zonefile that arrives between two blocks changes the answer', async () =
   for (const event of attachments) open.ingest.receive(event);
   const after = await request(path, { headers: { 'if-none-match': before.headers.get('etag') ?? '' } });
   expect([await before.json(), await after.json()]).toEqual([{ zonefile: '' }, { zonefile: ZONEFILE }]);
-  snapshots.close();
 });
 
 describe('prices', () => {

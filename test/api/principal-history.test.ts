@@ -4,9 +4,10 @@ import { Value } from '@sinclair/typebox/value';
 import { History } from '../../src/api/stackside/principal-history.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { csvLine } from '../../src/http/csv.ts';
-import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received, simulatedEvents } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { ADDRESS, HOLDER, hash, idAt, MISTYPED, OTHER, TOKEN } from './sample-chain.ts';
 import { sampleIndex, testApp } from './test-app.ts';
 
@@ -268,7 +269,7 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
     take([...events]);
     parents.push(indexBlockHash);
   }
-  const snapshots = openSnapshots(open.directory);
+  using snapshots = snapshotsOf(open.directory);
   const app = testApp(snapshots);
   const { body: holders } = await app.json<{ results: { principal: string }[] }>('/extended/v3/tokens/stx/holders');
   const path = pathOf(holders.results[0]!.principal);
@@ -293,7 +294,6 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
   // A fork above the period changes nothing of it.
   expect(((await lower.json()) as Body).complete).toBe(true);
   expect(app.logged).toEqual([]);
-  snapshots.close();
 });
 
 test('an index that fails during an answer ends it with a reason, and the log has the cause', async () => {

@@ -10,29 +10,23 @@ import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { withholdEntries } from '../support/data/copy.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
+import { keptToEnd } from '../support/data/kept.ts';
 import { journalRows } from '../support/data/tables.ts';
 
 const events = simulatedEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 });
 const source = ingestOf(events);
+afterAll(() => source[Symbol.dispose]());
 const all = journalRows(source.path).length;
-/** Directories that tests create. They are deleted at the end. */
-const made: DataDirectory[] = [source];
-afterAll(() => {
-  for (const directory of made) directory[Symbol.dispose]();
-});
-const kept = (directory: DataDirectory): string => {
-  made.push(directory);
-  return directory.path;
-};
+const { kept, folder } = keptToEnd();
 /** Returns a copy of the journal's first events, with the same entries. */
 const beginning = (count: number): string => kept(ingestOf(events.slice(0, count)));
 
 let path = '';
 let store: ObjectStore;
 beforeEach(() => {
-  path = join(kept(dataDirectory()), 'archive');
+  path = folder();
   store = directoryFiles(path);
 });
 

@@ -1,7 +1,7 @@
 /** Snapshots: restoring from one, reusing parts in the next one, and rejecting damaged ones. */
 
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -36,22 +36,15 @@ import { openToRead } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
+import { keptToEnd } from '../support/data/kept.ts';
 import { sendCommand } from '../support/data/random-commands.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { assertProperty, assertSeeds, character, Seen, timeout } from '../support/property.ts';
 
-const made: DataDirectory[] = [];
-const kept = (directory: DataDirectory): string => {
-  made.push(directory);
-  return directory.path;
-};
-const folder = (): string => join(kept(dataDirectory()), 'new');
-afterAll(() => {
-  for (const directory of made) directory[Symbol.dispose]();
-});
+const { kept, folder } = keptToEnd();
 
 /** Returns the rows of all tables that depend only on the journal, in order, as texts. */
 function orderedRows(directory: string): Record<string, string[]> {

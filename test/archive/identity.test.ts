@@ -1,6 +1,6 @@
 /** One archive stores one history: data restored to an earlier point has a new identity and needs another archive. */
 
-import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ArchiveDamagedError, verifiedArchive } from '../../src/archive/archive.ts';
@@ -15,21 +15,13 @@ import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData } from '../support/data/copy.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
+import { keptToEnd } from '../support/data/kept.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const events = simulatedEvents({ seed: 6, blocks: 12, transactionsPerBlock: 2 });
-const made: DataDirectory[] = [];
-afterAll(() => {
-  for (const directory of made) directory[Symbol.dispose]();
-});
-const kept = (directory: DataDirectory): string => {
-  made.push(directory);
-  return directory.path;
-};
-const folder = (): string => join(kept(dataDirectory()), 'new');
+const { kept, folder } = keptToEnd();
 const random = { uuid: () => crypto.randomUUID() };
 const HALF = 20;
 const half = kept(ingestOf(events.slice(0, HALF), { random }));

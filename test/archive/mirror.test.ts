@@ -20,7 +20,7 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { keptToEnd } from '../support/data/kept.ts';
 import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
@@ -30,14 +30,10 @@ import { until } from '../support/time/until.ts';
 const events = [...devnetEvents({ seed: 15, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
 const signer = signerOf(newPrivateKey())!;
 const KEY = signer.publicKey;
-const made: DataDirectory[] = [];
-const folder = (): string => {
-  made.push(dataDirectory());
-  return join(made.at(-1)!.path, 'new');
-};
+const { kept, folder } = keptToEnd();
 const servers: WebServer[] = [];
 afterAll(() => {
-  for (const one of [...servers, ...made]) one[Symbol.dispose]();
+  for (const one of servers) one[Symbol.dispose]();
 });
 
 let source: string;
@@ -45,9 +41,7 @@ let original: string;
 /** A private archive of the same log. */
 let whole: string;
 beforeAll(async () => {
-  const directory = await logWithCommands(events);
-  made.push(directory);
-  source = directory.path;
+  source = kept(await logWithCommands(events));
   original = folder();
   await archive(source, directoryFiles(original), 'one', { signer });
   whole = folder();
@@ -262,7 +256,7 @@ describe('a mirror with an older state:', () => {
     });
     await store.list('');
     const half = folder();
-    await archive(await kept(0.5), directoryFiles(half), 'one', { signer });
+    await archive(await dataUpTo(0.5), directoryFiles(half), 'one', { signer });
     cpSync(join(half, HEAD), join(path, HEAD));
     await failure(store.list(''), PassingError);
   });
@@ -271,7 +265,7 @@ describe('a mirror with an older state:', () => {
     const moments = [];
     for (const share of [0.3, 0.5, 0.55, 1]) {
       const at = folder();
-      await archive(await kept(share), directoryFiles(at), 'one', { signer });
+      await archive(await dataUpTo(share), directoryFiles(at), 'one', { signer });
       moments.push(at);
     }
     const last = journalRows(source);
@@ -307,7 +301,7 @@ describe('a mirror with an older state:', () => {
 });
 
 /** Returns the source's data up to a share of its entries. */
-async function kept(share: number): Promise<string> {
+async function dataUpTo(share: number): Promise<string> {
   const into = folder();
   const journal = openJournalReader(source);
   const ingest = openIngest({ directory: into, chainId: null, machine: silentMachine, log: () => {} });
@@ -323,7 +317,7 @@ async function kept(share: number): Promise<string> {
 
 test('entries archived during the restore follow', async () => {
   const path = folder();
-  await archive(await kept(0.4), directoryFiles(path), 'one', { signer });
+  await archive(await dataUpTo(0.4), directoryFiles(path), 'one', { signer });
   const begun = (await headOf(path)).entry;
   const { web } = mirror(path);
   const served = servers.at(-1)!;

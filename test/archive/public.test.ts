@@ -1,7 +1,7 @@
 /**
  * Public archives: the private commands they omit, the contents of their head, and the hosts that may write to them.
  */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
@@ -19,29 +19,20 @@ import { COMMAND_PATH, isPrivateCommand, LOG_IDENTITY, publicEntry } from '../..
 import { type Entry, withheld } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData, withholdEntries } from '../support/data/copy.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
+import { keptToEnd } from '../support/data/kept.ts';
 import { logWithCommands, PRIVATE } from '../support/data/log-with-commands.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 12, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
 const signer = signerOf(newPrivateKey())!;
-const made: DataDirectory[] = [];
-const folder = (): string => {
-  made.push(dataDirectory());
-  return join(made.at(-1)!.path, 'new');
-};
-afterAll(() => {
-  for (const directory of made) directory[Symbol.dispose]();
-});
+const { kept, folder } = keptToEnd();
 
 let source: string;
 let path: string;
 let store: ObjectStore;
 beforeAll(async () => {
-  const directory = await logWithCommands(events);
-  made.push(directory);
-  source = directory.path;
+  source = kept(await logWithCommands(events));
   path = folder();
   store = directoryFiles(path);
   await archive(source, store, 'one', { signer });

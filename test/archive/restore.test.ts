@@ -1,5 +1,5 @@
 /** Restoring an archive: to its last entry or an earlier one, and rejected archives. */
-import { afterAll, beforeAll, describe, expect, mock, test } from 'bun:test';
+import { beforeAll, describe, expect, mock, test } from 'bun:test';
 import {
   copyFileSync,
   cpSync,
@@ -27,24 +27,16 @@ import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
 import { beginRebuild } from '../../src/store/ingest/rebuild.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
+import { keptToEnd } from '../support/data/kept.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 
 const events = simulatedEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 });
-const made: DataDirectory[] = [];
-const kept = (directory: DataDirectory): string => {
-  made.push(directory);
-  return directory.path;
-};
-const folder = (): string => join(kept(dataDirectory()), 'new');
+const { kept, folder } = keptToEnd();
 const source = kept(ingestOf(events));
 const rows = journalRows(source);
 const original = folder();
 beforeAll(() => archive(source, directoryFiles(original)));
-afterAll(() => {
-  for (const directory of made) directory[Symbol.dispose]();
-});
 
 /** Returns the state after the first entries of the journal. */
 const stateAt = (entry: number) =>

@@ -1,5 +1,5 @@
 /** Objects that retention deletes from an archive, and restores after that. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifiedArchive } from '../../src/archive/archive.ts';
@@ -9,23 +9,15 @@ import { type RetentionResult, retain } from '../../src/archive/retention.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
+import { keptToEnd } from '../support/data/kept.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const DAY = 86_400_000;
 const NOW = 1_900_000_000_000;
 const events = simulatedEvents({ seed: 5, blocks: 24, transactionsPerBlock: 3, forkEvery: 8, forkDepth: 2 });
-const made: DataDirectory[] = [];
-const kept = (directory: DataDirectory): string => {
-  made.push(directory);
-  return directory.path;
-};
-const folder = (): string => join(kept(dataDirectory()), 'new');
-afterAll(() => {
-  for (const directory of made) directory[Symbol.dispose]();
-});
+const { kept, folder } = keptToEnd();
 /** The journal after one third, two thirds, and all of its events. */
 const [third, half, whole] = [1, 2, 3].map((part) => kept(ingestOf(events.slice(0, (part * events.length) / 3)))) as [
   string,

@@ -8,9 +8,9 @@ import { importOldNames } from '../../src/commands/serve/old-names.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings, type Settings } from '../../src/settings/config.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, block, transfer } from '../support/events/handmade.ts';
 
 const OWNER = 'SP29EJ0SVM2TRZ3XGVTZPVTKF4SV1VMD8C0GA5SK5';
@@ -81,12 +81,8 @@ async function importNames(): Promise<LogEvent[]> {
 }
 
 async function read<T>(ask: (names: Reader['names']) => T | Promise<T>): Promise<T> {
-  const snapshots = openSnapshots(data.path);
-  try {
-    return await snapshots.readLong(async (reader) => ask(reader.names));
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(data.path);
+  return await snapshots.readLong(async (reader) => ask(reader.names));
 }
 
 test('the export of old names is imported once', async () => {

@@ -13,6 +13,7 @@ import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { routeContext } from '../api/route-context.ts';
 import { openApi } from '../support/api/api.ts';
 import { ingestOf, OTHER_IDENTITY, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
@@ -242,7 +243,7 @@ test('the next matching block answers a long poll and is sent to streams', async
 
 test('a long poll is answered only when its time ends or a block arrives', async () => {
   using directory = ingestOf(chain.slice(0, -30).map(received));
-  const snapshots = openSnapshots(directory.path);
+  using snapshots = snapshotsOf(directory.path);
   let [now, looks] = [0, 0];
   // Each wait ends in the next turn, whatever its length.
   const after: Clock['after'] = (_, call) => {
@@ -289,7 +290,6 @@ test('a long poll is answered only when its time ends or a block arrives', async
   for (const event of chain.slice(-30)) open.ingest.receive(received(event));
   open.ingest.publish();
   expect((await next).results.length).toBeGreaterThan(0);
-  snapshots.close();
 });
 
 test('streams and long polls end when the client disconnects and when the server stops', async () => {
@@ -335,7 +335,7 @@ test('streams and long polls end when the client disconnects and when the server
 
 test('changes are made only as fast as the reader reads, and the number of readers is limited', async () => {
   using directory = ingestOf(chain.map(received));
-  const snapshots = openSnapshots(directory.path);
+  using snapshots = snapshotsOf(directory.path);
   let made = 0;
   const [route] = changeRoutes({
     ...{ snapshots, clock: systemClock, turns: new Turns(systemClock), elsewhere: null },
@@ -369,7 +369,6 @@ test('changes are made only as fast as the reader reads, and the number of reade
   await slow.cancel();
   expect((await connect()).status).toBe(200);
   for (const reader of others) await reader.cancel();
-  snapshots.close();
 });
 
 test('an invalid request is rejected with the name of the parameter', async () => {

@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { route } from '../../src/http/route.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 
 const declared = {
   path: '/height',
@@ -17,12 +17,11 @@ const declared = {
 
 test('the compiler rejects a one-turn request that returns a promise', () => {
   using open = openNew();
-  const snapshots = openSnapshots(open.directory);
+  using snapshots = snapshotsOf(open.directory);
   const height: number = snapshots.read((read) => read.height());
   expect(height).toBe(0);
   // @ts-expect-error: the snapshot has ended before the promise is settled.
   expect(snapshots.read(async (read) => read.height())).toBeInstanceOf(Promise);
-  snapshots.close();
 });
 
 test('the compiler allows an asynchronous handler only for a route with long reads or without the index', () => {

@@ -3,8 +3,8 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { isQuiet, type TenureLimits, withMinimumFees } from '../../src/node/fee-estimates.ts';
 import type { TenureLoad } from '../../src/store/model/block.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { serving } from '../support/servers/serving.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
@@ -87,7 +87,7 @@ const events = [...devnetEvents({ seed: 4, blocks: 60, transactionsPerBlock: 6, 
 
 test('the load of a tenure is the sum of its blocks, newest tenure first', async () => {
   using directory = ingestOf(events.map(received));
-  const snapshots = openSnapshots(directory.path);
+  using snapshots = snapshotsOf(directory.path);
   await snapshots.readLong(async (read) => {
     const loads = read.tenures.loads(3);
     expect(loads.length).toBe(4);
@@ -107,7 +107,6 @@ test('the load of a tenure is the sum of its blocks, newest tenure first', async
       expect(first?.items.some(({ payload }) => payload.type === 'tenure_change')).toBe(true);
     }
   });
-  snapshots.close();
 });
 
 test('POST /v2/fees/transaction returns minimum fees if blocks have room and the estimator is on', async () => {

@@ -21,6 +21,7 @@ import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { testApp } from '../api/test-app.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { tables } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -234,7 +235,7 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
   };
   expect(hashes(open.directory)).toEqual(hashes(whole.path));
   expect(counted(open.directory, 'burn_blocks WHERE is_filled = 1')).toBeGreaterThan(20);
-  const snapshots = openSnapshots(open.directory);
+  using snapshots = snapshotsOf(open.directory);
   const ranges = snapshots.read((reader) => reader.burnRewards.withoutPayouts());
   expect(ranges).toHaveLength(1);
   const app = testApp(snapshots);
@@ -247,7 +248,6 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
     expect(headers.get('stackside-without-payouts')).toBe(ranges[0]!.join('-'));
   }
   expect((await app.request('/extended/v2/blocks')).headers.get('stackside-without-payouts')).toBeNull();
-  snapshots.close();
 });
 
 /** Fills a gap of the straight chain with a node that lies. */

@@ -7,6 +7,7 @@ import { comparison } from '../../src/node/comparison.ts';
 import type { AccountFacts } from '../../src/store/queries/blocks/facts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { tables } from '../support/data/tables.ts';
 import { begun } from '../support/events/answered.ts';
 import { beginnings } from '../support/events/beginning.ts';
@@ -29,15 +30,11 @@ function comparable(principal: string, { balance, locked, unlockHeight, nonce }:
 
 /** Compares all data of an index with its node. */
 async function agrees(directory: string, chain: SimulatedChain): Promise<void> {
-  const snapshots = openSnapshots(directory);
-  try {
-    const { common, compare } = comparison(snapshots, rpcOf(served(chain)), atOnce);
-    const at = await common();
-    expect(at?.height).toBe(chain.tip.height);
-    expect((await compare(at!)).flatMap(({ differences }) => differences)).toEqual([]);
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(directory);
+  const { common, compare } = comparison(snapshots, rpcOf(served(chain)), atOnce);
+  const at = await common();
+  expect(at?.height).toBe(chain.tip.height);
+  expect((await compare(at!)).flatMap(({ differences }) => differences)).toEqual([]);
 }
 
 describe('an index that begins at any block', () => {

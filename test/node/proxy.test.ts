@@ -14,8 +14,8 @@ import {
 } from '@stacks/transactions';
 import { nodeProxy } from '../../src/node/proxy.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { type StandInNode, standInNode } from '../support/servers/stand-in-node.ts';
@@ -315,11 +315,10 @@ describe('failures', () => {
     const options = { timeoutMs: 30, via: 'test', estimatesFees: false, extraEndpointsFile: null, log: () => {} };
     const end = Promise.withResolvers<void>();
     node.answer('/v2/slow', () => end.promise.then(() => new Response('late')));
-    const snapshots = openSnapshots(server.directory);
+    using snapshots = snapshotsOf(server.directory);
     const proxy = nodeProxy({ ...options, url: node.url, node: nodeRpc(node.url), snapshots });
     await expect(proxy(new Request('http://api/v2/slow'))).rejects.toMatchObject({ status: 504 });
     end.resolve();
-    snapshots.close();
   });
 
   test('a body over the limit is 413', async () => {

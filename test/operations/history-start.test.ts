@@ -13,9 +13,9 @@ import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { PartialHistoryError } from '../../src/store/ingest/history-start.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
@@ -109,26 +109,22 @@ const isFailing = (one: LogEvent): boolean => one.event === 'service_failing' &&
 
 /** The start of a history, and the state of each account that its blocks touched. */
 async function stateOf(directory: string) {
-  const snapshots = openSnapshots(directory);
-  try {
-    return await snapshots.readLong(async (reader) => {
-      const from = reader.chain.historyFrom();
-      const touched = new Set<string>();
-      for (let height = from ?? 1; height <= reader.height(); height++) {
-        for (const principal of reader.facts.touched(height, height).principals) touched.add(principal);
-      }
-      const accounts = await Promise.all(
-        [...touched].map(async (principal) => {
-          const { balance, locked } = reader.principals.stxBalance(principal);
-          const known = reader.principals.knowledge(principal);
-          return { principal, known, balance, locked: locked?.amount ?? 0n };
-        }),
-      );
-      return { from, height: reader.height(), accounts };
-    });
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(directory);
+  return await snapshots.readLong(async (reader) => {
+    const from = reader.chain.historyFrom();
+    const touched = new Set<string>();
+    for (let height = from ?? 1; height <= reader.height(); height++) {
+      for (const principal of reader.facts.touched(height, height).principals) touched.add(principal);
+    }
+    const accounts = await Promise.all(
+      [...touched].map(async (principal) => {
+        const { balance, locked } = reader.principals.stxBalance(principal);
+        const known = reader.principals.knowledge(principal);
+        return { principal, known, balance, locked: locked?.amount ?? 0n };
+      }),
+    );
+    return { from, height: reader.height(), accounts };
+  });
 }
 
 const starts = (said: readonly LogEvent[]) => said.filter(({ event }) => event === 'history_starting');

@@ -11,20 +11,15 @@ import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import { archive, refusal } from '../support/data/archive.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
+import { keptToEnd } from '../support/data/kept.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const events = simulatedEvents({ seed: 21, blocks: 8, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
 const signer = signerOf(newPrivateKey())!;
-const made: DataDirectory[] = [];
-const kept = (directory: DataDirectory): string => {
-  made.push(directory);
-  return directory.path;
-};
-const folder = (): string => join(kept(dataDirectory()), 'new');
+const { kept, folder } = keptToEnd();
 let source: string;
 let path: string;
 let web: WebServer;
@@ -34,9 +29,7 @@ beforeAll(async () => {
   await archive(source, directoryFiles(path), 'one', { signer });
   web = webServer(path);
 });
-afterAll(() => {
-  for (const one of [web, ...made]) one[Symbol.dispose]();
-});
+afterAll(() => web[Symbol.dispose]());
 
 /** Starts a server that restores from a location. @returns the logged events */
 async function from(

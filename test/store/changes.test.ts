@@ -3,15 +3,15 @@ import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 
 const events = [...devnetEvents({ seed: 11, blocks: 30, transactionsPerBlock: 6, forkEvery: 7, forkDepth: 3 })];
 
 describe('changes', () => {
   test('can be read together with their event', async () => {
     using open = openNew();
-    const snapshots = openSnapshots(open.directory);
+    using snapshots = snapshotsOf(open.directory);
     let last = 0;
     const seen = new Map<string, number>();
     for (const event of events) {
@@ -38,23 +38,21 @@ describe('changes', () => {
     }
     const kinds = ['block', 'orphan', 'undone', 'admitted', 'restored', 'dropped'];
     for (const kind of kinds) expect([kind, (seen.get(kind) ?? 0) > 0]).toEqual([kind, true]);
-    snapshots.close();
   });
 
   test('block 0 is none: nobody waits for it, and it left no chain', async () => {
     using open = openNew();
     const [genesis, first] = events.filter(({ path }) => path === '/new_block').map(received);
     expect(open.ingest.receive(genesis!)).toBe('applied');
-    const snapshots = openSnapshots(open.directory);
+    using snapshots = snapshotsOf(open.directory);
     expect(snapshots.read((read) => read.changes.after(0, 10))).toEqual([]);
     open.ingest.receive(first!);
     expect(snapshots.read((read) => read.changes.after(0, 10))).toMatchObject([{ kind: 'block' }]);
-    snapshots.close();
   });
 
   test('after a fork list the undone blocks, highest first, then the blocks of the winning branch, lowest first', async () => {
     using open = openNew();
-    const snapshots = openSnapshots(open.directory);
+    using snapshots = snapshotsOf(open.directory);
     let forks = 0;
     let last = 0;
     for (const event of events) {
@@ -79,12 +77,11 @@ describe('changes', () => {
       });
     }
     expect(forks).toBeGreaterThan(0);
-    snapshots.close();
   });
 
   test('are not notified of imports, nor of an event that fails', async () => {
     using open = openNew();
-    const snapshots = openSnapshots(open.directory);
+    using snapshots = snapshotsOf(open.directory);
     for (const event of events.slice(0, 30)) open.ingest.apply(received(event));
     open.ingest.commit();
     const orphan = { ...JSON.parse(events.find(({ path }) => path === '/new_block')?.body ?? '') };
@@ -95,12 +92,11 @@ describe('changes', () => {
       'DB does not contain a parent block',
     );
     expect(snapshots.read((read) => read.changes.newest())).toBe(0);
-    snapshots.close();
   });
 
   test("name every principal of a block's transactions and matured rewards", async () => {
     using open = openNew();
-    const snapshots = openSnapshots(open.directory);
+    using snapshots = snapshotsOf(open.directory);
     for (const event of events) open.ingest.apply(received(event));
     open.ingest.commit();
     using db = new Database(indexPath(open.directory), { readonly: true });
@@ -131,6 +127,5 @@ describe('changes', () => {
         }
       }
     });
-    snapshots.close();
   });
 });

@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test';
 import { toHex } from '../../src/codec/hex.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import {
   alice,
   announcement,
@@ -22,12 +22,8 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => T | Promise<T>): Promise<T> {
   expect(checkAndRecount(directory).flatMap(({ problems }) => problems)).toEqual([]);
-  const snapshots = openSnapshots(directory);
-  try {
-    return await snapshots.readLong(async (reader) => ask(reader));
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(directory);
+  return await snapshots.readLong(async (reader) => ask(reader));
 }
 
 const POOL = `${alice.address}.pool`;

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import {
   alice,
   announcement,
@@ -71,52 +72,48 @@ test('forks are the branches off the chain, and each of their transactions has i
       const isFirst = ({ parent }: Node): boolean => parent === null || chain.has(parent);
       const branchOf = (first: Node): Node[] => orphans.filter((node) => lineOf(node).includes(first));
       const canonical = new Set([...chain].flatMap(({ holds }) => holds));
-      const snapshots = openSnapshots(open.directory);
-      try {
-        await snapshots.readLong(async ({ forks }) => {
-          const { items } = await forks.page(Number.MAX_SAFE_INTEGER, 50, null);
-          const expected = orphans.filter(isFirst).sort((a, b) => b.height - a.height || (a.hash < b.hash ? 1 : -1));
-          expect(items.map(({ indexHash }) => `0x${indexHash.toHex()}`)).toEqual(expected.map(({ hash }) => hash));
-          for (const [index, first] of expected.entries()) {
-            const branch = branchOf(first);
-            expect(items[index]).toMatchObject({
-              height: first.height,
-              blocks: branch.length,
-              topHeight: Math.max(...branch.map(({ height }) => height)),
-              wasCanonical: branch.some(({ wasTip }) => wasTip),
-            });
-            seen.add(branch.some(({ wasTip }) => wasTip) ? 'once canonical' : 'never canonical');
-            if (branch.length > 1) seen.add('a fork of several blocks');
-            // Any of its blocks names the fork.
-            const detail = forks.find(Uint8Array.fromHex(branch.at(-1)!.hash.slice(2)));
-            expect(detail?.orphans.map(({ indexHash }) => `0x${indexHash.toHex()}`).sort()).toEqual(
-              branch.map(({ hash }) => hash).sort(),
-            );
-            const wasCanonical = (node: Node): boolean =>
-              branch.some((other) => other.wasTip && lineOf(other).includes(node));
-            for (const { indexHash, wasCanonical: was } of detail?.orphans ?? []) {
-              const node = branch.find(({ hash }) => hash === `0x${indexHash.toHex()}`)!;
-              expect({ hash: node.hash, was }).toEqual({ hash: node.hash, was: wasCanonical(node) });
-              if (was === true && !node.wasTip) seen.add('below a tip');
-            }
-            const held = branch.flatMap((node) => node.holds.map(({ id }) => `${node.hash} ${id}`));
-            const found = detail?.transactions ?? [];
-            expect(found.map(({ txId, orphan }) => `0x${orphan.indexHash.toHex()} 0x${txId.toHex()}`).sort()).toEqual(
-              held.sort(),
-            );
-            for (const { txId, fate, height } of found) {
-              const one = pool.find(({ id }) => id === `0x${txId.toHex()}`)!;
-              const holder = [...chain].find(({ holds }) => holds.includes(one));
-              if (canonical.has(one)) expect({ fate, height }).toEqual({ fate: 'mined', height: holder!.height });
-              else expect(['pending', 'dropped']).toContain(fate);
-              if (fate === 'mined' || fate === 'pending') seen.add(fate);
-            }
+      using snapshots = snapshotsOf(open.directory);
+      await snapshots.readLong(async ({ forks }) => {
+        const { items } = await forks.page(Number.MAX_SAFE_INTEGER, 50, null);
+        const expected = orphans.filter(isFirst).sort((a, b) => b.height - a.height || (a.hash < b.hash ? 1 : -1));
+        expect(items.map(({ indexHash }) => `0x${indexHash.toHex()}`)).toEqual(expected.map(({ hash }) => hash));
+        for (const [index, first] of expected.entries()) {
+          const branch = branchOf(first);
+          expect(items[index]).toMatchObject({
+            height: first.height,
+            blocks: branch.length,
+            topHeight: Math.max(...branch.map(({ height }) => height)),
+            wasCanonical: branch.some(({ wasTip }) => wasTip),
+          });
+          seen.add(branch.some(({ wasTip }) => wasTip) ? 'once canonical' : 'never canonical');
+          if (branch.length > 1) seen.add('a fork of several blocks');
+          // Any of its blocks names the fork.
+          const detail = forks.find(Uint8Array.fromHex(branch.at(-1)!.hash.slice(2)));
+          expect(detail?.orphans.map(({ indexHash }) => `0x${indexHash.toHex()}`).sort()).toEqual(
+            branch.map(({ hash }) => hash).sort(),
+          );
+          const wasCanonical = (node: Node): boolean =>
+            branch.some((other) => other.wasTip && lineOf(other).includes(node));
+          for (const { indexHash, wasCanonical: was } of detail?.orphans ?? []) {
+            const node = branch.find(({ hash }) => hash === `0x${indexHash.toHex()}`)!;
+            expect({ hash: node.hash, was }).toEqual({ hash: node.hash, was: wasCanonical(node) });
+            if (was === true && !node.wasTip) seen.add('below a tip');
           }
-          expect(forks.find(Uint8Array.fromHex(tip.hash.slice(2)))).toBeUndefined();
-        });
-      } finally {
-        snapshots.close();
-      }
+          const held = branch.flatMap((node) => node.holds.map(({ id }) => `${node.hash} ${id}`));
+          const found = detail?.transactions ?? [];
+          expect(found.map(({ txId, orphan }) => `0x${orphan.indexHash.toHex()} 0x${txId.toHex()}`).sort()).toEqual(
+            held.sort(),
+          );
+          for (const { txId, fate, height } of found) {
+            const one = pool.find(({ id }) => id === `0x${txId.toHex()}`)!;
+            const holder = [...chain].find(({ holds }) => holds.includes(one));
+            if (canonical.has(one)) expect({ fate, height }).toEqual({ fate: 'mined', height: holder!.height });
+            else expect(['pending', 'dropped']).toContain(fate);
+            if (fate === 'mined' || fate === 'pending') seen.add(fate);
+          }
+        }
+        expect(forks.find(Uint8Array.fromHex(tip.hash.slice(2)))).toBeUndefined();
+      });
     }),
     { seen, cases: 8 },
   );
@@ -132,13 +129,9 @@ test('whether a fork was ever on the chain is unknown if it has more blocks than
   const [won, lost] = [branch('won', 103), branch('lost', 102)];
   // The losing branch overtakes only with its last block.
   for (const { event } of [...won.slice(0, 101), ...lost, ...won.slice(101)]) open.ingest.receive(event);
-  const snapshots = openSnapshots(open.directory);
-  try {
-    const { items } = await snapshots.readLong(({ forks }) => forks.page(Number.MAX_SAFE_INTEGER, 10, null));
-    expect(items).toMatchObject([{ height: 1, blocks: 100, wasCanonical: null }]);
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(open.directory);
+  const { items } = await snapshots.readLong(({ forks }) => forks.page(Number.MAX_SAFE_INTEGER, 10, null));
+  expect(items).toMatchObject([{ height: 1, blocks: 100, wasCanonical: null }]);
 });
 
 test('the newest blocks have their fees in order, and orphaned blocks from the lowest one on', async () => {

@@ -17,10 +17,10 @@ import { readSettings } from '../../src/settings/config.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { DeepForkError, PartialHistoryError } from '../../src/store/ingest/history-start.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { everything, type Tables, tables } from '../support/data/tables.ts';
 import { answerOf, unaskedIn } from '../support/events/answered.ts';
 import { beginnings, isOneBitcoin } from '../support/events/beginning.ts';
@@ -368,26 +368,22 @@ test("answers about the mempool change when the node sends an account's state", 
   using open = openNew();
   for (const event of beginnings(events).find(({ height }) => height === 6)!.events)
     open.ingest.receive(received(event));
-  const snapshots = openSnapshots(open.directory);
-  try {
-    const look = () => snapshots.readLong(async (read) => ({ tag: mempool(read), ...read.principals.unasked(0, 1) }));
-    const { tag, accounts } = await look();
-    using index = indexOf(open);
-    const parent_index_block_hash = startOf(index)!.parent;
-    const account = { balance: '1', locked: '0', unlock_height: 0, nonce: 7 };
-    const said = { parent_index_block_hash, principal: accounts[0]!.principal, ...account };
-    const late = { ...said, parent_index_block_hash: hashOf('a former start') };
-    expect(open.ingest.receive(received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(late), time: 0 }))).toBe(
-      'repeated',
-    );
-    const answer = received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(said), time: 0 });
-    open.ingest.receive(answer);
-    const known = (await look()).tag;
-    expect(known).not.toBe(tag);
-    // Repeated answers change nothing.
-    open.ingest.receive(answer);
-    expect((await look()).tag).toBe(known);
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(open.directory);
+  const look = () => snapshots.readLong(async (read) => ({ tag: mempool(read), ...read.principals.unasked(0, 1) }));
+  const { tag, accounts } = await look();
+  using index = indexOf(open);
+  const parent_index_block_hash = startOf(index)!.parent;
+  const account = { balance: '1', locked: '0', unlock_height: 0, nonce: 7 };
+  const said = { parent_index_block_hash, principal: accounts[0]!.principal, ...account };
+  const late = { ...said, parent_index_block_hash: hashOf('a former start') };
+  expect(open.ingest.receive(received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(late), time: 0 }))).toBe(
+    'repeated',
+  );
+  const answer = received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(said), time: 0 });
+  open.ingest.receive(answer);
+  const known = (await look()).tag;
+  expect(known).not.toBe(tag);
+  // Repeated answers change nothing.
+  open.ingest.receive(answer);
+  expect((await look()).tag).toBe(known);
 });

@@ -15,7 +15,6 @@ import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import {
@@ -28,6 +27,7 @@ import {
   simulatedEvents,
 } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { everything, tables, wholeIndex } from '../support/data/tables.ts';
 import {
   alice,
@@ -587,10 +587,9 @@ test('an orphaned block has an empty list of transactions, and an unknown block 
   const orphan = block(first, 'orphan', [transfer(alice, 0, 200)]);
   const rival = block(first, 'rival');
   for (const { event } of [first, orphan, rival, block(rival, 'end')]) open.ingest.receive(event);
-  const snapshots = openSnapshots(open.directory);
+  using snapshots = snapshotsOf(open.directory);
   const listed = (hash: string) =>
     snapshots.read((read) => read.transactions.inBlock({ indexHash: fromHex(hash) }, 'desc', 20, 0, models));
   expect(listed(orphan.hash)).toEqual({ items: [], total: 0 });
   expect(listed(`0x${'ab'.repeat(32)}`)).toBeUndefined();
-  snapshots.close();
 });

@@ -6,6 +6,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { forcedUnlockQuery } from '../../src/store/queries/accounts/locks.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, block, bob, type MadeBlock, transfer } from '../support/events/handmade.ts';
 import { locked, minted, poxBlock } from '../support/events/pox.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
@@ -52,12 +53,11 @@ test('a lock names its transaction and the heights of its block and its Bitcoin 
   const made = poxBlock(before, 'lock', [[locked(bob.address, 7n, END, 'pox-4')]], { burn_block_height: 130 });
   const after = poxBlock(made, 'after', [], { burn_block_height: 140 });
   for (const { event } of [before, made, after]) open.ingest.receive(event);
-  const snapshots = openSnapshots(open.directory);
+  using snapshots = snapshotsOf(open.directory);
   const { locked: lock } = snapshots.read((read) => read.principals.stxBalance(bob.address));
   const { transactions } = JSON.parse(made.event.text) as { transactions: { txid: string }[] };
   const txId = Uint8Array.fromHex(transactions[0]!.txid.slice(2));
   expect(lock?.made).toEqual({ txId, blockHeight: 2, burnBlockHeight: 130 });
-  snapshots.close();
 });
 
 /** Returns the locked STX around the end of a lock that is older than the index. @param begins Bitcoin height at the index's start */

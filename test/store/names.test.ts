@@ -7,9 +7,9 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { bob, carol } from '../support/events/handmade.ts';
 import {
@@ -29,12 +29,8 @@ import { assertProperty, Seen } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 async function read<T>(directory: string, ask: (reader: Reader) => T | Promise<T>): Promise<T> {
-  const snapshots = openSnapshots(directory);
-  try {
-    return await snapshots.readLong(async (reader) => ask(reader));
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(directory);
+  return await snapshots.readLong(async (reader) => ask(reader));
 }
 
 /** All that the name system answers, of every name, subdomain and owner that was ever heard of. */

@@ -6,9 +6,9 @@ import { networks } from '../../src/devnet/network.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import { MAX_NONCES } from '../../src/store/model/account.ts';
 import { noncesBetween } from '../../src/store/queries/accounts/principals.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api/api.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import {
   alice,
   announcement,
@@ -49,12 +49,8 @@ const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
 const greatest = (of: readonly bigint[]): bigint | null => of.toSorted(ascending).at(-1) ?? null;
 
 async function noncesOf({ directory }: OpenIngest, address: string) {
-  const snapshots = openSnapshots(directory);
-  try {
-    return snapshots.read((read) => read.principals.nonces(address));
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(directory);
+  return snapshots.read((read) => read.principals.nonces(address));
 }
 
 describe('between two nonces', () => {

@@ -5,6 +5,7 @@ import { poxTuple } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
 import { keyOf, type PoxEvent, p, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -80,12 +81,8 @@ function after(...blocks: readonly (readonly PoxEvent[])[]): Members {
     parent = poxBlock(parent, `block ${at}`, [events]);
     open.ingest.receive(parent.event);
   }
-  const snapshots = openSnapshots(open.directory);
-  try {
-    return membersIn(snapshots);
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(open.directory);
+  return membersIn(snapshots);
 }
 
 test('a pool that commits two Bitcoin addresses to two signers has its members under both', () => {

@@ -5,8 +5,8 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { sharedProjection } from '../../src/store/queries/mempool.ts';
 import type { Reader, WorkLimits } from '../../src/store/read/index-reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, announcement, block, bob, transfer } from '../support/events/handmade.ts';
 
 /** Rows that were read. */
@@ -70,14 +70,10 @@ async function flooded<T>(
       "INSERT OR REPLACE INTO accounts SELECT id, address, 'G1000000', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM principals WHERE id < 1000",
     );
   }
-  const snapshots = openSnapshots(open.directory, { limits });
-  try {
-    rows = 0;
-    const [found] = await Promise.all(Array.from({ length: requests }, () => snapshots.readLong(look)));
-    return { found: found!, honest, rows };
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(open.directory, { limits });
+  rows = 0;
+  const [found] = await Promise.all(Array.from({ length: requests }, () => snapshots.readLong(look)));
+  return { found: found!, honest, rows };
 }
 
 const projection = ({ mempool }: Reader) => mempool.projection();

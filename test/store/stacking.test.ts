@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, bob, carol, hashOf } from '../support/events/handmade.ts';
 import { burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/events/pox.ts';
 
@@ -19,12 +19,8 @@ afterEach(() => {
 async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
   open ??= openNew();
   for (const event of events) open.ingest.receive(event);
-  const snapshots = openSnapshots(open.directory);
-  try {
-    return await snapshots.readLong(async (reader) => read(reader));
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(open.directory);
+  return await snapshots.readLong(async (reader) => read(reader));
 }
 
 const term = (first: number, end: number) => ({ 'start-cycle-id': u(first), 'end-cycle-id': clarity.some(u(end)) });

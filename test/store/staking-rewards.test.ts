@@ -11,8 +11,8 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
 import type { StackedCycle, StakerShare } from '../../src/store/model/staking.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, type OpenIngest, openNew, simulatedEvents } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, block, bob, call, carol, receipt } from '../support/events/handmade.ts';
 import { BOOT, bonds, burnBlock, keyOf, locked, p, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -41,12 +41,8 @@ afterEach(() => {
 async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Promise<T>): Promise<T> {
   open ??= openNew();
   for (const event of events) open.ingest.receive(event);
-  const snapshots = openSnapshots(open.directory);
-  try {
-    return await snapshots.readLong(async (reader) => read(reader));
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(open.directory);
+  return await snapshots.readLong(async (reader) => read(reader));
 }
 
 /** The whole list, walked by pages. */
@@ -428,37 +424,33 @@ test('equals a plain recount of simulated chains, on pages of any length, and ad
       async (seed, pox5Height, limit) => {
         using directory = ingestOf(payingEvents(seed, pox5Height));
         using db = new Database(indexPath(directory.path), { readonly: true });
-        const snapshots = openSnapshots(directory.path);
-        try {
-          const stackers = db
-            .query<{ address: string }, []>(
-              `SELECT DISTINCT address FROM principals WHERE id IN (SELECT stacker_id FROM cycle_stackers
-                 UNION SELECT staker_id FROM stakes UNION SELECT staker_id FROM bond_positions)`,
-            )
-            .all();
+        using snapshots = snapshotsOf(directory.path);
+        const stackers = db
+          .query<{ address: string }, []>(
+            `SELECT DISTINCT address FROM principals WHERE id IN (SELECT stacker_id FROM cycle_stackers
+               UNION SELECT staker_id FROM stakes UNION SELECT staker_id FROM bond_positions)`,
+          )
+          .all();
+        await snapshots.readLong(async (read) => {
+          if ((await compareSigners(db, read, limit)) > 0n) seen.add('claimed in pox-5');
+        });
+        for (const { address } of stackers) {
           await snapshots.readLong(async (read) => {
-            if ((await compareSigners(db, read, limit)) > 0n) seen.add('claimed in pox-5');
+            const list = await listOf(read, address, limit);
+            expect(list).toEqual(await recounted(db, read, address));
+            const { stx, bonds: of } = read.staking.summary(address);
+            const accrued = list.reduce((sum, one) => (one.poxVersion === 5 ? sum + one.earned! : sum), 0n);
+            const [outside] = db
+              .query<{ sats: number }, [string]>(
+                `SELECT count(*) AS sats FROM staking_shares s JOIN principals p ON p.id = s.staker_id
+                  WHERE p.address = ?1 AND s.cycle < 0`,
+              )
+              .all(address);
+            if (outside?.sats === 0) expect(accrued).toBe(stx.rewards.accrued + of.rewards.accrued);
+            if (accrued > 0n) seen.add('accrued in pox-5');
+            if (list.some((one) => one.poxVersion === 4 && (one.earned ?? 0n) > 0n)) seen.add('paid to an address');
+            if (list.length > limit) seen.add('several pages');
           });
-          for (const { address } of stackers) {
-            await snapshots.readLong(async (read) => {
-              const list = await listOf(read, address, limit);
-              expect(list).toEqual(await recounted(db, read, address));
-              const { stx, bonds: of } = read.staking.summary(address);
-              const accrued = list.reduce((sum, one) => (one.poxVersion === 5 ? sum + one.earned! : sum), 0n);
-              const [outside] = db
-                .query<{ sats: number }, [string]>(
-                  `SELECT count(*) AS sats FROM staking_shares s JOIN principals p ON p.id = s.staker_id
-                    WHERE p.address = ?1 AND s.cycle < 0`,
-                )
-                .all(address);
-              if (outside?.sats === 0) expect(accrued).toBe(stx.rewards.accrued + of.rewards.accrued);
-              if (accrued > 0n) seen.add('accrued in pox-5');
-              if (list.some((one) => one.poxVersion === 4 && (one.earned ?? 0n) > 0n)) seen.add('paid to an address');
-              if (list.length > limit) seen.add('several pages');
-            });
-          }
-        } finally {
-          snapshots.close();
         }
       },
     ),

@@ -7,8 +7,8 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
 import { bonds, keyOf, locked, poxBlock, printed, rewardSet } from '../support/events/pox.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
@@ -34,12 +34,8 @@ async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => 
   );
   // Hand-made transactions spend balances that don't exist.
   expect(problems.filter((one) => !/balance|STX|fees/.test(one))).toEqual([]);
-  const snapshots = openSnapshots(open.directory);
-  try {
-    return await snapshots.readLong(async (reader) => read(reader));
-  } finally {
-    snapshots.close();
-  }
+  using snapshots = snapshotsOf(open.directory);
+  return await snapshots.readLong(async (reader) => read(reader));
 }
 
 const rewardsOf = async (reader: Reader, staker: string) => {

@@ -22,6 +22,7 @@ import { startMetadataFetcher } from '../../src/tokens/metadata-fetcher.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
+import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { alice, block, bob, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
@@ -580,9 +581,8 @@ test('a restored public backup contains the answers about tokens', async () => {
   await backupOf(made.directory.path, place, { signer: signerOf(newPrivateKey())! });
   await restored(place, directory);
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
-  const snapshots = openSnapshots(directory);
+  using snapshots = snapshotsOf(directory);
   expect(snapshots.read((read) => read.tokenMetadata.token(COIN, 1n))?.name).toBe('River Coin');
-  snapshots.close();
 });
 
 test('an asker without work reads the queue only after commits, once for several, or after five seconds', async () => {

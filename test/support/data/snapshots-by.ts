@@ -1,6 +1,6 @@
-/** Snapshots of readers that a test makes. */
+/** Snapshots of an index, and of readers that a test makes. */
 import type { Reader } from '../../../src/store/read/index-reader.ts';
-import type { Snapshots } from '../../../src/store/read/snapshots.ts';
+import { openSnapshots, type Snapshots } from '../../../src/store/read/snapshots.ts';
 
 /** @param reader returns the reader of a request, or throws */
 export const snapshotsBy = (reader: () => Reader): Snapshots => ({
@@ -8,3 +8,9 @@ export const snapshotsBy = (reader: () => Reader): Snapshots => ({
   readLong: async (request) => request(reader()),
   close: () => {},
 });
+
+/** Opens the index in a directory for reading. `using` closes it. */
+export function snapshotsOf(...given: Parameters<typeof openSnapshots>): Snapshots & Disposable {
+  const snapshots = openSnapshots(...given);
+  return { ...snapshots, [Symbol.dispose]: snapshots.close };
+}
