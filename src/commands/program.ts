@@ -22,7 +22,7 @@ import { addDevnetCommands, demo, doctor, openConsole, serve, simulate } from '.
 /** The exit codes of all commands, with their meanings. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
-  [EXIT.operator, 'a problem that you must resolve, such as a wrong option; the second line is the remedy'],
+  [EXIT.operator, 'a problem that you must resolve; the second line is the remedy'],
   [EXIT.found, 'check, compare, archive or cluster status found a difference or damage'],
   [EXIT.again, 'starting again may help'],
   [EXIT.interrupted, 'an import, export or comparison was stopped by a signal'],
