@@ -5,6 +5,7 @@ import { MAX_NAME_LENGTH } from '../../src/codec/bytes-reader.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { Prng } from '../../src/devnet/prng.ts';
+import { appOf } from '../support/api/app.ts';
 import {
   type GetRoute,
   getRoutes,
@@ -101,7 +102,8 @@ function collect(part: unknown, path: readonly string[], shown: Map<string, Kind
   }
 }
 
-const { json, request } = testApp(memoryIndex(chainEvents()));
+// Some senders of the transfers have no balance, so that their balances are negative.
+const { json, request } = testApp(memoryIndex(chainEvents()), {}, appOf);
 let document: { components: { schemas: Record<string, Schema> }; paths: Record<string, Record<string, object>> };
 let routes: GetRoute[];
 /** The identifiers that the API shows, with their kinds. */

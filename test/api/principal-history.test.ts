@@ -5,6 +5,7 @@ import { History } from '../../src/api/stackside/principal-history.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { csvLine } from '../../src/http/csv.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { appOf } from '../support/api/app.ts';
 import { openNew, received, simulatedEvents } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
@@ -270,7 +271,7 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
     parents.push(indexBlockHash);
   }
   using snapshots = snapshotsOf(open.directory);
-  const app = testApp(snapshots);
+  const app = testApp(snapshots, {}, appOf);
   const { body: holders } = await app.json<{ results: { principal: string }[] }>('/extended/v3/tokens/stx/holders');
   const path = pathOf(holders.results[0]!.principal);
   const [json, csv, lower] = await Promise.all([

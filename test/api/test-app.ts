@@ -31,10 +31,14 @@ export const failingIndex = (error: Error): Snapshots =>
     throw error;
   });
 
-/** The application over an index, and its log. */
-export function testApp(snapshots: Snapshots = sampleIndex(), options: Partial<ApiOptions> = {}) {
+/** The application over an index, and its log. @param create `appOf` if answers aren't checked, since a check reads them whole */
+export function testApp(
+  snapshots: Snapshots = sampleIndex(),
+  options: Partial<ApiOptions> = {},
+  create: typeof checkedApp = checkedApp,
+) {
   const logged: ApiEvent[] = [];
-  const app = checkedApp({
+  const app = create({
     snapshots,
     version: VERSION,
     log: (event) => logged.push(event),

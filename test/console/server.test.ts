@@ -48,7 +48,7 @@ describe.each(Object.values(pagePaths).map(filled))('GET %s', (path) => {
   );
 });
 
-test.each(['/extended/nope', '/v1/nope', '/v3/nope/nope', '/chainhooks/nope', '/nope', '/blocks/1/nope'])(
+test.each(['/extended/nope', '/v1/nope', '/chainhooks/nope', '/nope', '/blocks/1/nope'])(
   'GET %s returns a 404 page to a browser, and JSON to other clients',
   async (path) => {
     const page = await request(path, HTML);

@@ -11,7 +11,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type ApiServer, startApi } from '../../src/http/server.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { testApp } from '../api/test-app.ts';
+import { appOf } from '../support/api/app.ts';
 import { getRoutes, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
@@ -39,7 +39,7 @@ beforeAll(async () => {
   manySubdomains(path);
   snapshots = openSnapshots(path);
   closing.defer(snapshots.close);
-  const { app } = testApp(snapshots);
+  const app = appOf({ snapshots });
   server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000_000, log: () => {} });
 });
 afterAll(async () => {

@@ -59,7 +59,8 @@ export function withCheckedResponses<App extends AnyElysia>(app: App): App {
     const response = await fetch(request);
     const { status, headers } = response;
     const isJson = headers.get('content-type')?.startsWith('application/json') === true;
-    if (!isJson || status === 500 || headers.has('content-encoding') || request.method === 'HEAD') return response;
+    if (!isJson || status === 500 || headers.has('content-encoding') || /^(HEAD|OPTIONS)$/.test(request.method))
+      return response;
     const text = await response.clone().text();
     if (!text.includes('"message":"Route ')) check(request, status, text);
     return response;
