@@ -64,14 +64,19 @@ class Failed extends Error {
   }
 }
 
-const FAILURES: Readonly<Record<UnreachableError['failure'], readonly [message: string, mayPass: boolean]>> = {
-  long: [`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`, false],
-  late: [`no complete answer in ${ANSWER_MS / 1_000} seconds`, false],
-  broken: ['an answer that broke off', true],
-  connection: ['the connection failed', true],
-};
-
-const failureOf = ({ failure, cause }: UnreachableError): Failed => new Failed(...FAILURES[failure], { cause });
+/** Only a failed connection has a cause, which stops the command at once. */
+function failureOf({ failure, cause }: UnreachableError): Failed {
+  switch (failure) {
+    case 'long':
+      return new Failed(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`, false);
+    case 'late':
+      return new Failed(`no complete answer in ${ANSWER_MS / 1_000} seconds`, false);
+    case 'broken':
+      return new Failed('an answer that broke off', true);
+    case 'connection':
+      return new Failed('the connection failed', true, { cause });
+  }
+}
 
 /** The integers of a text that a double can't hold stay texts, so that two of them are equal only if all digits are. */
 const withExactNumbers = (_: string, value: unknown, { source }: { source?: string }): unknown =>
