@@ -8,6 +8,8 @@ import { decodePostConditions } from '../../src/codec/post-conditions.ts';
 import { decodeTransaction } from '../../src/codec/transaction.ts';
 import { memoText } from '../../src/codec/utf8.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
+import { emptyIndex, testApp } from '../api/test-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
@@ -389,4 +391,24 @@ test("the client's real IP address is stored even if X-Forwarded-For has another
 test('the memo of a transfer mentions the faucet', async () => {
   const { payload } = sent((await post(`stx?address=${RECIPIENT}`)).body);
   expect('memo' in payload && payload.memo !== null ? memoText(payload.memo) : '').toContain('faucet');
+});
+
+test('records the address of a client that leaves after it sent the body', async () => {
+  let isGone = false;
+  const addresses: string[] = [];
+  const send = async (_recipient: string, _stacking: boolean, address: string) => {
+    addresses.push(address);
+    return { txId: `0x${'ab'.repeat(32)}`, txRaw: '00' };
+  };
+  const { request } = testApp(emptyIndex(), {
+    faucets: { ...noFaucets, stx: () => ({ send }) },
+    addressOf: () => (isGone ? '' : '192.0.2.1'),
+  });
+  const pull = (controller: ReadableStreamDefaultController) => {
+    isGone = true;
+    controller.close();
+  };
+  const body = new ReadableStream({ pull }, { highWaterMark: 0 });
+  const { status } = await request(`/extended/v1/faucets/stx?address=${RECIPIENT}`, { method: 'POST', body });
+  expect([status, isGone, addresses]).toEqual([200, true, ['192.0.2.1']]);
 });

@@ -102,7 +102,9 @@ type FaucetRequest = Awaited<ReturnType<typeof asked>>;
 /** Parses the parameters, which the declarations only describe: clients send them in the query or in the body. */
 async function asked({ request, clientAddress }: { request: Request; clientAddress: () => string }) {
   const { url } = request;
-  return { url, query: new URLSearchParams(queryText(url)), body: await bodyOf(request), ip: clientAddress() };
+  // Once the body is read, the connection may be closed, and its address unknown.
+  const ip = clientAddress();
+  return { url, query: new URLSearchParams(queryText(url)), body: await bodyOf(request), ip };
 }
 
 /** Declaration that all routes of the faucets share. */
