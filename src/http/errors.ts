@@ -142,6 +142,7 @@ export interface ErrorShape {
   unavailable: object;
   /** Schema of `unavailable`, if it isn't `schema`. */
   unavailableSchema?: TSchema;
+  /** The body of a 500. */
   failed: object;
 }
 

@@ -90,6 +90,7 @@ export function jsonOf(body: unknown): string {
   return writer.take();
 }
 
+/** Characters of a part. */
 const PART = 250_000;
 /** Maximum number of characters of an answer: a longer one takes too much time and memory. */
 const MAX_CHARACTERS = 64_000_000;
@@ -174,6 +175,7 @@ interface Begun {
   value: Readonly<Record<string, unknown>> | readonly unknown[];
   /** Names of an object's members; null for an array. */
   names: readonly string[] | null;
+  /** Index of the next member. */
   next: number;
   /** The character before the next member. */
   separator: '[' | '{' | ',';

@@ -261,7 +261,9 @@ export const flatCursor = ({ pattern, description }: ItemName<unknown>) =>
   );
 
 interface FlatQuery {
+  /** Largest `limit`. */
   maximum: number;
+  /** Largest `offset`. */
   reach: number;
   item: ItemName<unknown>;
 }

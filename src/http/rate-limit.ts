@@ -9,6 +9,7 @@ import { ApiError } from './errors.ts';
 
 export interface ReadKey {
   name: string;
+  /** SHA-256 of the key. */
   digest: Uint8Array;
   /** Requests a minute; null for the default limit. */
   perMinute: number | null;

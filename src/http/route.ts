@@ -37,6 +37,7 @@ interface RouteRequest<P extends TProperties, Q extends TProperties, Sent extend
   params: Values<P>;
   query: Values<Q>;
   body: Static<Sent>;
+  /** The result of `access`. */
   caller: Caller;
   /** Path and query of the request. */
   target: string;
@@ -175,6 +176,7 @@ const LONG_COST = 10;
 const costOf = ({ cost, long = false, access }: AnyDeclaration): number =>
   cost ?? (access === undefined ? (long ? LONG_COST : 1) : 0);
 
+/** Parts of a declaration, with their defaults. */
 type Settled = Required<
   Pick<AnyDeclaration, 'method' | 'path' | 'query' | 'mainThread' | 'snapshot' | 'history' | 'hidden'>
 >;

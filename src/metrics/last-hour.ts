@@ -93,7 +93,7 @@ export class LastHour {
     };
   }
 
-  /** Returns the events per second over the last minute, to an interval. */
+  /** Returns the events per second over the last minute and the time since the newest sample. */
   eventsPerSecond(): number {
     const current = (this.#process.clock.monotonic() - this.#before.at) / 1_000;
     const intervals = this.#samples.slice(-RATE_SECONDS / INTERVAL_SECONDS);

@@ -57,6 +57,7 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   accepts: string;
   /** Whether the flag may be given several times. The values then become one text, separated by blanks. */
   repeatable?: boolean;
+  /** Whether the value is never shown. */
   secret?: boolean;
   /** Differences by command. Variables and flag are the same for every command. */
   except?: Partial<Record<NoInfer<C>, Exception<Static<T>>>>;

@@ -56,6 +56,7 @@ const stx = fields<StxHistory, [withPending: boolean]>()({
   burnchain_unlock_height: [Height, ({ locked }) => locked?.unlockHeight ?? 0],
 });
 
+/** An address's STX balance, in micro-STX. */
 export const [StxBalance, stxBalance] = object<StxHistory, [withPending: boolean]>('AddressStxBalance')(stx);
 
 /** An address's STX balance and the totals it sent, received and paid as fees, in micro-STX. */
@@ -103,6 +104,7 @@ export const [Nonces, nonces] = object<StoredNonces>('AddressNonces')({
 
 const transferTypes = { transaction: 'stx-transfer', event: 'stx-transfer-memo', print: 'bulk-send' } as const;
 
+/** A transfer of STX to an address, in micro-STX. */
 export const [InboundTransfer, inboundTransfer] = object<ReceivedStx>('InboundTransfer')({
   sender: [Principal, ({ sender }) => sender],
   amount: [SignedAmount, ({ amount }) => amount],

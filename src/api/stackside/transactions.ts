@@ -79,6 +79,7 @@ const Position = named('MempoolPosition', {
   }),
 });
 
+/** Maximum projected blocks in an answer. */
 const MAX_BLOCKS = 8;
 
 const limits = [

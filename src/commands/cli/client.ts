@@ -59,6 +59,7 @@ const NOT_FOUND = 404;
 
 export interface Answer {
   status: number;
+  /** The parsed JSON; null if the body is none. */
   body: unknown;
 }
 

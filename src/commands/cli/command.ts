@@ -113,6 +113,7 @@ const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
 export class OwnCommand extends Command {
   /** The example in its help; null without one. */
   example: string | null = null;
+  /** The command that declares its settings; null if it has none. */
   settingsOf: CommandName | null = null;
 
   /** The options that only `--help-all` shows, with the settings that only variables set; null if help shows all. */

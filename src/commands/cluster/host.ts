@@ -38,6 +38,7 @@ export interface OpenedLog {
   log: SharedLog;
   /** Writes this host's report, for operators. @throws LogUnavailableError, LogUnknownOutcomeError */
   report(host: HostReport, isFirst: boolean): Promise<HostAnswer>;
+  /** Reads the status of the log and its hosts. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
   /** Ranges of entries that are missing before the log's newest one. @throws LogUnavailableError */
@@ -296,6 +297,7 @@ export const clusterStatusJson = (status: ClusterStatus) => ({
   directory: status.directory,
 });
 
+/** The JSON of this host. @param deliveries its status of the lease to deliver; null if it only reads */
 const hostJson = (
   name: string,
   { position, head, lagSeconds, reachable, conflicts, healed }: ClusterState,

@@ -6,6 +6,7 @@ type Server = Pick<ThrottledClient, 'ask' | 'url'>;
 
 export interface Tip {
   height: number;
+  /** The index block hash. */
   hash: string;
   /** The height of the Bitcoin block that the server names with it. */
   burnHeight: number;
@@ -50,6 +51,7 @@ export async function tipsOf(ours: Server, theirs: Server): Promise<Tips> {
   return { ours: (await statusOf(ours)).tip, theirs: (await statusOf(theirs)).tip };
 }
 
+/** The index block hash at a height; null if the server doesn't have the block. */
 async function hashAt(server: Server, height: number): Promise<string | null> {
   const answer = await server.ask(`/extended/v2/blocks/${height}`);
   const hash = answer instanceof NoAnswer ? null : Object(answer.body).index_block_hash;

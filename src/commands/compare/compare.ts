@@ -46,6 +46,7 @@ const SETTLE_MS = 3_000;
 const GONE = 410;
 const BAD = 400;
 
+/** Why an answer can't be compared; null if it can. */
 function unansweredReason(answer: Answer | NoAnswer, whose: string): string | null {
   if (answer instanceof NoAnswer) return `${whose}: ${answer.reason}`;
   if (answer.headers.has(HISTORY_HEADER)) return `${whose} has only newer blocks`;
@@ -63,6 +64,7 @@ function answerDifferences(route: string, ours: Answer, theirs: Answer): Differe
   return differencesOf(ours.body, theirs.body).filter((one) => isCompared(one, route));
 }
 
+/** The cursor of the next page; null if there is none. */
 function nextCursor({ body }: Answer): string | null {
   const { cursor, next_cursor: next } = Object(body);
   const found = Object(cursor).next ?? next;

@@ -52,6 +52,7 @@ function rowOf(body: unknown, at: string): unknown {
   return index === undefined ? body : rowsOf(body)[Number(index)];
 }
 
+/** The height of a row's block; null for a row without one. */
 function heightOf(row: unknown): number | null {
   const heights = [
     ['block_height'],

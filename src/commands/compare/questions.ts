@@ -4,7 +4,9 @@ import type { Route } from '../../http/route.ts';
 import type { SampledBlock, Samples } from './samples.ts';
 
 export interface Question {
+  /** The path of the route, as it is declared. */
   route: string;
+  /** Path and query. */
   target: string;
   /** Whether it is about something well below both tips, so that no new block changes the answer. */
   isFixed: boolean;
@@ -251,6 +253,7 @@ export function questionOf(
   let target = path;
   let isFixed = false;
 
+  /** Uses a source. @returns whether it has values */
   function use({ names, values, isFixed: fixes = false }: Source): boolean {
     const choices = values(subjects);
     if (choices.length === 0) return false;

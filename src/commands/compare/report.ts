@@ -33,8 +33,10 @@ export interface Tally {
   url: string;
   api: string;
   seed: number;
+  /** Heights of the blocks that rows were drawn from. */
   lowest: number;
   highest: number;
+  /** Requests to the other server. */
   requests: number;
   routes: Record<string, RouteTally>;
 }

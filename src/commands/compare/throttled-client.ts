@@ -84,6 +84,7 @@ const withExactNumbers = (_: string, value: unknown, { source }: { source?: stri
     ? `${source} (a number)`
     : value;
 
+/** The value of a JSON text; the text itself if it isn't JSON. */
 function bodyOf(text: string): unknown {
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return text;
   try {

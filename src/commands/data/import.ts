@@ -268,6 +268,7 @@ async function importRows(
 interface Destination {
   directory: string;
   log: {
+    /** Number of the last entry. */
     readonly last: number;
     /** Number of the last entry found in the recordings. */
     at: number;

@@ -59,6 +59,7 @@ export class SeenIds {
 
 /** A row with a lower id than a row before it. */
 interface Disorder {
+  /** Number of the row in the file. */
   row: number;
   id: number;
   /** The greatest id of the rows before it. */

@@ -97,17 +97,20 @@ export interface ApiOptions extends MainThreadParts {
   metrics: RequestMetrics;
   /** Forwards requests to the main thread; null in the main thread. */
   mainThread: Forward | null;
+  /** A secret of this process that identifies requests of its threads. */
   internalToken: string;
   nodeProxy: Forward;
   /** Requests untouched accounts from the node; null in tests without one. */
   askAccount: AskAccount | null;
   /** Path prefixes that other services answer. One below `/metadata` takes the place of the routes there. */
   prefixes: readonly PrefixForward[];
+  /** Whether the server requests token metadata from the node. */
   asksAboutTokens: boolean;
   /** Contract of the second name system; null for the contract of the network. */
   namesContract: string | null;
   /** The functions of the server that routes for chain changes need. */
   changes: ChangeServing;
+  /** Whether chainhooks are managed without keys. */
   openHooks: boolean;
   clock: Clock;
   /** Divides the thread's time among its work for clients. */

@@ -24,6 +24,7 @@ export type ArchiveLease = () => { epoch: number | null } | null;
 export interface ArchivingOptions {
   directory: string;
   location: string;
+  /** Seconds between two rounds. */
   seconds: number;
   host: string;
   /** The lease now; null while another host archives. */

@@ -23,6 +23,7 @@ import type { Claim, ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
 
 export interface GapFillingOptions {
+  /** The `auth_token` of the node. */
   authorization: string;
   node: NodeRpc;
   snapshots: Snapshots;
@@ -51,6 +52,7 @@ export const isChainFailure = (error: unknown): error is Error =>
 
 /** A fill of an index without a block. */
 interface Start {
+  /** Height of the first block. */
   from: number;
   /** Called once the index has a block. */
   started: () => void;
@@ -64,6 +66,7 @@ export function gapFilling(options: GapFillingOptions) {
   let running: Promise<void> | null = null;
   let restsUntil = Number.NEGATIVE_INFINITY;
   let lastReason = '';
+  /** Height up to which the last attempt filled. */
   let goal = 0;
 
   /** Accepts an event, and commits it: the fill of the next block reads it. */

@@ -103,8 +103,10 @@ export interface CopiedLog extends CopyLog {
   isCopied: boolean;
 }
 
+/** @param crashed called with the cause if the thread ends by itself */
 function checkpointClient(crashed: (cause: unknown) => void) {
   let thread: Thread<CopyLog> | null = null;
+  /** Running copies, by path. */
   const copying = new Map<string, PromiseWithResolvers<boolean>>();
 
   function copied({ path, isCopied }: CopiedLog): void {
