@@ -31,7 +31,7 @@ export function stateMetrics(registry: Registry, now: (() => number) | null): (s
   const burnHeight = gauge('burn_block_height', 'Height of the newest Bitcoin block that the node reported');
   const age = gauge(
     'stackside_tip_age_seconds',
-    'Age of the newest block, in seconds; not before the first block and on a devnet',
+    'Age of the newest block, in seconds; absent before the first block, and on a devnet',
   );
   // A new gauge without labels is 0: a block that is new.
   age.remove();

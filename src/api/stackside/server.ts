@@ -11,7 +11,10 @@ import { Hash, nullable, UnixTime, words } from '../shared/values.ts';
 /** The declaration that all routes with the admin key share. @param access accepts the admin key only */
 export const operatorFamily = (access: Access<object, undefined>) =>
   ({
-    ...{ tag: 'Stackside', access, ...WITHOUT_INDEX, mainThread: true },
+    tag: 'Stackside',
+    access,
+    ...WITHOUT_INDEX,
+    mainThread: true,
     refusals: {
       403: 'The admin key is required, or a web page of another origin sent the request',
       421: 'The `Host` header does not name this server',

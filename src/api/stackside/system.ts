@@ -162,12 +162,20 @@ export const AlertsState = named('AlertsState', {
     Type.Object({
       name: Type.String(),
       severity: words('critical', 'warning'),
-      state: words('firing', 'pending', 'quiet', 'elsewhere'),
-      since: nullable(UnixTime),
+      state: {
+        ...words('firing', 'pending', 'quiet', 'elsewhere'),
+        description:
+          '`pending`: the condition is true, but not for long enough. `elsewhere`: only Prometheus can evaluate the condition.',
+      },
+      since: nullable(UnixTime, {
+        description: 'Time since which the condition has been true; null if it is false',
+      }),
       summaries: Type.Array(Type.String(), { description: 'Problems; empty if there are none' }),
       description: Type.String({ description: 'Remedy' }),
       meaning: Type.String({ description: 'The problem that the alert reports, without its values' }),
-      measure: nullable(Type.String({ description: 'Measure of the condition in PromQL' })),
+      measure: nullable(
+        Type.String({ description: 'Measure of the condition in PromQL; null if only Prometheus can evaluate it' }),
+      ),
       threshold: nullable(Type.String({ description: 'Threshold of the measure in words: `above 1 h`' })),
       for_seconds: Type.Integer({ description: 'Seconds for which the condition must hold before the alert fires' }),
       values: Type.Array(

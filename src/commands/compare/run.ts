@@ -56,10 +56,13 @@ export async function runCompare(
   { rate, requests, seed, format }: CompareCommandOptions,
 ): Promise<boolean> {
   const url = requireUrl(text, api);
-  const sent = {
-    ...{ ...noMainThreadParts, version: serverVersion, clock: systemClock },
-    ...{ asksAboutTokens: true, namesContract: null },
-  };
+  const routes = resources({
+    ...noMainThreadParts,
+    version: serverVersion,
+    clock: systemClock,
+    asksAboutTokens: true,
+    namesContract: null,
+  }).flat();
   const common = { clock: systemClock, userAgent: `${serverVersion} compare` };
   const progress = progressLines(process.stderr);
   let now: { standing: CommonChain; tally: Tally } | null = null;
@@ -75,7 +78,7 @@ export async function runCompare(
         ours: new ThrottledClient({ url: api, rate: null, key: null, ...common }),
         theirs: new ThrottledClient({ url, rate, key: compareKey, ...common }),
         clock: systemClock,
-        plans: plansOf(resources(sent).flat()),
+        plans: plansOf(routes),
         requests,
         seed: seed ?? Math.floor(systemRandom.number() * SEEDS),
         begun(standing, tally) {

@@ -6,8 +6,51 @@ import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
 /** Texts that belong together, such as an account and a token that it has. */
 type Pair = readonly [string, string];
 
-export type Samples = Awaited<ReturnType<typeof drawSamples>>;
-export type SampledBlock = Samples['blocks'][number];
+export interface SampledBlock {
+  height: number;
+  hash: string;
+  time: number;
+  tenureHeight: number | null;
+  burnHeight: number;
+  burnHash: string;
+}
+
+export interface Samples {
+  blocks: SampledBlock[];
+  /** Senders and ids of transactions. */
+  sent: Pair[];
+  /** Contracts and their called functions. */
+  calls: Pair[];
+  principals: string[];
+  contracts: string[];
+  fts: string[];
+  /** Accounts and fungible tokens. */
+  ftHoldings: Pair[];
+  /** Collections and the value of a token, as hex. */
+  nfts: Pair[];
+  names: string[];
+  /** Names and hashes of their zonefiles. */
+  zonefiles: Pair[];
+  namespaces: string[];
+  microblocks: string[];
+  /** Bitcoin addresses that got rewards, that had reward slots, and that pox transactions paid. */
+  rewarded: string[];
+  slotHolders: string[];
+  paid: string[];
+  cycles: string[];
+  /** Cycles and signer keys. */
+  cycleSigners: Pair[];
+  bonds: string[];
+  /** Bonds and the principals that may register for them, and those that did. */
+  allowed: Pair[];
+  registered: Pair[];
+  /** Contracts of signers. */
+  signers: string[];
+  /** Versions of pox, and ids, stackers and pools of their events. */
+  poxTransactions: Pair[];
+  poxStackers: Pair[];
+  poxPools: Pair[];
+}
 
 /** Blocks of a round. */
 const BLOCKS = 6;
@@ -51,7 +94,7 @@ export async function drawSamples(
   server: Pick<ThrottledClient, 'ask'>,
   seed: string,
   { lowest, highest }: { lowest: number; highest: number },
-) {
+): Promise<Samples> {
   const prng = new Prng(seed);
 
   /** The body of an answer; null for anything but a 200. */
@@ -81,7 +124,7 @@ export async function drawSamples(
     return deep.length > 0 ? deep : list(0);
   }
 
-  async function block(height: number) {
+  async function block(height: number): Promise<SampledBlock | null> {
     const body = await get(`/extended/v2/blocks/${height}`);
     const [[hash, burnHash] = []] = pairIn(body, ['hash'], ['burn_block_hash']);
     if (hash === undefined || burnHash === undefined) return null;
@@ -97,7 +140,7 @@ export async function drawSamples(
   }
 
   const heights = new Set(Array.from({ length: BLOCKS }, () => prng.between(lowest, highest)));
-  const blocks: NonNullable<Awaited<ReturnType<typeof block>>>[] = [];
+  const blocks: SampledBlock[] = [];
   const transactions: unknown[] = [];
   for (const height of heights) {
     const sampledBlock = await block(height);
@@ -132,7 +175,6 @@ export async function drawSamples(
     if (hash !== null && hash !== '') zonefiles.push([name, hash]);
   }
 
-  // Bitcoin addresses that got rewards, that had reward slots, and that pox transactions paid.
   const rewarded = columnOf(await rows('/extended/v1/burnchain/rewards'), 'reward_recipient');
   const slotHolders = columnOf(await rows('/extended/v1/burnchain/reward_slot_holders'), 'address');
   const paid: string[] = [];

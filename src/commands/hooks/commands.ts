@@ -34,7 +34,8 @@ const hookCommand =
   (name: string, { options = [], action, ...declared }: HookDeclaration): Adder =>
   (parent) =>
     addCommand(parent, {
-      ...{ name, ...declared },
+      name,
+      ...declared,
       settingsOf: 'hooks',
       options: [...options, consumerOption()],
       async run(reading, chosen: { consumer?: string }, ...args: string[]) {

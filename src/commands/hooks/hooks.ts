@@ -147,6 +147,7 @@ async function owners(connection: Connection): Promise<Connection[]> {
 /** Prints the hooks of the key's or the named consumer, or otherwise of all consumers. */
 export async function list(connection: Connection, { json }: { json: boolean }): Promise<void> {
   const all = await owners(connection);
+  // Only the operator's list names the consumers; as text, only if there are several.
   const isNamed = all[0] !== connection && (json || all.length > 1);
   const lists = [];
   for (const owner of all) {

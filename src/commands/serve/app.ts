@@ -82,8 +82,13 @@ export interface MainThreadParts {
   steering: Steering | null;
 }
 
+/** The parts of an API thread. */
 export const noMainThreadParts: MainThreadParts = {
-  ...{ server: null, system: null, faucets: noFaucets, hooks: null, steering: null },
+  server: null,
+  system: null,
+  faucets: noFaucets,
+  hooks: null,
+  steering: null,
 };
 
 export interface ApiOptions extends MainThreadParts {

@@ -52,10 +52,15 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
   /** Parses a line. @returns whether it has the command's format */
   function read(inspection: Check | Tables, line: string): boolean {
     const message = parsedJson(line);
-    const isCheck = 'findings' in inspection;
-    if (!Value.Check(isCheck ? CheckLine : TableLine, message)) return false;
-    if ('at' in message) inspection.progress = message.at;
-    else ((isCheck ? inspection.findings : inspection.sizes) as unknown[]).push(message.found);
+    if ('findings' in inspection) {
+      if (!Value.Check(CheckLine, message)) return false;
+      if ('at' in message) inspection.progress = message.at;
+      else inspection.findings.push(message.found);
+    } else {
+      if (!Value.Check(TableLine, message)) return false;
+      if ('at' in message) inspection.progress = message.at;
+      else inspection.sizes.push(message.found);
+    }
     return true;
   }
 
