@@ -309,7 +309,7 @@ describe('a principal', () => {
   });
 });
 
-test('the checks of tests find an answer that violates its schema, with its path', async () => {
+test('a checked application rejects an answer that violates its schema, with the path', async () => {
   const listed = route({
     path: '/list',
     operationId: 'getList',
@@ -360,7 +360,7 @@ test('a route with an ETag must read a snapshot', () => {
   expect(() => declared(() => 'tip')).toThrow('/constant has a tag and no snapshot');
 });
 
-test('the checks of tests find members beyond a schema', () => {
+test('checkedBody rejects members that the schema lacks', () => {
   const schema = Type.Object({ rows: Type.Array(Type.Object({ a: Type.Integer() })) });
   expect(() => checkedBody('/x', schema, '{"rows":[{"a":1}]}')).not.toThrow();
   expect(() => checkedBody('/x', schema, '{"rows":[{"a":1,"b":2}]}')).toThrow('"path":"/rows/0/b"');

@@ -281,10 +281,10 @@ test.each<[string, (directory: string) => void, RegExp]>([
   });
 });
 
-test('the check of the archive promises no further writes', () => {
+test('the check of a sound archive does not promise that the next write succeeds', () => {
   expect(found(WELL).archive).toEqual({
     state: 'ok',
-    message: 'The archive lacks 0 entries. Only the next upload shows if it still accepts writes.',
+    message: 'The archive lacks 0 entries. Only the next upload shows whether it still accepts writes.',
   });
 });
 

@@ -121,7 +121,7 @@ test('the operator sees and manages the hooks of every consumer', async () => {
   expect((await hooks('list')).stdout).toBe('No chainhooks are registered.\n');
 });
 
-test('mistakes are named', async () => {
+test('rejects mistakes with errors that name them', async () => {
   const problem = (...args: string[]) => problemOf('hooks', ...args, '--url', server.api, '--data', data());
   expect(await problemOf('hooks', 'list', '--url', server.api, '--data', directory.path)).toContain(
     `No admin key found at ${join(directory.path, 'admin.key')}.`,

@@ -110,7 +110,7 @@ describe('stackside serve --print-settings', () => {
   });
 });
 
-test('a wrong variable is refused by its name', async () => {
+test('rejects a wrong value of a variable with an error that names the variable', async () => {
   const refused = async (variables: Environment, ...args: string[]) => {
     Object.assign(process.env, variables);
     try {

@@ -166,7 +166,7 @@ export function deliveryCommands(engine: HookEngine) {
       if (underWay.includes(one.id) || (!isStuck && !isHead)) {
         throw new HookProblem(
           409,
-          'The delivery blocks no other delivery; only the first waiting delivery of a queue can be skipped, and not while it is sent',
+          'The delivery blocks no other delivery; only the first waiting delivery of a queue can be skipped, and not while it is being sent',
         );
       }
       deliveries.setState(one.id, 'dead');

@@ -225,7 +225,7 @@ export const [BackfillResponse, serializedBackfill] = object<Backfill>('Backfill
     {
       ...words(...backfillStates),
       description:
-        '`completed`: all matches are queued. `deliveries` shows how many were delivered. `cancelled`: somebody cancelled the backfill before they all were.',
+        '`completed`: all matches are queued. `deliveries` shows how many were delivered. `cancelled`: somebody cancelled the backfill before it had delivered all.',
     },
     ({ state }) => state,
   ],
