@@ -84,8 +84,11 @@ export const setting = <T extends TSchema, C extends CommandName>(
 
 const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
 
-const variableOf = (name: string, flag: string | null): OwnVariable =>
-  `STACKSIDE_${(flag === null ? name.replace(/[A-Z]/g, '_$&') : flagName(flag).slice(2).replaceAll('-', '_')).toUpperCase()}`;
+/** Returns Stackside's variable for a setting, which has the name of the flag, or of the setting if it has no flag. */
+function variableOf(setting: string, flag: string | null): OwnVariable {
+  const name = flag === null ? setting.replace(/[A-Z]/g, '_$&') : flagName(flag).slice(2).replaceAll('-', '_');
+  return `STACKSIDE_${name.toUpperCase()}`;
+}
 
 /** Puts settings under a heading of `--help` and of docs/settings.md. */
 export function group<S extends Record<string, Pick<Setting, 'variable' | 'otherVariables'> & { flag: string | null }>>(
@@ -207,6 +210,7 @@ function urlOf(host: string, portText: string, fallback: string): string {
   return `${scheme}${host === '' ? base.hostname : withoutSlash(host)}:${portText === '' ? base.port : portText}`;
 }
 
+/** Returns the value of a pair of variables; null if neither is set. */
 function ofPair(
   declared: Grouped,
   [hostVariable, portVariable, userVariable = '', passwordVariable = '']: HostAndPort,

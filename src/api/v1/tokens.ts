@@ -52,7 +52,7 @@ const [NftHolding, nftHolding] = ofTransaction(
   }),
 );
 
-const recipient = fields<NftEvent>()({
+const recipientAndIndex = fields<NftEvent>()({
   recipient: [Type.Optional(Principal), ({ event }) => event.recipient ?? undefined],
   event_index: [Type.Integer(), ({ event }) => event.index],
 });
@@ -62,14 +62,14 @@ const [NftHistoryEvent, nftHistoryEvent] = ofTransaction(
   'NftHistoryEvent',
   object<NftEvent>()({
     sender: [nullable(Principal), ({ event }) => event.sender],
-    ...recipient,
+    ...recipientAndIndex,
     asset_event_type: [words('transfer', 'mint', 'burn'), ({ event }) => event.action],
   }),
 );
 
 const [NftMint, nftMint] = ofTransaction(
   'NftMintV1',
-  object<NftEvent>()({ ...recipient, value: [ClarityPair, ({ event }) => clarity(event.value)] }),
+  object<NftEvent>()({ ...recipientAndIndex, value: [ClarityPair, ({ event }) => clarity(event.value)] }),
 );
 
 /** A page of a token's holders with the supply, in base units. */
