@@ -83,12 +83,14 @@ export function requireFit(directory: string, position: Head, journal: JournalRe
 }
 
 /** Returns an open journal if it belongs to the index. @throws OperatorError after it closed the journal otherwise */
-function fitting<Opened extends JournalReads & Disposable>(directory: string, position: Head, journal: Opened): Opened {
-  using opened = new DisposableStack();
-  opened.use(journal);
-  requireFit(directory, position, journal);
-  opened.move();
-  return journal;
+function fitting<Opened extends Journal | JournalReader>(directory: string, position: Head, journal: Opened): Opened {
+  try {
+    requireFit(directory, position, journal);
+    return journal;
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
 }
 
 /**
