@@ -134,6 +134,7 @@ export class Archiver {
   #opened: { first: number; last: number } | null = null;
   /** The log that the archive belongs to; null before the first round. */
   #identity: Identity | null = null;
+  /** The sealed segments that follow each other. */
   #segments: SegmentRange[] = [];
   /** The newest base in the format of the head; undefined if it must be looked up. */
   #base: ArchiveHead['base'] | undefined;

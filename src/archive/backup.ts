@@ -35,8 +35,10 @@ export interface BackupOptions {
 
 /** Result of a backup. */
 export interface Backup {
+  /** The last entry in the backup. */
   entry: number;
   base: { name: string; entry: number; height: number };
+  /** Bytes that were sent. */
   sent: number;
 }
 

@@ -159,6 +159,7 @@ function partsOf(store: ObjectStoreReads, { name, tables }: ChosenBase, baseTabl
 export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'store' | 'base' | 'turn'> {
   /** Called with the number of loaded parts and the total. */
   report: (part: number, of: number) => void;
+  /** Called before each index is made. */
   making: (progress: SecondaryIndexProgress) => void;
 }
 

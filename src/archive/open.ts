@@ -15,6 +15,7 @@ import { noteArchive, type SignedArchiveOptions, seenArchive, signedArchive } fr
 export interface Trust {
   /** The public key of its signer, as `ed25519:…`; null for none. */
   archivePublicKey: string | null;
+  /** Whether to read the archive without a key that verifies it. */
   archiveUnsigned: boolean;
 }
 
@@ -75,6 +76,7 @@ function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: T
   );
 }
 
+/** Loads and stores the newest head that a data directory saw of an archive. */
 const noting = (directory: string | null, location: string): Pick<SignedArchiveOptions, 'seen' | 'saw'> => ({
   seen: directory === null ? null : seenArchive(directory),
   saw({ archive, entry, chain }) {

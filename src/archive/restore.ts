@@ -187,6 +187,7 @@ async function lastEntry({ store, until }: ArchiveRestoreOptions): Promise<numbe
   );
 }
 
+/** Brings the journal and the index to the entry of a base. */
 async function makeBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
   const { store, making, clock, loading = () => {} } = options;
   const { turn } = clock;

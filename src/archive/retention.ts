@@ -48,6 +48,7 @@ export interface RetentionResult {
 
 const DAY_MS = 86_400_000;
 
+/** Returns the manifests of all bases by name, newest first; null if one can't be read. */
 async function manifestsOf(store: ObjectStore): Promise<Map<string, BaseManifest> | null> {
   const manifests = new Map<string, BaseManifest>();
   for (const named of await basesOf(store)) {

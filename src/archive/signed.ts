@@ -72,6 +72,7 @@ export interface SignedArchiveOptions {
   key: string | null;
   /** The newest head that was seen before; null if none was. */
   seen: SeenHead | null;
+  /** Called with each head that is read. */
   saw: (head: ArchiveHead) => void;
   /** Called if the open part is missing or doesn't match the head, with its name and the last missing entry. */
   lacks: (name: string, entry: number) => void;

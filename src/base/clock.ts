@@ -44,6 +44,7 @@ class RepeatedCalls {
     };
   }
 
+  /** Starts the timer for the next call. */
   #wait(): void {
     clearTimeout(this.#timer);
     if (this.#all.size === 0) return;

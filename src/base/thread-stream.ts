@@ -98,6 +98,7 @@ export function startStream<T, End = void>({ module, start, lost }: StreamOption
       thread.say(null);
       return { done: false, value: message.value };
     },
+    /** Ends the thread at once. */
     stop: (): Promise<void> => thread.stop(),
   };
 }

@@ -14,6 +14,7 @@ interface ThreadOptions<From> {
 /** A running thread. */
 export interface Thread<To> extends Service {
   say(message: To): void;
+  /** Ends the thread at once. */
   stop(): Promise<void>;
 }
 

@@ -195,19 +195,23 @@ const NAMESPACE_PRICES = [
   6_400_000_000n,
   640_000_000n,
 ] as const;
+/** Maximum bytes of a namespace, and of a name without its namespace. */
 const MAX_NAMESPACE = 20;
 const MAX_NAME = 48;
 /** A name costs this many micro-STX for each unit of its price function. */
 const PER_UNIT = 10n;
 
-/** Price of a namespace in micro-STX; undefined if the text can't be a namespace's name. */
+/** Returns the price of a namespace in micro-STX; undefined if the text can't be a namespace's name. */
 export function namespacePrice(namespace: string): bigint | undefined {
   const length = Buffer.byteLength(namespace);
   if (length === 0 || length > MAX_NAMESPACE) return undefined;
   return NAMESPACE_PRICES[Math.min(length, NAMESPACE_PRICES.length) - 1];
 }
 
-/** Price of a name in micro-STX; undefined if the contract's call would fail. @param label the name without its namespace */
+/**
+ * Returns the price of a name in micro-STX; undefined if the contract's call would fail.
+ * @param label the name without its namespace
+ */
 export function namePrice(label: string, price: PriceFunction): bigint | undefined {
   const length = Buffer.byteLength(label);
   if (length === 0 || length > MAX_NAME) return undefined;

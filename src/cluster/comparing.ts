@@ -17,6 +17,7 @@ import {
 
 type Log = Pick<SharedLog, 'read' | 'append'>;
 
+/** The error for a log and a journal that are different histories. @param id the first entry that differs */
 const divergedLog = (id: number): OperatorError =>
   new OperatorError(
     `Entry ${id} of the cluster's log differs from entry ${id} of this host's journal.`,
@@ -37,6 +38,7 @@ async function entryAt(log: Pick<Log, 'read'>, id: number): Promise<Entry> {
   return entry;
 }
 
+/** Returns an entry's number and chain value, or those of the log's start. @throws DamagedLogError if the entry is missing */
 const headAt = async (log: Pick<Log, 'read'>, id: number): Promise<Head> =>
   id === LOG_START.id ? LOG_START : entryAt(log, id);
 

@@ -103,10 +103,13 @@ export const grantsOf = (tables: EngineTables): string[] =>
 
 const UNDEFINED_TABLE = '42P01';
 
-/** What a host does with the log: one that only reads needs fewer rights. */
+/** What a host does with the log. A host that only reads needs fewer rights. */
 export type LogUse = 'read' | 'write';
 
-/** Checks that the role has the rights that a host needs; does nothing without tables. @throws OperatorError, LogUnavailableError */
+/**
+ * Checks that the role has the rights that a host needs. Does nothing if the tables don't exist.
+ * @throws OperatorError, LogUnavailableError
+ */
 export async function requireRights({ engine, tables }: EngineAccess, use: LogUse): Promise<void> {
   const { log, meta } = tables;
   const needed = use === 'read' ? [{ tables: [log, meta], rights: ['SELECT'] }] : rightsOf(tables);
@@ -149,6 +152,7 @@ function requireFormat(format: number): void {
   );
 }
 
+/** Returns the version of the tables; null if they don't exist. */
 async function formatOf({ engine, tables: { meta } }: EngineAccess): Promise<number | null> {
   try {
     const [row] = await engine.read((run) => run<{ format: number }>(`SELECT format FROM ${meta}`));

@@ -35,7 +35,7 @@ interface LogRow {
 
 export interface PostgresLogOptions extends EngineOptions {
   prefix?: string;
-  /** The rights that the role must have; without it, each statement needs its own. */
+  /** What this process does with the log; the role must have the rights for it. Without a value, they aren't checked. */
   use?: LogUse;
 }
 
@@ -43,7 +43,8 @@ export interface PostgresLogOptions extends EngineOptions {
  * Opens the shared log that `stackside cluster init` made. An unreachable engine isn't an error here: calls of the log throw
  * LogUnavailableError until it is reachable.
  * @param url of one or several servers, among which the primary is found
- * @throws OperatorError if the URL or prefix is invalid, the tables are missing or have another version, or the role lacks rights
+ * @throws OperatorError if the URL or prefix is invalid, the tables are missing or have another version, or the role lacks
+ *   rights
  */
 export async function openPostgresLog(
   url: string,
@@ -101,8 +102,8 @@ export class PostgresLog implements SharedLog {
   }
 
   /**
-   * Verifies once that the tables exist and have this version, and that the role has its rights. Each call of the log checks this as well, since the engine may
-   * be unreachable when the log is opened.
+   * Verifies once that the tables exist and have this version, and that the role has its rights. Each call of the log
+   * checks this as well, since the engine may be unreachable when the log is opened.
    * @throws OperatorError, LogUnavailableError
    */
   async requireTables(): Promise<void> {
@@ -245,9 +246,11 @@ export class PostgresLog implements SharedLog {
 
 type HeadRow = Pick<LogRow, 'seq' | 'chain'>;
 
+/** Returns the entry of the first row; if there is no row, the start before the first entry. */
 const headOf = ([row]: readonly HeadRow[]): Head =>
   row === undefined ? LOG_START : { id: Number(row.seq), chain: row.chain };
 
+/** Returns the entry of a row; null if the payload can't be decompressed. */
 function entryOf({ seq, received_at, path, payload, chain }: LogRow): Entry | null {
   try {
     return { id: Number(seq), receivedAt: Number(received_at), path, text: decompressed(payload), chain };

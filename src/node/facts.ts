@@ -83,6 +83,7 @@ export interface Fact {
 }
 
 export interface RequestOptions {
+  /** Maximum requests per second. */
   rate: number;
   /** Number of repetitions if the node doesn't respond, or responds with a server error. */
   retries?: number;

@@ -31,6 +31,7 @@ const BlockLimit = Type.Object({
 });
 const Pox = Type.Object({ epochs: Type.Array(Type.Object({ block_limit: BlockLimit }), { minItems: 1 }) });
 
+/** Returns the limits of the newest epoch in the node's answer; null if there are none. */
 function limitsIn(answer: unknown): TenureLimits | null {
   const limit = Value.Check(Pox, answer) ? answer.epochs.at(-1)?.block_limit : undefined;
   if (limit === undefined) return null;

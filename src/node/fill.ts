@@ -44,6 +44,7 @@ export interface FillOptions {
   clock: Pick<Clock, 'now'>;
   /** Height of the first block, if the index is empty. */
   from?: number;
+  /** Called after each block. */
   progress?: (filled: FillResult) => unknown;
   signal?: AbortSignal;
 }
@@ -53,6 +54,7 @@ export interface FillResult {
   blocks: number;
   /** Number of Bitcoin blocks. They lack payouts. */
   burnBlocks: number;
+  /** Height of the last block. */
   height: number;
   /** Number of changed accounts without an answer from the node. */
   unanswered: number;
@@ -61,6 +63,7 @@ export interface FillResult {
 /** Maximum number of block ids in memory. */
 const WINDOW = 1_000;
 
+/** Requests a block. @throws IncompleteBlockError if the node doesn't have it; NodeUnreachableError */
 async function blockOf(node: ThrottledNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
   const lacks = (what: string) => new IncompleteBlockError(height, id, what);
   const decoded = reached(await nodeBlock(node, id.toHex()));

@@ -21,6 +21,7 @@ export interface ProxyOptions {
   url: string;
   /** Timeout until the node's response starts, in milliseconds. */
   timeoutMs?: number;
+  /** Name of this process in `Via` headers. */
   via: string;
   /** Whether fee estimates are the minimum fee while tenures are not full. */
   estimatesFees: boolean;
@@ -204,6 +205,7 @@ export function requireOtherServers(
 }
 
 export interface PrefixProxyOptions extends ProxyPrefix {
+  /** Name of this process in `Via` headers. */
   via: string;
   timeoutMs?: number;
 }

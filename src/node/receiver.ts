@@ -126,6 +126,7 @@ export function startReceiver(options: ReceiverOptions) {
     url: server.url.origin,
     /** Returns the number of posted events without an answer. */
     waiting: (): number => waiting,
+    /** Finishes the event that is being accepted, and stops. */
     stop: (): Promise<void> => stopGracefully(server, clock),
   };
 }

@@ -76,6 +76,7 @@ export interface ChainBelow {
 
 /** A completed block. */
 export interface FilledBlock {
+  /** JSON of the `/new_block` event. */
   text: string;
   block: Block;
   /** Number of changed accounts that weren't compared because the node returned no state. */
@@ -207,7 +208,7 @@ function rewards(tenure: RewardedTenure, before: RewardedTenure | null, boot: st
   ];
 }
 
-/** The changes by a block's transactions and rewards; `minted` is without burnt micro-STX. */
+/** Returns the changes by a block's transactions and rewards. `minted`: minted micro-STX minus burnt micro-STX. */
 function changesOf(block: Block) {
   const accounts = new Map<string, AccountChange>();
   let minted = 0n;
@@ -260,6 +261,7 @@ export class BlockMaker {
   /** Number of tenures after which a reward matured in the last block with a reward. */
   #maturity: number | null = null;
 
+  /** @param authorization the node's `auth_token` */
   constructor(
     readonly node: ThrottledNode,
     readonly authorization: string,
@@ -583,6 +585,7 @@ function isTenureStart([first]: readonly ReplayedTransaction[]): boolean {
   return payload.type === 'tenure_change' && payload.cause === 'block_found';
 }
 
+/** Returns the contract that a transaction deploys; null for others. */
 function deployedBy(raw: Uint8Array): string | null {
   const decoded = decodeKnownParts(raw);
   if (!decoded.ok || decoded.value.payload.type !== 'smart_contract') return null;

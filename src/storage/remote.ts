@@ -170,7 +170,9 @@ function readPage(page: string): { keys: string[]; isLast: boolean } {
 const comesAfter = (name: string, last: string): boolean => Buffer.compare(Buffer.from(name), Buffer.from(last)) > 0;
 
 export interface S3Options {
+  /** URL: `s3://bucket/prefix`. */
   url: string;
+  /** Environment variables with the credentials, region and endpoint. */
   variables: Variables;
   clock: Clock;
   /** Returns a number from 0 to 1, for the waits after failures. */

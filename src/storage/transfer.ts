@@ -32,6 +32,7 @@ export interface Refusal {
 }
 
 export interface Transfer {
+  /** The location in messages. */
   location: string;
   clock: Clock;
   /** Returns a number from 0 to 1, for the waits. */

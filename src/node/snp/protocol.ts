@@ -36,6 +36,7 @@ export interface Message {
   /** Number of the event at the publisher. */
   sequence: number;
   path: string;
+  /** The event's JSON. */
   body: string;
   /** When the publisher received the event, in its notation; null without a time. */
   timestamp: string | null;

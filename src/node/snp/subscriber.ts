@@ -106,6 +106,7 @@ export class SnpSubscriber {
   readonly #skippedPaths = new Set<string>();
   /** Numbers of the skipped messages that were logged. */
   readonly #skipped = new Set<number>();
+  /** Rounded fields that were logged. */
   readonly #rounded = new Set<string>();
   readonly #handshakes = new Map<HandshakeReason, number>();
   /** Resolves when a stream may be requested. */
@@ -113,6 +114,7 @@ export class SnpSubscriber {
   /** The present connection; null before the first and after a failure. */
   #redis: Redis | null = null;
   #session: Session | null = null;
+  /** Why the next stream is requested. */
   #reason: HandshakeReason = 'start';
   /** Streams requested since a message was accepted. */
   #inVain = 0;
@@ -123,6 +125,7 @@ export class SnpSubscriber {
   #failures = 0;
   /** Id of the message that made the subscriber request the stream again, because its parent block is missing. */
   #orphan: string | null = null;
+  /** Number of messages of the next read. */
   #count = 1;
   /** Ends a read that waits for a message. */
   #endRead: (() => void) | null = null;
@@ -212,6 +215,7 @@ export class SnpSubscriber {
     return { commands, last, isDrained: false, heardAt: clock.monotonic() };
   }
 
+  /** Leaves the stream; the next read requests another. */
   #leave(reason: HandshakeReason): void {
     this.#session = null;
     this.#reason = reason;

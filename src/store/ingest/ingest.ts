@@ -165,7 +165,7 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
   };
 }
 
-/** @param opened receives the opened files */
+/** @param opened receives the opened files, which it closes in reverse order */
 function startIngest(options: IngestOptions, opened: DisposableStack) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
   const { files, health, identity, commits, router, writer, requireLock, beginLive, allowPartialHistory } = openParts(
@@ -328,7 +328,7 @@ function installNewIndex(directory: string, log: IngestLog): void {
 
 /**
  * Locks the directory and opens its files.
- * @param opened receives them
+ * @param opened receives the files and the lock
  * @throws OperatorError
  */
 function openDataFiles(options: IngestOptions, opened: DisposableStack) {

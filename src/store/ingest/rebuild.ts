@@ -26,7 +26,7 @@ function wouldBeLost(position: Head, journal: JournalReads): string | null {
   }
 }
 
-/** @throws OperatorError if the journal is empty and the index isn't, or if the index has more than the journal, without `force` */
+/** @throws OperatorError if only the index has data, or, without `force`, if it has data that the journal lacks */
 function requireNothingLost({ directory, force }: RebuildOptions): void {
   const path = indexPath(directory);
   using journal = openJournal(directory);
