@@ -43,15 +43,15 @@ export const sql = {
   // Seeks from each queue to the next, without reading the deliveries of a queue.
   openQueues: query<Stored<'hook_deliveries', 'hook_id' | 'queue' | 'id'>>`
     WITH RECURSIVE heads (hook_id, queue, id) AS (
-     SELECT hook_id, queue, id FROM (
-       SELECT hook_id, queue, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-        WHERE ${isOpen} ORDER BY hook_id, queue, id LIMIT 1)
-     UNION ALL
-     SELECT d.hook_id, d.queue, d.id FROM heads CROSS JOIN hook_deliveries d ON d.id = coalesce(
-       (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-         WHERE ${isOpen} AND hook_id = heads.hook_id AND queue > heads.queue ORDER BY queue, id LIMIT 1),
-       (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-         WHERE ${isOpen} AND hook_id > heads.hook_id ORDER BY hook_id, queue, id LIMIT 1)))
+      SELECT hook_id, queue, id FROM (
+        SELECT hook_id, queue, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+         WHERE ${isOpen} ORDER BY hook_id, queue, id LIMIT 1)
+      UNION ALL
+      SELECT d.hook_id, d.queue, d.id FROM heads CROSS JOIN hook_deliveries d ON d.id = coalesce(
+        (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+          WHERE ${isOpen} AND hook_id = heads.hook_id AND queue > heads.queue ORDER BY queue, id LIMIT 1),
+        (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+          WHERE ${isOpen} AND hook_id > heads.hook_id ORDER BY hook_id, queue, id LIMIT 1)))
     SELECT hook_id, queue, id FROM heads`,
   waiting: query<{ count: number; oldest: number | null }, [number]>`
     SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =

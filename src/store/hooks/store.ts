@@ -47,7 +47,8 @@ type Row = Stored<'hook_ledger', 'hook_id' | 'index_block_hash' | 'height' | 'pl
 
 /** Statements by name; the plan test reads them. */
 export const ledgerSql = {
-  ofBlock: query<Row, [Uint8Array]>`SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
+  ofBlock: query<Row, [Uint8Array]>`
+    SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
      WHERE l.index_block_hash = ?1 ORDER BY l.hook_id`,
   // Starts from the orphans, which are few, and not from all blocks that the hook was notified of.
   orphansOf: query<Row, [number]>`

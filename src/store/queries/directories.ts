@@ -22,9 +22,7 @@ const ranked = <Row extends Ranked>(count: string, id: string, table: string, wh
   ordered<Row>(
     { select: `SELECT ${count} AS count, ${id} AS id${columns} FROM ${table}`, where },
     [down(count), down(id)],
-    {
-      isSplit: true,
-    },
+    { isSplit: true },
   );
 
 const family = ', (SELECT family FROM token_contracts c WHERE c.contract_id = d.subject_id) AS family';
@@ -44,13 +42,15 @@ export const sql = {
       FROM principals p WHERE p.id = ?1`,
   // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
   deployment: query<Stored<'transactions', 'position' | 'tx_id'> & { block_time: number }, [number]>`
-    SELECT t.position, t.tx_id, ${shownTime} AS block_time FROM (SELECT max(position) AS position FROM transactions
+    SELECT t.position, t.tx_id, ${shownTime} AS block_time
+      FROM (SELECT max(position) AS position FROM transactions
              WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS})) c
       CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
       CROSS JOIN blocks b ON b.height = ${heightIn('t.position')}`,
   ft: query<FtRow, [number, number]>`
     SELECT a.identifier, f.supply, f.holders, f.events, ${countOfDay(DAILY.ft, 'f.asset_id')} AS of_day,
-           t.name, t.symbol, t.decimals FROM asset_totals f CROSS JOIN assets a ON a.id = f.asset_id
+           t.name, t.symbol, t.decimals
+      FROM asset_totals f CROSS JOIN assets a ON a.id = f.asset_id
       LEFT JOIN token_contracts c ON c.asset_id = f.asset_id
       LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
      WHERE f.token = ${TOKEN.ft} AND f.asset_id = ?1 LIMIT 1`,

@@ -79,7 +79,8 @@ export const sql = {
     SELECT ${detailColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   mined: query<DetailRow, [Uint8Array]>`
     SELECT ${mined.columns}, ${MEMPOOL_STATE.pending} AS state, r.received_at, r.receipt_block_height,
-           NULL AS replaced_by_tx_id, b.raw FROM transactions t JOIN mined_receipts r ON r.position = t.position
+           NULL AS replaced_by_tx_id, b.raw
+      FROM transactions t JOIN mined_receipts r ON r.position = t.position
       JOIN transaction_bodies b ON b.position = t.position ${mined.joins} WHERE t.tx_id = ?1`,
   state: query<Stored<'mempool_transactions', 'state'>, [Uint8Array]>`
     SELECT state FROM mempool_transactions WHERE tx_id = ?1`,

@@ -37,7 +37,8 @@ export const sql = {
     UNION ALL SELECT o.name FROM old_names o WHERE o.parent = ?1 AND ${untouched} ORDER BY name LIMIT ?2 OFFSET ?3`,
   all: active(['', '']),
   ofNamespace: active([' AND o.namespace = ?1', ' AND o.parent = ?1']),
-  active: query<unknown, [string]>`SELECT 1 FROM name_operations WHERE name = ?1 AND ${isActiveName}
+  active: query<unknown, [string]>`
+    SELECT 1 FROM name_operations WHERE name = ?1 AND ${isActiveName}
     UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
   oldName: query<OldNameRow, [string]>`SELECT parent, owner FROM old_names WHERE name = ?1 AND resolver IS NULL`,
   // Also subdomains, so that the limit bounds the rows that are read.
@@ -238,7 +239,8 @@ const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-rene
 const FIRST = 1;
 
 export const namespacesSql = {
-  namespaces: query<{ namespace: string }>`SELECT namespace FROM namespaces WHERE lifetime IS NOT NULL
+  namespaces: query<{ namespace: string }>`
+    SELECT namespace FROM namespaces WHERE lifetime IS NOT NULL
     UNION SELECT namespace FROM old_namespaces ORDER BY namespace`,
   namespace: query<Stored<'namespaces', 'position'> & { lifetime: number }, [string]>`
     SELECT position, lifetime FROM namespaces WHERE namespace = ?1 AND lifetime IS NOT NULL

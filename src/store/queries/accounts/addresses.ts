@@ -240,9 +240,11 @@ const page = 'ORDER BY balance DESC, address LIMIT ?2 OFFSET ?3';
 export const holderListsSql = {
   stx: query<Row, SQLQueryBindings[]>`SELECT address, balance FROM accounts WHERE balance > 'A0' ${page}`,
   // With the condition of the index, word for word, SQLite reads only the index.
-  stxSpent: query<Row, SQLQueryBindings[]>`SELECT address, balance FROM accounts
-              WHERE balance <= 'A0' AND (balance > 'A0' OR stx_moves > 0) ${page}`,
-  stxTotals: query<Totals>`SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply
+  stxSpent: query<Row, SQLQueryBindings[]>`
+    SELECT address, balance FROM accounts
+     WHERE balance <= 'A0' AND (balance > 'A0' OR stx_moves > 0) ${page}`,
+  stxTotals: query<Totals>`
+    SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply
       FROM blocks ORDER BY height DESC LIMIT 1`,
   ft: query<Row, SQLQueryBindings[]>`
     SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance > 'A0' ${page}`,

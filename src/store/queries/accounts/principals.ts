@@ -11,7 +11,8 @@ import { lastNonceOf, type StartingAccount, startingAccountQuery } from './start
 import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
-  known: query<{ known: number }, [string]>`SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
+  known: query<{ known: number }, [string]>`
+    SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
      WHERE p.address = ?1 AND a.transactions > 0`,
   balance: query<Stored<'accounts', 'balance'>, [number]>`SELECT balance FROM accounts WHERE principal_id = ?1`,
   pendingInbound: query<{ amount: string }, [number]>`
@@ -85,7 +86,8 @@ export const noncesSql = {
     SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM transactions WHERE sponsor_id = ?1`,
   waiting: query<NonceRow, [number]>`
     SELECT CAST(max(nonce) AS TEXT) AS nonce FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
-  waitingSponsored: query<NonceRow, [number]>`SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM mempool_transactions
+  waitingSponsored: query<NonceRow, [number]>`
+    SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM mempool_transactions
      WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
   between: query<{ nonce: string }, [number, bigint, bigint]>`
     SELECT CAST(nonce AS TEXT) AS nonce FROM mempool_transactions

@@ -241,7 +241,8 @@ export const tenuresSql = {
   load: query<TenureLoad, [number, number]>`
     SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
            total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,
-           total(cost_write_length) AS writeLength, total(size) AS size FROM blocks WHERE height >= ?1 AND height < ?2`,
+           total(cost_write_length) AS writeLength, total(size) AS size
+      FROM blocks WHERE height >= ?1 AND height < ?2`,
 };
 
 export function tenureQueries(db: Database) {

@@ -139,7 +139,8 @@ export const burnRewardsSql = {
   outputCount: query<{ total: number }, [number]>`SELECT count(*) AS total FROM pox_transactions WHERE height = ?1`,
   outputs: query<OutputRow, [number, number, number]>`
     ${output} WHERE r.height = ?1 ORDER BY r.tx_id, r.output_index LIMIT ?2 OFFSET ?3`,
-  outputTotalOf: query<{ total: number }, [string]>`SELECT recipient_ordinal AS total FROM pox_transactions
+  outputTotalOf: query<{ total: number }, [string]>`
+    SELECT recipient_ordinal AS total FROM pox_transactions
      WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
   outputsOf: query<OutputRow, [string, number, number]>`
     ${output} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3 ORDER BY r.recipient_ordinal DESC`,

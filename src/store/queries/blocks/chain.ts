@@ -6,7 +6,8 @@ import { type FileCache, noFileCache } from '../file-cache.ts';
 
 export const sql = {
   chainId: query<Stored<'progress', 'chain_id'>>`SELECT chain_id FROM progress`,
-  tip: query<TipRow>`SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height, p.completions
+  tip: query<TipRow>`
+    SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height, p.completions
       FROM blocks b CROSS JOIN progress p ORDER BY b.height DESC LIMIT 1`,
   // Rows are in the order of receipt.
   newestArrival: query<Pick<BlockRow, 'index_block_hash'>>`

@@ -14,7 +14,8 @@ const nftEvents = `${EVENT_KIND.nft_transfer}, ${EVENT_KIND.nft_mint}, ${EVENT_K
 export const sql = {
   block: query<BlockFacts, [number]>`
     SELECT height, index_block_hash, parent_index_block_hash, block_time, burn_block_hash, burn_block_height,
-           burn_block_time, signer_bits, signer_signatures FROM blocks WHERE height = ?1`,
+           burn_block_time, signer_bits, signer_signatures
+      FROM blocks WHERE height = ?1`,
   transactions: query<BlockTransaction, Positions>`
     SELECT t.tx_id, t.type, d.result, d.raw FROM transactions t JOIN transaction_bodies d ON d.position = t.position
      WHERE t.position BETWEEN ?1 AND ?2 AND t.genesis_block_time IS NULL ORDER BY t.position`,

@@ -22,7 +22,8 @@ export const sql = {
     SELECT fee FROM transactions WHERE position BETWEEN ?1 AND ?2`,
   newestReward: query<NewestRow, [number]>`
     SELECT b.tenure_height, b.signer_bits IS NULL AS is_early, r.from_index_block_hash,
-           f.tenure_height AS from_tenure FROM miner_rewards r JOIN blocks b ON b.height = r.height
+           f.tenure_height AS from_tenure
+      FROM miner_rewards r JOIN blocks b ON b.height = r.height
       LEFT JOIN blocks f ON f.index_block_hash = r.from_index_block_hash
      WHERE r.height = (SELECT max(height) FROM miner_rewards WHERE height <= ?1) LIMIT 1`,
 };

@@ -22,16 +22,22 @@ const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_i
 
 export const sql = {
   newest: query<Row, [string]>`
-    SELECT ${columns} FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
-         JOIN transaction_bodies d ON d.position = t.position WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
+    SELECT ${columns}
+      FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+      JOIN transaction_bodies d ON d.position = t.position
+     WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
   // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
   newestWhole: query<Row, [string]>`
-    SELECT ${columns} FROM principals p
-    JOIN transactions t ON t.position = (SELECT max(position) FROM transactions
-                                           WHERE contract_id = p.id AND type IN (${DEPLOYMENTS}))
-    JOIN transaction_bodies d ON d.position = t.position WHERE p.address = ?1 AND d.contract_interface IS NOT NULL`,
+    SELECT ${columns}
+      FROM principals p
+      JOIN transactions t ON t.position = (SELECT max(position) FROM transactions
+                                            WHERE contract_id = p.id AND type IN (${DEPLOYMENTS}))
+      JOIN transaction_bodies d ON d.position = t.position
+     WHERE p.address = ?1 AND d.contract_interface IS NOT NULL`,
   // A deployment by position: the transaction that makes a contract.
-  at: query<Row, [number]>`SELECT ${columns} FROM transactions t JOIN principals p ON p.id = t.contract_id
+  at: query<Row, [number]>`
+    SELECT ${columns}
+      FROM transactions t JOIN principals p ON p.id = t.contract_id
       JOIN transaction_bodies d ON d.position = t.position WHERE t.position = ?1`,
   interface: query<Stored<'transaction_bodies', 'contract_interface'>, [number]>`
     SELECT contract_interface FROM transaction_bodies WHERE position = ?1`,
@@ -161,8 +167,8 @@ const tooManyDeclare = (limit: number): TooMuchWorkError =>
 export const contractsSql = {
   find: query<ContractRow, [string]>`
     SELECT t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
-           b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version,
-           d.raw FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+           b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version, d.raw
+      FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
       JOIN transaction_bodies d ON d.position = t.position JOIN blocks b ON b.height = ${heightIn('t.position')}
      WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY t.position DESC LIMIT 1`,
   mined: query<Stored<'transactions', 'position' | 'tx_id' | 'status'>, [string]>`

@@ -60,9 +60,7 @@ export const sql = {
   chain: ordered<PlaceRow>(
     { select: 'SELECT position, event_index FROM events' },
     [down('position'), down('event_index')],
-    {
-      isBounded: true,
-    },
+    { isBounded: true },
   ),
   sent: ordered<Stored<'transactions', 'position'>>(
     { select: 'SELECT position FROM transactions INDEXED BY transactions_by_sender', where: 'sender_id = ?1' },

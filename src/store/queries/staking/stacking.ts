@@ -47,7 +47,8 @@ export const sql = {
   ofTransaction: query<Row, [number, number]>`
     SELECT ${columns} FROM stacking_events s ${joins}
      WHERE s.pox_version = ?1 AND s.position = ?2 ORDER BY s.event_index DESC`,
-  ofStacker: query<Row, [number, number]>`SELECT ${columns} FROM stacking_events s ${joins}
+  ofStacker: query<Row, [number, number]>`
+    SELECT ${columns} FROM stacking_events s ${joins}
      WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC`,
   block: query<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>`
     SELECT height, burn_block_height FROM blocks WHERE height = ?1`,

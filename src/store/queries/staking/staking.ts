@@ -45,10 +45,7 @@ export const sql = {
   ),
   stakers: ordered<{ address: string }>([staking, inBond], byAddress, { union: 'UNION' }),
   cycleSigners: ordered<CycleSignerRow>(
-    {
-      select: 'SELECT signer_key, weight, stacked FROM cycle_signers',
-      where: 'cycle = ?1',
-    },
+    { select: 'SELECT signer_key, weight, stacked FROM cycle_signers', where: 'cycle = ?1' },
     [down('weight'), up('signer_key', 'bytes')],
   ),
   total: query<{ total: number }>`SELECT count(*) AS total FROM signer_keys WHERE current = 1`,
