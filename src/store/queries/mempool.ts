@@ -259,7 +259,7 @@ export const pendingMeetingSql = {
 
 /** @param mostRows tests of the bound use fewer than the default */
 export function pendingMeeting(db: Database, mostRows?: number) {
-  const { at: itemAt, countOfType, principal: principalOf, oldest } = statements(db, pendingMeetingSql);
+  const { at: itemAt, countOfType, principal, oldest } = statements(db, pendingMeetingSql);
   const total = sql.total.prepared(db);
   const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, mostRows);
 
@@ -281,7 +281,7 @@ export function pendingMeeting(db: Database, mostRows?: number) {
       limit: number,
       at: Cursor | null,
     ): Page<PendingTransaction, number | null> {
-      const idOf = (address: string | null) => (address === null ? undefined : principalOf.get(address));
+      const idOf = (address: string | null) => (address === null ? undefined : principal.get(address));
       const [sender, recipient, contract] = [idOf(of.sender), idOf(of.recipient), idOf(of.contract)];
       const isUnknown = sender === null || recipient === null || contract === null;
       const values = {

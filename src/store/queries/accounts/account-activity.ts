@@ -6,6 +6,7 @@ import type { AccountActivity, BalanceOverTime, Counterparties, SeenTransaction 
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
+import { NOBODY, numbers } from '../numbers.ts';
 import { accountStates } from './account-states.ts';
 
 /** Limits for the reads of one request. */
@@ -34,9 +35,7 @@ const BATCH = 200;
 const newest = 'AND (position, event_index) < (?2, ?3) ORDER BY position DESC, event_index DESC LIMIT ?4';
 
 export const sql = {
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
-  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
   first: seen('ASC'),
   last: seen('DESC'),
   received: query<TransferRow, [number, number, number, number]>`
@@ -82,6 +81,7 @@ function evenly(first: number, last: number, count: number): number[] {
 export function accountActivityQueries(db: Database, turns: Turns, limits: ActivityLimits = LIMITS) {
   const { transfers: mostTransfers, points: mostPoints } = limits;
   const read = statements(db, sql);
+  const { principalOf, assetOf } = numbers(db);
   const states = accountStates(db);
 
   const seenOf = (row: SeenRow | null): SeenTransaction | null =>
@@ -131,15 +131,13 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
   return {
     /** The first and last transactions of a principal, and the counterparties of its newest STX transfers. */
     async of(principal: string): Promise<AccountActivity> {
-      const id = read.principal.get(principal)?.id;
+      const id = principalOf(principal);
       const pause = turns.longWork();
-      const transfersOf = async (direction: typeof read.sent): Promise<TransferRow[]> =>
-        id === undefined ? [] : newestOf(direction, id, pause);
       return {
-        first: id === undefined ? null : seenOf(read.first.get(id)),
-        last: id === undefined ? null : seenOf(read.last.get(id)),
-        received: counterparties(await transfersOf(read.received)),
-        sent: counterparties(await transfersOf(read.sent)),
+        first: seenOf(read.first.get(id)),
+        last: seenOf(read.last.get(id)),
+        received: counterparties(await newestOf(read.received, id, pause)),
+        sent: counterparties(await newestOf(read.sent, id, pause)),
       };
     },
 
@@ -149,16 +147,16 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
      * @param asset identifier of a fungible token; null for STX, locked ones included
      */
     async balances(principal: string, asset: string | null): Promise<BalanceOverTime> {
-      const id = read.principal.get(principal)?.id;
-      const token = asset === null ? undefined : read.asset.get(asset)?.id;
+      const id = principalOf(principal);
+      const token = asset === null ? null : assetOf(asset);
       const highest = read.tip.get()?.height ?? null;
-      if (id === undefined || highest === null || (asset !== null && token === undefined)) return NOTHING;
+      if (highest === null || token === NOBODY) return NOTHING;
       const { heights: changed, complete } = blocksOf(id);
       const [begin] = changed;
       if (begin === undefined) return NOTHING;
       const heights = complete ? [...new Set([...changed, highest])] : evenly(begin, highest, mostPoints);
       const balanceAt = (height: number): bigint => {
-        if (token !== undefined) return states.ftBalance(id, token, height);
+        if (token !== null) return states.ftBalance(id, token, height);
         const { initial, sent: out, received: inward, fees, mined } = states.at(id, height);
         return initial + inward + mined - out - fees;
       };

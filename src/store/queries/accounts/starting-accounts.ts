@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { historyStartQuery } from '../blocks/chain.ts';
+import { numbers } from '../numbers.ts';
 
 export const sql = {
   account: query<Row, [number]>`
@@ -13,7 +14,6 @@ export const sql = {
     SELECT u.principal_id, p.address FROM starting_accounts u JOIN principals p ON p.id = u.principal_id
      WHERE u.balance IS NULL AND u.principal_id > ?1 ORDER BY u.principal_id LIMIT ?2`,
   count: query<{ waiting: number }>`SELECT count(*) AS waiting FROM starting_accounts WHERE balance IS NULL`,
-  id: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
 };
 
 /** An account after the block below the first one. Amounts are in micro-STX. */
@@ -55,16 +55,15 @@ export function startingAccountQuery(db: Database): (principal: number) => Start
 export type AccountStatus = 'known' | 'asking' | 'untouched';
 
 export function startingAccountQueries(db: Database) {
-  const { id, waits, count, next } = statements(db, sql);
+  const { waits, count, next } = statements(db, sql);
+  const { principalOf } = numbers(db);
   const historyStart = historyStartQuery(db);
 
   return {
     /** Returns whether a principal's balance, lock and nonces are complete. If not, they only count this index's blocks. */
     knowledge(principal: string): AccountStatus {
       if (historyStart() === null) return 'known';
-      const principalId = id.get(principal)?.id;
-      if (principalId === undefined) return 'untouched';
-      const state = waits.get(principalId);
+      const state = waits.get(principalOf(principal));
       if (state === null) return 'untouched';
       return state.waits === 1 ? 'asking' : 'known';
     },

@@ -8,6 +8,7 @@ import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
 import { down, ordered } from '../list.ts';
+import { numbers } from '../numbers.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
 
@@ -20,7 +21,6 @@ export const contractLogs = ordered<KeyRow>(logs, [down('position'), down('event
 
 export const sql = {
   logs: contractLogs,
-  contract: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   total: query<{ total: number }, [string]>`
     SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
   behind: query<KeyRow, [number, number, number, number]>`
@@ -62,7 +62,8 @@ function edgeOf(cursor: Cursor): KeyRow {
 
 /** @param texts caches texts of logs */
 export function contractLogQueries(db: Database, texts: RowTexts) {
-  const { logs: newest, contract, total, each, behind } = statements(db, sql);
+  const { logs: newest, total, each, behind } = statements(db, sql);
+  const { principalOf } = numbers(db);
   const positionAt = transactionPositionQuery(db);
 
   /** The key of a location, or the last key before it if the index lacks the transaction. */
@@ -86,7 +87,7 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
     start: OffsetStart<EventLocation>,
     items: ItemsOf<ContractLog, Item>,
   ): Page<Item> | undefined => {
-    const id = contract.get(contractId)?.id ?? 0;
+    const id = principalOf(contractId);
     const logs = total.get(contractId)?.total ?? 0;
     const at = cursorOf(id, start);
     if (at === undefined) return emptyPage(logs);

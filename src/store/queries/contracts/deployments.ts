@@ -16,6 +16,7 @@ import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
 import type { FileCache } from '../file-cache.ts';
+import { numbers } from '../numbers.ts';
 import { type CreationRow, toCreation } from '../tokens/transfers.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
@@ -175,7 +176,6 @@ export const contractsSql = {
     SELECT t.position, t.tx_id, t.status
       FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
      WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   // A contract's address is its deployer's address.
   waiting: query<Stored<'mempool_transactions', 'tx_id'>, [number, number]>`
     SELECT tx_id FROM mempool_transactions
@@ -186,7 +186,8 @@ export const contractsSql = {
 type ContractRow = CreationRow & Stored<'transactions', 'clarity_version'> & Stored<'transaction_bodies', 'raw'>;
 
 export function contractQueries(db: Database) {
-  const { find, mined, principal, waiting } = statements(db, contractsSql);
+  const { find, mined, waiting } = statements(db, contractsSql);
+  const { principalOf } = numbers(db);
   return {
     /** The newest successful deployment of a contract; undefined if there is none. */
     find(contractId: string): SmartContract | undefined {
@@ -203,8 +204,7 @@ export function contractQueries(db: Database) {
       const row = mined.get(contractId);
       if (row !== null)
         return { status: storedTransactionStatus.nameOf(row.status), txId: row.tx_id, height: heightOf(row.position) };
-      const [deployer, contract] = [principal.get(splitPrincipal(contractId).address), principal.get(contractId)];
-      const pending = deployer === null || contract === null ? null : waiting.get(deployer.id, contract.id);
+      const pending = waiting.get(principalOf(splitPrincipal(contractId).address), principalOf(contractId));
       return pending === null ? undefined : { status: 'pending', txId: pending.tx_id };
     },
   };
