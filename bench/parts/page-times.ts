@@ -129,7 +129,7 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
       'NFT history',
       `${event} WHERE asset_id = ? AND value = ? AND kind >= 9 ${newest}`,
       [instance.id, instance.value],
-      (reader, at) => reader.tokens.nftHistory(instance.identifier, instance.value, limit, at),
+      (reader, at) => reader.transfers.nftHistory(instance.identifier, instance.value, limit, at),
     ),
     list('signers of pox-5', 'SELECT address FROM signer_keys WHERE current = 1 ORDER BY address', [], (reader, at) =>
       reader.staking.signers(limit, at),

@@ -108,7 +108,7 @@ export const tokens = [
     history: 'since',
     handle: ({ params: { asset_identifier: asset, value }, query, read }) => {
       const list = cursorList(`nft-history ${asset} ${toHex(value)}`, query);
-      return list.page(read.tokens.nftHistory(asset, value, ...list.start), nftMove);
+      return list.page(read.transfers.nftHistory(asset, value, ...list.start), nftMove);
     },
   }),
 ];

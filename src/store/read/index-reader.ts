@@ -107,7 +107,6 @@ export function readerOf(db: Database, journal: EntryReader, file: number, optio
   const blocks = blockQueries(db, chain, texts);
   const mempool = mempoolQueries(db, texts);
   const assetQueries = assetReaders(db);
-  const { nftHistory, ...transfers } = transferQueries(db);
   const details = detailQueries(db, cache, texts);
   const events = eventQueries(db, details);
   const orphans = orphanQueries(db, chain, journal);
@@ -206,8 +205,8 @@ export function readerOf(db: Database, journal: EntryReader, file: number, optio
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
     history: principalHistoryQueries(db, file, limits.historyBatch),
     /** Events that moved a token, one row each, newest first. */
-    transfers,
-    tokens: { ...assetQueries.tokens, nftHistory },
+    transfers: transferQueries(db),
+    tokens: assetQueries.tokens,
     /** Contracts of tokens, and the metadata of their tokens. */
     tokenMetadata: { ...tokenMetadataQueries(db), ...tokenQueueQueries(db) },
     stacking: stackingQueries(db),
