@@ -19,7 +19,7 @@ export type AsText<Row> = { [Name in keyof Row]: string | Extract<Row[Name], nul
 /** Integer columns that a query reads as numbers if they are exact, otherwise as decimal text. */
 export type AsNumberOrText<Row> = { [Name in keyof Row]: string | Row[Name] };
 
-/** The model of a row; undefined if there is no row. */
+/** Returns the model of a row; undefined if there is no row. */
 export const optional = <Row, Model>(row: Row | null, modelOf: (row: Row) => Model): Model | undefined =>
   row === null ? undefined : modelOf(row);
 
@@ -63,7 +63,7 @@ interface Declared {
   prepared(db: Database): unknown;
 }
 
-/** Prepares all statements and lists of an object. */
+/** Prepares all statements and lists of an object. SQLite compiles each of them at its first use. */
 export const statements = <Queries extends Readonly<Record<string, Declared>>>(db: Database, queries: Queries) =>
   Object.fromEntries(Object.entries(queries).map(([name, one]) => [name, one.prepared(db)])) as {
     [Name in keyof Queries]: ReturnType<Queries[Name]['prepared']>;

@@ -138,7 +138,7 @@ export function table<S extends TableShape>(db: Database, shape: S) {
   return {
     add,
     remove,
-    /** Adds a row, or removes the one with its key. */
+    /** Adds a row if the sign is 1; otherwise removes the row with its key. @throws Error if there is no such row */
     move: (sign: 1 | -1, row: NewRow<S> & KeyOf<S>): void => (sign === 1 ? add(row) : remove(row)),
   };
 }

@@ -246,6 +246,7 @@ export const placeColumns = {
   block_time: time(shownTime, 'Time of the block'),
 } satisfies Record<string, ViewColumn>;
 
+/** The columns of {@link placeColumns}, and the index block hash. */
 export const positionColumns = {
   ...placeColumns,
   index_block_hash: hex('b.index_block_hash', 'Index block hash of the block'),
