@@ -77,7 +77,7 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   /** Called while a base is loaded. */
   loading?: (progress: BaseLoading) => void;
   report: (progress: RestoreProgress) => void;
-  /** Called if the archive ends before the given end, so that nothing is left out. */
+  /** Called if the archive has nothing after the given end, so that nothing is left out. */
   leftNothingOut?: () => void;
   /** Called with each secondary index before it is made. */
   making: (progress: SecondaryIndexProgress) => void;

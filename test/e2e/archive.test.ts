@@ -221,7 +221,7 @@ describe('the commands', () => {
     const into = join(folder.path, 'beyond');
     const beyond = await stackside('restore', path, '--data', into, '--until-height', '1000000');
     expect(beyond.stdout).toMatch(
-      /gives the log a new identity, .*\nThe archive ends before the given point, so that nothing/,
+      /gives the log a new identity, .*\nThe archive has nothing after the given point, so nothing/,
     );
   });
 

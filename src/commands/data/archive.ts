@@ -165,9 +165,9 @@ const identityText = (store: ObjectStoreReads, last: number, identity: string | 
   `Entry ${last} gives the log a new identity, ${identity}: archive it to another location than ${store.location}. Chainhooks are paused ` +
   'until stackside hooks enable --paused.\n';
 
-/** Text for the operator who gave an end that the archive doesn't reach. */
+/** Text for the operator who gave an end after which the archive has nothing. */
 const WHOLE =
-  'The archive ends before the given point, so that nothing was left out. To keep the identity and continue the archive, ' +
+  'The archive has nothing after the given point, so nothing was left out. To keep the identity and continue the archive, ' +
   'restore it into another directory without --until-height and --until-time.\n';
 
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns the text to print */
