@@ -201,7 +201,9 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       );
     }
     if (base.failing) return problem('The last attempt to write a base to the archive failed.', remedy);
-    return ok(`The archive lacks ${plural(behind, 'entry')}. Only the next upload shows whether it still accepts writes.`);
+    return ok(
+      `The archive lacks ${plural(behind, 'entry')}. Only the next upload shows whether it still accepts writes.`,
+    );
   },
 
   format({ data, settings: { data: directory } }) {
