@@ -91,7 +91,8 @@ function grown(how: 'increase' | 'rate', minutes: number, ...of: Parameters<type
         .flatMap((reading) => selected.in(reading).map((series) => ({ ...series, at: reading.at })));
       return [...Map.groupBy(points, ({ labels }) => keyOf(labels)).values()].flatMap((values) => {
         const [first, last] = [values[0], values.at(-1)];
-        if (first === undefined || last === undefined || first === last) return [];
+        // As in Prometheus, one point has no growth. Two turns can have the same second, or the clock was set back.
+        if (first === undefined || last === undefined || last.at <= first.at) return [];
         // A counter that fell was reset.
         const growth = values.slice(1).reduce((sum, { value }, before) => {
           const earlier = values[before]?.value ?? 0;
@@ -117,14 +118,15 @@ function sums({ promql, values }: Measure, by: readonly string[] = []): Measure 
   };
 }
 
-/** Combines the values of two measures that have equal labels. */
+/** Combines the values of two measures that have equal labels. Nothing is divided by zero. */
 const joined = (a: Measure, operator: '+' | '/', b: Measure): Measure => ({
   promql: `${a.promql} ${operator} ${b.promql}`,
   values(readings) {
     const others = new Map(b.values(readings).map(({ labels, value }) => [keyOf(labels), value]));
     return a.values(readings).flatMap(({ labels, value }) => {
       const other = others.get(keyOf(labels));
-      return other === undefined ? [] : [{ labels, value: operator === '+' ? value + other : value / other }];
+      if (other === undefined || (operator === '/' && other === 0)) return [];
+      return [{ labels, value: operator === '+' ? value + other : value / other }];
     });
   },
 });

@@ -231,6 +231,21 @@ test('an alert is pending until its condition has held long enough, and quiet wh
   expect(stateAt(420, old)).toMatchObject({ state: 'pending', since: 420 });
 });
 
+test('a rate over no time, and a share of no requests, have no value', () => {
+  const evaluated = new Alerts();
+  const requests = (status: number) => `http_request_duration_seconds_count{status_code="${status}"} 5`;
+  const series = seriesIn(['chainhooks_auth_failures_total 3', requests(200), requests(500)].join('\n'));
+  const valuesAt = (seconds: number) => {
+    const found = evaluated.add(seconds, series);
+    return ['StacksideWrongKeys', 'StacksideRequestsFail'].map((alert) =>
+      found.find(({ name }) => name === alert)?.values.map(({ text }) => text),
+    );
+  };
+  expect(valuesAt(60)).toEqual([[], []]);
+  expect(valuesAt(60)).toEqual([[], []]);
+  expect(valuesAt(120)).toEqual([['0 per second'], []]);
+});
+
 test('thresholds have the unit of their measure', () => {
   const thresholds = Object.fromEntries(Object.entries(conditions).map(([alert, { threshold }]) => [alert, threshold]));
   expect(thresholds).toMatchObject({
