@@ -628,6 +628,21 @@ browserTest('Back restores the page of a list and its scroll position', async ()
   expect(new URL(page.url()).search).toBe('');
 });
 
+browserTest('the next page of a list is shown from its start, although other contents follow the list', async () => {
+  await using visited = await visit(`${server.api}/transactions`);
+  const { page } = visited;
+  // Some browsers don't adjust the scroll position when the list becomes shorter.
+  await page.evaluate(`document.documentElement.style.overflowAnchor = 'none'`);
+  await page.evaluate(`document.body.style.paddingBottom = '500vh'`);
+  const title = page.getByRole('heading', { name: 'Transactions', level: 2 });
+  const next = page.getByRole('link', { name: 'Next' });
+  await next.scrollIntoViewIfNeeded();
+  expect((await title.boundingBox())?.y).toBeLessThan(0);
+  await next.click();
+  await page.waitForURL('**/transactions?cursor=*');
+  expect((await title.boundingBox())?.y).toBeWithin(0, 300);
+});
+
 browserTest('the browser handles links to a part of the page, and a link to the shown page adds no entry', async () => {
   // A browser's history has at most 50 entries, so a window that other tests use is full.
   await using visited = await visitAfresh(`${server.api}/transactions?offset=50`);

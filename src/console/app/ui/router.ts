@@ -149,5 +149,8 @@ export function startRouter(): void {
     if (clicked === null) return;
     event.preventDefault();
     go(clicked.pathname + clicked.search + clicked.hash);
+    // The user reads another page of a list from its start.
+    const panel = (event.target as Element).closest('nav')?.closest('.panel');
+    panel?.firstElementChild?.scrollIntoView({ block: 'nearest' });
   });
 }
