@@ -643,6 +643,28 @@ browserTest('the next page of a list is shown from its start, although other con
   expect((await title.boundingBox())?.y).toBeWithin(0, 300);
 });
 
+browserTest('the chosen tab is visible if the tabs are wider than the page', async () => {
+  const transactions = await listed(server, '/extended/v3/transactions?limit=50');
+  const contract = transactions.find((one) => one.contract_call?.contract_id.includes('token-'));
+  await using visited = await visit(`${server.api}/contracts/${contract?.contract_call?.contract_id}`);
+  const { page } = visited;
+  await look(page, { ...WIDE, viewport: { width: 1000, height: 800 } });
+  const tabs = page.getByRole('navigation', { name: 'Parts of the contract' });
+  const isVisible = async (name: string): Promise<void> => {
+    const link = tabs.getByRole('link', { name });
+    await link.click();
+    await page.locator('.tabs [aria-current]', { hasText: name }).waitFor();
+    await until(() =>
+      link.evaluate((one) => {
+        const [inner, outer] = [one.getBoundingClientRect(), one.parentElement?.getBoundingClientRect()];
+        return outer !== undefined && inner.left >= outer.left && inner.right <= outer.right;
+      }),
+    );
+  };
+  await isVisible('Tokens');
+  await isVisible('Source');
+});
+
 browserTest('the browser handles links to a part of the page, and a link to the shown page adds no entry', async () => {
   // A browser's history has at most 50 entries, so a window that other tests use is full.
   await using visited = await visitAfresh(`${server.api}/transactions?offset=50`);

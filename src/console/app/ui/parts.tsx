@@ -479,9 +479,9 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   const [shown, , content] = tabs.find(([id]) => id === query.get('tab')) ?? tabs[0]!;
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
-    const link = nav.current?.querySelector<HTMLElement>('[aria-current]');
+    const [links, link] = [nav.current, nav.current?.querySelector<HTMLElement>('[aria-current]')];
     // Not `scrollIntoView`, which would also scroll the page.
-    if (link != null) nav.current?.scrollTo({ left: link.offsetLeft - link.offsetWidth });
+    if (links && link) links.scrollTo({ left: link.offsetLeft - links.offsetLeft - link.offsetWidth });
   }, [shown]);
   return (
     <>
