@@ -396,6 +396,9 @@ browserTest(
     expect(await list.count()).toBe(1);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Transactions of a block' }).waitFor();
+    // The mark is beside the name, not below it.
+    const [name, mark] = [page.locator('label code').first(), page.locator('label .badge').first()];
+    expect((await mark.boundingBox())?.x).toBeGreaterThan((await name.boundingBox())?.x ?? 0);
     await page.getByRole('textbox', { name: 'height_or_hash' }).fill('7');
     await page.getByLabel('Request as a curl command').getByText('/extended/v3/blocks/7/transactions').waitFor();
     await page.keyboard.press('Enter');

@@ -105,10 +105,9 @@ function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
   const common = {
     ...{ value, required, onChange },
     label: (
-      <>
-        <code>{name}</code>
-        {required ? <span class="badge accent">required</span> : null}
-      </>
+      <span>
+        <code>{name}</code> {required ? <span class="badge accent">required</span> : null}
+      </span>
     ),
     help: (
       <>
