@@ -63,10 +63,10 @@ async function listSizes(contract: string, signal: AbortSignal): Promise<Sizes> 
   return { calls, logs, transactions, tokens: ft + nft, received, sent };
 }
 
-function definitionSizes(source: string): Sizes {
-  const defined = definitions(source);
-  return { functions: defined.length, read: defined.filter(({ kind }) => READABLE.includes(kind)).length };
-}
+const definitionSizes = (defined: readonly Definition[]): Sizes => ({
+  functions: defined.length,
+  read: defined.filter(({ kind }) => READABLE.includes(kind)).length,
+});
 
 export function Contract({ contract }: { contract: string }) {
   const version = usePrincipalVersion(contract);
@@ -77,8 +77,9 @@ export function Contract({ contract }: { contract: string }) {
   const [address = '', name = contract] = contract.split('.');
   const source = loaded.data?.source_code ?? null;
   const lists = useAnswer(`sizes of ${contract}`, (signal) => listSizes(contract, signal));
-  const sizes = { ...lists.data, ...(source === null ? {} : definitionSizes(source)) };
-  const functions = definitions(source ?? '').flatMap(({ kind, name: one }) => (kind === 'public' ? [one] : []));
+  const defined = definitions(source ?? '');
+  const sizes = { ...lists.data, ...(source === null ? {} : definitionSizes(defined)) };
+  const functions = defined.flatMap(({ kind, name: one }) => (kind === 'public' ? [one] : []));
   const of = { contract, version };
   const tabs: readonly Tab[] = [
     ['source', 'Source', () => <Deployment address={address} loaded={loaded} />],
