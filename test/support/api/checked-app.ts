@@ -20,7 +20,7 @@ export function checkedBody(path: string, schema: TSchema, text: string): void {
 
 type Responses = Readonly<Record<string, { content?: Record<string, { schema: TSchema }> }>>;
 
-/** Ranks a path for a request: a segment of its own comes before a parameter, and a parameter before `*`. Null without a match. */
+/** Ranks a path for a request: a literal segment comes before a parameter, and a parameter before `*`; null if it doesn't match. */
 function rank(pattern: readonly string[], path: readonly string[]): string | null {
   let ranks = '';
   for (const [at, segment] of pattern.entries()) {
@@ -44,9 +44,11 @@ export function withCheckedResponses<App extends AnyElysia>(app: App): App {
     const segments = new URL(request.url).pathname.replace(/\/$/, '').split('/');
     const [found] = routes
       .filter(({ method }) => method === request.method || method === 'ALL')
-      .flatMap((one) => ({ ...one, rank: rank(one.segments, segments) ?? [] }))
-      .filter((one) => typeof one.rank === 'string')
-      .sort((a, b) => (a.rank < b.rank ? -1 : 1));
+      .flatMap((one) => {
+        const ranked = rank(one.segments, segments);
+        return ranked === null ? [] : [{ ...one, ranked }];
+      })
+      .sort((a, b) => (a.ranked < b.ranked ? -1 : 1));
     if (found?.responses === undefined) return;
     const schema = found.responses[status]?.content?.['application/json']?.schema;
     const place = status < 400 ? found.path : `${found.path} with ${status}`;
