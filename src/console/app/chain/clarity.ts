@@ -289,7 +289,10 @@ function bracketLine(all: readonly Placed[]): number | null {
 const stringLine = (all: readonly Placed[]): number | null =>
   all.find(({ kind, text }) => kind === 'string' && !/^u?"(?:\\[\s\S]|[^"\\])*"$/.test(text))?.line ?? null;
 
-/** Returns the line with a name in the message, which has the full name of a contract; a source may have its end. */
+/**
+ * Returns the line with a name that the message quotes. The message has the full name of a contract; the source may have
+ * only its end.
+ */
 function namedLine(all: readonly Placed[], message: string): number | null {
   const names = [...message.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
   const isNamed = ({ kind, text }: Token, name: string): boolean =>

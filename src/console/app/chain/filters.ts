@@ -136,7 +136,10 @@ export const CHAIN_FILTERS = Object.keys(FILTERS) as FilterName[];
 /** Filters of pending transactions, which have neither a status nor a block. */
 export const PENDING_FILTERS = CHAIN_FILTERS.filter((name) => !['status', 'from', 'to'].includes(name));
 
-/** Returns the filters in the query of a page. @param names of the filters that the list has */
+/**
+ * Returns the filters in the query of a page, each with its words and its mistake, and the conditions for the API.
+ * @param names of the filters that the list has
+ */
 export function chosenFilters(query: URLSearchParams, names: readonly FilterName[]) {
   const meanings: Meaning[] = [];
   const filters = names.map((name) => {

@@ -17,7 +17,11 @@ export function logFieldsOf({ fields }: Pick<LogEvent, 'fields'>): [name: string
   ]);
 }
 
-/** Reports whether an event has a level, or any if empty, and each word, or `name=start` of a field's value. */
+/**
+ * Reports whether an event has a level and contains each word of a text. A word such as `height=12` is a field with the
+ * start of its value.
+ * @param level empty for any
+ */
 export function isLogMatch(event: LogEvent, level: string, text: string): boolean {
   if (level !== '' && event.level !== level) return false;
   const fields = logFieldsOf(event);

@@ -16,7 +16,11 @@ export const without = <Item extends Stored>(list: readonly Item[], one: Stored)
 export const withFirst = <Item extends Stored>(list: readonly Item[], item: Item, most: number): Item[] =>
   [item, ...without(list, item)].slice(0, most);
 
-/** Reads a stored list, which anybody may change. @param itemOf returns an item; empty if it is invalid */
+/**
+ * Reads a stored list. Invalid items are left out, because anybody may change the storage.
+ * @param itemOf returns the item of a stored value; empty if it is invalid
+ * @param most maximum number of items
+ */
 export function storedList<Item>(stored: string | null, itemOf: (value: unknown) => Item[], most: number): Item[] {
   try {
     const list: unknown = JSON.parse(stored ?? '[]');

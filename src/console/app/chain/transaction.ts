@@ -242,7 +242,10 @@ function isNamed(condition: ReturnType<typeof conditionWords>, sender: string, r
   return reason.includes(owner) && reason.includes(asset.slice(asset.lastIndexOf('.') + 1));
 }
 
-/** Returns the index of the failed condition: the one that the reason names, or the only one; null if uncertain. */
+/**
+ * Returns the index of the condition that failed; null if that is uncertain. The node's reason names the condition.
+ * Without a reason, an only condition failed if the mode allows other assets to move.
+ */
 export function failedCondition(
   conditions: readonly PostCondition[],
   mode: string,

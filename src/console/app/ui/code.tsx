@@ -59,7 +59,7 @@ export const NftLink = ({ asset, value }: { asset: string; value: { hex: string;
   </a>
 );
 
-/** Renders a Clarity value, in a scrolling box if it has many characters. */
+/** Renders a Clarity value, in a scrolling box if it has more than `many` characters. */
 export const LongValue = ({ repr, label, many }: { repr: string; label: string; many: number }) =>
   repr.length <= many ? (
     <Value repr={repr} />

@@ -187,6 +187,7 @@ const GROUPS = [
   ['Traits', ['trait']],
 ] as const satisfies readonly (readonly [string, readonly Definition['kind'][]])[];
 
+/** Renders tables of a contract's definitions by kind. @param api path of the source */
 function Definitions({ contract, source, api }: { contract: string; source: string; api: string | undefined }) {
   const defined = definitions(source);
   const groups = GROUPS.map(([title, kinds]) => ({

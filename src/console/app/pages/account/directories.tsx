@@ -11,6 +11,7 @@ import { isDevnet } from '../../ui/server-status.ts';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Stx, TokenAmount } from '../../ui/values.tsx';
 import { shareOf } from './token.tsx';
 
+/** Renders a day with links to the previous and the next day. @param day as `2026-11-24` */
 const Day = ({ day }: { day: string }) => (
   <nav class="row small" aria-label="Day">
     <a href={withQuery({ day: addDays(day, -1), cursor: null })} aria-label={`The day before ${day}`}>

@@ -191,7 +191,11 @@ const AssetChoice = ({ asset }: { asset: string }) => (
   </span>
 );
 
-/** Returns the path of a principal's movements. @param from first day as `2026-11-24`; empty for all */
+/**
+ * Returns the path of the file with a principal's movements.
+ * @param from first day as `2026-11-24`; empty for no limit
+ * @param to last day; empty for no limit
+ */
 export const historyPath = (principal: string, format: 'csv' | 'json', from: string, to: string): string =>
   urlOf(`/stackside/v1/principals/${principal}/history`, { format, from: from || null, to: to || null });
 

@@ -95,6 +95,7 @@ const PRECISION = 1_000_000n;
 export const shareOf = (part: string, total: string): number =>
   BigInt(total) === 0n ? 0 : Number((BigInt(part) * PRECISION) / BigInt(total)) / Number(PRECISION);
 
+/** Renders the holders and transfers of a fungible token. @param supply in its smallest unit */
 function Fungible({ asset, supply }: { asset: string; supply: string }) {
   const params = { asset_identifier: asset, limit: 1 };
   const { data: holders } = useGet('/extended/v3/tokens/ft/{asset_identifier}/holders', params, tipVersion.value);

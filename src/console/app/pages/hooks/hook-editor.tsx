@@ -413,6 +413,7 @@ type Preview = Answer<'/chainhooks/preview', 'post'>;
 
 const MAX_SHOWN_LENGTH = 8_000;
 
+/** Renders a preview of the filters' matches in the newest blocks. @param draft null if the JSON is invalid */
 function HookPreview({ draft }: { draft: Draft | null }) {
   const [blocks, setBlocks] = useState('100');
   const { run, result, problem, busy } = useAction<Preview>();

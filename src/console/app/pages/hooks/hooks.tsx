@@ -59,6 +59,7 @@ function SignOut() {
 const newHookPath = (consumer: string | null): string =>
   consumer === null ? pathTo('newHook') : `${pathTo('newHook')}?${new URLSearchParams({ consumer })}`;
 
+/** Renders the chainhooks and the secret of a consumer. @param consumer null for the session's consumer */
 const OfConsumer = ({ consumer }: { consumer: string | null }) => (
   <>
     <HookList consumer={consumer} />
@@ -69,6 +70,7 @@ const OfConsumer = ({ consumer }: { consumer: string | null }) => (
 /** Maximum number of consumers whose chainhooks are listed on one page. Links lead to the other consumers. */
 const MAX_LISTS = 12;
 
+/** Renders the chainhooks of a consumer for the operator. @param chosen null for all consumers */
 function OfConsumers({ chosen }: { chosen: string | null }) {
   const consumers = useGet('/chainhooks/consumers', {}, tipVersion.value);
   const own = session.value?.consumer ?? null;
