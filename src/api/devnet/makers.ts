@@ -52,13 +52,13 @@ const shownBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; b
 const count = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 }));
 const until = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of `count`' }));
 /** Returns the distance in a body, by default one step. @throws ParameterError if the body has both members */
-function distanceOf<End extends 'until_height' | 'until_cycle'>(
-  body: { count?: number } & { [Name in End]?: number },
-  end: End,
+function distanceOf(
+  body: { count?: number; until_height?: number; until_cycle?: number },
+  end: 'until_height' | 'until_cycle',
 ): Distance {
   requireAtMostOneOf(body, 'count', end);
-  const { count: many = 1, [end]: until } = body;
-  return until === undefined ? { count: many } : { until };
+  const last = body[end];
+  return last === undefined ? { count: body.count ?? 1 } : { until: last };
 }
 
 const Mine = Type.Object(

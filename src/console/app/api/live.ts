@@ -8,8 +8,10 @@ import { liveQuery } from './order.ts';
 /** `waiting` before the first connection, `live` while connected, `lost` while reconnecting. */
 export const connection = signal<'waiting' | 'live' | 'lost'>('waiting');
 
+type Tip = NonNullable<Answer<'/extended'>['chain_tip']>;
+
 /** The tip of the index; null before the first block, and until it was read. */
-export const tip = signal<NonNullable<Answer<'/extended'>['chain_tip']> | null>(null);
+export const tip = signal<Tip | null>(null);
 
 /** Changes with each new and each removed block. */
 export const tipVersion = computed(() => tip.value?.index_block_hash ?? '');

@@ -30,8 +30,15 @@ interface TimeProps {
   chain?: boolean;
 }
 
-/** Renders the time since a moment, with the local date if it is days ago and UTC as title, or `none` for null. */
-export function Ago({ at, chain = false, none }: Omit<TimeProps, 'at'> & { at: number | null; none?: string }) {
+interface AgoProps extends Pick<TimeProps, 'chain'> {
+  /** Unix seconds; null for no time. */
+  at: number | null;
+  /** The text for no time. */
+  none?: string;
+}
+
+/** Renders the time since a moment, also with the local date if it is days ago, and with the time in UTC as title. */
+export function Ago({ at, chain = false, none }: AgoProps) {
   if (at === null) return <span class="quiet">{none}</span>;
   const seconds = (chain ? chainNow : now).value - at;
   return (
