@@ -204,7 +204,7 @@ const ACTIONS: Readonly<Record<string, () => void>> = { '/': focusSearch, '?': s
 
 /** Handles a key. @param before the previous key @returns whether the key is a shortcut */
 function pressed(key: string, before: string): boolean {
-  const [page] = (before === 'g' ? PAGES[key] : undefined) ?? [];
+  const page = before === 'g' ? PAGES[key]?.[0] : undefined;
   const action = page === undefined ? ACTIONS[key] : () => go(pathTo(page));
   action?.();
   return action !== undefined;
