@@ -103,17 +103,12 @@ export const grantsOf = (tables: EngineTables): string[] =>
 
 const UNDEFINED_TABLE = '42P01';
 
-/** What a host does with the log. A host that only reads needs fewer rights. */
-export type LogUse = 'read' | 'write';
-
 /**
  * Checks that the role has the rights that a host needs. Does nothing if the tables don't exist.
  * @throws OperatorError, LogUnavailableError
  */
-export async function requireRights({ engine, tables }: EngineAccess, use: LogUse): Promise<void> {
-  const { log, meta } = tables;
-  const needed = use === 'read' ? [{ tables: [log, meta], rights: ['SELECT'] }] : rightsOf(tables);
-  const rows = needed.flatMap((one) =>
+export async function requireRights({ engine, tables }: EngineAccess): Promise<void> {
+  const rows = rightsOf(tables).flatMap((one) =>
     one.tables.flatMap((name) => one.rights.map((privilege) => `('${name}', '${privilege}')`)),
   );
   const lacking =

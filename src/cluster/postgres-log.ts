@@ -2,7 +2,7 @@
 import type { SQL } from 'bun';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { compressed, decompressed, type Entry, HASH_BYTES, type Head, LOG_START } from '../store/log/entry.ts';
-import { type EngineAccess, engineAccess, type LogUse, requireRights, requireTables } from './engine-tables.ts';
+import { type EngineAccess, engineAccess, requireRights, requireTables } from './engine-tables.ts';
 import { type EngineOptions, hasState, type Session } from './postgres-engine.ts';
 import {
   type Appended,
@@ -35,8 +35,8 @@ interface LogRow {
 
 export interface PostgresLogOptions extends EngineOptions {
   prefix?: string;
-  /** What this process does with the log; the role must have the rights for it. Without a value, they aren't checked. */
-  use?: LogUse;
+  /** Whether the role must have the rights of a host. */
+  isHost?: boolean;
 }
 
 /**
@@ -48,9 +48,9 @@ export interface PostgresLogOptions extends EngineOptions {
  */
 export async function openPostgresLog(
   url: string,
-  { prefix, use, ...options }: PostgresLogOptions = {},
+  { prefix, isHost, ...options }: PostgresLogOptions = {},
 ): Promise<PostgresLog> {
-  const log = new PostgresLog(engineAccess(url, prefix, options), options.clock, use);
+  const log = new PostgresLog(engineAccess(url, prefix, options), options.clock, isHost);
   try {
     await log.requireTables();
   } catch (error) {
@@ -66,7 +66,7 @@ export class PostgresLog implements SharedLog {
   /** Access to the engine's other tables: the leases, and the reports of hosts. */
   readonly access: EngineAccess;
   readonly #clock: Clock;
-  readonly #use: LogUse | undefined;
+  readonly #isHost: boolean;
   readonly #insert: string;
   readonly #read: string;
   #isVerified = false;
@@ -75,10 +75,10 @@ export class PostgresLog implements SharedLog {
   /** Callers of `wait`, each with the number of the newest entry that it knows. */
   readonly #waiting = new Set<{ after: number; wake: () => void }>();
 
-  constructor(access: EngineAccess, clock: Clock = systemClock, use?: LogUse) {
+  constructor(access: EngineAccess, clock: Clock = systemClock, isHost = false) {
     const { log } = access.tables;
     this.access = access;
-    this.#use = use;
+    this.#isHost = isHost;
     this.#clock = clock;
     // The first entry is inserted only if its number is free and the entry before it is the host's last one; the others only
     // with it, so that all are there or none. Two hosts that insert at once conflict on the primary key. Payloads and chain
@@ -108,7 +108,7 @@ export class PostgresLog implements SharedLog {
    */
   async requireTables(): Promise<void> {
     if (this.#isVerified) return;
-    if (this.#use !== undefined) await requireRights(this.access, this.#use);
+    if (this.#isHost) await requireRights(this.access);
     await requireTables(this.access);
     this.#isVerified = true;
   }

@@ -9,7 +9,6 @@ import { durationInWords } from '../../base/format.ts';
 import { type Service, startLoop } from '../../base/service.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../cluster/cluster-status.ts';
-import type { LogUse } from '../../cluster/engine-tables.ts';
 import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
 import { ClusterHost, otherChain } from '../../cluster/host.ts';
 import { deliveryLease, hostOf } from '../../cluster/lease-keeper.ts';
@@ -46,7 +45,7 @@ export interface OpenedLog {
 }
 
 /** Opens the log of a cluster. @throws OperatorError if there is none, its version differs, or the role lacks rights */
-export type OpenLog = (url: string, options: { prefix: string; clock: Clock; use: LogUse }) => Promise<OpenedLog>;
+export type OpenLog = (url: string, options: { prefix: string; clock: Clock; isHost: boolean }) => Promise<OpenedLog>;
 
 /** Opens the log in PostgreSQL; loads its client on demand. */
 export const openClusterLog: OpenLog = async (url, options) => {
@@ -199,7 +198,7 @@ export async function joinCluster(options: JoinOptions) {
   const { cluster: url, clusterPrefix: prefix } = settings;
   const { entries, queue } = ingest;
   if (url === null) return null;
-  const opened = await options.openLog(url, { prefix, clock, use: settings.mode === 'read' ? 'read' : 'write' });
+  const opened = await options.openLog(url, { prefix, clock, isHost: true });
   try {
     await requireLogsChain(ingest, opened.log);
     await requireNothingWithheld(settings.data, opened.log);
