@@ -245,6 +245,28 @@ test('the first block of a node that starts after Stackside waits until the hist
   expect((await stateOf(directory.path)).from).toBe(LOWEST);
 });
 
+test('a node without Nakamoto blocks is asked for them once, and again when it posts the first block', async () => {
+  using directory = dataDirectory();
+  using files = dataDirectory();
+  let asked = 0;
+  using small = smallNode(14, (path) => {
+    if (!path.startsWith('/v3/blocks/height/')) return undefined;
+    asked += 1;
+    return new Response('', { status: 404 });
+  });
+  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await until(() => asked === 1);
+  // Another attempt would come within a few of these requests.
+  for (let request = 0; request < 50; request++) await fetch(`${server.running.api}/ready`);
+  expect(asked).toBe(1);
+  await server.post(small.grow());
+  await until(async () => (await stateOf(directory.path)).from === 15);
+  expect(asked).toBe(2);
+  expect(starts(server.said)).toMatchObject([
+    { from_height: 15, reason: 'the node does not return its Nakamoto blocks' },
+  ]);
+});
+
 test('a server stops while it waits to repeat a request about the start', async () => {
   using directory = dataDirectory();
   using files = dataDirectory();

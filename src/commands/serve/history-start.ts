@@ -125,8 +125,8 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
   }
 
   async function turn(): Promise<number | null> {
-    await attempt();
-    if (filling === null) return null;
+    const obstacle = await attempt();
+    if (filling === null || obstacle === NOT_NAKAMOTO) return null;
     if (isEmpty()) return RETRY_MS;
     if (target === null || history.tip().height >= target.height) return null;
     // This changes nothing while the blocks are being filled.
