@@ -186,7 +186,7 @@ browserTest(
   },
 );
 
-browserTest('pages of a missing contract, a missing token and an address of another network say so', async () => {
+browserTest('pages show that a contract or token is missing, or that an address is of another network', async () => {
   await using visited = await visit(`${server.api}/contracts/${WALLET.address}.nothing?tab=source`);
   const { page } = visited;
   await page.getByText('The chain has no contract with this identifier.').waitFor();

@@ -92,7 +92,7 @@ test('a rejected block makes the server stuck, and filling the gap makes it catc
   expect((await after(61)).state).toBe('stuck');
 });
 
-test("a server without a block says why its first blocks can't be filled, before and after its first event", async () => {
+test("a server without a block shows why its first blocks can't be filled, before and after its first event", async () => {
   const { world, after } = watching({ filling: () => ({ failure: 'the node refuses the token', goal: 130 }) });
   world.nodeHeight = 130;
   const failed = {

@@ -231,7 +231,7 @@ test('an alert is pending until its condition has held long enough, and quiet wh
   expect(stateAt(420, old)).toMatchObject({ state: 'pending', since: 420 });
 });
 
-test('a rate over no time, and a share of no requests, have no value', () => {
+test('alerts leave out rates over no time and shares of no requests', () => {
   const evaluated = new Alerts();
   const requests = (status: number) => `http_request_duration_seconds_count{status_code="${status}"} 5`;
   const series = seriesIn(['chainhooks_auth_failures_total 3', requests(200), requests(500)].join('\n'));

@@ -169,7 +169,7 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
   }
 });
 
-test('an empty journal replaces no index, even by force', () => {
+test('a rebuild from an empty journal changes no index, even with --force', () => {
   for (const damage of [() => {}, (path: string) => writeFileSync(path, 'no database')]) {
     using directory = copyOf(whole);
     damage(indexPath(directory.path));

@@ -45,7 +45,7 @@ export interface OpenedLog {
 }
 
 /** Opens the log of a cluster. @throws OperatorError if there is none, its version differs, or the role lacks rights */
-export type OpenLog = (url: string, options: { prefix: string; clock: Clock; isHost: boolean }) => Promise<OpenedLog>;
+export type OpenLog = (url: string, options: { prefix: string; clock: Clock; isHost: true }) => Promise<OpenedLog>;
 
 /** Opens the log in PostgreSQL; loads its client on demand. */
 export const openClusterLog: OpenLog = async (url, options) => {
