@@ -140,7 +140,15 @@ interface ResultOptions {
 /** Status of a receiver that will never accept the delivery. */
 const GONE = 410;
 
-const attemptOf = ({ retryAfterMs: _, blocked: __, ...attempt }: AttemptResult): Attempt => attempt;
+// Only these members enter the journal.
+const attemptOf = ({ at, durationMs, urlHost, statusCode, error, excerpt }: AttemptResult): Attempt => ({
+  at,
+  durationMs,
+  urlHost,
+  statusCode,
+  error,
+  excerpt,
+});
 
 const subjectOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, webhookId, attempts });
 
