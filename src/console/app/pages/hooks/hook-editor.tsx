@@ -149,6 +149,8 @@ function Editor({ initial, action, save }: EditorProps) {
     if (!isRight) return;
     run(async () => go(pathTo('hook', { id: (await save(read)).uuid })), 'The chainhook is saved');
   };
+  // The form names fields by their labels, the JSON by their paths.
+  const told = problem === null || text !== null ? problem : messageInForm(problem);
   return (
     <>
       <nav class="tabs" aria-label="How to edit">
@@ -191,7 +193,7 @@ function Editor({ initial, action, save }: EditorProps) {
               : []
         }
       />
-      <Problem text={problem === null || !isRight ? null : text === null ? messageInForm(problem) : problem} />
+      <Problem text={isRight ? told : null} />
       <HookPreview draft={typeof read === 'string' ? null : read} />
       <div class="row">
         <Button text={action} class="primary" disabled={busy} onClick={submit} />
