@@ -371,7 +371,10 @@ export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<
     return { range, last, gap: faultBefore(range, last) };
   });
   const read = mapAhead(steps, async ({ range, last, gap }) => ({
-    ...{ name: segmentName(range), first: range.first, last: range.last, gap },
+    name: segmentName(range),
+    first: range.first,
+    last: range.last,
+    gap,
     segment: await sealedSegment(store, range, gap === null ? last : null).catch(faultIn),
   }));
   /** The identity that the entries give the log; null after a fault. */

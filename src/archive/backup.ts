@@ -85,7 +85,10 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   const chain = requireChain(directory);
   let entry = 0;
   const archiver = new Archiver({
-    ...{ store, journal, clock, signer },
+    store,
+    journal,
+    clock,
+    signer,
     archived(last) {
       entry = last;
       archived(last, Math.max(last, journal.lastId()));

@@ -192,11 +192,18 @@ async function makeBase(options: ArchiveRestoreOptions, staging: string, base: C
   const { store, making, clock, loading = () => {} } = options;
   const { turn } = clock;
   await fillJournal({
-    ...{ staging, store, base, turn },
+    staging,
+    store,
+    base,
+    turn,
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
   });
   await loadBase({
-    ...{ staging, store, base, making, turn },
+    staging,
+    store,
+    base,
+    making,
+    turn,
     report: (part, parts) => loading({ name: base.name, entry: base.position, position: base.position, part, parts }),
   });
 }
@@ -252,7 +259,10 @@ async function baseOf(
   if (interruptedRestore !== null && choice === null)
     return interruptedRestore.base === null ? null : startedBase(store, interruptedRestore.base);
   return chosenBase({
-    ...{ store, chainId, choice, skipped },
+    store,
+    chainId,
+    choice,
+    skipped,
     isAfter: (base) => isBaseBeyond(base, until),
     lastUpTo: ({ position }) => lastUpTo(store, position),
   });

@@ -527,7 +527,10 @@ export class SimulatedNode {
     const nonces = new Map<string, number>();
     return deployments.map(({ account, payload, network, isSigned }, at) => {
       const view: AdmissionView = {
-        ...{ world, burnHeight: burnView.height, network, executesClarity: true },
+        world,
+        burnHeight: burnView.height,
+        network,
+        executesClarity: true,
         // A project may have any number of contracts.
         maxChaining: deployments.length,
       };

@@ -85,7 +85,14 @@ export function startChainhooks(options: HookOptions) {
   });
   const results = deliveryResults({ writer, rules, counters, log, clock, random });
   const deliveries: Dispatcher = dispatcher({
-    ...{ store, rules, timers, log, clock, random, request, results },
+    store,
+    rules,
+    timers,
+    log,
+    clock,
+    random,
+    request,
+    results,
     roomMade: () => tasks.wake(),
     isHeld: () => lease.isHeld(),
     canSign: secrets.canSign,

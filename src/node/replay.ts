@@ -438,7 +438,7 @@ export class BlockMaker {
 
   #own(payload: Uint8Array, events: readonly object[], contractInterface: object | null): PostedTransaction {
     const raw = bootTransaction(this.below.network.kind === 'mainnet', payload);
-    return { ...{ raw, events, contractInterface }, status: 'success', result: OK_TRUE, cost: NO_COST, vmError: null };
+    return { raw, events, contractInterface, status: 'success', result: OK_TRUE, cost: NO_COST, vmError: null };
   }
 
   /** Returns the contracts of the epochs that start with the block. */

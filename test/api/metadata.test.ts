@@ -117,7 +117,10 @@ function tokenChain() {
       mine([minted], {
         events: [
           {
-            ...{ txid: minted.id, event_index: 0, committed: true, type: 'contract_event' },
+            txid: minted.id,
+            event_index: 0,
+            committed: true,
+            type: 'contract_event',
             contract_event: { contract_identifier: id, topic: 'print', raw_value: toHex(value) },
           },
         ],

@@ -307,7 +307,8 @@ test('returns a reward cycle of pox-5 by number, current or previous', async () 
     };
     const previous = await cycle('previous');
     expect(previous.body).toEqual({
-      ...{ number: 8, status: 'finished' },
+      number: 8,
+      status: 'finished',
       schedule: { start: { bitcoin_height: 160 }, prepare_phase_start: null, end: { bitcoin_height: 179 } },
       locked: {
         stx: { stx_only: '7', bonds: '10000000', total: '10000007' },
@@ -354,11 +355,17 @@ test("returns the rewards of a signer's stakers in a cycle, in pages", async () 
     expect([first.total, second.total, second.cursor.next]).toEqual([2, 2, null]);
     expect([...first.results, ...second.results]).toEqual([
       {
-        ...{ staker: A, type: 'stake', bond_index: null, locked: { btc: '0', stx: '7' } },
+        staker: A,
+        type: 'stake',
+        bond_index: null,
+        locked: { btc: '0', stx: '7' },
         rewards: { btc: { accrued: '21', claimed: '0', claimable: '21' } },
       },
       {
-        ...{ staker: A, type: 'bond', bond_index: 0, locked: { btc: '1000', stx: '10000000' } },
+        staker: A,
+        type: 'bond',
+        bond_index: 0,
+        locked: { btc: '1000', stx: '10000000' },
         rewards: { btc: { accrued: '2000', claimed: '1500', claimable: '500' } },
       },
     ]);
@@ -396,8 +403,13 @@ test("returns a principal's rewards by cycle, newest first, with an ETag that ch
   expect(body).toMatchObject({ total: 3, limit: 20, cursor: { next: null, previous: null } });
   expect(body.results).toEqual([
     {
-      ...{ cycle: 6, pox_version: 'pox5', type: 'stake', bond_index: null, pool: null },
-      ...{ locked: { btc: '0', stx: '7' }, bitcoin_address: null },
+      cycle: 6,
+      pox_version: 'pox5',
+      type: 'stake',
+      bond_index: null,
+      pool: null,
+      locked: { btc: '0', stx: '7' },
+      bitcoin_address: null,
       rewards: { btc: '0', claimed_btc: '0', claimable_btc: '0' },
     },
     { cycle: 6, ...stack, bitcoin_address: BITCOIN, rewards: null },

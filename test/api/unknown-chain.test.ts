@@ -12,13 +12,22 @@ import { emptyIndex, VERSION } from './test-app.ts';
 
 const REASON = 'The node posted no event yet.';
 const standing: Readiness = {
-  ...{ ready: false, state: 'waiting_for_the_first_event', reason: REASON, next: 'Wait.', observer: null },
-  ...{ height: null, node_height: null, tip_age_seconds: null, seconds_left: null },
+  ready: false,
+  state: 'waiting_for_the_first_event',
+  reason: REASON,
+  next: 'Wait.',
+  observer: null,
+  height: null,
+  node_height: null,
+  tip_age_seconds: null,
+  seconds_left: null,
 };
 
 function askOf(snapshots: Snapshots) {
   const app = checkedApp({
-    ...{ snapshots, version: VERSION, log: () => {} },
+    snapshots,
+    version: VERSION,
+    log: () => {},
     operations: { readiness: async () => standing, metrics: async () => '' },
   });
   return (target: string): Promise<Response> => Promise.resolve(app.handle(new Request(`http://localhost${target}`)));

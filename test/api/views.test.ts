@@ -419,8 +419,11 @@ test('the staking views equal the API', async () => {
     const positions = await walk(`/extended/v3/principals/${staker}/staking/bonds`, from);
     const { locked, rewards, status } = positions.find((one) => one.bond_index === bond_index);
     expect(position).toEqual({
-      ...{ btc_locked: locked.btc, stx_locked: locked.stx, has_left_early: status === 'early_exit' ? 1 : 0 },
-      ...{ rewards_accrued: rewards.btc.accrued, rewards_claimed: rewards.btc.claimed },
+      btc_locked: locked.btc,
+      stx_locked: locked.stx,
+      has_left_early: status === 'early_exit' ? 1 : 0,
+      rewards_accrued: rewards.btc.accrued,
+      rewards_claimed: rewards.btc.claimed,
     });
   }
   expect(inBonds.length).toBe(bonds.reduce((sum, one) => sum + Number(one.registered_count), 0));
@@ -506,8 +509,16 @@ test('v1_mempool_transactions equals the API', async () => {
     const { tx_id, status, receipt_block_height, type, fee_rate, sender, replaced_by_tx_id } = one;
     const { receipt_time } = one;
     expected.push({
-      ...{ tx_id, status, receipt_time, receipt_block_height, replaced_by_tx_id, type, fee: fee_rate },
-      ...{ sender: sender.address, nonce: sender.nonce, ...bodyOf(one) },
+      tx_id,
+      status,
+      receipt_time,
+      receipt_block_height,
+      replaced_by_tx_id,
+      type,
+      fee: fee_rate,
+      sender: sender.address,
+      nonce: sender.nonce,
+      ...bodyOf(one),
     });
   }
   const names = Object.keys(expected[0]!).map((name) =>
@@ -540,10 +551,24 @@ test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', 
     db,
     hookDeliveriesTable,
   )({
-    ...{ webhook_id: 'evt_1', hook_id: id, queue: 0, reason: 1, sequence: 1, state: 2 },
-    ...{ created_at: 1_700_000_000_001, next_attempt_at: null, delivered_at: 1_700_000_000_999, tried_since: null },
-    ...{ attempts: 2, blocks: '{"apply":[],"rollback":[]}', min_height: 3, max_height: 4, body_bytes: 5 },
-    ...{ body_sha256: new Uint8Array(32).fill(0xab), backfill_id: null, problem: null },
+    webhook_id: 'evt_1',
+    hook_id: id,
+    queue: 0,
+    reason: 1,
+    sequence: 1,
+    state: 2,
+    created_at: 1_700_000_000_001,
+    next_attempt_at: null,
+    delivered_at: 1_700_000_000_999,
+    tried_since: null,
+    attempts: 2,
+    blocks: '{"apply":[],"rollback":[]}',
+    min_height: 3,
+    max_height: 4,
+    body_bytes: 5,
+    body_sha256: new Uint8Array(32).fill(0xab),
+    backfill_id: null,
+    problem: null,
   });
   const seconds = (name: string) => `substr(${name}, 1, 19) || '.000Z' AS ${name}`;
   const expected = ['u1', 'u2'].map((uuid) => {

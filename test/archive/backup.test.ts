@@ -171,7 +171,10 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
   expect(holds(store)).toEqual([false, false]);
   const trust = { archivePublicKey: signer.publicKey, archiveUnsigned: false };
   const signed = await openArchive({
-    ...{ location: store, directory: null, trust, clock: systemClock },
+    location: store,
+    directory: null,
+    trust,
+    clock: systemClock,
     lacks: () => {},
   });
   // The head names the snapshot, so a reader starts with it.

@@ -469,12 +469,14 @@ const text = fc.oneof(
 );
 const blob = fc.uint8Array({ maxLength: 20 });
 const body = fc.record({
-  ...{ position: integer, anchor_mode: integer, cost_runtime: integer, vm_error: fc.option(text), result: blob },
-  ...{
-    function_args: fc.option(blob),
-    genesis_parent_burn_block_time: fc.option(integer),
-    contract_interface: fc.option(text),
-  },
+  position: integer,
+  anchor_mode: integer,
+  cost_runtime: integer,
+  vm_error: fc.option(text),
+  result: blob,
+  function_args: fc.option(blob),
+  genesis_parent_burn_block_time: fc.option(integer),
+  contract_interface: fc.option(text),
 });
 const FIXED = 'cost_read_count, cost_read_length, cost_write_count, cost_write_length, post_conditions, raw';
 

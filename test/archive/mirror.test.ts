@@ -75,7 +75,8 @@ async function restored(
   { trust = { archivePublicKey: KEY }, into = folder(), lacked = [] }: Given = {},
 ) {
   const store = await openArchive({
-    ...{ location, directory: into },
+    location,
+    directory: into,
     trust: { archivePublicKey: null, archiveUnsigned: false, ...trust },
     clock: impatientClock,
     lacks: (_, entry) => lacked.push(entry),
@@ -232,8 +233,10 @@ describe('a mirror with an older state:', () => {
     );
     // An emptied directory and another archive aren't affected.
     noteArchive(into, {
-      ...{ location: 'elsewhere', archive: { ...head.archive, identity: 'ab'.repeat(16) } },
-      ...{ entry: head.entry + 1, chain: head.chain },
+      location: 'elsewhere',
+      archive: { ...head.archive, identity: 'ab'.repeat(16) },
+      entry: head.entry + 1,
+      chain: head.chain,
     });
     expect(await restored(web.url, { into })).toBe(head.entry);
   });
@@ -251,8 +254,11 @@ describe('a mirror with an older state:', () => {
   test('rejects a head that becomes older during a restore', async () => {
     const { path } = mirror();
     const store = signedArchive({
-      ...{ source: directoryFiles(path), key: KEY, seen: null },
-      ...{ saw: () => {}, lacks: () => {} },
+      source: directoryFiles(path),
+      key: KEY,
+      seen: null,
+      saw: () => {},
+      lacks: () => {},
     });
     await store.list('');
     const half = folder();

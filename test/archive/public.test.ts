@@ -89,7 +89,10 @@ const pathAndText = (row: { path: string; text: string }) => {
 
 test('commands about tokens are published, and all others are withheld', () => {
   const entry = (type: string): Entry => ({
-    ...{ id: 1, receivedAt: 0, path: COMMAND_PATH, chain: new Uint8Array(32) },
+    id: 1,
+    receivedAt: 0,
+    path: COMMAND_PATH,
+    chain: new Uint8Array(32),
     text: JSON.stringify({ uuid: 'one', type, args: {} }),
   });
   const [asked, unknown] = [entry('tokens.refresh'), entry('of.a.later.version')];

@@ -31,7 +31,9 @@ function looping(turns: (() => number | null | undefined)[], firstMs = EVERY) {
     recovered: (failures) => told.push(`recovered after ${failures}`),
   });
   return {
-    ...{ clock, told, loop },
+    clock,
+    told,
+    loop,
     count: () => count,
     /** Ends a wait, once the loop waits that long. */
     async pass(milliseconds: number): Promise<void> {

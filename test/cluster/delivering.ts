@@ -131,8 +131,14 @@ export function holdDeliveryLaws(
     const { events: filters } = definitionOf(record).filters;
     const ofHook = arrived.filter(({ hook }) => hook === uuid);
     const hook: Hook = {
-      ...{ uuid, filters, path: '/hook', since },
-      ...{ removed: false, backfilled: true, redelivered: false, restored: false },
+      uuid,
+      filters,
+      path: '/hook',
+      since,
+      removed: false,
+      backfilled: true,
+      redelivered: false,
+      restored: false,
     };
     deliveredTheWinningChain(hook, inOrder(ofHook), events);
   }

@@ -360,7 +360,10 @@ test('hosts keep running if the newest entry of the log was changed: each logs i
   await expect(one.host.receive(chunks(1))).rejects.toThrow(LogUnavailableError);
   expect(named()).toEqual([
     {
-      ...{ event: 'log_corrupt', first: id, last: id, fault: 'is damaged: its chain value is wrong' },
+      event: 'log_corrupt',
+      first: id,
+      last: id,
+      fault: 'is damaged: its chain value is wrong',
       remedy: expect.stringContaining('The shared log is damaged'),
     },
   ]);
@@ -377,7 +380,11 @@ function verifier(one: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client
   const entries = one.ingest.entries!;
   const missing = async () => [];
   const verification = verifying({
-    ...{ log: log.client(), missing, entries, isHeld, clock },
+    log: log.client(),
+    missing,
+    entries,
+    isHeld,
+    clock,
     say: (event) => said.push(event),
   });
   return {

@@ -135,7 +135,9 @@ test('one host at a time delivers the chainhooks of all hosts, and another conti
   const before = sent.length;
   expect(before).toBeGreaterThan(0);
   expect(await clusterOf(two)).toMatchObject({
-    ...{ name: 'two', entry: log.head.id, head: log.head.id },
+    name: 'two',
+    entry: log.head.id,
+    head: log.head.id,
     deliveries: { held: false, holder: 'one', epoch: 1 },
   });
   expect(await series(one, 'stackside_delivery_lease_held')).toBe('1');

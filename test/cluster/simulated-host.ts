@@ -81,7 +81,12 @@ export class SimulatedHost {
     try {
       const { connect } = disk;
       const { ingest, machine } = openWithHooks({
-        ...{ directory: disk.path, chainId: null, log: () => {}, connect, views: false, random: world.random },
+        directory: disk.path,
+        chainId: null,
+        log: () => {},
+        connect,
+        views: false,
+        random: world.random,
       });
       life.ingest = ingest;
       life.machine = machine;
@@ -126,7 +131,14 @@ export class SimulatedHost {
       if (!life.ended) world.note(`${name} ${event} ${JSON.stringify(rest)}`);
     };
     return startChainhooks({
-      ...{ ingest, machine, commander: host.commander, rules, clock, random, sealing, userAgent: 'a test' },
+      ingest,
+      machine,
+      commander: host.commander,
+      rules,
+      clock,
+      random,
+      sealing,
+      userAgent: 'a test',
       lease: deliveryLease({ leases, host, name, ingest, clock, random, say: note }),
       guard: { check: async (url) => ({ url: new URL(url), addresses: [] }) },
       send: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : receivers.answer(options)),

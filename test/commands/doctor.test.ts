@@ -44,7 +44,8 @@ const WELL: Facts = {
   alerts: [],
   data: {
     value: {
-      ...{ chainId: TESTNET, height: 100 },
+      chainId: TESTNET,
+      height: 100,
       files: { index: 'used', journal: null },
     },
     error: null,
@@ -63,7 +64,7 @@ const found = (facts: Partial<Facts>) =>
   Object.fromEntries(runChecks({ ...WELL, ...facts }).map(({ name, ...finding }) => [name, finding]));
 const server = (more: Partial<ServerStatus>) => ({ server: { ...SERVER, ...more } });
 const withFiles = (files: FileFates): Partial<Facts> => ({
-  data: { value: { ...{ chainId: null, height: null }, files }, error: null },
+  data: { value: { chainId: null, height: null, files }, error: null },
 });
 
 test('finds no problem if all is well', () => {
@@ -78,7 +79,12 @@ test.each([
   const { world, after, snapshots, node, now } = watching({ isSimulated });
   Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0, tipTime: 0 });
   const operations = serverOperations({
-    ...{ directory: directory.path, snapshots, node, now, isSimulated, registry: new Registry() },
+    directory: directory.path,
+    snapshots,
+    node,
+    now,
+    isSimulated,
+    registry: new Registry(),
     readiness: () => after(0),
     threads: async () => [],
   });
@@ -153,9 +159,17 @@ test.each<[string, Partial<Facts>, string, string]>([
     {
       alerts: [
         {
-          ...{ name: 'StacksideChainhookInterrupted', severity: 'warning', state: 'pending', since: 1 },
-          ...{ summaries: ['A chainhook is interrupted.'], description: 'Enable it again.' },
-          ...{ meaning: 'A chainhook is interrupted.', measure: null, threshold: null, for_seconds: 0, values: [] },
+          name: 'StacksideChainhookInterrupted',
+          severity: 'warning',
+          state: 'pending',
+          since: 1,
+          summaries: ['A chainhook is interrupted.'],
+          description: 'Enable it again.',
+          meaning: 'A chainhook is interrupted.',
+          measure: null,
+          threshold: null,
+          for_seconds: 0,
+          values: [],
         },
       ],
     },

@@ -56,7 +56,11 @@ test('control characters are replaced on a terminal', () => {
 });
 
 const start = (sql: string, others: Partial<QueryStart> = {}): QueryStart => ({
-  ...{ directory: directory.path, source: { sql }, format: 'csv', printable: false, maxRows: 10_000 },
+  directory: directory.path,
+  source: { sql },
+  format: 'csv',
+  printable: false,
+  maxRows: 10_000,
   ...others,
 });
 const ENDLESS = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c';

@@ -662,7 +662,9 @@ describe("the chain's state", () => {
     left: number | null = null,
   ): string => {
     const status = {
-      ...{ state, seconds_left: left, node: { height: nodeHeight } },
+      state,
+      seconds_left: left,
+      node: { height: nodeHeight },
       index: { height, tip_age_seconds: age },
     } as ServerStatus;
     const { tone, word, detail } = chainState(status, false);
@@ -724,9 +726,13 @@ test('times are local, and the exact time is in UTC', () => {
 describe('the steps to the first block', () => {
   const steps = (given: object) =>
     firstSteps({
-      ...{ state: 'waiting_for_the_node', observer: '[[events_observer]]', simulated_node: false },
-      ...{ node: { height: null, chain_id: null }, index: { height: null, chain_id: null } },
-      ...{ events: { endpoint: '127.0.0.1:3700', last_received_at: null }, ...given },
+      state: 'waiting_for_the_node',
+      observer: '[[events_observer]]',
+      simulated_node: false,
+      node: { height: null, chain_id: null },
+      index: { height: null, chain_id: null },
+      events: { endpoint: '127.0.0.1:3700', last_received_at: null },
+      ...given,
     } as ServerStatus).map(({ name, progress }) => `${name} ${progress}`);
   const node = { height: 60, chain_id: 1 };
 
@@ -802,9 +808,17 @@ test("a fee's rank is shown up to the API's limit", () => {
 
 test("a chainhook's health names the most important problem first", () => {
   const well = {
-    ...{ status: 'streaming', enabled: true, consecutive_failures: 0, lag_blocks: 0 },
-    ...{ interrupted_reason: null, paused_reason: null, last_error: null },
-    ...{ failing_delivery: null, last_failed_at: null, next_attempt_at: null, pending_deliveries: 0 },
+    status: 'streaming',
+    enabled: true,
+    consecutive_failures: 0,
+    lag_blocks: 0,
+    interrupted_reason: null,
+    paused_reason: null,
+    last_error: null,
+    failing_delivery: null,
+    last_failed_at: null,
+    next_attempt_at: null,
+    pending_deliveries: 0,
   } as Hook['status'];
   const words = (status: Partial<Hook['status']>): string => healthOf({ status: { ...well, ...status } } as Hook).word;
   expect(words({})).toBe('Healthy');
@@ -824,18 +838,31 @@ test('a failing chainhook shows the reason, the next retry and the waiting deliv
     ({
       uuid,
       status: {
-        ...{ status: 'streaming', enabled: true, consecutive_failures: 0, lag_blocks: 0, pending_deliveries: 0 },
-        ...{ interrupted_reason: null, paused_reason: null, failing_delivery: null, last_error: null },
-        ...{ next_attempt_at: null, ...status },
+        status: 'streaming',
+        enabled: true,
+        consecutive_failures: 0,
+        lag_blocks: 0,
+        pending_deliveries: 0,
+        interrupted_reason: null,
+        paused_reason: null,
+        failing_delivery: null,
+        last_error: null,
+        next_attempt_at: null,
+        ...status,
       },
     }) as Hook;
   const well = hook('a', {});
   const failing = hook('b', {
-    ...{ consecutive_failures: 3, last_error: 'status 503: \u202edatabase is locked', pending_deliveries: 13 },
+    consecutive_failures: 3,
+    last_error: 'status 503: \u202edatabase is locked',
+    pending_deliveries: 13,
     next_attempt_at: 1_000,
   });
   const interrupted = hook('c', {
-    ...{ status: 'interrupted', enabled: false, interrupted_reason: 'it is gone', pending_deliveries: 2 },
+    status: 'interrupted',
+    enabled: false,
+    interrupted_reason: 'it is gone',
+    pending_deliveries: 2,
   });
   expect([well, failing, interrupted].map((one) => failureLine(one, 740))).toEqual([
     null,
@@ -966,7 +993,11 @@ describe('transaction filters', () => {
 
 test('branches of a fork are rows by height, with one row for each orphaned block', () => {
   const made = (height: number, name: string) => ({
-    ...{ height, index_block_hash: name, hash: name, burn_block_height: 1, was_canonical: null },
+    height,
+    index_block_hash: name,
+    hash: name,
+    burn_block_height: 1,
+    was_canonical: null,
   });
   const fork = {
     orphaned: [made(5, 'a'), made(6, 'b'), made(6, 'c')],
@@ -992,8 +1023,12 @@ describe('expected blocks', () => {
       'Currently number 1,200 of the block after 3 others.',
     ]);
     const projection: Projection = {
-      ...{ total: 30_000, considered: 20_000, estimated: 0, blocks: [] },
-      ...{ beyond: 1, waiting: { nonce: 2, balance: 1 } },
+      total: 30_000,
+      considered: 20_000,
+      estimated: 0,
+      blocks: [],
+      beyond: 1,
+      waiting: { nonce: 2, balance: 1 },
     };
     expect(projectionNotes(projection)).toEqual([
       '1 transaction would be in later blocks.',

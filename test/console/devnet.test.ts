@@ -58,7 +58,9 @@ browserTest(
     const { page, complaints } = visited;
     await page.getByRole('link', { name: 'Deploy a contract' }).click();
     await page.getByLabel('File').setInputFiles({
-      ...{ name: 'notes.clar', mimeType: 'text/plain', buffer: Buffer.from(await sourceOf('journal')) },
+      name: 'notes.clar',
+      mimeType: 'text/plain',
+      buffer: Buffer.from(await sourceOf('journal')),
     });
     await until(async () => (await page.getByLabel('Name').inputValue()) === 'notes');
     await page.getByText('only simulates contracts').waitFor();
@@ -109,12 +111,16 @@ browserTest('contract logs appear as they are printed, and a transaction links t
   });
   const { sender } = (
     await server.post<{ sender: string }>('/stackside/v1/devnet/deploy', {
-      ...{ name: 'diary', source: await sourceOf('journal') },
+      name: 'diary',
+      source: await sourceOf('journal'),
     })
   ).body;
   const contract = `${sender}.diary`;
   await server.post('/chainhooks/me', {
-    ...{ name: 'notes', version: '1', chain: 'stacks', network: 'testnet' },
+    name: 'notes',
+    version: '1',
+    chain: 'stacks',
+    network: 'testnet',
     filters: { events: [{ type: 'contract_log', contract_identifier: contract }] },
     options: { enable_on_registration: true },
     action: { type: 'http_post', url: receiver.url.href },
@@ -163,7 +169,11 @@ browserTest(
     await looksGood(page);
 
     const transaction = await makeSTXTokenTransfer({
-      ...{ recipient: WALLET.address, amount: 5, fee: 400, senderKey, network: 'testnet' },
+      recipient: WALLET.address,
+      amount: 5,
+      fee: 400,
+      senderKey,
+      network: 'testnet',
       client: { baseUrl: server.api },
     });
     const sent = await broadcastTransaction({ transaction, network: 'testnet', client: { baseUrl: server.api } });

@@ -127,7 +127,12 @@ describeWith('Clarity', hasClarity, () => {
   let server: Demo;
   beforeAll(async () => {
     project = await clarityProject({
-      ...{ shop: SHOP, token: TOKEN, rules: RULES, limits: LIMITS, vault: VAULT, caller: CALLER },
+      shop: SHOP,
+      token: TOKEN,
+      rules: RULES,
+      limits: LIMITS,
+      vault: VAULT,
+      caller: CALLER,
     });
     server = await demo({ clarity: project.path });
   });
@@ -145,8 +150,14 @@ describeWith('Clarity', hasClarity, () => {
   type Call = Partial<Parameters<typeof makeContractCall>[0]> & { functionName: string };
   async function call({ functionName, functionArgs = [], contractName = 'token', ...more }: Call): Promise<Tx> {
     const transaction = await makeContractCall({
-      ...{ contractAddress: DEPLOYER.address, contractName, functionName, functionArgs, senderKey: WALLET.key },
-      ...{ fee: 2_000, postConditionMode: PostConditionMode.Allow, ...common() },
+      contractAddress: DEPLOYER.address,
+      contractName,
+      functionName,
+      functionArgs,
+      senderKey: WALLET.key,
+      fee: 2_000,
+      postConditionMode: PostConditionMode.Allow,
+      ...common(),
       ...(more as object),
     });
     const result = await broadcastTransaction({ transaction, ...common() });
@@ -160,8 +171,12 @@ describeWith('Clarity', hasClarity, () => {
   ) =>
     cvToValue(
       await fetchCallReadOnlyFunction({
-        ...{ contractAddress: DEPLOYER.address, contractName, functionName, functionArgs },
-        ...{ senderAddress: WALLET.address, ...common() },
+        contractAddress: DEPLOYER.address,
+        contractName,
+        functionName,
+        functionArgs,
+        senderAddress: WALLET.address,
+        ...common(),
       }),
     );
   const stxOf = async (address: string): Promise<bigint> =>
@@ -216,7 +231,9 @@ describeWith('Clarity', hasClarity, () => {
   test("a call is executed, with result, events and fee, and the node's routes read its changes", async () => {
     const before = await stxOf(WALLET.address);
     const { tx_status, tx_result, events, block_height } = await call({
-      ...{ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(7)] },
+      contractName: 'shop',
+      functionName: 'buy',
+      functionArgs: [Cl.uint(7)],
     });
     expect([tx_status, tx_result.repr]).toEqual(['success', '(ok u7)']);
     expect(events.map(({ event_type }) => event_type)).toEqual([
@@ -229,7 +246,8 @@ describeWith('Clarity', hasClarity, () => {
       `(tuple (bitcoin u${tip.burn_block_height}) (event "bought") (height u${block_height}) (left u${before - 2_007n}))`,
     );
     expect(await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never])).toEqual({
-      ...{ type: 'uint', value: '7' },
+      type: 'uint',
+      value: '7',
     });
     const variable = await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`);
     expect(variable).toEqual({ data: Cl.serialize(Cl.uint(7)).replace(/^(0x)?/, '0x') });
@@ -270,22 +288,20 @@ describeWith('Clarity', hasClarity, () => {
       await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never]),
     ];
     const denied = await call({
-      ...{ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(5)] },
-      ...{
-        postConditionMode: PostConditionMode.Deny,
-        postConditions: [Pc.principal(WALLET.address).willSendEq(4).ustx()],
-      },
+      contractName: 'shop',
+      functionName: 'buy',
+      functionArgs: [Cl.uint(5)],
+      postConditionMode: PostConditionMode.Deny,
+      postConditions: [Pc.principal(WALLET.address).willSendEq(4).ustx()],
     });
     expect([denied.tx_status, denied.events]).toEqual(['abort_by_post_condition', []]);
     expect(await stxOf(WALLET.address)).toBe(before - 2_000n);
     expect(await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never])).toEqual(gold);
     const unnamed = await call({
-      ...{
-        contractName: 'shop',
-        functionName: 'buy',
-        functionArgs: [Cl.uint(5)],
-        postConditionMode: PostConditionMode.Deny,
-      },
+      contractName: 'shop',
+      functionName: 'buy',
+      functionArgs: [Cl.uint(5)],
+      postConditionMode: PostConditionMode.Deny,
     });
     expect([unnamed.tx_status, unnamed.vm_error]).toEqual([
       'abort_by_post_condition',
@@ -298,7 +314,11 @@ describeWith('Clarity', hasClarity, () => {
   test('a contract is deployed through a client, and one with a mistake is not', async () => {
     const deploy = async (contractName: string, codeBody: string) => {
       const transaction = await makeContractDeploy({
-        ...{ contractName, codeBody, senderKey: WALLET.key, fee: 20_000, ...common() },
+        contractName,
+        codeBody,
+        senderKey: WALLET.key,
+        fee: 20_000,
+        ...common(),
       });
       expect(await broadcastTransaction({ transaction, ...common() })).toEqual({ txid: transaction.txid() });
       return minedTx(transaction.txid());
@@ -435,12 +455,17 @@ describeWith('Clarity', hasClarity, () => {
     const { cycle, bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
     const said = cvToValue(
       await fetchCallReadOnlyFunction({
-        ...{ contractAddress: 'ST000000000000000000002AMW42H', contractName: 'pox-4', functionName: 'get-pox-info' },
-        ...{ functionArgs: [], senderAddress: WALLET.address, ...common() },
+        contractAddress: 'ST000000000000000000002AMW42H',
+        contractName: 'pox-4',
+        functionName: 'get-pox-info',
+        functionArgs: [],
+        senderAddress: WALLET.address,
+        ...common(),
       }),
     ).value as Record<string, { value: string }>;
     expect(info).toMatchObject({
-      ...{ contract_id: 'ST000000000000000000002AMW42H.pox-4', current_epoch: 'Epoch34' },
+      contract_id: 'ST000000000000000000002AMW42H.pox-4',
+      current_epoch: 'Epoch34',
       reward_cycle_length: Number(said['reward-cycle-length']!.value),
       prepare_cycle_length: Number(said['prepare-cycle-length']!.value),
       reward_cycle_id: Number(said['reward-cycle-id']!.value),
@@ -461,8 +486,14 @@ describeWith('Clarity', hasClarity, () => {
     const limits = { maxAmount: 10n ** 18n, authId: 1 };
     const amount = BigInt(info.min_amount_ustx);
     const { txid } = await client.stack({
-      ...{ amountMicroStx: amount, poxAddress, cycles: 2, burnBlockHeight: bitcoin.height, privateKey: WALLET.key },
-      ...{ signerKey: privateKeyToPublic(WALLET.key) as string, ...limits, fee: 5_000 },
+      amountMicroStx: amount,
+      poxAddress,
+      cycles: 2,
+      burnBlockHeight: bitcoin.height,
+      privateKey: WALLET.key,
+      signerKey: privateKeyToPublic(WALLET.key) as string,
+      ...limits,
+      fee: 5_000,
       signerSignature: signer.signPoxSignature({ ...facts, ...limits, signerPrivateKey: WALLET.key }),
     });
     expect((await minedTx(txid)).tx_result.repr).toStartWith('(ok ');

@@ -114,7 +114,10 @@ test('a solo stacker stacks, increases and extends, and has its STX back at the 
   expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
   // Accounts that stack by Bitcoin operations also have slots. The newest slot is the last.
   const { value } = (await fetchCallReadOnlyFunction({
-    ...{ contractAddress: boot, contractName: 'pox-4', functionName: 'get-reward-set-size', senderAddress: stacker },
+    contractAddress: boot,
+    contractName: 'pox-4',
+    functionName: 'get-reward-set-size',
+    senderAddress: stacker,
     functionArgs: [Cl.uint(reward_cycle_id + 1)],
     client: { baseUrl: server.api },
   })) as UIntCV;
@@ -191,8 +194,14 @@ test('pox-5 replaces pox-4 at its height, and the locks of pox-4 end', async () 
   const { burn_block_height: burnBlockHeight } = await client.getCoreInfo();
   const agreed = { poxAddress, period: 12, rewardCycle: 10, maxAmount: 150_000n * STX, authId: 1 };
   const stacking = {
-    ...{ amountMicroStx: 100_000n * STX, poxAddress, cycles: 12, burnBlockHeight, privateKey: stackerKey },
-    ...{ signerKey: signerPublicKey, maxAmount: agreed.maxAmount, authId: 1 },
+    amountMicroStx: 100_000n * STX,
+    poxAddress,
+    cycles: 12,
+    burnBlockHeight,
+    privateKey: stackerKey,
+    signerKey: signerPublicKey,
+    maxAmount: agreed.maxAmount,
+    authId: 1,
     signerSignature: client.signPoxSignature({ ...agreed, topic: 'stack-stx', signerPrivateKey: signerKey }),
   };
   await client.stack(stacking);
@@ -242,7 +251,10 @@ test('a name is priced, preordered, registered, updated, renewed, handed on and 
   expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(false);
   const steps = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map((at) => [`b${at}`, at < 6 ? 6 - at : 1]);
   const priceFunction = {
-    ...{ base: 4, coefficient: 250, nonAlphaDiscount: 4, noVowelDiscount: 4 },
+    base: 4,
+    coefficient: 250,
+    nonAlphaDiscount: 4,
+    noVowelDiscount: 4,
     ...Object.fromEntries(steps),
   } as bns.PriceFunction;
   const ordered = bns.buildPreorderNamespaceTx({ namespace, salt, stxToBurn: price, ...common });

@@ -37,7 +37,9 @@ async function fill(project: DataDirectory): Promise<void> {
 
 const askOne = async (server: Demo) => {
   const { body } = await server.post<Steered & { status: string; repr: string }>('/stackside/v1/devnet/call', {
-    ...{ contract: 'hall', function: 'ask', arguments: [`'${GREETER}`] },
+    contract: 'hall',
+    function: 'ask',
+    arguments: [`'${GREETER}`],
   });
   return [body.status, body.repr];
 };

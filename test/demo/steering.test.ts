@@ -134,7 +134,8 @@ test('a balance can be set to any amount without the key of the address', async 
   const address = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
   const set = (amount: string, of = address) =>
     server.post<{ tx_id: string | null; balance: string; message: string }>('/stackside/v1/devnet/balance', {
-      ...{ address: of, amount },
+      address: of,
+      amount,
     });
   const balance = async () => (await server.json<{ balance: string }>(`/extended/v1/address/${address}/stx`)).balance;
   for (const amount of ['5000000', '2000000', '2000001', '0', '7']) {
@@ -199,7 +200,8 @@ test('the node signs transfers, deployments and calls for named accounts, each i
 test('a read-only function is called with literals, and an unknown account is named', async () => {
   const pox = 'ST000000000000000000002AMW42H.pox-4';
   const read = await server.post<{ repr: string }>('/stackside/v1/devnet/read', {
-    ...{ contract: pox, function: 'get-pox-info' },
+    contract: pox,
+    function: 'get-pox-info',
   });
   expect([read.status, read.body.repr]).toEqual([200, expect.stringContaining('(reward-cycle-id ')]);
   const failed = await server.post('/stackside/v1/devnet/read', { contract: pox, function: 'nothing' });
@@ -480,7 +482,12 @@ test('a pending transaction can be replaced with a higher fee if the node can si
   await server.steer(`${devnet}/fund`, { address: alice.address, amount: '1000000' });
   const options = { network: 'testnet', client: { baseUrl: server.api } } as const;
   const transaction = await makeSTXTokenTransfer({
-    ...{ recipient, amount: 7, memo: 'kept', fee: 300, senderKey: alice.private_key, ...options },
+    recipient,
+    amount: 7,
+    memo: 'kept',
+    fee: 300,
+    senderKey: alice.private_key,
+    ...options,
   });
   const { txid } = (await broadcastTransaction({ transaction, ...options })) as { txid: string };
   const bid = (fee: string, id = `0x${txid}`) =>
@@ -491,7 +498,9 @@ test('a pending transaction can be replaced with a higher fee if the node can si
   expect(await statusOf(`0x${txid}`)).toBe('dropped_replace_by_fee');
   await server.steer(`${devnet}/mine`);
   expect(await server.json(`/extended/v1/tx/${replaced.tx_id}`)).toMatchObject({
-    ...{ tx_status: 'success', fee_rate: '900', sender_address: alice.address },
+    tx_status: 'success',
+    fee_rate: '900',
+    sender_address: alice.address,
     token_transfer: { recipient_address: recipient, amount: '7' },
   });
   const foreign = await bid('900', await sent());

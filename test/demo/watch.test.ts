@@ -44,7 +44,9 @@ describeWith('Clarity', hasClarity, () => {
   const call = async (name: string) =>
     (
       await server.post<Sent>(`${DEVNET}/call`, {
-        ...{ sender: 'wallet_1', contract: `${DEPLOYER.address}.${name}`, function: name === 'counter' ? 'go' : 'f' },
+        sender: 'wallet_1',
+        contract: `${DEPLOYER.address}.${name}`,
+        function: name === 'counter' ? 'go' : 'f',
       })
     ).body;
   const count = async () => {
@@ -101,12 +103,18 @@ describeWith('Clarity', hasClarity, () => {
     const before = await heights();
     expect(await count()).toBe(2);
     expect(await said(() => Bun.write(file('counter'), counter(10)))).toEqual({
-      ...{ event: 'contracts_deployed', contracts: ['counter', 'other'], mined: 2, dropped: 0 },
+      event: 'contracts_deployed',
+      contracts: ['counter', 'other'],
+      mined: 2,
+      dropped: 0,
     });
     expect(await count()).toBe(20);
     expect(await heights()).toEqual({ tip: before.tip + 1, bitcoin: before.bitcoin, indexed: before.indexed + 1 });
     expect(await server.json(`/extended/v1/tx/${id}`)).toMatchObject({
-      ...{ tx_status: 'success', canonical: true, block_height: block.height, tx_result: { repr: '(ok u20)' } },
+      tx_status: 'success',
+      canonical: true,
+      block_height: block.height,
+      tx_result: { repr: '(ok u20)' },
     });
   });
 
@@ -145,7 +153,8 @@ describeWith('Clarity', hasClarity, () => {
     const manifest = join(project.path, 'Clarinet.toml');
     const text = await Bun.file(manifest).text();
     expect(await said(() => Bun.write(manifest, text.slice(0, text.indexOf('[contracts.other]'))))).toMatchObject({
-      ...{ event: 'contracts_deployed', contracts: ['counter'] },
+      event: 'contracts_deployed',
+      contracts: ['counter'],
     });
     expect((await server.get(`/v2/contracts/interface/${DEPLOYER.address}/other`)).status).toBe(404);
     // Transactions that called it are mined, and fail.
@@ -161,7 +170,8 @@ describeWith('Clarity', hasClarity, () => {
     const accounts = join(project.path, 'settings/Devnet.toml');
     const text = await Bun.file(accounts).text();
     expect(await said(() => Bun.write(accounts, text.replace('100_000_000_000_000', '5_000_000')))).toMatchObject({
-      ...{ event: 'contracts_refused', remedy: 'Restart the devnet to use them.' },
+      event: 'contracts_refused',
+      remedy: 'Restart the devnet to use them.',
     });
   });
 });

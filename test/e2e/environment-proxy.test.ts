@@ -94,7 +94,10 @@ async function everything(): Promise<void> {
 
   // A command that calls the server, and a delivery.
   const hook = {
-    ...{ name: 'direct', version: '1', chain: 'stacks', network: 'testnet' },
+    name: 'direct',
+    version: '1',
+    chain: 'stacks',
+    network: 'testnet',
     filters: { events: [{ type: 'tenure_change' }, { type: 'coinbase' }, { type: 'stx_event' }] },
     action: { type: 'http_post', url: target.url },
   };

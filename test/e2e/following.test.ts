@@ -102,7 +102,10 @@ test('a follower that is killed while it takes events loses and doubles none, fo
   writeFileSync(
     at('hook.json'),
     JSON.stringify({
-      ...{ name: 'every tenure', version: '1', chain: 'stacks', network: 'testnet' },
+      name: 'every tenure',
+      version: '1',
+      chain: 'stacks',
+      network: 'testnet',
       filters: { events: [{ type: 'coinbase' }] },
       options: { enable_on_registration: true },
       action: { type: 'http_post', url: target.url },

@@ -52,7 +52,10 @@ beforeAll(async () => {
   writeFileSync(
     at('hook.json'),
     JSON.stringify({
-      ...{ name: PRIVATE[0], version: '1', chain: 'stacks', network: 'testnet' },
+      name: PRIVATE[0],
+      version: '1',
+      chain: 'stacks',
+      network: 'testnet',
       filters: { events: [{ type: 'coinbase' }] },
       action: { type: 'http_post', url: `http://127.0.0.1:9/${PRIVATE[1]}` },
     }),

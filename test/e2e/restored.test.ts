@@ -31,7 +31,8 @@ const [HAD, ARCHIVED] = [24, 12];
 const chain = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
 // No RPC route has the miner's Bitcoin transaction.
 const withoutMiner = ({ path, body, time }: NodeEvent): NodeEvent => ({
-  ...{ path, time },
+  path,
+  time,
   body: JSON.stringify({ ...JSON.parse(body), miner_txid: `0x${'00'.repeat(32)}` }),
 });
 const blocks = [withoutMiner(chain.genesis())];
@@ -97,7 +98,10 @@ beforeAll(async () => {
   target = receiver();
   writeFileSync(at('token'), RPC_TOKEN, { mode: 0o600 });
   const hook = {
-    ...{ name: 'all', version: '1', chain: 'stacks', network: 'testnet' },
+    name: 'all',
+    version: '1',
+    chain: 'stacks',
+    network: 'testnet',
     filters: { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'coinbase' }] },
     options: { enable_on_registration: true },
     action: { type: 'http_post', url: target.url },
@@ -187,7 +191,8 @@ test(
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('are sound')]);
     const status = JSON.parse((await stackside('archive', 'status', archive(), '--format', 'json')).stdout);
     expect(status).toMatchObject({
-      ...{ log_identity: dataStateOf(at('restored')).identity, fault: null },
+      log_identity: dataStateOf(at('restored')).identity,
+      fault: null,
       last_entry: journalRows(at('restored')).length,
     });
     expect(dataStateOf(data).identity).not.toBe(status.log_identity);

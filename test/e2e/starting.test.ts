@@ -314,7 +314,10 @@ test('a token that the node refuses: the history starts at the first block, and 
     "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.";
   await until(async () => (await readiness(server)).reason?.includes("can't be filled") === true, 'the failed fill');
   await expectSays(server, 'refused', {
-    ...{ status: 503, state: 'stuck', next: step, from },
+    status: 503,
+    state: 'stuck',
+    next: step,
+    from,
     reason: `Blocks ${from + 1}–${from + 2} are missing. They can't be filled: The node refuses the token for replays of blocks.`,
   });
   await next.stop();
@@ -329,7 +332,9 @@ test('a node that is away: waits for it with the section; the history starts wit
     "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.";
   const server = await started('away', '--node-rpc', NO_NODE);
   await expectSays(server, 'away', {
-    ...{ status: 503, state: 'waiting_for_the_node', next },
+    status: 503,
+    state: 'waiting_for_the_node',
+    next,
     reason: `No event has arrived, and no node answers at ${NO_NODE}.`,
   });
   await post(await steer('mine'), server);
@@ -341,13 +346,17 @@ test('if a node lacks the observer section, the server requests the section and 
   const next = 'Is this section in its configuration, and was the node restarted since?';
   const server = await started('silent');
   await expectSays(server, 'silent', {
-    ...{ status: 503, state: 'waiting_for_the_first_event', next: ADD_SECTION },
+    status: 503,
+    state: 'waiting_for_the_first_event',
+    next: ADD_SECTION,
     reason: `The node is at block ${tip()}, and no event has arrived yet.`,
   });
   await steer('mine', { count: 3 });
   await until(async () => (await readiness(server)).next === next, 'the question');
   await expectSays(server, 'silent', {
-    ...{ status: 503, state: 'waiting_for_the_first_event', next },
+    status: 503,
+    state: 'waiting_for_the_first_event',
+    next,
     reason: `The node is at block ${tip()} but sends nothing.`,
   });
   await stopped(server);
@@ -371,7 +380,9 @@ test('another chain: refused by --network before files are made, by the data at 
   expect([answer.status, rest]).toEqual([400, { remedy }]);
   expect(error).toContain(`belongs to chain ${chains.node}, but --network is ${chains.own};`);
   await expectSays(server, 'mainnet', {
-    ...{ status: 503, state: 'wrong_chain', next: `${remedy}.` },
+    status: 503,
+    state: 'wrong_chain',
+    next: `${remedy}.`,
     reason: `${error}.`,
   });
   expect((await stopped(server)).at(-1)).toBe(`wrong_chain: ${remedy}.`);
@@ -402,7 +413,9 @@ test('--history full: refuses a partial history at the start, and the first bloc
   );
   const server = await started('full', '--history', 'full');
   await expectSays(server, 'full', {
-    ...{ status: 503, state: 'waiting_for_the_first_event', next: ADD_SECTION },
+    status: 503,
+    state: 'waiting_for_the_first_event',
+    next: ADD_SECTION,
     reason: `The node is at block ${tip()}, and no event has arrived yet.`,
   });
   const block = (await steer('mine')).find(isBlock)!;

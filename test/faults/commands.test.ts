@@ -98,7 +98,8 @@ const commands: readonly Command[] = [
       const write = spyOn(process.stdout, 'write').mockImplementation(() => true);
       try {
         await runImport(settings, [recording(folder)], {
-          ...{ skipBad: false, restart: false },
+          skipBad: false,
+          restart: false,
           random: SAME_IDENTITY,
         });
       } finally {

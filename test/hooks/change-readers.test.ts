@@ -257,12 +257,9 @@ test('a long poll is answered only when its time ends or a block arrives', async
     };
   };
   const [route] = changeRoutes({
-    ...{
-      snapshots,
-      clock: { ...systemClock, after, monotonic: () => now },
-      turns: new Turns(systemClock),
-      elsewhere: null,
-    },
+    snapshots,
+    clock: { ...systemClock, after, monotonic: () => now },
+    turns: new Turns(systemClock),
     metrics: { opened() {}, closed() {}, sent() {} },
   });
   const serve = route!.serve(routeContext({ snapshots }));
@@ -301,7 +298,10 @@ test('streams and long polls end when the client disconnects and when the server
     counts[form] += by;
   };
   const [route] = changeRoutes({
-    ...{ snapshots, clock: systemClock, turns: new Turns(systemClock), elsewhere: null, stopping: stopping.signal },
+    snapshots,
+    clock: systemClock,
+    turns: new Turns(systemClock),
+    stopping: stopping.signal,
     metrics: { opened: count(1), closed: count(-1), sent() {} },
   });
   const logged: unknown[] = [];
@@ -338,7 +338,9 @@ test('changes are made only as fast as the reader reads, and the number of reade
   using snapshots = snapshotsOf(directory.path);
   let made = 0;
   const [route] = changeRoutes({
-    ...{ snapshots, clock: systemClock, turns: new Turns(systemClock), elsewhere: null },
+    snapshots,
+    clock: systemClock,
+    turns: new Turns(systemClock),
     metrics: {
       opened() {},
       closed() {},

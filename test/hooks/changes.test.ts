@@ -155,8 +155,12 @@ test(
           api[Symbol.dispose]();
           open[Symbol.dispose]();
           rebuildIndex({
-            ...{ directory: directory.path, chainId: null, machine: silentMachine, views: false },
-            ...{ force: false, log: () => {} },
+            directory: directory.path,
+            chainId: null,
+            machine: silentMachine,
+            views: false,
+            force: false,
+            log: () => {},
           });
           reopen();
           await isAsBefore();

@@ -58,7 +58,9 @@ test('a block with boot transactions without a chain id is accepted and delivere
   await direct.managed.setEnabled(CONSUMER, uuid, true);
   const raw = toHex(bootTransaction(false, deploymentPayload('boot', '(begin)', null)));
   const first = block(null, 'boot', [receipt({ id: hashOf('boot'), raw }, 0)], {
-    ...{ block_height: 7, parent_burn_block_hash: hashOf('burn'), parent_burn_block_height: 100 },
+    block_height: 7,
+    parent_burn_block_hash: hashOf('burn'),
+    parent_burn_block_height: 100,
   });
   expect(direct.ingest.receive(first.event)).toBe('applied');
   expect(direct.made(uuid)).toHaveLength(1);

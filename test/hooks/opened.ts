@@ -9,7 +9,8 @@ import { SAME_IDENTITY } from '../support/data/ingest.ts';
 export function openedHooks(options: Omit<IngestOptions, 'machine' | 'log'> & { log: (event: LogEvent) => void }) {
   const made: { machine: HookMachine; own: HookStore }[] = [];
   const ingest = openIngest({
-    ...{ views: false, random: SAME_IDENTITY },
+    views: false,
+    random: SAME_IDENTITY,
     ...options,
     machine(parts) {
       const machine = hookMachine(parts, options.log);

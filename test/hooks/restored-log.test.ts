@@ -135,7 +135,8 @@ test("a waiting delivery keeps its webhook id, and new deliveries get ids that t
     await using direct = directHooks({ lease, send: answering().send });
     const uuid = '00000000-0000-4000-8000-000000000001';
     await direct.hooks.commands.run('hook.register', {
-      ...{ uuid, consumer: CONSUMER },
+      uuid,
+      consumer: CONSUMER,
       definition: definition(RECEIVER, everything, started) as never,
     });
     for (const block of blocks.slice(0, 3)) direct.ingest.receive(block);

@@ -385,7 +385,8 @@ test('a server with partial history rejects address-stx-balance with a reason', 
   await using late = await serving({}, directory.path);
   const reason = 'address-stx-balance needs older blocks: the history of this server begins at block 3';
   expect(await (await late.get('/stackside/v1/status')).json()).toMatchObject({
-    ...{ index: { height: 4, chain_id: 0x8000_0000, history_from: 3 }, node: { height: null, chain_id: null } },
+    index: { height: 4, chain_id: 0x8000_0000, history_from: 3 },
+    node: { height: null, chain_id: null },
   });
 
   const socket = new WebSocket(`${late.api.replace('http', 'ws')}/extended/v1/ws`);

@@ -180,8 +180,14 @@ async function nftEventsOf(read: Reader): Promise<Json> {
     )) {
       for (const { key } of nftTopicsOf(asset, toHex(value))) {
         answers[`${key} ${toHex(txId)} ${eventIndex}`] = {
-          ...{ asset_identifier: asset, asset_event_type: action, tx_id: toHex(txId), tx_index: txIndex },
-          ...{ block_height: blockHeight, event_index: eventIndex, ...parties, canonical: true },
+          asset_identifier: asset,
+          asset_event_type: action,
+          tx_id: toHex(txId),
+          tx_index: txIndex,
+          block_height: blockHeight,
+          event_index: eventIndex,
+          ...parties,
+          canonical: true,
           value: expect.objectContaining({ hex: toHex(value) }),
         };
       }
@@ -231,9 +237,18 @@ test(
   "the last messages equal the API's answers after every change of the tip",
   async () => {
     const seen = new Seen({
-      ...{ block: 20, tx_update: 20, address_tx_update: 20, address_balance_update: 20 },
-      ...{ nft_event: 20, nft_asset_event: 20, nft_collection_event: 20 },
-      ...{ orphaned: 3, undone: 10, undone_token: 3, rewards: 3, unlocks: 1 },
+      block: 20,
+      tx_update: 20,
+      address_tx_update: 20,
+      address_balance_update: 20,
+      nft_event: 20,
+      nft_asset_event: 20,
+      nft_collection_event: 20,
+      orphaned: 3,
+      undone: 10,
+      undone_token: 3,
+      rewards: 3,
+      unlocks: 1,
     });
     await assertProperty(
       fc.asyncProperty(forks(), async (world: Forks) => {

@@ -63,8 +63,13 @@ test('keys and cookies of this server stay here, and the service sets none', asy
   });
   const { headers } = await server.get('/metadata/keys', {
     headers: {
-      ...{ authorization: 'Bearer key', 'x-api-key': 'key', cookie: 'a=b', 'x-chainhook-consumer': 'me' },
-      ...{ te: 'trailers', 'x-stackside-peer': 'x', accept: 'text/html' },
+      authorization: 'Bearer key',
+      'x-api-key': 'key',
+      cookie: 'a=b',
+      'x-chainhook-consumer': 'me',
+      te: 'trailers',
+      'x-stackside-peer': 'x',
+      accept: 'text/html',
     },
   });
   const received = last().headers;

@@ -43,15 +43,13 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
   };
   let isStopped = false;
   const { status, stop } = startArchiving({
-    ...{
-      directory: 'data',
-      location: 'place',
-      seconds: EVERY / 1_000,
-      host: 'one',
-      clock,
-      random: { number: () => 0.5 },
-      registry,
-    },
+    directory: 'data',
+    location: 'place',
+    seconds: EVERY / 1_000,
+    host: 'one',
+    clock,
+    random: { number: () => 0.5 },
+    registry,
     lease: () => world.lease(),
     newestBase: () => world.base,
     worker: {
@@ -67,7 +65,12 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
     log: (event) => log.push(event),
   });
   return {
-    ...{ clock, log, rounds, world, status, stop },
+    clock,
+    log,
+    rounds,
+    world,
+    status,
+    stop,
     isStopped: () => isStopped,
     /** Ends a wait, and returns when the next round has finished and waits again. */
     async pass(wait = EVERY, next = EVERY): Promise<void> {

@@ -45,14 +45,12 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
     },
   };
   const started = startBases({
-    ...{
-      directory: 'data',
-      location: 'place',
-      hours: options.hours ?? 24,
-      clock,
-      random: { number: () => 0.5 },
-      registry,
-    },
+    directory: 'data',
+    location: 'place',
+    hours: options.hours ?? 24,
+    clock,
+    random: { number: () => 0.5 },
+    registry,
     lease: () => world.lease(),
     archive: () => {
       if (world.fault !== null) throw world.fault;
@@ -71,7 +69,9 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
   });
   return {
     ...started,
-    ...{ log, runs, world },
+    log,
+    runs,
+    world,
     /** Moves the clock without resuming any wait. */
     advance(milliseconds: number): void {
       time += milliseconds;

@@ -74,7 +74,9 @@ function follower(
   const post = async (event: ReceivedEvent) => (await intake(event)).outcome;
   let offered = 0;
   const following = archiveFollowing({
-    ...{ location: path, node, clock },
+    location: path,
+    node,
+    clock,
     ingest:
       startsAt === 0
         ? ingest
@@ -94,7 +96,10 @@ function follower(
     clock.pass(LOOK_MS);
   }
   return {
-    ...{ directory, ingest, logged, post },
+    directory,
+    ingest,
+    logged,
+    post,
     offered: () => offered,
     begin,
     /** Lets time pass, then waits until the next look has started and ended. */

@@ -34,7 +34,12 @@ function server(open: OpenIngest, { lie = honest, claim = async () => noLease as
   const filling = gapFilling({
     authorization: RPC_TOKEN,
     node: rpcOf(served(chain), lie),
-    ...{ snapshots, ingest: open.ingest, receive, claim, clock, log },
+    snapshots,
+    ingest: open.ingest,
+    receive,
+    claim,
+    clock,
+    log,
   });
   const intake = eventIntake({ receive, log, fill: filling.fill });
   return {

@@ -70,7 +70,12 @@ async function start(directory: string, given: Record<string, string> = {}) {
   const said: LogEvent[] = [];
   const settings = readSettings(
     {
-      ...{ data: directory, apiPort: '0', eventPort: '0', nodeRpc: node.url.origin, logLevel: 'info', threads: '0' },
+      data: directory,
+      apiPort: '0',
+      eventPort: '0',
+      nodeRpc: node.url.origin,
+      logLevel: 'info',
+      threads: '0',
       ...given,
     },
     {},

@@ -29,14 +29,12 @@ test('a server keeps its addresses when it switches to a rebuilt index', async (
   await server.post(events.slice(0, half));
   const [height, file] = [await heightOf(server), statSync(indexPath(server.directory)).ino];
   const { isInstalled } = rebuildIndex({
-    ...{
-      directory: server.directory,
-      chainId: null,
-      machine: silentMachine,
-      log: () => {},
-      force: false,
-      beside: true,
-    },
+    directory: server.directory,
+    chainId: null,
+    machine: silentMachine,
+    log: () => {},
+    force: false,
+    beside: true,
   });
   expect(isInstalled).toBe(false);
   for (const call of due) call();

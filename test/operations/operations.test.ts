@@ -49,7 +49,8 @@ test('before the first event, /ready returns the next step with the observer sec
   };
   expect(await ready()).toMatchObject({ status: 503, body: standing });
   expect(await (await server.get('/stackside/v1/status')).json()).toMatchObject({
-    ...{ ...standing, index: { height: null, chain_id: TESTNET_INFO.network_id } },
+    ...standing,
+    index: { height: null, chain_id: TESTNET_INFO.network_id },
     node: { height: 0, chain_id: TESTNET_INFO.network_id },
   });
   const health = await server.get('/health');

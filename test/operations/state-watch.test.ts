@@ -142,8 +142,14 @@ test.each([
   expect(readiness).toMatchObject({ state: 'stuck', ready: false, reason, next, observer: null });
   expect(logged).toEqual([{ event: 'state_degraded', state: 'stuck', reason, next }]);
   const page = servePage({
-    ...{ version: 'stackside', api: null, events: null, signInPath: null, chainId: 1, nodeRpc: 'http://127.0.0.1:1' },
-    ...{ data: '/srv/stacks', readiness },
+    version: 'stackside',
+    api: null,
+    events: null,
+    signInPath: null,
+    chainId: 1,
+    nodeRpc: 'http://127.0.0.1:1',
+    data: '/srv/stacks',
+    readiness,
   });
   expect(page).toEndWith(`\nStuck: ${reason}\n${next}\n`);
   const [first, second] = prettyLine(logged[0]!, 0, false).split('\n');

@@ -389,7 +389,9 @@ test("alerts are evaluated each minute over the server's metrics", async () => {
   await minute();
   await until(() => watched.last()?.at === 160);
   expect(alertsState(watched.last()).alerts[0]).toMatchObject({
-    ...{ name: 'StacksideCannotWrite', state: 'pending', since: 160 },
+    name: 'StacksideCannotWrite',
+    state: 'pending',
+    since: 160,
     summaries: ["Stackside on this server can't write events"],
   });
   metrics = () => Promise.reject(new Error('no metrics'));

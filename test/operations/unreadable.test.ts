@@ -22,7 +22,10 @@ test.each([
   const snapshots = failing(error);
   const { readiness, node } = watching({ snapshots });
   const operations = serverOperations({
-    ...{ directory: directory.path, snapshots, node, readiness },
+    directory: directory.path,
+    snapshots,
+    node,
+    readiness,
     registry: new Registry(),
     threads: async () => [],
     now: () => 0,

@@ -95,7 +95,11 @@ export class Archive {
     const journal = openJournalReader(directory);
     let archived = (_entry: number): void => {};
     const archiver = new Archiver({
-      ...{ store: this.#placeFor('archiver', isRunning), journal, clock, signer: null, segment: SEGMENT },
+      store: this.#placeFor('archiver', isRunning),
+      journal,
+      clock,
+      signer: null,
+      segment: SEGMENT,
       archived: (entry) => archived(entry),
     });
     const tools = { store: this.#placeFor('bases', isRunning), clock, size: PART };
@@ -138,7 +142,8 @@ export class Archive {
     this.last = 0;
     const restore = () =>
       restoredFrom(this.#place, directory, {
-        ...{ until, clock: { ...systemClock, now: () => Math.floor(this.#world.time) } },
+        until,
+        clock: { ...systemClock, now: () => Math.floor(this.#world.time) },
       });
     try {
       await restore();
@@ -194,7 +199,11 @@ export class Archive {
         world.idle(this.#request(prng.below(DELAY), this.#fate(prng), isAlive, () => call(...given)));
     const { location, read, list, create, write, remove } = this.#place;
     return {
-      ...{ location, read: through(read), create: through(create), write: through(write), remove: through(remove) },
+      location,
+      read: through(read),
+      create: through(create),
+      write: through(write),
+      remove: through(remove),
       list: through(async (beginning) => {
         const names = await list(beginning);
         if (this.#isCalm || !prng.chance(0.1)) return names;

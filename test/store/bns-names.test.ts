@@ -323,7 +323,12 @@ test('pages by cursor show each name once in both directions, also below a prefi
 
 test('an imported name expires a lifetime after the launch, and prints of other contracts are separate', async () => {
   const imported = bnsOperated({
-    ...{ label: 'early', namespace: 'btc', operation: 'new-name', id: 1, from: null, to: users[0]!.address },
+    label: 'early',
+    namespace: 'btc',
+    operation: 'new-name',
+    id: 1,
+    from: null,
+    to: users[0]!.address,
     renewalHeight: 0,
   });
   const other = `${users[1]!.address}.BNS-V2`;

@@ -79,7 +79,11 @@ async function lockedFromBelow(until: number, begins: number, fields: object) {
   expect([knowledge(), balance().locked]).toEqual(['asking', null]);
   entry(STARTING_ACCOUNT_PATH, {
     parent_index_block_hash: below.hash,
-    ...{ principal: bob.address, balance: '93', locked: '7', unlock_height: until, nonce: 5 },
+    principal: bob.address,
+    balance: '93',
+    locked: '7',
+    unlock_height: until,
+    nonce: 5,
   });
   const states = [];
   for (const burnHeight of AROUND) {

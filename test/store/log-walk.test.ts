@@ -252,7 +252,12 @@ test(
         }).contracts;
         const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
         const filter: LogsFilter = {
-          ...{ of: { deployer: BOOT }, topic: 'print', sender: null, functionName: null, order, fields: [] },
+          of: { deployer: BOOT },
+          topic: 'print',
+          sender: null,
+          functionName: null,
+          order,
+          fields: [],
           heights: { from: null, to: null },
         };
         const inList = () => allOf(db).filter(({ contract }) => contract.startsWith(`${BOOT}.`));

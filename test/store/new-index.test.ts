@@ -19,7 +19,12 @@ const [half, most] = [events.length >> 1, events.length - 5];
 
 const beside = (directory: string, options: Partial<RebuildOptions> = {}) =>
   rebuildIndex({
-    ...{ directory, chainId: null, machine: silentMachine, log: () => {}, force: false, beside: true },
+    directory,
+    chainId: null,
+    machine: silentMachine,
+    log: () => {},
+    force: false,
+    beside: true,
     ...options,
   });
 

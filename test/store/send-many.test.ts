@@ -15,7 +15,10 @@ const OTHER = `${alice.address}.send-many-memo`;
 function paying(parent: MadeBlock | null, label: string, nonce: number): MadeBlock {
   const paid = deployment(alice, nonce, 300, `pay-${label}`);
   const of = (event_index: number, type: string, fields: object) => ({
-    ...{ txid: paid.id, event_index, committed: true, type },
+    txid: paid.id,
+    event_index,
+    committed: true,
+    type,
     [type]: fields,
   });
   const transfer = (event_index: number, amount: string) =>

@@ -221,7 +221,9 @@ describe('STX stacked before pox-4', () => {
       call(alice, nonce, 300, contract, 'stack-stx', args),
     );
     const events = [A, B].map((staker, index) => ({
-      ...{ txid: calls[index]!.id, event_index: index, committed: true },
+      txid: calls[index]!.id,
+      event_index: index,
+      committed: true,
       ...locked(staker, 700n, 140, 'pox'),
     }));
     const receipts = calls.map((one, index) => receipt(one, index, {}));
@@ -342,8 +344,14 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
       const earned = shares.filter((one) => one.bond === bond && one.cycle === cycle);
       if (!holds && earned.length === 0) continue;
       found.push({
-        ...{ cycle, poxVersion: 5, kind: bond < 0 ? 'stake' : 'bond', bond: bond < 0 ? null : bond, pool: null },
-        ...{ stx: holds ? BigInt(state.stx) : 0n, sats: holds ? BigInt(state.sats) : 0n, bitcoinAddress: null },
+        cycle,
+        poxVersion: 5,
+        kind: bond < 0 ? 'stake' : 'bond',
+        bond: bond < 0 ? null : bond,
+        pool: null,
+        stx: holds ? BigInt(state.stx) : 0n,
+        sats: holds ? BigInt(state.sats) : 0n,
+        bitcoinAddress: null,
         earned: earned.reduce((sum, one) => sum + BigInt(one.earned) / 10n ** 18n, 0n),
         claimed: earned.reduce((sum, one) => sum + BigInt(one.claimed), 0n),
       });
@@ -356,8 +364,14 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
       const address = poxAddressText(print.poxAddress!, 'testnet');
       const isIn = (one: { height: number }) => cycles.of(one.height) === cycle;
       found.push({
-        ...{ cycle, poxVersion: 4, kind: row.role === 0 ? 'solo' : 'pooled', bond: null, pool: row.pool },
-        ...{ stx: print.state.locked, sats: 0n, bitcoinAddress: address },
+        cycle,
+        poxVersion: 4,
+        kind: row.role === 0 ? 'solo' : 'pooled',
+        bond: null,
+        pool: row.pool,
+        stx: print.state.locked,
+        sats: 0n,
+        bitcoinAddress: address,
         claimed: null,
         earned:
           isKnown && known.some(isIn)

@@ -152,7 +152,11 @@ describe('a reward cycle', () => {
     const nine = poxBlock(eight, 'in cycle 9', [], { burn_block_height: 181 });
     const now = await read([setup, staked, eight], 'current');
     expect(now).toEqual({
-      ...{ cycle: 8, status: 'reward_phase', start: 160, prepareStart: null, end: 179 },
+      cycle: 8,
+      status: 'reward_phase',
+      start: 160,
+      prepareStart: null,
+      end: 179,
       stx: { stakes: 2n * STX, bonds: 2n * 10_000_000n },
       btc: { native: 4_000n, sbtc: 400n },
       stakers: { stakes: 2, bonds: 2 },

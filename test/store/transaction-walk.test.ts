@@ -168,7 +168,9 @@ test('pages of the mempool are in order by fee and by age', async () => {
   const conditions = fc
     .tuple(pendingConditions, fc.subarray(Object.keys(none) as (keyof PendingConditions)[], { maxLength: 2 }))
     .map(([drawn, names]) => ({
-      ...{ ...none, leastAmount: null, greatestAmount: null },
+      ...none,
+      leastAmount: null,
+      greatestAmount: null,
       ...Object.fromEntries(names.map((name) => [name, drawn[name]])),
     }));
   const orders = {

@@ -116,7 +116,7 @@ function stubNode(says: Says) {
     json: async () => undefined,
     info: async () => ({ chainId: 1, height: 1_000, burnBlockHeight: 1, indexBlockHash: null }),
   };
-  return { ...{ rpc }, node };
+  return { rpc, node };
 }
 
 const print = (contract: string, txid: string, index: number, value: Uint8Array) => ({
@@ -200,7 +200,11 @@ function opened(says: Says = plain) {
   const lease = { isHeld: true };
   const start = () =>
     startMetadataFetcher({
-      ...{ snapshots, node: rpc, commander, commits: ingest.commits, clock },
+      snapshots,
+      node: rpc,
+      commander,
+      commits: ingest.commits,
+      clock,
       isHeld: () => lease.isHeld,
       random: { number: () => 0 },
       log: (event) => said.push(event),
@@ -208,7 +212,15 @@ function opened(says: Says = plain) {
   let asker: ReturnType<typeof start> | null = null;
   const one = <T>(sql: string) => db.query<T, []>(sql).get();
   return {
-    ...{ directory, ingest, node, rpc, lease, said, events, commands: commandsOf<TokenCommands>(commander), snapshots },
+    directory,
+    ingest,
+    node,
+    rpc,
+    lease,
+    said,
+    events,
+    commands: commandsOf<TokenCommands>(commander),
+    snapshots,
     add(...blocks: MadeBlock[]): void {
       for (const { event } of blocks) {
         events.push(event);
@@ -321,7 +333,11 @@ test('facts of every token family are requested once and stored as the contract 
   expect(made.one<{ n: number }>('SELECT count(*) AS n FROM token_contracts')).toEqual({ n: 3 });
   await made.settled();
   expect(made.token(COIN, 1)).toMatchObject({
-    ...{ name: 'River Coin', symbol: 'RVR', decimals: '6', supply: '10000', uri: 'https://art.example/1.json' },
+    name: 'River Coin',
+    symbol: 'RVR',
+    decimals: '6',
+    supply: '10000',
+    uri: 'https://art.example/1.json',
     facts: 'done',
   });
   expect(made.token(CARDS, MAX_UINT)).toMatchObject({ name: null, uri: `https://art.example/${MAX_UINT}.json` });
@@ -590,7 +606,10 @@ test('an asker without work reads the queue only after commits, once for several
   const clock = heldClock([500, 5_000]);
   let reads = 0;
   const asker = startMetadataFetcher({
-    ...{ node: made.rpc, commander: made.ingest.commander(clock), commits: made.ingest.commits, clock },
+    node: made.rpc,
+    commander: made.ingest.commander(clock),
+    commits: made.ingest.commits,
+    clock,
     snapshots: {
       ...made.snapshots,
       read(request) {

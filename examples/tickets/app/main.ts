@@ -41,7 +41,10 @@ await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const { port } = receiver.address() as AddressInfo;
 
 await post('/me', {
-  ...{ ...definitionOf(show), version: '1', chain: 'stacks', network: 'testnet' },
+  ...definitionOf(show),
+  version: '1',
+  chain: 'stacks',
+  network: 'testnet',
   action: { type: 'http_post', url: `http://127.0.0.1:${port}/` },
 });
 console.log(`Bought ticket ${await buyTicket(show, BUYER_KEY)}; ${await seatsLeft(show)} are left.`);

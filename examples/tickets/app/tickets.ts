@@ -48,7 +48,12 @@ export async function buyTicket(show: Show, senderKey: string): Promise<number> 
   const { network, client, ...contract } = found(show);
   const buyer = getAddressFromPrivateKey(senderKey, network);
   const transaction = await makeContractCall({
-    ...{ ...contract, functionName: 'buy', functionArgs: [], senderKey, network, client },
+    ...contract,
+    functionName: 'buy',
+    functionArgs: [],
+    senderKey,
+    network,
+    client,
     postConditionMode: PostConditionMode.Deny,
     postConditions: [Pc.principal(buyer).willSendEq(PRICE).ustx()],
   });
@@ -77,7 +82,10 @@ export async function seatsLeft(show: Show): Promise<number> {
   return Number(
     cvToValue(
       await fetchCallReadOnlyFunction({
-        ...{ ...found(show), functionName: 'get-seats-left', functionArgs: [], senderAddress },
+        ...found(show),
+        functionName: 'get-seats-left',
+        functionArgs: [],
+        senderAddress,
       }),
     ),
   );

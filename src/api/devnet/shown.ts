@@ -85,11 +85,15 @@ export function stateOf(node: SimulatedNode) {
     interval,
     pending: node.pending.map(({ id }) => id),
     snapshots: node.snapshots.map(({ name, block }) => ({
-      ...{ name, height: block.height, index_block_hash: block.indexBlockHash },
+      name,
+      height: block.height,
+      index_block_hash: block.indexBlockHash,
     })),
     faucet: { address, balance: balanceOf(address) },
     accounts: (node.options.accounts ?? []).map(({ name, address: own }) => ({
-      ...{ name, address: own, balance: balanceOf(own) },
+      name,
+      address: own,
+      balance: balanceOf(own),
     })),
   };
 }

@@ -104,11 +104,15 @@ const TYPES: Readonly<Record<AskedQuery['format'], string>> = {
 /** The views, without the forms of amounts for sums. */
 const viewsAnswer = (): SqlViews => ({
   views: views.map(({ name, help, columns, indexed }) => ({
-    ...{ name, help, query: someRows({ name }) },
+    name,
+    help,
+    query: someRows({ name }),
     columns: Object.entries(columns)
       .filter(([, { isDerived = false }]) => !isDerived)
       .map(([column, { type, help: meaning }]) => ({
-        ...{ name: column, type, help: meaning },
+        name: column,
+        type,
+        help: meaning,
         indexed: indexed.includes(column),
       })),
   })),

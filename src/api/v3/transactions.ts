@@ -268,7 +268,9 @@ export const search = [
       const { heights, since, until } = windowOf(given);
       const conditions = {
         ...conditionsOf(given),
-        ...{ ...heights, since, until },
+        ...heights,
+        since,
+        until,
         statuses: given.status ?? null,
         principal: given.principal ?? null,
       };

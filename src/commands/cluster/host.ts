@@ -279,7 +279,10 @@ const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: Cluster
     seen_seconds_ago: seconds,
   })),
   leases: leases.map(({ name, holder, epoch, seconds }) => ({
-    ...{ name, holder: hostOf(holder), epoch, seconds_left: seconds },
+    name,
+    holder: hostOf(holder),
+    epoch,
+    seconds_left: seconds,
   })),
   engine: {
     server: engine.server,

@@ -168,7 +168,12 @@ function jsonReport(tally: Tally, standing: CommonChain): string[] {
     ...Object.entries(tally.routes).map(([route, one]) => ({ route, ...one })),
     {
       total: totalsOf(tally),
-      ...{ url, api, seed, lowest, highest, requests },
+      url,
+      api,
+      seed,
+      lowest,
+      highest,
+      requests,
       tips: { ours, theirs, common },
       apart: apartText(standing),
     },

@@ -183,7 +183,11 @@ async function restoreFromArchive(
     () => {},
     () =>
       restoreArchive({
-        ...{ directory, store, chainId, machine: silentMachine, ...choice },
+        directory,
+        store,
+        chainId,
+        machine: silentMachine,
+        ...choice,
         skipped(name, why) {
           lines.erase();
           process.stderr.write(`${name} is skipped: ${why}.\n`);
@@ -240,7 +244,11 @@ export async function runBackup(
     () => {},
     () =>
       backUp({
-        ...{ directory, store, signer, program: serverVersion, clock: systemClock },
+        directory,
+        store,
+        signer,
+        program: serverVersion,
+        clock: systemClock,
         keepDays,
         archived: (entry, last) => progress.draw(() => `${store.location}: entry ${entry} of ${last}`),
         report: ({ table, number, of, sentBytes }) =>
@@ -267,7 +275,10 @@ export async function runRestore(
   const { data: directory, archiveUnsigned } = settings;
   if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);
   const archive = await openArchive({
-    ...{ location, directory, trust: settings, clock: systemClock },
+    location,
+    directory,
+    trust: settings,
+    clock: systemClock,
     lacks: lacksOpenPart,
   });
   process.stdout.write(await restoreFromArchive(settings, archive, choice));

@@ -24,7 +24,9 @@ export type Finding =
 const ok = (message: string): Finding => ({ state: 'ok', message });
 const skipped = (message: string): Finding => ({ state: 'skipped', message });
 const problem = (message: string, remedy: string, observer?: string): Finding => ({
-  ...{ state: 'problem', message, remedy },
+  state: 'problem',
+  message,
+  remedy,
   ...(observer === undefined ? {} : { observer }),
 });
 

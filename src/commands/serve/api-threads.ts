@@ -221,7 +221,15 @@ export async function answerApi(
   const rates = RateTable.memory(clock.now());
   const { requests } = watch;
   const service = await startApiService({
-    ...{ ...base, ...own, mainThread: null, clock, listen, clientLimits, address, internalToken, rates },
+    ...base,
+    ...own,
+    mainThread: null,
+    clock,
+    listen,
+    clientLimits,
+    address,
+    internalToken,
+    rates,
     // API threads count the requests that they forward.
     requestCounts: count === 0 ? requests : null,
   });

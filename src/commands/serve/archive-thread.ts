@@ -46,7 +46,11 @@ export async function runBase(
   if (snapshot.state === null) return;
   const base = await makeBase(
     {
-      ...{ ...tools, snapshot, journal, program: serverVersion, signal },
+      ...tools,
+      snapshot,
+      journal,
+      program: serverVersion,
+      signal,
       report: (step) => tell({ kind: 'step', step }),
     },
     snapshot.state,

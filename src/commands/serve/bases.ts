@@ -77,7 +77,12 @@ export function startBases(options: BasesOptions) {
     const { sentParts, sentBytes } = news;
     log({
       event: 'archive_base_made',
-      ...{ place: location, entry, height, sent_parts: sentParts, sent_bytes: sentBytes, seconds },
+      place: location,
+      entry,
+      height,
+      sent_parts: sentParts,
+      sent_bytes: sentBytes,
+      seconds,
     });
   }
 

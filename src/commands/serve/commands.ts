@@ -162,40 +162,54 @@ const numberOf = (text: string | undefined) => (text === undefined ? undefined :
 /** How a running devnet is steered: the name, the arguments with their help, and the request. */
 const steering: readonly Steering[] = [
   {
-    ...{ name: 'mine', summary: 'Mine blocks in a running devnet', example: 'stackside devnet mine 5' },
+    name: 'mine',
+    summary: 'Mine blocks in a running devnet',
+    example: 'stackside devnet mine 5',
     arguments: [['[blocks]', 'Number of blocks (default: 1)']],
     until: untilOption('--until-height <height>', 'Height of the last block, in place of a number'),
     body: (until, count) => ({ count: numberOf(count), until_height: until }),
   },
   {
-    ...{ name: 'fork', summary: 'Mine another branch in a running devnet', example: 'stackside devnet fork 3' },
+    name: 'fork',
+    summary: 'Mine another branch in a running devnet',
+    example: 'stackside devnet fork 3',
     arguments: [['[depth]', 'Number of blocks to orphan (default: 1)']],
     body: (_, depth = '1') => ({ depth: integer(depth) }),
   },
   {
-    ...{ name: 'snapshot', summary: 'Name the state after the tip', example: 'stackside devnet snapshot before' },
+    name: 'snapshot',
+    summary: 'Name the state after the tip',
+    example: 'stackside devnet snapshot before',
     arguments: [['[name]', 'Name for revert (default: default)']],
     body: (_, name) => ({ name }),
   },
   {
-    ...{ name: 'revert', summary: 'Go back to the state after a block', example: 'stackside devnet revert before' },
+    name: 'revert',
+    summary: 'Go back to the state after a block',
+    example: 'stackside devnet revert before',
     arguments: [['<place>', 'Name of a snapshot, or index block hash as stackside devnet mine prints it']],
     body: (_, place = '') => (place.startsWith('0x') ? { index_block_hash: place } : { snapshot: place }),
   },
   {
-    ...{ name: 'bitcoin', summary: 'Make Bitcoin blocks in a running devnet', example: 'stackside devnet bitcoin 2' },
+    name: 'bitcoin',
+    summary: 'Make Bitcoin blocks in a running devnet',
+    example: 'stackside devnet bitcoin 2',
     arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
     until: untilOption('--until-height <height>', 'Height of the last Bitcoin block, instead of a number'),
     body: (until, count) => ({ count: numberOf(count), until_height: until }),
   },
   {
-    ...{ name: 'cycle', summary: 'Advance to another reward cycle', example: 'stackside devnet cycle' },
+    name: 'cycle',
+    summary: 'Advance to another reward cycle',
+    example: 'stackside devnet cycle',
     arguments: [['[cycles]', 'Number of cycles (default: 1)']],
     until: untilOption('--until-cycle <cycle>', 'Number of the last cycle, instead of a number of cycles'),
     body: (until, count) => ({ count: numberOf(count), until_cycle: until }),
   },
   {
-    ...{ name: 'time', summary: 'Advance the time of the next block', example: 'stackside devnet time 3600' },
+    name: 'time',
+    summary: 'Advance the time of the next block',
+    example: 'stackside devnet time 3600',
     arguments: [['[seconds]', 'Seconds']],
     until: checked(
       new Option('--until-time <time>', 'Time of the next block, instead of seconds'),
@@ -205,7 +219,9 @@ const steering: readonly Steering[] = [
     body: (until, seconds) => ({ seconds: numberOf(seconds), until_time: until }),
   },
   {
-    ...{ name: 'fund', summary: 'Give STX to an address', example: 'stackside devnet fund ST… 1000000' },
+    name: 'fund',
+    summary: 'Give STX to an address',
+    example: 'stackside devnet fund ST… 1000000',
     arguments: [
       ['<address>', 'Stacks address'],
       ['<amount>', 'Micro-STX'],
@@ -213,7 +229,8 @@ const steering: readonly Steering[] = [
     body: (_, address, amount) => ({ address, amount }),
   },
   {
-    ...{ name: 'replace', summary: 'Send a pending transaction again with a higher fee' },
+    name: 'replace',
+    summary: 'Send a pending transaction again with a higher fee',
     example: 'stackside devnet replace 0x… 5000',
     arguments: [
       ['<id>', 'Transaction id'],
@@ -222,7 +239,9 @@ const steering: readonly Steering[] = [
     body: (_, id, fee) => ({ tx_id: id, fee }),
   },
   {
-    ...{ name: 'drop', summary: 'Drop a pending transaction', example: 'stackside devnet drop 0x…' },
+    name: 'drop',
+    summary: 'Drop a pending transaction',
+    example: 'stackside devnet drop 0x…',
     arguments: [['<id>', 'Transaction id']],
     body: (_, id) => ({ tx_id: id }),
   },

@@ -271,7 +271,13 @@ export async function startDevnet(
     const automine = settings.automine ?? (interval === null || (interval === 0 && engine !== null));
     const { observer: url, state: file } = settings;
     const options: NodeOptions = {
-      ...{ seed, clock, automine, history, traffic, pox5Height, impersonates: settings.unsafeImpersonate },
+      seed,
+      clock,
+      automine,
+      history,
+      traffic,
+      pox5Height,
+      impersonates: settings.unsafeImpersonate,
       interval: interval ?? 0,
       // Only a chain that mines on request has another time than this machine.
       isInRealTime: interval !== 0,
@@ -282,7 +288,8 @@ export async function startDevnet(
       engine === null || project === null
         ? null
         : await realNetwork(project, engine, {
-            ...{ node: options, saved },
+            node: options,
+            saved,
             readAgain: (files) => readWhole({ ...settings, clarity: project.directory }, files),
           });
     const node = real?.node ?? new SimulatedNode(options);

@@ -180,7 +180,12 @@ export function serverFollowing(
   if (from === null || isOfEarlierPoint(ingest)) return null;
   const node = nodeActivity(clock, () => ingest.history.tip().height);
   const following = archiveFollowing({
-    ...{ location: from, ingest, receive, node, clock, log },
+    location: from,
+    ingest,
+    receive,
+    node,
+    clock,
+    log,
     open: () => openSource({ from, settings, clock, log }, settings.data),
     claim: async () => (cluster === null ? noLease : cluster.claim('follow')),
   });

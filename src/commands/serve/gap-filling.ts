@@ -166,7 +166,11 @@ export function serverFilling(
   if (authorization === null) return null;
   return gapFilling({
     authorization,
-    ...{ node, snapshots, ingest, receive, log },
+    node,
+    snapshots,
+    ingest,
+    receive,
+    log,
     claim: async () => (cluster === null ? noLease : cluster.claim('fill')),
     clock: environment.clock,
   });

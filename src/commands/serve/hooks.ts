@@ -137,7 +137,11 @@ export function manageHooks(
   cluster: ServedCluster | null,
 ): ServedHooks & Service {
   const served = serveHooks({
-    ...{ settings, ...writing, snapshots, log, environment },
+    settings,
+    ...writing,
+    snapshots,
+    log,
+    environment,
     timers: watch.hour.aroundTimers(hookTimers(registry)),
     ...(cluster === null ? {} : { commander: cluster.commander }),
     ...(cluster?.deliveries == null ? {} : { lease: cluster.deliveries }),

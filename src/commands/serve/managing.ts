@@ -79,11 +79,18 @@ function archiveLog(
   const worker = () => environment.archiveWorker({ directory, location, isPublic });
   const shared = { directory, location, lease, clock, random, registry, log };
   const archiving = startArchiving({
-    ...{ ...shared, seconds, host: hostName ?? hostname(), worker: worker(), ingest },
+    ...shared,
+    seconds,
+    host: hostName ?? hostname(),
+    worker: worker(),
+    ingest,
     newestBase: () => bases.newest(),
   });
   const bases = startBases({
-    ...{ ...shared, hours, keepDays: settings.archiveKeep, worker: worker() },
+    ...shared,
+    hours,
+    keepDays: settings.archiveKeep,
+    worker: worker(),
     archive: archiving.status,
   });
   return {

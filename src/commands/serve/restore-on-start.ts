@@ -37,7 +37,11 @@ export const openSource = (
 ): Promise<ObjectStoreReads> => {
   const { location } = filesAt(from, settings.data, clock);
   return openArchive({
-    ...{ location: from, directory, trust: settings, clock, retrying },
+    location: from,
+    directory,
+    trust: settings,
+    clock,
+    retrying,
     lacks: (name, entry) => log({ event: 'archive_open_part_missing', place: location, name, entry }),
   });
 };
@@ -97,7 +101,11 @@ async function restore(given: From): Promise<void> {
     return true;
   };
   const { position, tip } = await restoreArchive({
-    ...{ directory, store, chainId, until: null, machine: silentMachine },
+    directory,
+    store,
+    chainId,
+    until: null,
+    machine: silentMachine,
     // The blocks go by by the thousand.
     log: (event) => isLogged(event.event, 'error') && log(event),
     report({ entry, from, last, height }) {

@@ -72,7 +72,8 @@ export async function startServing(
       });
   });
   return {
-    ...{ api, events },
+    api,
+    events,
     signInPath: signInPath === null ? null : () => server.signInPath?.() ?? '/',
     readiness: () => server.readiness(),
     chainId: () => server.chainId(),

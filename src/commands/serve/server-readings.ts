@@ -57,7 +57,9 @@ function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
       uptime_seconds: Math.floor((clock.monotonic() - start) / MILLISECONDS),
       ...standing,
       index: {
-        ...{ height, tip_age_seconds, chain_id: chain?.id ?? settings.network },
+        height,
+        tip_age_seconds,
+        chain_id: chain?.id ?? settings.network,
         ...(from === null ? {} : { history_from: from }),
       },
       node: { height: node_height, chain_id: info?.chainId ?? null },
@@ -128,7 +130,10 @@ export interface SystemStateOptions {
 
 const settingsOf = ({ settings, sources }: SystemStateOptions): SystemState['settings'] =>
   serverSettings(settings, sources).map(({ declared, group, name, value, text, source }) => ({
-    ...{ group, name, value: text, help: helpOf(declared, 'serve') },
+    group,
+    name,
+    value: text,
+    help: helpOf(declared, 'serve'),
     source: source?.kind ?? (value === defaultOf(declared, 'serve') ? 'default' : 'program'),
     source_name: source?.name ?? null,
   }));

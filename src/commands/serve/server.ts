@@ -100,7 +100,11 @@ async function startServices(
   const state = services.use(
     'state',
     watchState({
-      ...{ snapshots, node, clock, log, isSimulated },
+      snapshots,
+      node,
+      clock,
+      log,
+      isSimulated,
       nodeRpc: settings.nodeRpc,
       chainId: settings.network,
       health: ingest?.health ?? null,
@@ -114,7 +118,11 @@ async function startServices(
     }),
   );
   const operations = serverOperations({
-    ...{ directory: settings.data, snapshots, node, registry, isSimulated },
+    directory: settings.data,
+    snapshots,
+    node,
+    registry,
+    isSimulated,
     readiness: state.readiness,
     now: clock.now,
     threads: async () => (await threads?.metrics()) ?? [],
@@ -132,7 +140,11 @@ async function startServices(
   const managed = managing === null ? null : await manage(base, managing.ingest, parts);
   receiving = managed?.receiving ?? null;
   const server = serverReadings({
-    ...{ settings, node, clock, operations, snapshots },
+    settings,
+    node,
+    clock,
+    operations,
+    snapshots,
     watch,
     events: receiving?.url ?? null,
     isSimulated,
@@ -142,7 +154,9 @@ async function startServices(
   let url: string | null = null;
   if (settings.mode !== 'write') {
     ({ url, threads } = await answerApi(base, {
-      ...{ commits, server, steering },
+      commits,
+      server,
+      steering,
       faucets: managed?.faucets ?? noFaucets,
       hooks: hooks?.api ?? null,
       system: managed?.system ?? null,

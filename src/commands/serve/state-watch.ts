@@ -204,7 +204,12 @@ export function watchState(
     if (isNewest) logChange(standing);
     const { state, ready, reason, next, observer, secondsLeft } = standing;
     return {
-      ...{ ready, state, reason, next, observer, height },
+      ready,
+      state,
+      reason,
+      next,
+      observer,
+      height,
       node_height: nodeHeight,
       tip_age_seconds: tipAge,
       seconds_left: secondsLeft,

@@ -43,7 +43,10 @@ export function openWriting(options: WritingOptions): Writing | null {
     chainId: settings.network,
     valueIndexes: valueIndexesIn(settings),
     history: requiresWhole(settings) ? 'full' : 'any',
-    ...{ connect, random, log, lockLost },
+    connect,
+    random,
+    log,
+    lockLost,
     // With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry.
     ...(isShared ? {} : { clock }),
   });
@@ -120,7 +123,10 @@ function checkpointClient(crashed: (cause: unknown) => void) {
       const copy = Promise.withResolvers<boolean>();
       copying.set(path, copy);
       thread ??= startThread<CopiedLog, CopyLog>({
-        ...{ module: checkpointThreadUrl, start: null, heard: copied, ended: crashed },
+        module: checkpointThreadUrl,
+        start: null,
+        heard: copied,
+        ended: crashed,
       });
       thread.say({ path });
       return copy.promise;

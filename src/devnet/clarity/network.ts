@@ -232,7 +232,10 @@ export async function realNetwork(
       start,
       funds: Object.fromEntries([...funds].map(([address, amount]) => [address, String(amount)])),
       contracts: contracts.map(({ name, deployer, clarityVersion, source }) => ({
-        ...{ name, deployer, clarity_version: clarityVersion, source },
+        name,
+        deployer,
+        clarity_version: clarityVersion,
+        source,
       })),
       deployments: [...ids],
       chain: node.saved(),

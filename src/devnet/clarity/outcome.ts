@@ -94,7 +94,11 @@ export function vmErrorOf(error: string): string {
 
 /** The node's report of a transaction without a result. */
 const nothing = {
-  ...{ status: 'abort_by_response', result: clarity.err(clarity.none()), events: [], cost: noCost, abi: null },
+  status: 'abort_by_response',
+  result: clarity.err(clarity.none()),
+  events: [],
+  cost: noCost,
+  abi: null,
 } satisfies Partial<Executed>;
 
 /**

@@ -561,8 +561,11 @@ const preorderNamespace = ({ sender, prng }: Scene, namespace: string): Contract
 
 const revealNamespace = (sender: string, namespace: SimulatedNamespace): ContractCall =>
   userCall(functions, 'namespace-reveal', {
-    ...{ namespace: utf8Bytes(namespace), 'namespace-salt': saltOf(sender, namespace) },
-    ...{ ...priceArguments(250n), lifetime: lifetimes[namespace], 'namespace-import': sender },
+    namespace: utf8Bytes(namespace),
+    'namespace-salt': saltOf(sender, namespace),
+    ...priceArguments(250n),
+    lifetime: lifetimes[namespace],
+    'namespace-import': sender,
   });
 
 const updatePrices = ({ prng }: Scene, namespace: string): ContractCall =>

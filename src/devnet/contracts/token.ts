@@ -92,7 +92,11 @@ const functions = {
     return ok(clarity.bool(true), { type: 'ft_mint_event', asset, recipient, amount });
   }),
   ...fungibleFunctions({
-    ...{ token: tokenName, decimals: 6, name: 'Demo Coin', symbol: 'DEMO', uri: tokenUri },
+    token: tokenName,
+    decimals: 6,
+    name: 'Demo Coin',
+    symbol: 'DEMO',
+    uri: tokenUri,
     nameType: { 'string-ascii': { length: 9 } },
     symbolType: { 'string-ascii': { length: 4 } },
     uriType: { 'string-utf8': { length: tokenUri.length } },
@@ -178,7 +182,11 @@ const TOKEN = 'sbtc-token';
 export const SBTC_ASSET = `${SBTC_DEPLOYER}.${TOKEN}::${TOKEN}`;
 
 const sbtcFunctions = fungibleFunctions({
-  ...{ token: TOKEN, decimals: 8, name: 'sBTC', symbol: 'sBTC', uri: null },
+  token: TOKEN,
+  decimals: 8,
+  name: 'sBTC',
+  symbol: 'sBTC',
+  uri: null,
   nameType: { 'string-ascii': { length: 32 } },
   symbolType: { 'string-ascii': { length: 10 } },
   uriType: { 'string-utf8': { length: 256 } },

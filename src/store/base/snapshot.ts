@@ -128,7 +128,10 @@ function stateOf(db: Database): BaseState | null {
   const progress = db.query<Stored<'progress', 'completions'>, []>('SELECT completions FROM progress').get();
   const orphaned = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM orphaned_blocks').get();
   return {
-    ...{ schema: SCHEMA_VERSION, position, chainId, tip },
+    schema: SCHEMA_VERSION,
+    position,
+    chainId,
+    tip,
     highest: Math.max(tip.height, orphaned?.height ?? 0),
     completions: progress?.completions ?? 0,
   };

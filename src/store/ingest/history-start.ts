@@ -88,8 +88,12 @@ function factsOf(text: string): HistoryStartFacts {
   if (parent_burn_block_hash == null) throw new PayloadError('Missing field parent_burn_block_hash');
   if (parent_burn_block_height == null) throw new PayloadError('Missing field parent_burn_block_height');
   return {
-    ...{ block_height, index_block_hash, parent_index_block_hash, parent_block_hash },
-    ...{ parent_burn_block_hash, parent_burn_block_height },
+    block_height,
+    index_block_hash,
+    parent_index_block_hash,
+    parent_block_hash,
+    parent_burn_block_hash,
+    parent_burn_block_height,
   };
 }
 

@@ -123,7 +123,11 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
   const commits = new CommitCount();
   let { history: requestedHistory = 'any' } = options;
   const router = eventRouter({
-    ...{ db, journal, identity, log, requiresWhole: () => requestedHistory === 'full' },
+    db,
+    journal,
+    identity,
+    log,
+    requiresWhole: () => requestedHistory === 'full',
     changed: (change, at) => machine.follower.changed(change, at),
   });
   const known = knownCommands();
@@ -140,7 +144,15 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
   /** Changes of entries that are replayed at the start, or imported, are not pushed to subscribers. */
   let isLive = false;
   const writer = new Writer({
-    ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, log, requireLock },
+    index: db,
+    journal,
+    indexPosition: indexPosition(db),
+    router,
+    commands,
+    commits,
+    health,
+    log,
+    requireLock,
     first(of) {
       const start = of === null ? null : router.startsAt(of.payload, of.event);
       return [
@@ -154,7 +166,13 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
     isLive: () => isLive,
   });
   return {
-    ...{ files, health, identity, commits, router, writer, requireLock },
+    files,
+    health,
+    identity,
+    commits,
+    router,
+    writer,
+    requireLock,
     /** Pushes changes to subscribers from now on, except the changes of an import. */
     beginLive(): void {
       isLive = load !== 'bulk';

@@ -183,10 +183,14 @@ function blockLines({ change }: Applied): IngestEvent[] {
   if (change === null) return [];
   return [
     ...change.reverted.map(({ height, indexBlockHash }) => ({
-      ...{ event: 'block_reverted' as const, height, index_block_hash: `0x${indexBlockHash.toHex()}` },
+      event: 'block_reverted' as const,
+      height,
+      index_block_hash: `0x${indexBlockHash.toHex()}`,
     })),
     ...change.applied.map(({ height, transactions }) => ({
-      ...{ event: 'block_applied' as const, height, transactions: transactions.length },
+      event: 'block_applied' as const,
+      height,
+      transactions: transactions.length,
     })),
   ];
 }
@@ -279,7 +283,11 @@ export class Writer {
   /** The entries of the open transaction. */
   uncommitted(): Entry[] {
     return this.#entries.map(({ id, chain, event: { path, text, receivedAt } }) => ({
-      ...{ id, receivedAt, path, text, chain },
+      id,
+      receivedAt,
+      path,
+      text,
+      chain,
     }));
   }
 
@@ -405,7 +413,9 @@ export class Writer {
   #applyFirst(of: Parameters<WriterOptions['first']>[0], receivedAt: number): ReceivedEvent[] {
     const { first, commands } = this.#options;
     const events = first(of).map((command) => ({
-      ...{ path: COMMAND_PATH, text: JSON.stringify(command), receivedAt },
+      path: COMMAND_PATH,
+      text: JSON.stringify(command),
+      receivedAt,
     }));
     for (const event of events) commands.apply(event);
     return events;
@@ -418,7 +428,8 @@ export class Writer {
     const content = 'content' in entry ? entry.content : entry;
     if ('payload' in content) {
       const event: ReceivedEvent = {
-        ...{ path, receivedAt },
+        path,
+        receivedAt,
         get text() {
           const again = journal.read(id);
           if (again === undefined) throw journal.missing(id);

@@ -161,7 +161,10 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
 
   function newestContracts(type: ContractsFilter['family'], day: number, limit: number, at: Cursor | null) {
     return readPage<Deployed, ListedContract, number | null>({
-      ...{ limit, at, total: null, mostRows: walkRows },
+      limit,
+      at,
+      total: null,
+      mostRows: walkRows,
       ...walked(type === null ? read.newest([]) : read.newestOfFamily([storedFamily.numberOf(type)])),
       meets: ({ status }) => status === STATUS.success,
       itemOf: ({ id }) => listedContract(id, day),
@@ -171,7 +174,10 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   function calledContracts(type: ContractsFilter['family'], day: number, limit: number, at: Cursor | null) {
     const number = type === null ? null : storedFamily.numberOf(type);
     return readPage<RankedContract, ListedContract, number | null>({
-      ...{ limit, at, total: null, mostRows: walkRows },
+      limit,
+      at,
+      total: null,
+      mostRows: walkRows,
       ...ofDay(day, read.calls([day])),
       meets: (row) => number === null || row.family === number,
       itemOf: ({ id }) => listedContract(id, day),
@@ -188,7 +194,9 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     const day = dayAt(requestedDay, at, true);
     const list = order === 'holders' ? read[`${kind}Holders`]([]) : read.transfers([day, DAILY[kind]]);
     const page = readPage<Ranked, Item, number | null>({
-      ...{ limit, at, total: null },
+      limit,
+      at,
+      total: null,
       ...ofDay(day, list),
       itemOf: ({ id }) => itemOf(id, day),
     });

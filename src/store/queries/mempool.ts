@@ -285,9 +285,13 @@ export function pendingMeeting(db: Database, mostRows?: number) {
       const [sender, recipient, contract] = [idOf(of.sender), idOf(of.recipient), idOf(of.contract)];
       const isUnknown = sender === null || recipient === null || contract === null;
       const values = {
-        ...{ types: bitsOf(numbersOf(of.types)), functionName: of.functionName },
-        ...{ sender: sender?.id ?? null, recipient: recipient?.id ?? null, contract: contract?.id ?? null },
-        ...{ leastAmount: of.leastAmount, greatestAmount: of.greatestAmount },
+        types: bitsOf(numbersOf(of.types)),
+        functionName: of.functionName,
+        sender: sender?.id ?? null,
+        recipient: recipient?.id ?? null,
+        contract: contract?.id ?? null,
+        leastAmount: of.leastAmount,
+        greatestAmount: of.greatestAmount,
       };
       const sizes = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
       return pages({ values, found: sizes, total: totalOf(of) }, limit, at, ({ tx_id }) =>

@@ -22,7 +22,7 @@ export function cutTests(fixture: () => EngineFixture): void {
 
     const openProxied = (options: PostgresLogOptions = {}) =>
       fixture().openAt(fixture().server.url.replace(`:${fixture().server.port}`, `:${proxy.port}`), prefix, {
-        ...{ listens: false, connections: 1 },
+        connections: 1,
         ...options,
       });
 

@@ -70,7 +70,10 @@ describeWith('PostgreSQL', hasPostgres, () => {
       log_bytes: expect.any(Number),
       hosts: [
         {
-          ...{ name: 'host-1', entry: 2, behind: entryOf(events.length) - 2, version: '1.2.3' },
+          name: 'host-1',
+          entry: 2,
+          behind: entryOf(events.length) - 2,
+          version: '1.2.3',
           lag_seconds: expect.any(Number),
           seen_seconds_ago: expect.any(Number),
         },

@@ -44,7 +44,10 @@ export const appOf = (options: Pick<ApiOptions, 'snapshots'> & Partial<ApiOption
 /** The declarations of all routes. */
 export const routesOf = (version = VERSION, parts: Partial<MainThreadParts> = {}): Route[] =>
   resources({
-    ...{ ...noMainThreadParts, version, clock: systemClock },
-    ...{ asksAboutTokens: true, namesContract: null },
+    ...noMainThreadParts,
+    version,
+    clock: systemClock,
+    asksAboutTokens: true,
+    namesContract: null,
     ...parts,
   }).flat();

@@ -585,7 +585,12 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
     ].map(print),
     n === 2 ? stacking(n).map(print) : [],
     bnsOperated({
-      ...{ label: `name-${n}`, namespace: 'btc', operation: 'new-name', id: n, from: null, to: holder },
+      label: `name-${n}`,
+      namespace: 'btc',
+      operation: 'new-name',
+      id: n,
+      from: null,
+      to: holder,
       renewalHeight: 0,
     }).events.map((event): TypedEvent => {
       const { type, ...rest } = event as { type: string } & Record<string, object>;

@@ -21,7 +21,11 @@ export function archiverOf(directory: string, store: ObjectStore, options: Parti
   const journal = openJournalReader(directory);
   const archived: number[] = [];
   const archiver = new Archiver({
-    ...{ store, journal, clock: impatientClock, signer: null, segment: SHORT },
+    store,
+    journal,
+    clock: impatientClock,
+    signer: null,
+    segment: SHORT,
     archived: (entry) => archived.push(entry),
     ...options,
   });
@@ -62,8 +66,15 @@ export async function restoredFrom(
   options: Partial<ArchiveRestoreOptions> = {},
 ): Promise<number> {
   const { position } = await restoreArchive({
-    ...{ directory, store, chainId: null, until: null, machine: silentMachine },
-    ...{ log: () => {}, report: () => {}, making: () => {}, clock: systemClock },
+    directory,
+    store,
+    chainId: null,
+    until: null,
+    machine: silentMachine,
+    log: () => {},
+    report: () => {},
+    making: () => {},
+    clock: systemClock,
     ...options,
   });
   return position.id;

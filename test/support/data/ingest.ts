@@ -46,7 +46,11 @@ export interface OpenIngest extends Disposable {
 export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
   const said: IngestEvent[] = [];
   const opened = openIngest({
-    ...{ directory, chainId: null, machine: silentMachine, views: false, random: SAME_IDENTITY },
+    directory,
+    chainId: null,
+    machine: silentMachine,
+    views: false,
+    random: SAME_IDENTITY,
     log: (event) => said.push(event),
     ...options,
   });

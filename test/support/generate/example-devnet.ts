@@ -54,7 +54,9 @@ export async function devnetExamples(
     const { body: account } = await steer('getDevnetAccount', 'account', { name: 'alice' });
     await steer('fundDevnetAddress', 'fund', { address: account.address, amount: '50000000' });
     const { body: paid } = await steer('sendDevnetTransfer', 'transfer', {
-      ...{ sender: 'alice', recipient: RECIPIENT, amount: '1000' },
+      sender: 'alice',
+      recipient: RECIPIENT,
+      amount: '1000',
     });
     await record('getDevnetTransaction', 'GET', `${BASE}/transactions/${paid.tx_id}`, {
       parameters: { tx_id: paid.tx_id },
@@ -62,11 +64,14 @@ export async function devnetExamples(
     const { source } = templates.find(({ name }) => name === 'journal')!;
     await steer('deployDevnetContract', 'deploy', { sender: 'alice', name: 'journal', source });
     await steer('callDevnetContract', 'call', {
-      ...{ sender: 'alice', contract: `${account.address}.journal` },
-      ...{ function: 'note', arguments: ['"hello"', 'u"hello"'] },
+      sender: 'alice',
+      contract: `${account.address}.journal`,
+      function: 'note',
+      arguments: ['"hello"', 'u"hello"'],
     });
     await steer('readDevnetContract', 'read', {
-      ...{ contract: `${node.chain.network.boot}.pox-4`, function: 'get-pox-info' },
+      contract: `${node.chain.network.boot}.pox-4`,
+      function: 'get-pox-info',
     });
     const { body: mined } = await steer('mineDevnetBlocks', 'mine', { count: 2 });
     await steer('revertDevnet', 'revert', { index_block_hash: mined.blocks[0].index_block_hash });
@@ -75,7 +80,8 @@ export async function devnetExamples(
     const origin = { account: node.faucet, nonce: node.tip.world.nonce(node.faucet.address), fee: 300n };
     const raw = signTransaction({ payload: tokenTransfer(RECIPIENT, 1n, ''), origin }, node.chain.network);
     const { body: replacement } = await steer('replaceDevnetTransaction', 'replace', {
-      ...{ tx_id: await node.submit(raw), fee: '500' },
+      tx_id: await node.submit(raw),
+      fee: '500',
     });
     await steer('dropDevnetTransaction', 'drop', { tx_id: replacement.tx_id });
     await steer('mineDevnetBitcoinBlocks', 'bitcoin', { count: 1 });

@@ -63,17 +63,27 @@ export const exampleHosts: HostsState = {
 export const exampleSystem: SystemApi = {
   refreshTokens: async () => null,
   requestBase: () => ({
-    ...{ entry: 182_400, height: 152_210, made_at: 1_760_000_000, overdue_seconds: 0, failing: false, making: null },
+    entry: 182_400,
+    height: 152_210,
+    made_at: 1_760_000_000,
+    overdue_seconds: 0,
+    failing: false,
+    making: null,
   }),
   alerts: () => ({
     evaluated_at: 1_700_028_000,
     alerts: [
       {
-        ...{ name: 'StacksideNoBlocks', severity: 'critical', state: 'firing', since: 1_700_027_000 },
+        name: 'StacksideNoBlocks',
+        severity: 'critical',
+        state: 'firing',
+        since: 1_700_027_000,
         summaries: ['The newest block on this server is 2 h 1 min old'],
         description: 'No blocks arrive. Check the node, its events_observer and rejected events in the log.',
         meaning: 'The newest block on this server is … old',
-        ...{ measure: 'stackside_tip_age_seconds', threshold: 'above 1 h', for_seconds: 300 },
+        measure: 'stackside_tip_age_seconds',
+        threshold: 'above 1 h',
+        for_seconds: 300,
         values: [{ labels: {}, value: 7_300, text: '2 h 1 min' }],
       },
     ],

@@ -155,7 +155,9 @@ const status: ServerReadings['status'] = async () => ({
   index: { height: 140, tip_age_seconds: 4, chain_id: 1 },
   node: { height: 140, chain_id: 1 },
   events: {
-    ...{ endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
+    endpoint: '127.0.0.1:3700',
+    per_second: 1.5,
+    last_received_at: 1_700_028_000,
     latency: { events: 1_000, median_ms: 4.2, p99_ms: 31 },
   },
   cluster: null,

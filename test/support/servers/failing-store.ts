@@ -24,8 +24,11 @@ export function mortal(
     died: death.promise,
     store: {
       location: whole.location,
-      ...{ read: until(whole.read), list: until(whole.list), create: until(whole.create) },
-      ...{ write: until(whole.write), remove: until(whole.remove) },
+      read: until(whole.read),
+      list: until(whole.list),
+      create: until(whole.create),
+      write: until(whole.write),
+      remove: until(whole.remove),
     },
   };
 }

@@ -98,7 +98,12 @@ function operationOf(
   });
   const json = requestBody?.content?.[JSON_TYPE];
   return {
-    ...{ id, path, summary, description, tag, answers },
+    id,
+    path,
+    summary,
+    description,
+    tag,
+    answers,
     method: method.toUpperCase(),
     isDeprecated: documented.deprecated === true,
     needsKey: documented.security !== undefined,

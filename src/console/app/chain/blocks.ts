@@ -65,7 +65,9 @@ export function branchRows({ orphaned, canonical }: Fork) {
       const beside = canonical.find((block) => block.height === height) ?? null;
       const own: (ForkBlock | null)[] = orphaned.filter((block) => block.height === height);
       return (own.length === 0 ? [null] : own).map((block, index) => ({
-        ...{ height, index, orphaned: block },
+        height,
+        index,
+        orphaned: block,
         canonical: index === 0 ? beside : null,
       }));
     });

@@ -138,7 +138,11 @@ function helpOf(type: AbiType): string {
 }
 
 const fieldOf = (path: string, help: string, more: Partial<Field> = {}): Field => ({
-  ...{ path, help, typed: 'text', choices: [], most: 0 },
+  path,
+  help,
+  typed: 'text',
+  choices: [],
+  most: 0,
   ...more,
 });
 

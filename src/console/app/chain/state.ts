@@ -151,7 +151,8 @@ export function firstSteps({ state, node, index, events, observer, simulated_nod
   facts.push(['Events', hasEvent, hasEvent ? 'Events arrive. The first block is next.' : 'None has arrived yet.']);
   const undone = facts.find(([name, isDone]) => (STEP_OF[state] === undefined ? !isDone : name === STEP_OF[state]));
   return facts.map(([name, isDone, text]) => ({
-    ...{ name, text },
+    name,
+    text,
     progress: name === undone?.[0] ? 'now' : isDone ? 'done' : 'later',
   }));
 }

@@ -204,7 +204,10 @@ const assetOf = ({ contract_address: address, contract_name: name, asset_name: a
  */
 export function conditionWords(condition: PostCondition) {
   const none: Record<'principal' | 'amount' | 'asset' | 'value', string | null> = {
-    ...{ principal: null, amount: null, asset: null, value: null },
+    principal: null,
+    amount: null,
+    asset: null,
+    value: null,
   };
   if (condition.type === 'unknown') {
     return { ...none, rule: 'has conditions of a kind that this version does not support', value: condition.hex };

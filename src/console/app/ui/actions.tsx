@@ -29,7 +29,10 @@ export function useAction<Result = unknown>(after: () => void = () => {}): Actio
   };
   useEffect(() => cancel, []);
   return {
-    ...{ busy, problem, result, cancel },
+    busy,
+    problem,
+    result,
+    cancel,
     run(work, done) {
       const own = new AbortController();
       running.current = own;

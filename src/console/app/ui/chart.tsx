@@ -103,8 +103,18 @@ function SpanChart({
         {above === null ? null : <span class="quiet">▲ up to {format(above)}, above the axis</span>}
         <span class="quiet">{at === null ? newestLabel(times, scale) : timeLabel(times[at] ?? 0, scale)}</span>
       </figcaption>
-      <Plot {...{ label, times, series, format, scale, drawn, steps, at }} onPoint={setPointed} />
-      <ChartTable {...{ label, times, series, format, scale }} />
+      <Plot
+        label={label}
+        times={times}
+        series={series}
+        format={format}
+        scale={scale}
+        drawn={drawn}
+        steps={steps}
+        at={at}
+        onPoint={setPointed}
+      />
+      <ChartTable label={label} times={times} series={series} format={format} scale={scale} />
     </figure>
   );
 }
@@ -315,7 +325,7 @@ function Drawing({ at, ...layout }: Layout & { at: number | null }) {
         </text>
       ))}
       {lines.map(({ colour, points }) => (
-        <Series key={colour} {...{ colour, points, drawn, base: zero }} />
+        <Series key={colour} colour={colour} points={points} drawn={drawn} base={zero} />
       ))}
       {series.map(({ colour, values }) => (
         <path

@@ -37,7 +37,8 @@ function Filters({ chosen: { filters, isAny, conditions } }: { chosen: ChosenFil
           {filters.map(({ name, label, input, placeholder, text, mistake }) => {
             const id = `filter-${name}`;
             const attributes = {
-              ...{ id, name },
+              id,
+              name,
               'aria-invalid': mistake !== null,
               'aria-describedby': mistake === null ? undefined : `${id}-mistake`,
             };

@@ -314,7 +314,10 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     };
     return readLongPage<Judged, ListedLog, number | null>(
       {
-        ...{ limit, at: cursor, total, mostRows },
+        limit,
+        at: cursor,
+        total,
+        mostRows,
         ...(order === 'desc' ? logs : reversed(logs)),
         meets: ({ meets }) => meets,
         costOf: ({ cost }) => cost,

@@ -298,7 +298,9 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
     const rows = rowsOf(searched);
     return readLongPage<Row<Item>, Item, number | null>(
       {
-        ...{ limit, at, total: searched.total },
+        limit,
+        at,
+        total: searched.total,
         ...(searched.order === 'desc' ? rows : reversed(rows)),
         itemOf: ({ item }) => item,
       },

@@ -109,7 +109,9 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
       return {
         cycle,
         status: cycle < current ? 'finished' : isPreparing ? 'prepare_phase' : 'reward_phase',
-        ...{ start: startOf(times, cycle), prepareStart, end: next - 1 },
+        start: startOf(times, cycle),
+        prepareStart,
+        end: next - 1,
         stx: { stakes: stakes.stx, bonds: positions.stx },
         btc: { native: positions.native, sbtc: positions.sbtc },
         stakers: { stakes: stakes.stakers, bonds: positions.stakers },

@@ -184,8 +184,16 @@ export function stakingRewardQueries(db: Database) {
         const key = `${cycle} ${isPooled}`;
         if (cycles.has(key)) continue;
         cycles.set(key, {
-          ...{ cycle, poxVersion: version, kind: isPooled ? 'pooled' : 'solo', bond: null, pool },
-          ...{ stx, sats: 0n, bitcoinAddress: address, earned: null, claimed: null },
+          cycle,
+          poxVersion: version,
+          kind: isPooled ? 'pooled' : 'solo',
+          bond: null,
+          pool,
+          stx,
+          sats: 0n,
+          bitcoinAddress: address,
+          earned: null,
+          claimed: null,
         });
       }
     }
@@ -223,8 +231,16 @@ export function stakingRewardQueries(db: Database) {
       if (stackedCycle !== undefined) return stackedCycle;
       const isBond = of !== NO_BOND;
       const added: StackedCycle = {
-        ...{ cycle, poxVersion: POX_5, kind: isBond ? 'bond' : 'stake', bond: isBond ? of : null, pool: null },
-        ...{ stx, sats, bitcoinAddress: null, earned: 0n, claimed: 0n },
+        cycle,
+        poxVersion: POX_5,
+        kind: isBond ? 'bond' : 'stake',
+        bond: isBond ? of : null,
+        pool: null,
+        stx,
+        sats,
+        bitcoinAddress: null,
+        earned: 0n,
+        claimed: 0n,
       };
       cycles.set(key, added);
       return added;
@@ -281,7 +297,9 @@ export function stakingRewardQueries(db: Database) {
     signerCycle(signer: string, cycle: number, limit: number, at: Cursor | null): Page<StakerShare> {
       const id = principalOf(signer);
       return readPage<ShareRow, StakerShare>({
-        ...{ limit, at, total: read.shareCount.get(id, cycle)?.total ?? 0 },
+        limit,
+        at,
+        total: read.shareCount.get(id, cycle)?.total ?? 0,
         ...read.shares([id, cycle]),
         itemOf: (row) => shareOf(row, cycle),
       });
@@ -312,7 +330,9 @@ export function stakingRewardQueries(db: Database) {
       ];
       const sorted = all.sort((a, b) => compared(keyOf(b), keyOf(a)));
       return readPage<StackedCycle, StackedCycle>({
-        ...{ limit, at, total: sorted.length },
+        limit,
+        at,
+        total: sorted.length,
         ...sortedRows(sorted, keyOf, (a, b) => compared(b, a)),
         itemOf: (one) => {
           if (one.bitcoinAddress === null || cycles === null) return one;

@@ -41,7 +41,10 @@ export function assetReaders(db: Database) {
         const id = principalOf(principal);
         const total = read.ftTokens.get(id)?.total ?? 0;
         return readPage({
-          ...{ limit, at, total, ...ftBalances([id]) },
+          limit,
+          at,
+          total,
+          ...ftBalances([id]),
           itemOf: ({ identifier, balance }) => ({ asset: identifier, balance: decimalOf(balance) }),
         });
       },
@@ -146,7 +149,9 @@ function balanceChangeQueries(db: Database) {
         .flatMap((txId) => ofTransaction(principal, txId))
         .sort((a, b) => order(keyOf(a), keyOf(b)));
       return readPage({
-        ...{ limit, at, total: all.length },
+        limit,
+        at,
+        total: all.length,
         ...sortedRows(all, keyOf, order),
         itemOf: ({ change }) => change,
       });

@@ -190,7 +190,9 @@ export function transferQueries(db: Database) {
     ): Page<FtTransfer, null> {
       const rows = read.ftOfAsset([assetOf(asset)], spanOf(heights));
       return readPage({
-        ...{ limit, at, total: null },
+        limit,
+        at,
+        total: null,
         ...(order === 'desc' ? rows : reversed(rows)),
         itemOf: ftTransferOf,
       });

@@ -168,7 +168,15 @@ export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
         unknown="The node’s interface of the contract has no readable"
         choose={(name) => go(withQuery({ ...noCall(), [parameter]: name }))}
       >
-        {(item, args) => <ReadForm key={`${item.kind} ${item.name}`} {...{ contract, parameter, item, args }} />}
+        {(item, args) => (
+          <ReadForm
+            key={`${item.kind} ${item.name}`}
+            contract={contract}
+            parameter={parameter}
+            item={item}
+            args={args}
+          />
+        )}
       </ChosenItem>
     )}
   </OfInterface>
@@ -271,7 +279,13 @@ export const ArgumentFields = ({ argument, draft, mistakes, onChange }: Argument
         return <ChoiceField key={path} {...common} value={value || (choices[0] ?? '')} choices={choices} />;
       const number = typed === 'items' ? { type: 'number' as const, min: 0, max: most } : {};
       return (
-        <TextField key={path} {...common} value={value || (typed === 'items' ? '0' : '')} {...{ mistake, ...number }} />
+        <TextField
+          key={path}
+          {...common}
+          value={value || (typed === 'items' ? '0' : '')}
+          mistake={mistake}
+          {...number}
+        />
       );
     })}
   </>

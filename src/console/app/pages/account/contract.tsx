@@ -387,7 +387,16 @@ function FilterForm({ of }: { of: string | null }) {
     const value = filterText(name);
     // The key renders a new input if the query has another value, because `defaultValue` is read only once. The name has
     // a prefix, because Preact can't add inputs to a form whose member `is` is an input.
-    return <TextField key={value} {...{ label, placeholder }} name={`filter-${name}`} defaultValue={value} {...kind} />;
+    return (
+      <TextField
+        key={value}
+        label={label}
+        placeholder={placeholder}
+        name={`filter-${name}`}
+        defaultValue={value}
+        {...kind}
+      />
+    );
   };
   const none = Object.fromEntries(FILTER.map((parameter) => [parameter, null]));
   return (

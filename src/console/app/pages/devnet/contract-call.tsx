@@ -29,7 +29,9 @@ export const ContractCall = ({ contract }: { contract: string }) => (
         choose={(name) => go(withQuery({ [CALLED]: name }))}
       >
         {({ name }, args) => (
-          <OfAccounts key={name}>{(accounts) => <CallForm {...{ accounts, contract, name, args }} />}</OfAccounts>
+          <OfAccounts key={name}>
+            {(accounts) => <CallForm accounts={accounts} contract={contract} name={name} args={args} />}
+          </OfAccounts>
         )}
       </ChosenItem>
     )}

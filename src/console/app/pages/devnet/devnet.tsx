@@ -245,7 +245,9 @@ function Steer({ action, fields, run: steered }: Steering) {
       {fields.map(({ name, label, value, type, step = 1, isOptional = false }) => (
         <TextField
           key={name}
-          {...{ name, label, ...(type === undefined ? {} : { type, min: step, step }) }}
+          name={name}
+          label={label}
+          {...(type === undefined ? {} : { type, min: step, step })}
           defaultValue={value}
           required={!isOptional}
         />

@@ -103,7 +103,9 @@ function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
   const words = schema.enum ?? (schema.type === 'boolean' ? [true, false] : null);
   const limits = [words === null ? typeText(schema, schemas) : '', limitsText(schema)].filter((text) => text !== '');
   const common = {
-    ...{ value, required, onChange },
+    value,
+    required,
+    onChange,
     label: (
       <span>
         <code>{name}</code> {required ? <span class="badge accent">required</span> : null}
