@@ -24,8 +24,9 @@ export function healthOf({ status }: Hook): Health {
   if (status.status === 'expired') return health('plain', 'Expired', 'It reached its maximum number of blocks.');
   if (status.paused_reason === 'secret_unreadable') return health('bad', 'Secret unreadable', SECRET_UNREADABLE);
   if (!status.enabled) return health('plain', 'Paused');
-  if (status.consecutive_failures > 0) {
-    const failures = `${plural(status.consecutive_failures, 'attempt')} in a row failed`;
+  const { consecutive_failures: attempts } = status;
+  if (attempts > 0) {
+    const failures = attempts === 1 ? 'One attempt failed' : `${count(attempts)} attempts in a row failed`;
     const waiting = status.pending_deliveries > 0 ? '' : ', and no delivery waits now';
     return health('bad', 'Failing', `${failures}${waiting}.`);
   }

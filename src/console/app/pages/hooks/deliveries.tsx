@@ -100,7 +100,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
             ) : (
               <>
                 {attempt.status_code ?? visible(attempt.error ?? 'no answer')}{' '}
-                <span class="quiet">after {count(attempt.duration_ms)} ms</span>
+                <span class="quiet">in {count(attempt.duration_ms)} ms</span>
               </>
             ),
         ],
