@@ -44,3 +44,12 @@ test('counts the blocks and transactions of each hour up to the newest block', (
     { start: DAY + 2 * HOUR, blocks: 1, transactions: 4 },
   ]);
 });
+
+test('counts each block once if block times run back across the end of an hour', () => {
+  const { counts } = series([10, 2 * HOUR + 10, HOUR + 50, 2 * HOUR + 20]);
+  expect(counts(HOUR, 24)).toEqual([
+    { start: 0, blocks: 1, transactions: 1 },
+    { start: HOUR, blocks: 0, transactions: 0 },
+    { start: 2 * HOUR, blocks: 3, transactions: 9 },
+  ]);
+});

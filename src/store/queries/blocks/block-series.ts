@@ -134,7 +134,10 @@ export function blockSeries(db: Database) {
       const spans: ChartedSpan[] = [];
       let after = end;
       for (let span = newest; span > newest - count && after.height > 1; span--) {
-        const first = since.get(span * seconds) ?? end;
+        const found = since.get(span * seconds) ?? end;
+        // Blocks of Stacks 2.x have Bitcoin's time, which may run back. The earliest block of a span may then be above the first
+        // block of a later span.
+        const first = found.height < after.height ? found : after;
         spans.push({
           start: span * seconds,
           blocks: after.height - first.height,
