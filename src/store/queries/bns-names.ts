@@ -9,6 +9,7 @@ import { BNS_BURN, storedBnsOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { ordered, up } from './list.ts';
+import { NOBODY, numbers } from './numbers.ts';
 import { emptyPage, MAX_FILTERED_ROWS, readPage } from './page.ts';
 
 /** @param by names the index, because the planner prefers others, with which it reads all names of the contract */
@@ -42,8 +43,6 @@ export const sql = {
   primary: query<Stored<'bns_primary_names', 'bns_id'>, [number, number]>`
     SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
      ORDER BY position DESC, event_index DESC LIMIT 1`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
-  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
   owner: query<Stored<'principals', 'id' | 'address'>, [number, Uint8Array]>`
     SELECT p.id, p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
      WHERE i.asset_id = ?1 AND i.value = ?2`,
@@ -69,8 +68,8 @@ export interface BnsFilter {
 /** A contract that the chain has, and the tip. */
 interface Contract {
   id: number;
-  /** Of the contract's token; undefined if no token was minted. */
-  assetId: number | undefined;
+  /** Of the contract's token. */
+  assetId: number;
   tip: TipRow;
 }
 
@@ -83,6 +82,7 @@ const endOf = (prefix: string): string => `${prefix}\u{10FFFF}`;
 /** Names of contracts named BNS-V2. Each function takes the identifier of the contract. */
 export function bnsNameQueries(db: Database) {
   const read = statements(db, sql);
+  const { principalOf, assetOf } = numbers(db);
 
   function renewalOf({ id, tip: now }: Contract, row: NameRow): BnsRenewal | null {
     const namespaceRow = read.namespace.get(id, row.namespace);
@@ -102,7 +102,7 @@ export function bnsNameQueries(db: Database) {
 
   function nameOf(contract: Contract, row: NameRow): BnsName {
     const { bns_id: id, name } = row;
-    const owner = contract.assetId === undefined ? null : read.owner.get(contract.assetId, clarity.uint(id));
+    const owner = read.owner.get(contract.assetId, clarity.uint(id));
     return {
       name,
       id,
@@ -117,11 +117,9 @@ export function bnsNameQueries(db: Database) {
 
   /** Null if the chain has no such contract. */
   function contractOf(identifier: string): Contract | null {
-    const id = read.principal.get(identifier)?.id;
+    const id = principalOf(identifier);
     const now = read.tip.get();
-    return id === undefined || now === null
-      ? null
-      : { id, assetId: read.asset.get(bnsAsset(identifier))?.id, tip: now };
+    return id === NOBODY || now === null ? null : { id, assetId: assetOf(bnsAsset(identifier)), tip: now };
   }
 
   /** The row of a token's name; null if it is burnt or unknown. */
@@ -162,8 +160,8 @@ export function bnsNameQueries(db: Database) {
     /** Names whose tokens a principal owns, oldest token first. */
     ofOwner(identifier: string, owner: string, limit: number, at: Cursor | null): Page<BnsName> {
       const contract = contractOf(identifier);
-      const ownerId = read.principal.get(owner)?.id;
-      if (contract?.assetId === undefined || ownerId === undefined) return emptyPage(0);
+      if (contract === null) return emptyPage(0);
+      const ownerId = principalOf(owner);
       return readPage<ValueRow, BnsName>({
         limit,
         at,
@@ -177,9 +175,8 @@ export function bnsNameQueries(db: Database) {
 
     /** The primary name of a principal; null if it has none. */
     primaryOf(contract: string, owner: string): string | null {
-      const [contractId, ownerId] = [read.principal.get(contract)?.id, read.principal.get(owner)?.id];
-      if (contractId === undefined || ownerId === undefined) return null;
-      const id = read.primary.get(contractId, ownerId)?.bns_id ?? null;
+      const contractId = principalOf(contract);
+      const id = read.primary.get(contractId, principalOf(owner))?.bns_id ?? null;
       return id === null ? null : (livingRow(contractId, id)?.name ?? null);
     },
   };

@@ -5,6 +5,7 @@ import type { BlockParties, Change, NftMove, OrphanedParts } from '../model/chan
 import { assetEventOf, EVENT_KIND, PAYLOAD, storedChange } from '../rows/enums.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { addressTransactionsOf, nftEventsOf, type OrphanQueries } from './blocks/orphans.ts';
+import { numbers } from './numbers.ts';
 
 export const sql = {
   newest: query<{ id: number }>`SELECT coalesce(max(id), 0) AS id FROM changes`,
@@ -20,7 +21,6 @@ export const sql = {
      WHERE position BETWEEN ?1 AND ?2 AND kind > ${EVENT_KIND.log} ORDER BY position, event_index`,
   rewarded: query<Stored<'miner_rewards', 'recipient_id'>, [number]>`
     SELECT recipient_id FROM miner_rewards WHERE height = ?1 ORDER BY reward_index`,
-  address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
   nftEvents: query<NftRow, [number, number]>`
     SELECT t.tx_id, t.tx_index, e.event_index, e.kind, asset.identifier AS asset, e.value,
            sender.address AS sender, recipient.address AS recipient
@@ -46,7 +46,8 @@ interface NftRow extends Stored<'transactions', 'tx_id' | 'tx_index'>, Stored<'e
 }
 
 export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'>) {
-  const { newest, after, transactions, events, rewarded, address, nftEvents } = statements(db, sql);
+  const { newest, after, transactions, events, rewarded, nftEvents } = statements(db, sql);
+  const { addressOf } = numbers(db);
 
   return {
     /** Id of the newest change; 0 before the first. */
@@ -65,8 +66,7 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
       const add = (id: number | null) => {
         if (id === null || seen.has(id)) return;
         seen.add(id);
-        const row = address.get(id);
-        if (row !== null) addresses.push(row.address);
+        addresses.push(addressOf(id));
       };
       const moves = events.all(first, last);
       let next = 0;

@@ -251,7 +251,6 @@ export const pendingMeetingSql = {
     SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   countOfType: query<{ n: number }, [number]>`
     SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   oldest: query<Stored<'mempool_transactions', 'tx_id' | 'received_at'>>`
     SELECT tx_id, received_at FROM mempool_transactions
      WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
@@ -259,7 +258,8 @@ export const pendingMeetingSql = {
 
 /** @param mostRows tests of the bound use fewer than the default */
 export function pendingMeeting(db: Database, mostRows?: number) {
-  const { at: itemAt, countOfType, principal, oldest } = statements(db, pendingMeetingSql);
+  const { at: itemAt, countOfType, oldest } = statements(db, pendingMeetingSql);
+  const { principalOf } = numbers(db);
   const total = sql.total.prepared(db);
   const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, mostRows);
 
@@ -281,15 +281,13 @@ export function pendingMeeting(db: Database, mostRows?: number) {
       limit: number,
       at: Cursor | null,
     ): Page<PendingTransaction, number | null> {
-      const idOf = (address: string | null) => (address === null ? undefined : principal.get(address));
-      const [sender, recipient, contract] = [idOf(of.sender), idOf(of.recipient), idOf(of.contract)];
-      const isUnknown = sender === null || recipient === null || contract === null;
+      const idOf = (address: string | null) => (address === null ? null : principalOf(address));
+      const principals = { sender: idOf(of.sender), recipient: idOf(of.recipient), contract: idOf(of.contract) };
+      const isUnknown = Object.values(principals).includes(NOBODY);
       const values = {
         types: bitsOf(numbersOf(of.types)),
         functionName: of.functionName,
-        sender: sender?.id ?? null,
-        recipient: recipient?.id ?? null,
-        contract: contract?.id ?? null,
+        ...principals,
         leastAmount: of.leastAmount,
         greatestAmount: of.greatestAmount,
       };
@@ -344,7 +342,6 @@ export const projectionSql = {
              WHERE t.contract_id = ?1 AND t.function_name = ?2 AND t.type = ${PAYLOAD.contract_call}
              ORDER BY t.position DESC LIMIT ?3) c
       JOIN transaction_bodies b ON b.position = c.position WHERE c.status >= -2`,
-  address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
 };
 
 /** The dimensions of a cost, in the order of TENURE_BUDGET. */
@@ -420,7 +417,8 @@ export function mempoolProjection(
   shared: SharedProjection,
   mostRows = MAX_PROJECTED,
 ) {
-  const { byFee, byId, ofSender, ofSponsor, account: accountOf, cost, address } = statements(db, projectionSql);
+  const { byFee, byId, ofSender, ofSponsor, account: accountOf, cost } = statements(db, projectionSql);
+  const { addressOf } = numbers(db);
   const followed = [ofSender, ofSponsor];
   const total = sql.total.prepared(db);
   const version = sql.version.prepared(db);
@@ -575,8 +573,6 @@ export function mempoolProjection(
       await pause();
     }
   }
-
-  const addressOf = (account: number): string => address.get(account)?.address ?? '';
 
   /**
    * The first nonce, before a transaction's nonce, that no projected block spends; the next one if all are

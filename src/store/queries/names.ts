@@ -11,6 +11,7 @@ import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
 import { heightIn, isActiveName } from '../rows/expressions.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { ordered, up } from './list.ts';
+import { numbers } from './numbers.ts';
 import { readPage } from './page.ts';
 
 /** Condition: a name from before the chain, and no subdomain, and no operation on the chain concerns it. */
@@ -56,8 +57,6 @@ export const sql = {
      WHERE o.name = ?1 AND ${isActiveName}`,
   version: query<{ attachment: number | null; old: number }>`
     SELECT max(id) AS attachment, EXISTS (SELECT 1 FROM old_names) AS old FROM attachments`,
-  asset: query<Stored<'assets', 'id'>, [string]>`SELECT id FROM assets WHERE identifier = ?1`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   owner: query<Stored<'principals', 'address'>, [number, Uint8Array]>`
     SELECT p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
      WHERE i.asset_id = ?1 AND i.value = ?2`,
@@ -73,25 +72,24 @@ type OldNameRow = Stored<'old_names', 'parent' | 'owner'>;
 
 /** Owners of names, by the tokens of the names. */
 function nameOwners(db: Database) {
-  const { asset, principal, owner, owned } = statements(db, sql);
-  const assetIds = (): number[] =>
-    NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
+  const { owner, owned } = statements(db, sql);
+  const { principalOf, assetOf } = numbers(db);
   return {
     /** The owner of a name's token; undefined if no indexed block minted it. */
     of(name: string): string | undefined {
       const value = nameToken(name);
       if (value === null) return undefined;
-      for (const id of assetIds()) {
-        const row = owner.get(id, value);
+      for (const asset of NAME_ASSETS) {
+        const row = owner.get(assetOf(asset), value);
         if (row !== null) return row.address;
       }
       return undefined;
     },
     /** The names of the tokens that an address has, in batches. The caller may yield to other work between batches. */
     *namesOf(address: string): Generator<string[]> {
-      const id = principal.get(address)?.id;
-      if (id === undefined) return;
-      for (const assetId of assetIds()) {
+      const id = principalOf(address);
+      for (const asset of NAME_ASSETS) {
+        const assetId = assetOf(asset);
         let last: Uint8Array | undefined = new Uint8Array(0);
         while (last !== undefined) {
           const tokens: { value: Uint8Array }[] = owned.all(id, assetId, last, BATCH);

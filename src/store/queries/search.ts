@@ -20,6 +20,7 @@ import {
 import { isActiveName } from '../rows/expressions.ts';
 import { folded, MAX_PART } from '../rows/name-parts.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
+import { numbers } from './numbers.ts';
 
 /** Name and symbol of a fungible token, for a query whose FROM has `token_contracts c`. */
 const facts = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${sortable('1')}'`;
@@ -36,7 +37,6 @@ export const sql = {
   parts: query<PartRow, [number, number, string, string, number]>`
     SELECT part, subject_id FROM name_parts
      WHERE kind = ?1 AND place = ?2 AND part >= ?3 AND part < ?4 ORDER BY part, subject_id LIMIT ?5`,
-  contract: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
   tokenOfContract: query<TokenRow & { address: string }, [number]>`
     SELECT c.address, a.identifier, t.name, t.symbol FROM token_contracts c
       LEFT JOIN assets a ON a.id = c.asset_id ${facts} WHERE c.contract_id = ?1`,
@@ -52,7 +52,6 @@ export const sql = {
   bnsNames: query<{ name: string }, [number, string, string, number]>`
     SELECT name FROM bns_names
      WHERE contract_id = ?1 AND current = 1 AND name >= ?2 AND name < ?3 ORDER BY name, bns_id LIMIT ?4`,
-  principal: query<Stored<'principals', 'id'>, [string]>`SELECT id FROM principals WHERE address = ?1`,
   address: query<{ address: string; transactions: number | null }, [string, string]>`
     SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
      WHERE p.address >= ?1 AND p.address < ?2 ORDER BY p.address LIMIT 1`,
@@ -159,6 +158,7 @@ export function searchQueries(
   mostRows = MAX_ROWS,
 ): (text: string, limit: number, namesContract?: string) => SearchResult[] {
   const read = statements(db, sql);
+  const { principalOf, addressOf } = numbers(db);
 
   const blockOf = (row: BlockRow, match: Match, canonical: boolean): SearchResult => ({
     kind: 'block',
@@ -273,7 +273,7 @@ export function searchQueries(
   const contractOf = ({ id, match }: PartMatch): SearchResult => ({
     kind: 'contract',
     match,
-    contractId: read.contract.get(id)?.address ?? '',
+    contractId: addressOf(id),
   });
 
   function tokenOf({ id, match }: PartMatch): SearchResult {
@@ -337,8 +337,8 @@ export function searchQueries(
 
   /** Names of BNS-V2. */
   function* bnsNamesOf(text: string, contractId: string | undefined): Generator<SearchResult> {
-    const id = contractId === undefined ? undefined : read.principal.get(contractId)?.id;
-    if (id === undefined) return;
+    if (contractId === undefined) return;
+    const id = principalOf(contractId);
     const namesIn: NameRange = (from, end) => read.bnsNames.all(id, from, end, mostRows).map(({ name }) => name);
     for (const found of beginning(text, namesIn)) yield { kind: 'bns_name', ...found };
   }

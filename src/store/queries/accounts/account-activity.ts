@@ -35,7 +35,6 @@ const BATCH = 200;
 const newest = 'AND (position, event_index) < (?2, ?3) ORDER BY position DESC, event_index DESC LIMIT ?4';
 
 export const sql = {
-  address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
   first: seen('ASC'),
   last: seen('DESC'),
   received: query<TransferRow, [number, number, number, number]>`
@@ -81,7 +80,7 @@ function evenly(first: number, last: number, count: number): number[] {
 export function accountActivityQueries(db: Database, turns: Turns, limits: ActivityLimits = LIMITS) {
   const { transfers: mostTransfers, points: mostPoints } = limits;
   const read = statements(db, sql);
-  const { principalOf, assetOf } = numbers(db);
+  const { principalOf, addressOf, assetOf } = numbers(db);
   const states = accountStates(db);
 
   const seenOf = (row: SeenRow | null): SeenTransaction | null =>
@@ -113,9 +112,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     );
     return {
       transfers: rows.length,
-      most: most
-        .slice(0, MAX_COUNTERPARTIES)
-        .map(([id, sums]) => ({ principal: read.address.get(id)?.address ?? '', ...sums })),
+      most: most.slice(0, MAX_COUNTERPARTIES).map(([id, sums]) => ({ principal: addressOf(id), ...sums })),
     };
   }
 

@@ -24,6 +24,7 @@ import { query, type Stored, statements } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
 import { down, type ListedRows, ordered, reversed, walked } from '../list.ts';
+import { numbers } from '../numbers.ts';
 import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
 import { contractLogs } from './contract-logs.ts';
 import {
@@ -89,7 +90,6 @@ export const sql = {
     SELECT count FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
   transaction: query<Stored<'transactions', 'type' | 'sender_id' | 'function_name'>, [number]>`
     SELECT type, sender_id, function_name FROM transactions WHERE position = ?1`,
-  address: query<Stored<'principals', 'address'>, [number]>`SELECT address FROM principals WHERE id = ?1`,
   value: query<Stored<'events', 'value'>, [number, number]>`
     SELECT value FROM events WHERE position = ?1 AND event_index = ?2`,
   at: query<Row, [number, number]>`
@@ -164,6 +164,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   const ofContract = contractLogs.prepared(db);
   const ofValue = entriesOfValue.prepared(db);
   const read = statements(db, sql);
+  const { addressOf } = numbers(db);
   const indexes = valueIndexes(db);
 
   /** The contracts that a deployer has logs of; null if they are too many. */
@@ -184,8 +185,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     return null;
   }
 
-  const isDeployedBy = (deployer: string, id: number): boolean =>
-    read.address.get(id)?.address.startsWith(`${deployer}.`) === true;
+  const isDeployedBy = (deployer: string, id: number): boolean => addressOf(id).startsWith(`${deployer}.`);
 
   const contractsOf = async (of: LoggingContracts, pause: Pause): Promise<Counted[] | null> =>
     'deployer' in of
