@@ -121,7 +121,6 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
       [{ step: /^SCAN j$/, reason: 'the rows of the inner query, which has a limit' }],
     ]),
   ),
-  'token-jobs.tip': [fromTheEnd('blocks')],
   'token-jobs.unfinished': [
     { step: /^SCAN token_contracts USING INDEX token_contracts_unfinished$/, reason: 'stops at the first that waits' },
   ],
@@ -131,7 +130,6 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
       reason: 'rows that wait for the node; only the server counts them',
     },
   ],
-  'whole-blocks.tip': [fromTheEnd('blocks')],
   'chain.tip': [fromTheEnd('b')],
   'chain.newest': [fromTheEnd('blocks')],
   ...Object.fromEntries(
@@ -140,7 +138,6 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
       [{ step: /^SCAN k VIRTUAL TABLE INDEX 1:$/, reason: 'the keys of a page' }],
     ]),
   ),
-  'blocks.tip': [fromTheEnd('blocks')],
   'block-series.tip': [fromTheEnd('blocks')],
   'pending-meeting.oldest': [
     { step: /^SCAN mempool_transactions USING (COVERING )?INDEX mempool_pending$/, reason: 'stops at the first' },

@@ -208,7 +208,7 @@ export function readerOf(db: Database, journal: EntryReader, file: number, optio
     transfers: transferQueries(db),
     tokens: assetQueries.tokens,
     /** Contracts of tokens, and the metadata of their tokens. */
-    tokenMetadata: { ...tokenMetadataQueries(db), ...tokenQueueQueries(db) },
+    tokenMetadata: { ...tokenMetadataQueries(db), ...tokenQueueQueries(db, chain) },
     stacking: stackingQueries(db),
     staking: {
       ...bondQueries(db),

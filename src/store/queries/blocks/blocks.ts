@@ -60,7 +60,6 @@ export const sql = {
   at: query<Row, [number]>`
     SELECT ${columns} FROM blocks b
      WHERE b.block_time = (SELECT max(block_time) FROM blocks WHERE block_time <= ?1) ORDER BY b.height LIMIT 1`,
-  tip: query<HeightRow>`SELECT height FROM blocks ORDER BY height DESC LIMIT 1`,
   height: query<HeightRow, [Uint8Array]>`SELECT height FROM blocks WHERE index_block_hash = ?1`,
   time: query<Stored<'blocks', 'block_time'>, [number]>`SELECT block_time FROM blocks WHERE height = ?1`,
   since: query<HeightRow, [number]>`
@@ -115,7 +114,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
 
   /** Blocks of a range, highest first. */
   const range: BlockRange = (first, last) => read.range.all(first, last).map(blockOf);
-  const tipHeight = (): number => read.tip.get()?.height ?? 0;
+  const tipHeight = (): number => chain.tip()?.height ?? 0;
 
   function tenure(tenureHeight: number): Heights {
     const first = read.firstOfTenure.get(tenureHeight)?.height;

@@ -22,7 +22,6 @@ export const sql = {
   // Ordinals ascend with the chain: the last one has the highest block.
   byBurnHash: query<HeightRow, [Uint8Array]>`${ofAnchor} WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
   byBurnHeight: query<HeightRow, [number]>`${ofAnchor} WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
-  tip: query<HeightRow>`SELECT height FROM blocks ORDER BY height DESC LIMIT 1`,
   parentMicroblock: query<Microblock, [number]>`
     SELECT parent_microblock_hash AS hash, parent_microblock_sequence AS sequence FROM blocks WHERE height = ?1`,
   holds: query<Stored<'transactions', 'tx_id' | 'microblock_hash'>, [number, number]>`
@@ -97,6 +96,7 @@ export function wholeBlockQueries(
     orphans,
     details,
     turns,
+    tip,
     historyStart,
     firstHeight,
   }: {
@@ -104,7 +104,7 @@ export function wholeBlockQueries(
     orphans: OrphanQueries;
     details: DetailQueries;
     turns: Turns;
-  } & Pick<ChainQueries, 'historyStart' | 'firstHeight'>,
+  } & Pick<ChainQueries, 'tip' | 'historyStart' | 'firstHeight'>,
 ) {
   const read = statements(db, sql);
 
@@ -139,8 +139,6 @@ export function wholeBlockQueries(
     };
   }
 
-  const tipHeight = (): number => read.tip.get()?.height ?? 0;
-
   return {
     /** The canonical block of a search, else the highest orphan. */
     whole(search: BlockSearch): WholeBlock | undefined {
@@ -165,7 +163,7 @@ export function wholeBlockQueries(
     /** Canonical blocks, highest first. Yields to other work after each block, which may have thousands of transactions. */
     async wholePage(limit: number, offset: number): Promise<OffsetPage<WholeBlock>> {
       const pause = turns.longWork();
-      const [first, last] = [firstHeight(), tipHeight()];
+      const [first, last] = [firstHeight(), tip()?.height ?? 0];
       const items: WholeBlock[] = [];
       for (let height = last - offset; height >= first && items.length < limit; height--) {
         const block = whole(height);

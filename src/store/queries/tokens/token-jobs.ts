@@ -4,6 +4,7 @@ import type { TokenJobItem, TokenQueue } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { JOB_STATE, storedFamily, storedTokenWork, TOKEN_WORK } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
+import type { ChainQueries } from '../blocks/chain.ts';
 
 const item = <Values extends SQLQueryBindings[]>(jobs: string) =>
   query<Row, Values>`
@@ -20,8 +21,6 @@ export const sql = {
   again: item<[number, number, number, number]>(`
     SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_again
     WHERE work = ?1 AND not_before <= ?2 AND (state <> ${JOB_STATE.done} OR asked_height < ?3) ORDER BY not_before LIMIT ?4`),
-  tip: query<Stored<'blocks', 'height' | 'index_block_hash'>>`
-    SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1`,
   unfinished: query<Stored<'token_contracts', 'address'>>`
     SELECT address FROM token_contracts INDEXED BY token_contracts_unfinished
      WHERE listed < last_token_id OR queued_up_to IS NOT NULL ORDER BY contract_id LIMIT 1`,
@@ -37,8 +36,8 @@ const itemOf = ({ work, token_id, tries, family, address }: Row): TokenJobItem =
   tries,
 });
 
-export function tokenQueueQueries(db: Database) {
-  const { oldest, newest, again, tip, unfinished } = statements(db, sql);
+export function tokenQueueQueries(db: Database, chain: Pick<ChainQueries, 'tip'>) {
+  const { oldest, newest, again, unfinished } = statements(db, sql);
 
   return {
     /**
@@ -48,15 +47,15 @@ export function tokenQueueQueries(db: Database) {
      * @param limit items of each kind and order
      */
     queue(now: number, limit: number): TokenQueue {
-      const at = tip.get();
-      if (at === null) return { tip: null, oldest: [], newest: [], again: [] };
+      const tip = chain.tip();
+      if (tip === null) return { tip: null, oldest: [], newest: [], again: [] };
       const each = (read: (work: number) => Row[]) =>
         Object.values(TOKEN_WORK).flatMap((work) => read(work).map(itemOf));
       return {
-        tip: { height: at.height, indexBlockHash: at.index_block_hash },
+        tip: { height: tip.height, indexBlockHash: tip.indexBlockHash },
         oldest: each((work) => oldest.all(work, limit)),
         newest: each((work) => newest.all(work, limit)),
-        again: each((work) => again.all(work, now, at.height, limit)),
+        again: each((work) => again.all(work, now, tip.height, limit)),
       };
     },
 
