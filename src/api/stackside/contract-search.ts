@@ -15,7 +15,6 @@ import type {
   FieldFilter,
   FoundCall,
   FoundLog,
-  ListedLog,
   LoggingContracts,
 } from '../../store/model/contract.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -80,7 +79,7 @@ const logFields = fields<FoundLog>()({
   value: [ClarityPair, ({ value }) => clarity(value)],
 });
 const [Log, log] = object<FoundLog>('FoundContractLog')(logFields);
-const [ListedContractLog, listedLog] = object<ListedLog>('ListedContractLog')({
+const [ListedContractLog, listedLog] = object<FoundLog>('ListedContractLog')({
   contract_id: [Type.String(), ({ contractId }) => contractId],
   ...logFields,
 });

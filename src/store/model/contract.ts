@@ -99,7 +99,7 @@ export interface CallFilter extends SearchFilter {
   statuses: readonly TransactionStatus[] | null;
 }
 
-export interface FoundLog extends Omit<ContractLog, 'contractId'> {
+export interface FoundLog extends ContractLog {
   height: number;
   /** Unix seconds. */
   time: number;
@@ -115,11 +115,6 @@ export interface LogsFilter extends LogFilter {
   sender: string | null;
   /** Function that the transaction called, of any contract; null for any transaction. */
   functionName: string | null;
-}
-
-/** A log in a list of several contracts. */
-export interface ListedLog extends FoundLog {
-  contractId: string;
 }
 
 export interface FoundCall {

@@ -1,10 +1,11 @@
 /** Logs of contracts, newest first. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../../chain/position.ts';
-import type { ContractLog } from '../../model/contract.ts';
+import type { ContractLog, FoundLog } from '../../model/contract.ts';
 import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
 import type { EventLocation } from '../../model/transaction.ts';
 import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
+import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
 import { down, ordered } from '../list.ts';
@@ -26,6 +27,10 @@ export const sql = {
   behind: query<KeyRow, [number, number, number, number]>`
     ${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
      ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
+  at: query<FoundRow, [number, number]>`
+    SELECT p.address, e.topic, e.value, t.tx_id, ${shownTime} AS time
+      FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
+      JOIN blocks b ON b.height = ${heightIn('e.position')} WHERE e.position = ?1 AND e.event_index = ?2`,
   // In the order of the keys, which are a JSON array.
   each: query<Row, [string]>`
     SELECT e.position, e.event_index, e.topic, e.value, t.tx_id
@@ -36,6 +41,10 @@ export const sql = {
 type KeyRow = Stored<'events', 'position' | 'event_index'>;
 
 type Row = KeyRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
+
+type FoundRow = Stored<'principals', 'address'> &
+  Stored<'events', 'topic' | 'value'> &
+  Stored<'transactions', 'tx_id'> & { time: number };
 
 /** Greater than every event index of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
@@ -49,6 +58,24 @@ const logOf = (contractId: string, row: Row): ContractLog => ({
   topic: row.topic ?? '',
   value: row.value ?? NO_BYTES,
 });
+
+/** Makes a function that reads a log by its place. */
+export function foundLogQuery(db: Database): (place: KeyRow) => FoundLog {
+  const at = sql.at.prepared(db);
+  return ({ position, event_index: eventIndex }) => {
+    const row = at.get(position, eventIndex);
+    if (row === null) throw new Error(`no log at position ${position}, event ${eventIndex}`);
+    return {
+      contractId: row.address,
+      height: heightOf(position),
+      time: row.time,
+      txId: row.tx_id,
+      eventIndex,
+      topic: row.topic ?? '',
+      value: row.value ?? NO_BYTES,
+    };
+  };
+}
 
 const keyOf = ({ position, event_index }: KeyRow): CursorKey => [position, event_index];
 

@@ -10,7 +10,7 @@ import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { spanOf } from '../blocks/windows.ts';
 import { down, ordered } from '../list.ts';
-import { contractLogs } from './contract-logs.ts';
+import { contractLogs, foundLogQuery } from './contract-logs.ts';
 import { type PlaceRow, placeKey, type ValueSearch } from './value-search.ts';
 
 export const sql = {
@@ -20,30 +20,22 @@ export const sql = {
   count: query<{ logs: number }, [number, number, number, number]>`
     SELECT count(*) AS logs FROM (SELECT 1 FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}
                                    AND position BETWEEN ?2 AND ?3 LIMIT ?4)`,
-  at: query<LogRow, [number, number]>`
-    SELECT e.topic, e.value, t.tx_id, ${shownTime} AS time FROM events e JOIN transactions t ON t.position = e.position
-      JOIN blocks b ON b.height = ${heightIn('e.position')} WHERE e.position = ?1 AND e.event_index = ?2`,
 };
-
-interface LogRow extends Stored<'events', 'topic' | 'value'>, Stored<'transactions', 'tx_id'> {
-  time: number;
-}
-
-const NO_BYTES = new Uint8Array(0);
 
 /** @param search reads the pages */
 export function contractLogSearch(db: Database, search: ValueSearch) {
-  const { contract, count, at } = statements(db, sql);
+  const { contract, count } = statements(db, sql);
   const newest = contractLogs.prepared(db);
+  const logAt = foundLogQuery(db);
 
-  function read({ position, event_index: eventIndex }: PlaceRow, topic: string | null) {
-    const row = at.get(position, eventIndex);
-    if (row === null) throw new Error(`no log at position ${position}, event ${eventIndex}`);
-    const value = row.value ?? NO_BYTES;
-    const log = { txId: row.tx_id, eventIndex, topic: row.topic ?? '', value };
-    const item: FoundLog | null =
-      topic === null || topic === log.topic ? { ...log, height: heightOf(position), time: row.time } : null;
-    return { item, bytes: value.length, fields: () => fieldsOf(value) };
+  function read(place: PlaceRow, topic: string | null) {
+    const log = logAt(place);
+    const { value } = log;
+    return {
+      item: topic === null || topic === log.topic ? log : null,
+      bytes: value.length,
+      fields: () => fieldsOf(value),
+    };
   }
 
   /** @throws TooMuchWorkError if the page needs more logs than a request may read */

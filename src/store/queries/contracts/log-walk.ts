@@ -8,25 +8,23 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';
-import { heightOf } from '../../../chain/position.ts';
 import { fieldsOf } from '../../../codec/clarity-fields.ts';
 import {
   compared,
   type FieldFilter,
-  type ListedLog,
+  type FoundLog,
   type LoggingContracts,
   type LogsFilter,
 } from '../../model/contract.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import { COUNTER, EVENT_KIND, PAYLOAD } from '../../rows/enums.ts';
-import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
 import { down, type ListedRows, ordered, reversed, walked } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
-import { contractLogs } from './contract-logs.ts';
+import { contractLogs, foundLogQuery } from './contract-logs.ts';
 import {
   entriesOfValue,
   indexFor,
@@ -92,16 +90,9 @@ export const sql = {
     SELECT type, sender_id, function_name FROM transactions WHERE position = ?1`,
   value: query<Stored<'events', 'value'>, [number, number]>`
     SELECT value FROM events WHERE position = ?1 AND event_index = ?2`,
-  at: query<Row, [number, number]>`
-    SELECT p.address, e.topic, e.value, t.tx_id, ${shownTime} AS time
-      FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
-      JOIN blocks b ON b.height = ${heightIn('e.position')} WHERE e.position = ?1 AND e.event_index = ?2`,
 };
 
 type Counted = Stored<'principals', 'address' | 'id'> & { logs: number };
-type Row = Stored<'principals', 'address'> &
-  Stored<'events', 'topic' | 'value'> &
-  Stored<'transactions', 'tx_id'> & { time: number };
 
 /** A list of transactions, and its length. */
 interface Transactions {
@@ -163,6 +154,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   const { principals: mostPrincipals, merged: mostMerged, rows: mostRows } = { ...LOG_WALK_LIMITS, ...limits };
   const ofContract = contractLogs.prepared(db);
   const ofValue = entriesOfValue.prepared(db);
+  const logAt = foundLogQuery(db);
   const read = statements(db, sql);
   const { addressOf } = numbers(db);
   const indexes = valueIndexes(db);
@@ -237,20 +229,6 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     };
   }
 
-  function listedAt({ position, event_index: eventIndex }: PlaceRow): ListedLog {
-    const row = read.at.get(position, eventIndex);
-    if (row === null) throw new Error(`no log at position ${position}, event ${eventIndex}`);
-    return {
-      contractId: row.address,
-      height: heightOf(position),
-      time: row.time,
-      txId: row.tx_id,
-      eventIndex,
-      topic: row.topic ?? '',
-      value: row.value ?? NO_BYTES,
-    };
-  }
-
   /** The ways to the logs of contracts; without contracts to all logs. */
   function waysTo(
     contracts: readonly Counted[] | null,
@@ -265,7 +243,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   }
 
   /** Logs of several contracts, or of all of a deployer. */
-  return async (filter: LogsFilter, limit: number, cursor: Cursor | null): Promise<Page<ListedLog, number | null>> => {
+  return async (filter: LogsFilter, limit: number, cursor: Cursor | null): Promise<Page<FoundLog, number | null>> => {
     const { of, topic, sender: origin, functionName, order, heights, fields } = filter;
     const pause = turns.longWork();
     const sender = origin === null ? null : read.sender.get(origin);
@@ -312,7 +290,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       rows: (key, isBackward) => merged(ways, key, isBackward).map(judged),
       keyOf: placeKey,
     };
-    return readLongPage<Judged, ListedLog, number | null>(
+    return readLongPage<Judged, FoundLog, number | null>(
       {
         limit,
         at: cursor,
@@ -321,7 +299,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
         ...(order === 'desc' ? logs : reversed(logs)),
         meets: ({ meets }) => meets,
         costOf: ({ cost }) => cost,
-        itemOf: listedAt,
+        itemOf: logAt,
       },
       pause,
     );
