@@ -211,7 +211,6 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'hooks/candidates.tipBurnHeight': [fromTheEnd('blocks')],
   'names.version': [{ step: /^SCAN old_names/, reason: 'stops at the first' }],
   'transaction-lists.total': [fromTheEnd('blocks')],
-  'transactions.total': [fromTheEnd('blocks')],
 };
 
 const folder = join(import.meta.dir, '../../src/store/queries');

@@ -122,11 +122,18 @@ const pendingOf = (row: PendingRow): PendingTransaction => ({
   receiptBlockHeight: row.receipt_block_height,
 });
 
+/** Makes a function that returns the number of pending transactions. */
+function pendingCount(db: Database): () => number {
+  const total = sql.total.prepared(db);
+  return () => total.get()?.total ?? 0;
+}
+
 export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 
 /** @param texts caches texts of pending transactions */
 export function mempoolQueries(db: Database, texts: RowTexts) {
   const read = statements(db, sql);
+  const pendingTotal = pendingCount(db);
   const { principalOf } = numbers(db);
 
   const detailOf = (row: DetailRow): PendingTransactionDetail => ({
@@ -149,7 +156,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
 
   return {
     page<Item>(limit: number, at: Cursor | null, items: ItemsOf<PendingTransaction, Item>): Page<Item> {
-      const page = readPage({ limit, at, total: read.total.get()?.total ?? 0, ...read.all([]), itemOf: (row) => row });
+      const page = readPage({ limit, at, total: pendingTotal(), ...read.all([]), itemOf: (row) => row });
       return listed(page, items);
     },
 
@@ -260,13 +267,13 @@ export const pendingMeetingSql = {
 export function pendingMeeting(db: Database, mostRows?: number) {
   const { at: itemAt, countOfType, oldest } = statements(db, pendingMeetingSql);
   const { principalOf } = numbers(db);
-  const total = sql.total.prepared(db);
+  const total = pendingCount(db);
   const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, mostRows);
 
   /** Number of transactions if types are the only condition; null if others would have to be counted. */
   function totalOf({ types, ...others }: PendingConditions): number | null {
     if (Object.values(others).some((one) => one !== null)) return null;
-    if (types === null) return total.get()?.total ?? 0;
+    if (types === null) return total();
     return [...new Set(types.flatMap(typeNumbers))].reduce((sum, type) => sum + (countOfType.get(type)?.n ?? 0), 0);
   }
 
@@ -420,7 +427,7 @@ export function mempoolProjection(
   const { byFee, byId, ofSender, ofSponsor, account: accountOf, cost } = statements(db, projectionSql);
   const { addressOf } = numbers(db);
   const followed = [ofSender, ofSponsor];
-  const total = sql.total.prepared(db);
+  const total = pendingCount(db);
   const version = sql.version.prepared(db);
   const itemAt = pendingMeetingSql.at.prepared(db);
   const locked = lockQuery(db);
@@ -536,7 +543,7 @@ export function mempoolProjection(
     const projection = await projectionOf([...found.values()], (account) => accounts(account).nextNonce, pause);
     return {
       ...projection,
-      total: total.get()?.total ?? 0,
+      total: total(),
       considered: counts.read,
       withoutBalance: counts.byBalance,
       withoutNonce: counts.read - counts.byBalance - projection.places.size,
@@ -668,7 +675,6 @@ const search = searchOf({
 
 export const pendingSearchSql = search.sql;
 export const pendingTotalsSql = {
-  total: query<{ total: number }>`SELECT mempool_pending AS total FROM progress`,
   counted: query<Stored<'principals', 'id'> & { pending: number }, [string]>`
     SELECT p.id, coalesce(c.transactions, 0) AS pending FROM principals p
       LEFT JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
@@ -690,12 +696,13 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
     keyof typeof search.ways,
     PendingOrder['by']
   >(db, search, UNLIMITED);
-  const { total: totalOf, counted, feesAndSizes } = statements(db, pendingTotalsSql);
+  const { counted, feesAndSizes } = statements(db, pendingTotalsSql);
+  const total = pendingCount(db);
 
   function found(filter: PendingFilter, order: PendingOrder, limit: number, offset: number) {
     const { by, direction } = order;
     const names = (['sender', 'recipient', 'principal'] as const).filter((name) => filter[name] !== null);
-    if (names.length === 0) return { items: pages.all(by, direction, limit, offset), total: totalOf.get()?.total ?? 0 };
+    if (names.length === 0) return { items: pages.all(by, direction, limit, offset), total: total() };
     const values: Record<keyof PendingFilter, number | null> = { sender: null, recipient: null, principal: null };
     const ways = names.map((way) => {
       const row = counted.get(filter[way] ?? '');

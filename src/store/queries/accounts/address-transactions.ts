@@ -20,11 +20,14 @@ const involvement = 'position, affected, stx_sent, stx_received';
 const ofPrincipal = 'FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3';
 const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
 
+/** The transactions of a principal, newest first. */
+export const involvements = ordered<Involvement>(
+  { select: `SELECT ${involvement} FROM principal_transactions`, where: 'principal_id = ?1' },
+  [down('position')],
+);
+
 export const sql = {
-  newest: ordered<Involvement>(
-    { select: `SELECT ${involvement} FROM principal_transactions`, where: 'principal_id = ?1' },
-    [down('position')],
-  ),
+  newest: involvements,
   list: query<PositionRow, Part>`SELECT position ${ofPrincipal} ${newest}`,
   // Skips transactions that the principal only sponsors, one by one: few principals have many of them.
   concerning: query<Involvement, Part>`
@@ -42,7 +45,7 @@ type Part = [number, number, number, number, number];
 
 type PositionRow = Stored<'principal_transactions', 'position'>;
 
-type Involvement = Stored<'principal_transactions', 'position' | 'affected' | 'stx_sent' | 'stx_received'>;
+export type Involvement = Stored<'principal_transactions', 'position' | 'affected' | 'stx_sent' | 'stx_received'>;
 
 /** Range of positions to read a list from, newest first, and how many of its items to skip. */
 export interface Range extends ListStart {

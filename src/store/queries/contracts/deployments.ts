@@ -11,13 +11,13 @@ import type {
   Deployment,
   SmartContract,
 } from '../../model/contract.ts';
-import { DEPLOYMENTS, MEMPOOL_STATE, STATUS, storedTransactionStatus } from '../../rows/enums.ts';
-import { heightIn, shownTime } from '../../rows/expressions.ts';
+import { DEPLOYMENTS, MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../../rows/enums.ts';
+import { heightIn } from '../../rows/expressions.ts';
 import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
 import type { FileCache } from '../file-cache.ts';
 import { numbers } from '../numbers.ts';
-import { type CreationRow, toCreation } from '../tokens/transfers.ts';
+import { type CreationRow, creationJoin, toCreation } from '../tokens/transfers.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
 
@@ -82,10 +82,6 @@ const RARE = 1_000;
 /** Maximum number of interfaces that a request reads; this takes a twentieth of a second. */
 const MAX_LOOKED_AT = 4_000;
 
-/** The payload types of deployments. */
-const VERSIONED = 6;
-const UNVERSIONED = 1;
-
 /** @param maxLookedAt maximum number of deployments that are read; tests use another than the default */
 export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLookedAt = MAX_LOOKED_AT) {
   const read = statements(db, sql);
@@ -105,7 +101,9 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
     const rarest = rarestOf(names);
     if (rarest !== undefined) return read.declaring.all(rarest, maxLookedAt + 1).map(({ position }) => position);
     // Both payload types, merged by position.
-    const kinds = [VERSIONED, UNVERSIONED].map((type) => read.deployments.all(type, maxLookedAt + 1));
+    const kinds = [PAYLOAD.versioned_smart_contract, PAYLOAD.smart_contract].map((type) =>
+      read.deployments.all(type, maxLookedAt + 1),
+    );
     return kinds
       .flat()
       .map(({ position }) => position)
@@ -167,8 +165,7 @@ const tooManyDeclare = (limit: number): TooMuchWorkError =>
 
 export const contractsSql = {
   find: query<ContractRow, [string]>`
-    SELECT t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
-           b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version, d.raw
+    SELECT ${creationJoin.columns}, t.clarity_version, d.raw
       FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
       JOIN transaction_bodies d ON d.position = t.position JOIN blocks b ON b.height = ${heightIn('t.position')}
      WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY t.position DESC LIMIT 1`,
@@ -216,8 +213,7 @@ export const contractFunctionsSql = {
       FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
       JOIN transaction_bodies d ON d.position = t.position
      WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY t.position DESC LIMIT 1`,
-  interface: query<Stored<'transaction_bodies', 'contract_interface'>, [number]>`
-    SELECT contract_interface FROM transaction_bodies WHERE position = ?1`,
+  interface: sql.interface,
 };
 
 type DeploymentRow = Stored<'transactions', 'tx_id' | 'position'>;

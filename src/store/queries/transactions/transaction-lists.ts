@@ -205,14 +205,20 @@ const valuesOf = ({ types, functionName, sender, recipient, contract }: Parts) =
   contract: contract?.id ?? null,
 });
 
+/** Makes a function that returns the number of canonical transactions. */
+export function transactionCount(db: Database): () => number {
+  const total = sql.total.prepared(db);
+  return () => total.get()?.size ?? 0;
+}
+
 /** Finds the rows of filters, and how many transactions each way finds. */
 function filterSizes(db: Database) {
-  const { principal, functionName: callsOf, type: sizeOfType, total } = statements(db, sql);
+  const { principal, functionName: callsOf, type: sizeOfType } = statements(db, sql);
 
   const principalOf = (address: string | null): PrincipalRow | null | undefined =>
     address === null ? undefined : principal.get(address);
   return {
-    total: (): number => total.get()?.size ?? 0,
+    total: transactionCount(db),
     principalOf,
     callsOf: (name: string): number => callsOf.get(name)?.size ?? 0,
     partsOf: (

@@ -12,6 +12,7 @@ import type {
 } from '../../model/transaction.ts';
 import { AFFECTED, mempoolStatus } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
+import { type Involvement, involvements } from '../accounts/address-transactions.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
 import { down, ordered } from '../list.ts';
 import type { MempoolQueries } from '../mempool.ts';
@@ -20,11 +21,9 @@ import { numberAt, readPage } from '../page.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
 import type { DetailQueries } from './details.ts';
 import { rowsAt, type SummaryRow, summary, summaryOf } from './summary.ts';
-import { transactionWalk } from './transaction-lists.ts';
+import { transactionCount, transactionWalk } from './transaction-lists.ts';
 
 export const sql = {
-  total: query<{ total: number }>`
-    SELECT preceding_transactions + transactions AS total FROM blocks ORDER BY height DESC LIMIT 1`,
   // In the order of the positions, which are a JSON array.
   atEach: query<SummaryRow, [string]>`
     SELECT ${summary.columns} FROM json_each(?1) k CROSS JOIN transactions t ON t.position = k.value ${summary.joins}`,
@@ -32,23 +31,15 @@ export const sql = {
     SELECT a.principal_id, a.transactions AS total FROM principals p
       JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
   all: ordered<PositionRow>({ select: 'SELECT position FROM transactions' }, [down('position')], { isBounded: true }),
-  ofPrincipal: ordered<InvolvementRow>(
-    {
-      select: 'SELECT position, affected, stx_sent, stx_received FROM principal_transactions',
-      where: 'principal_id = ?1',
-    },
-    [down('position')],
-  ),
+  ofPrincipal: involvements,
 };
 
 type PositionRow = Stored<'transactions', 'position'>;
 
-type InvolvementRow = Stored<'principal_transactions', 'position' | 'affected' | 'stx_sent' | 'stx_received'>;
-
 const positionIn = ({ position }: PositionRow): number => position;
 
 function principalTransactionOf(
-  row: InvolvementRow,
+  row: Involvement,
   transaction: TransactionSummary,
   principal: string,
 ): PrincipalTransaction {
@@ -87,7 +78,8 @@ function summaryReader(db: Database) {
 export function transactionQueries(db: Database, { chain, mempool, details, texts }: Sources, walkRows?: number) {
   const summariesAt = summaryReader(db);
   const meeting = transactionWalk(db, walkRows);
-  const { total, ofPrincipalTotal, ofPrincipal: involvements, all } = statements(db, sql);
+  const { ofPrincipalTotal, ofPrincipal, all } = statements(db, sql);
+  const total = transactionCount(db);
 
   /** A page of summaries from the page of their positions. */
   const summarized = <Item, Total extends number | null>(
@@ -98,7 +90,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
   return {
     /** All canonical transactions, newest first. */
     page<Item>(limit: number, at: Cursor | null, items: ItemsOf<TransactionSummary, Item>): Page<Item> {
-      const page = readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: positionIn });
+      const page = readPage({ limit, at, total: total(), ...all([]), itemOf: positionIn });
       return summarized(page, items);
     },
 
@@ -137,7 +129,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
     ): Page<Item> {
       const account = ofPrincipalTotal.get(principal);
       const id = account?.principal_id ?? NOBODY;
-      const page = readPage({ limit, at, total: account?.total ?? 0, ...involvements([id]), itemOf: (row) => row });
+      const page = readPage({ limit, at, total: account?.total ?? 0, ...ofPrincipal([id]), itemOf: (row) => row });
       const rows = texts.rows(page.items, {
         idOf: ({ position }) => `${principal}/${position}`,
         heightOf: ({ position }) => heightOf(position),
