@@ -7,7 +7,7 @@ import { requireFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { CursorPage, cursorList, cursorQuery, listOf, UncountedCursorPage } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
-import type { BnsName } from '../../store/model/bns-name.ts';
+import type { BnsName } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { named, object } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';

@@ -1,4 +1,5 @@
-/** Models of names and subdomains. */
+/** Models of names of both name systems, and of subdomains. */
+import type { BnsOperation } from '../../chain/bns-v2.ts';
 import type { NameOperationWord } from '../../chain/name-system.ts';
 
 /** Number of names on a page. */
@@ -44,4 +45,30 @@ export interface SubdomainInfo {
   resolver: string;
   zonefileHash: Uint8Array;
   zonefile: string;
+}
+
+/** A name of the second name system that is not burnt. */
+export interface BnsName {
+  /** Full name: `alice.btc`. */
+  name: string;
+  /** Number of the name's token. */
+  id: number;
+  /** Null if the contract's token doesn't exist. */
+  owner: string | null;
+  /** Whether it is the primary name of its owner. */
+  isPrimary: boolean;
+  /** The last operation, its transaction, and the time of its block. */
+  operation: BnsOperation;
+  txId: Uint8Array;
+  time: number;
+  /** When it must be renewed; null if it never expires, or if its namespace isn't launched. */
+  renewal: BnsRenewal | null;
+}
+
+/** When a name of the second name system must be renewed. */
+export interface BnsRenewal {
+  burnBlockHeight: number;
+  hasEnded: boolean;
+  /** Unix seconds, at ten minutes for each Bitcoin block after the tip. */
+  expectedTime: number;
 }

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { type BnsNamespace, bnsAsset, bnsRenewalHeight } from '../../chain/bns-v2.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
-import type { BnsName, BnsRenewal } from '../model/bns-name.ts';
+import type { BnsName, BnsRenewal } from '../model/name.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { BNS_BURN, storedBnsOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
