@@ -50,9 +50,8 @@ import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../q
 import { stakingCycleQueries } from '../queries/staking/staking-cycles.ts';
 import { stakingRewardQueries } from '../queries/staking/staking-rewards.ts';
 import { assetReaders } from '../queries/tokens/assets.ts';
-import { tokenMetadataQueries } from '../queries/tokens/metadata.ts';
+import { tokenMetadataQueries, tokenQueueQueries } from '../queries/tokens/metadata.ts';
 import { nftListQueries } from '../queries/tokens/nfts.ts';
-import { tokenQueueQueries } from '../queries/tokens/token-jobs.ts';
 import { transferQueries } from '../queries/tokens/transfers.ts';
 import { detailQueries } from '../queries/transactions/details.ts';
 import { eventQueries } from '../queries/transactions/events.ts';
