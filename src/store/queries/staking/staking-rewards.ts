@@ -14,8 +14,8 @@ import { forcedUnlockQuery } from '../accounts/locks.ts';
 import { ordered, sortedRows, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
-import { type CycleTimes, cycleAt, cycleTimesQuery, startOf } from './cycle-times.ts';
 import { type PrintRow, printOf } from './stacking.ts';
+import { type CycleTimes, cycleAt, cycleTimesQuery, startOf } from './staking-cycles.ts';
 
 const burnBlock = (position: string): string => `JOIN blocks b ON b.height = ${heightIn(position)}`;
 
