@@ -1,6 +1,6 @@
 /** The tables of chainhooks, with the ledger of blocks that hooks were notified of, and the secrets. */
 import type { Database } from 'bun:sqlite';
-import { logIdentityQuery } from '../queries/log-identity.ts';
+import { logIdentityQuery } from '../queries/blocks/chain.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { hookLedgerTable } from '../rows/tables.ts';

@@ -19,8 +19,8 @@ import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/seco
 import { deleteFinishedStaging } from '../files/staged-files.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
+import { logIdentityQuery } from '../queries/blocks/chain.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
-import { logIdentityQuery } from '../queries/log-identity.ts';
 import { tokenJobCounts } from '../queries/tokens/metadata.ts';
 import type { WriterConnection } from '../read/index-file.ts';
 import { blockPayloads } from './block-payloads.ts';

@@ -9,7 +9,7 @@ import { Value } from '@sinclair/typebox/value';
 import { type RandomSource, systemRandom } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
 import { type Entry, type Head, headAfter } from '../log/entry.ts';
-import { logIdentityQuery } from '../queries/log-identity.ts';
+import { logIdentityQuery } from '../queries/blocks/chain.ts';
 import { COMMAND_PATH, type EntryCommand, LOG_IDENTITY } from './commands.ts';
 import type { TransactionListener } from './event.ts';
 

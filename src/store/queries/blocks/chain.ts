@@ -1,4 +1,4 @@
-/** The tip, and canonical blocks by height or hash. */
+/** The tip, canonical blocks by height or hash, and the first block and the log of the index. */
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../../model/block.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
@@ -16,6 +16,7 @@ export const sql = {
     SELECT start_height AS height, start_index_block_hash AS indexBlockHash, start_block_hash AS blockHash,
            start_burn_block_hash AS burnBlockHash, start_burn_block_height AS burnBlockHeight
       FROM progress WHERE id = 1 AND start_height IS NOT NULL`,
+  identity: query<Stored<'progress', 'log_identity'>>`SELECT log_identity FROM progress`,
   newest: query<BlockRow>`SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1`,
   byHeight: query<BlockRow, [number]>`SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1`,
   byIndexBlockHash: query<BlockRow, [Uint8Array]>`
@@ -45,6 +46,12 @@ export interface HistoryStart {
 export function historyStartQuery(db: Database): () => HistoryStart | null {
   const find = sql.historyStart.prepared(db);
   return () => find.get();
+}
+
+/** Makes a function that reads the identity in hex of the log that the index is made from; null before the first entry. */
+export function logIdentityQuery(db: Database): () => string | null {
+  const find = sql.identity.prepared(db);
+  return () => find.get()?.log_identity?.toHex() ?? null;
 }
 
 /** Maximum number of cached blocks by hash, and by height. */

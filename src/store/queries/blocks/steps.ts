@@ -13,8 +13,7 @@ import { blockOfPayload, type EntryReader, missingPayload } from '../../files/pa
 import type { BlockChange, ChangePosition } from '../../model/block.ts';
 import { UnreadableCursorError } from '../../model/read-errors.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
-import { logIdentityQuery } from '../log-identity.ts';
-import type { ChainQueries } from './chain.ts';
+import { type ChainQueries, logIdentityQuery } from './chain.ts';
 
 /** Blocks of a height. */
 const ofHeight = `FROM (
