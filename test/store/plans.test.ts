@@ -267,7 +267,6 @@ test('every module of queries names its statements here', () => {
     'file-cache',
     'list',
     'page',
-    'payload-filters',
     'planner',
     'row-texts',
     'summary',

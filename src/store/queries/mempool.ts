@@ -34,8 +34,7 @@ import { NOBODY, numbers } from './numbers.ts';
 import { readPage } from './page.ts';
 import { searcher, searchOf, walker, walkOf } from './planner.ts';
 import type { ItemsOf, RowTexts } from './row-texts.ts';
-import { bitsOf, numbersOf, payloadFilters } from './transactions/payload-filters.ts';
-import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
+import { bitsOf, mined, numbersOf, payloadFilters, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
 /** The columns of {@link PendingRow}. */
 const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;

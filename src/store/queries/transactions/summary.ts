@@ -1,9 +1,10 @@
-/** Makes a list's transaction summary from a mined or pending row. */
+/** What mined and pending transactions have in common: columns, filters by the payload, and the summary of a list. */
 import { heightOf } from '../../../chain/position.ts';
 import type { TenureChangeCause } from '../../../codec/tenure-change.ts';
+import type { TransactionType } from '../../../codec/transaction.ts';
 import type { SummaryPayload, TransactionSummary } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { storedTenureCause, storedTransactionStatus, typeName } from '../../rows/enums.ts';
+import { PAYLOAD, storedTenureCause, storedTransactionStatus, typeName, typeNumbers } from '../../rows/enums.ts';
 import { exactColumn, heightIn, shownTime } from '../../rows/expressions.ts';
 import type { AsNumberOrText, Stored } from '../../rows/statement.ts';
 import { spentJoins } from '../../views/view.ts';
@@ -43,6 +44,25 @@ export const waiting = { columns: spentColumns('m'), joins: spentJoins('m') };
 
 /** Columns and joins as {@link waiting}, for a query whose FROM has `transactions t`. */
 export const mined = { columns: spentColumns('t'), joins: spentJoins('t') };
+
+/** The conditions of filters. `types` has a bit for each payload type. @param t alias of the table */
+export const payloadFilters = (t: string) => ({
+  types: `(:types >> ${t}.type) & 1`,
+  sender: `${t}.sender_id = :sender`,
+  recipient: `(${t}.type = ${PAYLOAD.token_transfer} AND ${t}.recipient_id = :recipient)`,
+  contract: `(${t}.type = ${PAYLOAD.contract_call} AND ${t}.contract_id = :contract)`,
+  functionName: `(${t}.type = ${PAYLOAD.contract_call} AND ${t}.function_name = :functionName)`,
+  leastAmount: `(${t}.type = ${PAYLOAD.token_transfer} AND CAST(${t}.amount AS INTEGER) >= :leastAmount)`,
+  greatestAmount: `(${t}.type = ${PAYLOAD.token_transfer} AND CAST(${t}.amount AS INTEGER) <= :greatestAmount)`,
+});
+
+/** A bit for each of some numbers; null for any number. */
+export const bitsOf = (numbers: readonly number[] | null): number | null =>
+  numbers === null ? null : numbers.reduce((bits, number) => bits | (1 << number), 0);
+
+/** The numbers of types, each once; null for any type. */
+export const numbersOf = (types: readonly TransactionType[] | null): number[] | null =>
+  types === null ? null : [...new Set(types.flatMap(typeNumbers))];
 
 /** A column that rows of this type always have. */
 function present<T>(value: T | null, column: string): T {

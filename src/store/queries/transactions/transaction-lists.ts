@@ -30,7 +30,7 @@ import {
 } from '../planner.ts';
 import type { ItemsOf } from '../row-texts.ts';
 import type { DetailQueries } from './details.ts';
-import { bitsOf, numbersOf, payloadFilters } from './payload-filters.ts';
+import { bitsOf, numbersOf, payloadFilters } from './summary.ts';
 
 const burnTime = `(SELECT b.burn_block_time FROM blocks b WHERE b.height = ${heightIn('t.position')})`;
 const time = `(SELECT ${shownTime} FROM blocks b WHERE b.height = ${heightIn('t.position')})`;
