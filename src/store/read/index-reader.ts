@@ -17,11 +17,10 @@ import { burnBlockQueries, burnRewardQueries } from '../queries/blocks/burn-bloc
 import { chainQueries } from '../queries/blocks/chain.ts';
 import { factQueries } from '../queries/blocks/facts.ts';
 import { forkQueries } from '../queries/blocks/forks.ts';
-import { microblockQueries } from '../queries/blocks/microblocks.ts';
 import { inForks, orphanQueries } from '../queries/blocks/orphans.ts';
 import { stepQueries } from '../queries/blocks/steps.ts';
 import { tenureRewardQueries } from '../queries/blocks/tenures.ts';
-import { wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
+import { microblockQueries, wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
 import { windowQuery } from '../queries/blocks/windows.ts';
 import { bnsNameQueries } from '../queries/bns-names.ts';
 import { changeQueries } from '../queries/changes.ts';
