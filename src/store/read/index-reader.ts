@@ -7,7 +7,7 @@ import type { EntryReader } from '../files/payload-source.ts';
 import { type HookReads, hookReads } from '../hooks/store.ts';
 import type { BlockId } from '../model/block.ts';
 import { type ActivityLimits, accountActivityQueries } from '../queries/accounts/account-activity.ts';
-import { addressReader, holderListQueries } from '../queries/accounts/addresses.ts';
+import { addressReader } from '../queries/accounts/addresses.ts';
 import { principalHistoryQueries } from '../queries/accounts/principal-history.ts';
 import { principalQueries } from '../queries/accounts/principals.ts';
 import { startingAccountQueries } from '../queries/accounts/starting-accounts.ts';
@@ -48,7 +48,7 @@ import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
 import { stakingCycleQueries } from '../queries/staking/staking-cycles.ts';
 import { stakingRewardQueries } from '../queries/staking/staking-rewards.ts';
-import { assetReaders } from '../queries/tokens/assets.ts';
+import { assetReaders, holderListQueries } from '../queries/tokens/assets.ts';
 import { tokenMetadataQueries, tokenQueueQueries } from '../queries/tokens/metadata.ts';
 import { nftListQueries } from '../queries/tokens/nfts.ts';
 import { transferQueries } from '../queries/tokens/transfers.ts';

@@ -1,12 +1,11 @@
-/** Lists of v1 and v2 by address and by token, and the lists of holders. */
-
-import type { Database, SQLQueryBindings } from 'bun:sqlite';
+/** Lists of v1 and v2 by address. */
+import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../../base/turns.ts';
 import { heightOf } from '../../../chain/position.ts';
 import type { AddressTransaction, ReceivedStx, TokenHistory } from '../../model/account.ts';
 import type { Heights } from '../../model/block.ts';
 import type { OffsetPage, OffsetStart, Page } from '../../model/page.ts';
-import type { FtBalance, Holder, HolderPage } from '../../model/token.ts';
+import type { FtBalance } from '../../model/token.ts';
 import type {
   AssetEvent,
   PendingTransactionDetail,
@@ -16,7 +15,7 @@ import type {
   TransactionKey,
 } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { COUNTER, storedToken, TOKEN } from '../../rows/enums.ts';
+import { COUNTER, storedToken } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { numbers } from '../numbers.ts';
@@ -231,57 +230,6 @@ export function addressReader(db: Database, sources: Sources, turns: Turns) {
       const total = read.ftTokens.get(id)?.total ?? 0;
       const rows = offset >= total ? [] : read.ftBalances.all(id, limit, offset);
       return { items: rows.map(({ identifier: asset, balance }) => ({ asset, balance: decimalOf(balance) })), total };
-    },
-  };
-}
-
-const page = 'ORDER BY balance DESC, address LIMIT ?2 OFFSET ?3';
-
-export const holderListsSql = {
-  stx: query<Row, SQLQueryBindings[]>`SELECT address, balance FROM accounts WHERE balance > 'A0' ${page}`,
-  // With the condition of the index, word for word, SQLite reads only the index.
-  stxSpent: query<Row, SQLQueryBindings[]>`
-    SELECT address, balance FROM accounts
-     WHERE balance <= 'A0' AND (balance > 'A0' OR stx_moves > 0) ${page}`,
-  stxTotals: query<Totals>`
-    SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply
-      FROM blocks ORDER BY height DESC LIMIT 1`,
-  ft: query<Row, SQLQueryBindings[]>`
-    SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance > 'A0' ${page}`,
-  ftSpent: query<Row, SQLQueryBindings[]>`
-    SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance <= 'A0' ${page}`,
-  ftTotals: query<Totals, [number]>`
-    SELECT holders, accounts, supply FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
-};
-
-type Row = Stored<'accounts' | 'ft_balances', 'address' | 'balance'>;
-
-type Totals = Stored<'asset_totals', 'holders' | 'accounts' | 'supply'>;
-
-const holderOf = ({ address, balance }: Row): Holder => ({ principal: address, balance: decimalOf(balance) });
-
-/** Lists of holders by offset. */
-export function holderListQueries(db: Database) {
-  const read = statements(db, holderListsSql);
-  const { assetOf } = numbers(db);
-  const stx = { having: read.stx, spent: read.stxSpent };
-  const ft = { having: read.ft, spent: read.ftSpent };
-
-  function holders(of: typeof stx, asset: number, totals: Totals | null, limit: number, offset: number): HolderPage {
-    if (totals === null) return { items: [], total: 0, supply: '0' };
-    const rows = offset < totals.holders ? of.having.all(asset, limit, offset) : [];
-    if (rows.length < limit && offset < totals.accounts) {
-      rows.push(...of.spent.all(asset, limit - rows.length, Math.max(0, offset - totals.holders)));
-    }
-    return { items: rows.map(holderOf), total: totals.accounts, supply: totals.supply };
-  }
-
-  return {
-    /** Greatest balance first, then by address; former holders come last. */
-    stxHolders: (limit: number, offset: number): HolderPage => holders(stx, 0, read.stxTotals.get(), limit, offset),
-    ftHolders(asset: string, limit: number, offset: number): HolderPage {
-      const id = assetOf(asset);
-      return holders(ft, id, read.ftTotals.get(id), limit, offset);
     },
   };
 }

@@ -1,9 +1,8 @@
 /** Tokens by identifier and principals by address: lists by balance, and changes of a principal's assets by transactions. */
-
-import type { Database } from 'bun:sqlite';
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import type { BalanceChange } from '../../model/account.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
-import type { Holder } from '../../model/token.ts';
+import type { Holder, HolderPage } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken, TOKEN } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
@@ -24,15 +23,12 @@ export const sql = {
     SELECT stx_supply FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1`,
 };
 
+const holderOf = ({ address, balance }: HolderRow): Holder => ({ principal: address, balance: decimalOf(balance) });
+
 export function assetReaders(db: Database) {
   const read = statements(db, sql);
   const { ftBalances, stxHolders, ftHolders } = statements(db, balanceListsSql);
   const { principalOf, assetOf } = numbers(db);
-
-  const holderOf = (row: { address: string; balance: string }): Holder => ({
-    principal: row.address,
-    balance: decimalOf(row.balance),
-  });
 
   return {
     principals: {
@@ -178,3 +174,52 @@ export const balanceListsSql = {
   ftHolders: byBalance('ft_balances', 'asset_id', 'address'),
   ftBalances: byBalance('ft_balances', 'principal_id', 'identifier'),
 };
+
+const page = 'ORDER BY balance DESC, address LIMIT ?2 OFFSET ?3';
+
+export const holderListsSql = {
+  stx: query<HolderRow, SQLQueryBindings[]>`SELECT address, balance FROM accounts WHERE balance > 'A0' ${page}`,
+  // With the condition of the index, word for word, SQLite reads only the index.
+  stxSpent: query<HolderRow, SQLQueryBindings[]>`
+    SELECT address, balance FROM accounts
+     WHERE balance <= 'A0' AND (balance > 'A0' OR stx_moves > 0) ${page}`,
+  stxTotals: query<Totals>`
+    SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply
+      FROM blocks ORDER BY height DESC LIMIT 1`,
+  ft: query<HolderRow, SQLQueryBindings[]>`
+    SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance > 'A0' ${page}`,
+  ftSpent: query<HolderRow, SQLQueryBindings[]>`
+    SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance <= 'A0' ${page}`,
+  ftTotals: query<Totals, [number]>`
+    SELECT holders, accounts, supply FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
+};
+
+type HolderRow = Stored<'accounts' | 'ft_balances', 'address' | 'balance'>;
+
+type Totals = Stored<'asset_totals', 'holders' | 'accounts' | 'supply'>;
+
+/** Lists of holders by offset. */
+export function holderListQueries(db: Database) {
+  const read = statements(db, holderListsSql);
+  const { assetOf } = numbers(db);
+  const stx = { having: read.stx, spent: read.stxSpent };
+  const ft = { having: read.ft, spent: read.ftSpent };
+
+  function holders(of: typeof stx, asset: number, totals: Totals | null, limit: number, offset: number): HolderPage {
+    if (totals === null) return { items: [], total: 0, supply: '0' };
+    const rows = offset < totals.holders ? of.having.all(asset, limit, offset) : [];
+    if (rows.length < limit && offset < totals.accounts) {
+      rows.push(...of.spent.all(asset, limit - rows.length, Math.max(0, offset - totals.holders)));
+    }
+    return { items: rows.map(holderOf), total: totals.accounts, supply: totals.supply };
+  }
+
+  return {
+    /** Greatest balance first, then by address; former holders come last. */
+    stxHolders: (limit: number, offset: number): HolderPage => holders(stx, 0, read.stxTotals.get(), limit, offset),
+    ftHolders(asset: string, limit: number, offset: number): HolderPage {
+      const id = assetOf(asset);
+      return holders(ft, id, read.ftTotals.get(id), limit, offset);
+    },
+  };
+}
