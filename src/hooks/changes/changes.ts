@@ -94,9 +94,9 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     const matching = matcher === null ? [...ownTransactions(block).keys()] : matcher.match(block).get(SELF);
     let text = '';
     if (matching !== undefined) {
-      const { fork, orphans } = read.steps.branchOf(hash);
-      const branch = () => orphans.toReversed().map((one) => blockOf(read, one));
-      const findFunction = declarations(read.hooks.candidates, fork, branch);
+      const { forkHeight, hashes } = read.steps.branchOf(hash);
+      const branch = () => hashes.toReversed().map((one) => blockOf(read, one));
+      const findFunction = declarations(read.hooks.candidates, forkHeight, branch);
       const txIndexes = filter.transactions ? matching : [];
       text = blockText({ block, txIndexes, findFunction }, options, change === 'apply');
     }

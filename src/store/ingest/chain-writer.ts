@@ -201,7 +201,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
       tip.clear();
     }
     if (parent !== null) {
-      const { forkHeight, hashes } = known.branchTo(parent);
+      const { forkHeight, hashes } = known.branchOf(parent);
       change.reverted = mover.revertTo(forkHeight, network);
       change.applied = hashes.map((hash) => mover.restore(hash, network));
     }

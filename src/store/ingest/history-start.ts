@@ -25,10 +25,10 @@ import type { Block } from '../../chain/block.ts';
 import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
 import type { StartingAccountPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
+import type { Branch } from '../queries/blocks/chain.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { query } from '../rows/statement.ts';
 import type { EntryCommand } from './commands.ts';
-import type { Branch } from './known-blocks.ts';
 
 /** Maximum blocks that are orphaned to start the history again. */
 const MAX_ROLLED_BACK = 1_000;

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
 import { deployedContract } from '../effects/payload-columns.ts';
-import { type HistoryStart, historyStartQuery } from '../queries/blocks/chain.ts';
+import { type Branch, branchQuery, historyStartQuery, isFirstBlock } from '../queries/blocks/chain.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
@@ -34,17 +34,6 @@ interface MissingBlocks {
   to: number;
 }
 
-/** Orphans of a branch, lowest first. */
-export interface Branch {
-  hashes: Uint8Array[];
-  /** Height of the lowest orphan. */
-  lowest: number;
-  /** Height of the canonical block below the orphans, or of the block below the history if the orphans fork below it. */
-  forkHeight: number;
-  /** Whether the branch forks below the history: the parent of its lowest block isn't stored. */
-  isBelowHistory: boolean;
-}
-
 /** `below`: the block may be the lowest of a branch that forks below the history. */
 type ParentStatus = 'canonical' | 'orphan' | 'below';
 
@@ -58,6 +47,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
   const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
 
   const historyStart = historyStartQuery(db);
+  const branchAt = branchQuery(db, historyStart);
 
   const tipHeight = (): number | null => tip.get()?.height ?? null;
 
@@ -70,43 +60,15 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
     return from < height ? { from, to: height - 1 } : null;
   }
 
-  /** Returns whether a block with this height and parent is, or would be, the first block of the history. */
-  function isFirst(start: HistoryStart | null, height: number, parent: Uint8Array): boolean {
-    if (start === null) return height <= 1;
-    return height === start.height && Buffer.compare(parent, start.indexBlockHash) === 0;
-  }
-
-  /** Returns the branch from the fork up to an orphaned block. @throws UnknownParentError if the block isn't an orphan */
-  function branchTo(indexBlockHash: Uint8Array): Branch {
-    const start = historyStart();
-    const hashes: Uint8Array[] = [];
-    let lowest = 0;
-    for (let at = orphans.find(indexBlockHash); at !== null; at = orphans.find(at.parent_index_block_hash)) {
-      // Block 0 is stored with the orphans, and block 1 shows its transactions.
-      if (at.height === 0) break;
-      hashes.unshift(at.index_block_hash);
-      lowest = at.height;
-      const fork = isFirst(start, at.height, at.parent_index_block_hash)
-        ? { height: bottom() }
-        : canonical.get(at.parent_index_block_hash);
-      if (fork !== null) return { hashes, lowest, forkHeight: fork.height, isBelowHistory: false };
-    }
-    if (hashes.length > 0) return { hashes, lowest, forkHeight: bottom(), isBelowHistory: true };
-    throw new UnknownParentError(`No stored branch leads to block ${toHex(indexBlockHash)}`);
-  }
-
   return {
-    branchTo,
-
     /**
      * Returns the branch of a stored block. A canonical block's branch forks at the block itself and has no orphans.
      * @throws UnknownParentError if the block isn't stored
      */
-    branchOf: (indexBlockHash: Uint8Array): Branch => {
-      const row = canonical.get(indexBlockHash);
-      if (row === null) return branchTo(indexBlockHash);
-      const { height } = row;
-      return { hashes: [], lowest: height + 1, forkHeight: height, isBelowHistory: false };
+    branchOf(indexBlockHash: Uint8Array): Branch {
+      const branch = branchAt(indexBlockHash);
+      if (branch !== null) return branch;
+      throw new UnknownParentError(`No stored branch leads to block ${toHex(indexBlockHash)}`);
     },
 
     bottom,
@@ -127,7 +89,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
      */
     statusOfParent(parent: Uint8Array, height: number): ParentStatus {
       const start = historyStart();
-      if (isFirst(start, height, parent) || canonical.get(parent)?.height === height - 1) return 'canonical';
+      if (isFirstBlock(start, height, parent) || canonical.get(parent)?.height === height - 1) return 'canonical';
       if (orphans.find(parent)?.height === height - 1) return 'orphan';
       if (start !== null && height <= start.height) return 'below';
       throw new UnknownParentError(

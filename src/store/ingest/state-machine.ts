@@ -3,10 +3,10 @@
 import type { Block } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
 import type { HookStore } from '../hooks/store.ts';
+import type { Branch } from '../queries/blocks/chain.ts';
 import type { ChainChange } from './chain-writer.ts';
 import type { CommandRegistry } from './commands.ts';
 import type { TransactionListener } from './event.ts';
-import type { Branch } from './known-blocks.ts';
 
 /** Dependencies of a state machine. */
 export interface MachineParts {

@@ -48,6 +48,74 @@ export function historyStartQuery(db: Database): () => HistoryStart | null {
   return () => find.get();
 }
 
+/** Returns whether a block with this height and parent is, or would be, the first block of the history. */
+export function isFirstBlock(start: HistoryStart | null, height: number, parent: Uint8Array): boolean {
+  if (start === null) return height <= 1;
+  return height === start.height && Buffer.compare(parent, start.indexBlockHash) === 0;
+}
+
+/** A stored block, and the orphans of its branch up to it. */
+export interface Branch {
+  height: number;
+  parent: Uint8Array;
+  /** The orphans, lowest first; none for a canonical block. */
+  hashes: readonly Uint8Array[];
+  /** Height of the lowest orphan. */
+  lowest: number;
+  /** Height of the canonical block below the orphans, or of the block below the history if the orphans fork below it. */
+  forkHeight: number;
+  /** Whether the branch forks below the history: it was the chain before the history started again, or never was. */
+  isBelowHistory: boolean;
+}
+
+export const branchesSql = {
+  canonical: query<LinkRow, [Uint8Array]>`
+    SELECT height, parent_index_block_hash FROM blocks WHERE index_block_hash = ?1`,
+  orphan: query<LinkRow, [Uint8Array]>`
+    SELECT height, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1`,
+};
+
+type LinkRow = Stored<'blocks', 'height' | 'parent_index_block_hash'>;
+
+/** Makes a function that reads the branch of a block; null if the block isn't stored, and for an orphaned block 0. */
+export function branchQuery(
+  db: Database,
+  historyStart: () => HistoryStart | null,
+): (indexBlockHash: Uint8Array) => Branch | null {
+  const { canonical, orphan } = statements(db, branchesSql);
+
+  return (indexBlockHash) => {
+    const own = canonical.get(indexBlockHash);
+    if (own !== null) {
+      const { height, parent_index_block_hash: parent } = own;
+      return { height, parent, hashes: [], lowest: height + 1, forkHeight: height, isBelowHistory: false };
+    }
+    const top = orphan.get(indexBlockHash);
+    // Block 0 is stored with the orphans, and block 1 shows its transactions.
+    if (top === null || top.height === 0) return null;
+    const start = historyStart();
+    const bottom = (start?.height ?? 1) - 1;
+    const hashes = [indexBlockHash];
+    for (let at = top; ; ) {
+      const { height, parent_index_block_hash: parent } = at;
+      const fork = isFirstBlock(start, height, parent) ? { height: bottom } : canonical.get(parent);
+      const below = fork === null ? orphan.get(parent) : null;
+      if (below === null || below.height === 0) {
+        return {
+          height: top.height,
+          parent: top.parent_index_block_hash,
+          hashes: hashes.reverse(),
+          lowest: height,
+          forkHeight: fork?.height ?? bottom,
+          isBelowHistory: fork === null,
+        };
+      }
+      hashes.push(parent);
+      at = below;
+    }
+  };
+}
+
 /** Makes a function that reads the identity in hex of the log that the index is made from; null before the first entry. */
 export function logIdentityQuery(db: Database): () => string | null {
   const find = sql.identity.prepared(db);

@@ -13,7 +13,7 @@ import { blockOfPayload, type EntryReader, missingPayload } from '../../files/pa
 import type { BlockChange, ChangePosition } from '../../model/block.ts';
 import { UnreadableCursorError } from '../../model/read-errors.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
-import { type ChainQueries, logIdentityQuery } from './chain.ts';
+import { type Branch, branchQuery, type ChainQueries, logIdentityQuery } from './chain.ts';
 
 /** Blocks of a height. */
 const ofHeight = `FROM (
@@ -25,29 +25,12 @@ export const sql = {
   firstAt: query<{ journal_id: number | null }, [number]>`
     SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${ofHeight}`,
   arrivals: query<Stored<'block_payloads'>, [number]>`SELECT p.journal_id, b.index_block_hash ${ofHeight}`,
-  canonical: query<Row, [Uint8Array]>`SELECT height, parent_index_block_hash FROM blocks WHERE index_block_hash = ?1`,
-  orphan: query<Row, [Uint8Array]>`
-    SELECT height, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1`,
   hashAt: query<Stored<'blocks', 'index_block_hash'>, [number]>`SELECT index_block_hash FROM blocks WHERE height = ?1`,
   nextOrphan: query<Stored<'orphaned_blocks', 'height'>, [number]>`
     SELECT height FROM orphaned_blocks WHERE height >= ?1 ORDER BY height LIMIT 1`,
   payload: query<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>`
     SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1`,
 };
-
-type Row = Stored<'blocks', 'height' | 'parent_index_block_hash'>;
-
-/** A block, and the orphans of its branch up to it. */
-interface Branch {
-  height: number;
-  /** Height of the highest canonical block of the branch. */
-  fork: number;
-  /** From the fork up; none for a canonical block. */
-  orphans: readonly Uint8Array[];
-  parent: Uint8Array;
-  /** Whether it forks below the history: it was the chain before the history started again, or never was. */
-  isBelowHistory: boolean;
-}
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
@@ -62,7 +45,8 @@ export function stepQueries(
   journal: EntryReader,
   network: () => Network,
 ) {
-  const { arrivals, canonical, orphan, hashAt: canonicalAt, nextOrphan, payload } = statements(db, sql);
+  const { arrivals, hashAt: canonicalAt, nextOrphan, payload } = statements(db, sql);
+  const branchAt = branchQuery(db, chain.historyStart);
 
   const bottom = (): number => chain.firstHeight() - 1;
   const tipHeight = (): number => Math.max(chain.tip()?.height ?? 0, bottom());
@@ -74,37 +58,16 @@ export function stepQueries(
     return all.find((block) => !branchOf(block.index_block_hash).isBelowHistory)?.index_block_hash ?? null;
   };
 
-  /** Whether a block of this height and parent follows the block below the history. */
-  const isFirst = (height: number, parent: Uint8Array): boolean =>
-    height === bottom() + 1 && (height === 1 || isSame(parent, chain.historyStart()?.indexBlockHash ?? null));
-
-  /** @throws UnreadableCursorError */
+  /** The branch of a block; null stands for the block below the history. @throws UnreadableCursorError for an unknown block */
   function branchOf(block: Uint8Array | null): Branch {
-    const whole = { orphans: [], isBelowHistory: false };
-    if (block === null) return { ...whole, height: bottom(), fork: bottom(), parent: new Uint8Array(0) };
-    const own = canonical.get(block);
-    if (own !== null) return { ...whole, height: own.height, fork: own.height, parent: own.parent_index_block_hash };
-    const top = orphan.get(block);
-    // Block 0 is stored with the orphans, and is in no step.
-    if (top === null || top.height === 0) throw unknownBlock(block);
-    const orphans = [block];
-    for (let at = top; ; ) {
-      const { height, parent_index_block_hash: parent } = at;
-      const isLowest = isFirst(height, parent);
-      const below = isLowest ? null : orphan.get(parent);
-      if (below === null || below.height === 0) {
-        const isBelowHistory = !isLowest && canonical.get(parent) === null;
-        return {
-          height: top.height,
-          fork: isBelowHistory ? bottom() : height - 1,
-          orphans: orphans.reverse(),
-          parent: top.parent_index_block_hash,
-          isBelowHistory,
-        };
-      }
-      orphans.push(parent);
-      at = below;
+    if (block !== null) {
+      const branch = branchAt(block);
+      if (branch === null) throw unknownBlock(block);
+      return branch;
     }
+    const height = bottom();
+    const parent = new Uint8Array(0);
+    return { height, parent, hashes: [], lowest: height + 1, forkHeight: height, isBelowHistory: false };
   }
 
   /** Whether the chain that ends at a place starts at the history's first block. If not, the history was restarted since then. */
@@ -113,7 +76,9 @@ export function stepQueries(
 
   /** Whether the first branch's block is in the second branch, or below it. */
   const isBelow = (from: Branch, to: Branch, block: Uint8Array | null): boolean =>
-    from.orphans.length === 0 ? from.height <= to.fork : isSame(block, to.orphans[from.height - to.fork - 1] ?? null);
+    from.hashes.length === 0
+      ? from.height <= to.forkHeight
+      : isSame(block, to.hashes[from.height - to.forkHeight - 1] ?? null);
 
   const identity = logIdentityQuery(db);
   const placeAt = (step: number, block: Uint8Array | null, start = chain.firstHeight()): ChangePosition => {
@@ -144,8 +109,8 @@ export function stepQueries(
     here(place: ChangePosition): ChangePosition {
       const { log, block } = place;
       if (log === identity()) return place;
-      const height = block === null ? bottom() : canonical.get(block)?.height;
-      if (height === undefined) throw unknownBlock(block!);
+      const { height, hashes } = branchOf(block);
+      if (hashes.length > 0) throw unknownBlock(block!);
       return before(height + 1);
     },
 
@@ -162,7 +127,7 @@ export function stepQueries(
       const [from, to] = [branchOf(block), branchOf(tip)];
       if (isOfThisHistory(place, from) && isBelow(from, to, block)) {
         const height = from.height + 1;
-        const hash = height <= to.fork ? hashAt(height)! : to.orphans[height - to.fork - 1]!;
+        const hash = height <= to.forkHeight ? hashAt(height)! : to.hashes[height - to.forkHeight - 1]!;
         return { change: 'apply', height, hash, place: placeAt(step, hash) };
       }
       // The index may have the block below the start by now, but the reader never received it.
@@ -182,9 +147,9 @@ export function stepQueries(
       const { step, block } = place;
       const tip = tipAt(step);
       const from = branchOf(block);
-      if (from.orphans.length > 0 || !isOfThisHistory(place, from)) return place;
+      if (from.hashes.length > 0 || !isOfThisHistory(place, from)) return place;
       if (!isSame(block, tip)) {
-        const last = Math.min(upTo, tip === null ? 0 : branchOf(tip).fork);
+        const last = Math.min(upTo, tip === null ? 0 : branchOf(tip).forkHeight);
         return last <= from.height ? place : placeAt(step, hashAt(last));
       }
       // A height without an orphan has one block: each step up to the next orphan applies the canonical block.
@@ -194,7 +159,7 @@ export function stepQueries(
     },
 
     /** The orphans of a block's branch, from the fork up to the block, and the height of the fork. @throws UnreadableCursorError */
-    branchOf: (block: Uint8Array): Pick<Branch, 'fork' | 'orphans'> => branchOf(block),
+    branchOf: (block: Uint8Array): Pick<Branch, 'forkHeight' | 'hashes'> => branchOf(block),
 
     /** Returns a block as the node sent it. @throws OperatorError if the journal doesn't have it */
     block(hash: Uint8Array): Block {
