@@ -199,9 +199,10 @@ const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
  */
 function oldTip({ tipAge, source, nodeHeight }: StateReadings): Standing | null {
   if (tipAge === null || tipAge <= MAX_TIP_AGE_SECONDS) return null;
-  const next =
-    source === null ? CHECK_WRITER : nodeHeight === null ? START_NODE : 'Check that the node is synced and has peers.';
-  return standing(`The newest block is ${durationInWords(tipAge)} old`, next, { ready: true });
+  const nodeStep = nodeHeight === null ? START_NODE : 'Check that the node is synced and has peers.';
+  return standing(`The newest block is ${durationInWords(tipAge)} old`, source === null ? CHECK_WRITER : nodeStep, {
+    ready: true,
+  });
 }
 
 /** Returns the standing of a server without a block if its first blocks can't be filled. */

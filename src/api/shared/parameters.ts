@@ -34,7 +34,7 @@ const blockParameter = (description: string) =>
     }),
   )
     .Decode(blockId)
-    .Encode((id) => (id === 'latest' ? id : 'height' in id ? String(id.height) : toHex(id.hash)));
+    .Encode(blockText);
 
 export const BlockParameter = blockParameter('Height, block hash, index block hash, or `latest`.');
 export const BurnBlockParameter = blockParameter('Height or hash of a Bitcoin block, or `latest`.');
@@ -43,6 +43,12 @@ function blockId(text: string): BlockId {
   if (text === 'latest') return text;
   if (/^(0x)?[a-fA-F0-9]{64}$/.test(text)) return { hash: fromHex(text) };
   return { height: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
+}
+
+/** Returns the id of a block as a request has it. */
+export function blockText(id: BlockId): string {
+  if (id === 'latest') return id;
+  return 'height' in id ? String(id.height) : toHex(id.hash);
 }
 
 const identifierText = (kind: 'principal' | 'address' | 'contract', description: string, examples: unknown[]) =>

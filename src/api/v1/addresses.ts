@@ -43,9 +43,21 @@ const v3 = '/extended/v3/principals/{principal}';
 
 const family = { tag, params, notFound: NO_BLOCK } as const;
 
+type RequestedBlock = Exclude<BlockId, 'latest'>;
+
+/** Returns the block that the parameters of the nonces name; null if they name none. @throws ApiError if they name two */
+function requestedBlock(height: number | undefined, hash: Uint8Array | undefined): RequestedBlock | null {
+  if (height !== undefined && hash !== undefined) {
+    const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
+    throw new ApiError(400, message, 'VALIDATION');
+  }
+  if (height !== undefined) return { height };
+  return hash === undefined ? null : { hash };
+}
+
 /** The 404 of the nonces, with the block of the request. */
-const noBlock = (requested: { height: number } | { hash: string }) =>
-  notFound(`No block found for ${JSON.stringify(requested)}`);
+const noBlock = (id: RequestedBlock) =>
+  notFound(`No block found for ${JSON.stringify('hash' in id ? { hash: toHex(id.hash) } : id)}`);
 
 const atBlock = (lastNonce: bigint | null): NonceState => ({
   next: lastNonce === null ? 0n : lastNonce + 1n,
@@ -127,16 +139,11 @@ export const addressBalances = [
     etag: principalAndMempool,
     history: 'account',
     handle: ({ params: { principal }, query: { block_height: height, block_hash: hash }, read, askAccount }) => {
-      if (height !== undefined && hash !== undefined) {
-        const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
-        throw new ApiError(400, message, 'VALIDATION');
-      }
+      const id = requestedBlock(height, hash);
       return withUntouched(read, [principal], askAccount, ([untouched]) => {
-        const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
         if (id === null) return nonces(read.principals.nonces(principal, untouched));
         const block = read.blocks.find(id);
-        if (block === undefined)
-          throw noBlock(height !== undefined ? { height } : { hash: toHex(hash ?? new Uint8Array(0)) });
+        if (block === undefined) throw noBlock(id);
         const { lastNonce } = read.principals.stxHistory(principal, block.height, untouched);
         return nonces(atBlock(lastNonce));
       });

@@ -78,7 +78,8 @@ function addressInQuery({ url, query, body }: FaucetRequest): string {
 function bitcoinSize(query: URLSearchParams): BitcoinSize {
   const [large, xlarge] = [isOn(query, 'large'), isOn(query, 'xlarge')];
   if (large && xlarge) throw new FaucetError(400, 'cannot simultaneously request a large and xlarge amount');
-  return large ? 'large' : xlarge ? 'xlarge' : 'usual';
+  if (large) return 'large';
+  return xlarge ? 'xlarge' : 'usual';
 }
 
 const faucetErrors: ErrorShape = {

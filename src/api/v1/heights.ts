@@ -1,10 +1,11 @@
 /** Parameters of v1 that choose a block, or the last block that an answer covers. */
 import { Type } from '@sinclair/typebox';
-import { fromHex, toHex } from '../../codec/hex.ts';
+import { fromHex } from '../../codec/hex.ts';
 import { ApiError, requireFound } from '../../http/errors.ts';
 import type { Heights } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
+import { blockText } from '../shared/parameters.ts';
 
 /** A block by height or block hash; null for an empty text, which names none. */
 type Until = { height: number } | { hash: Uint8Array } | null;
@@ -26,7 +27,7 @@ export const untilQuery = {
       }),
     )
       .Decode(untilBlock)
-      .Encode((until) => (until === null ? '' : 'height' in until ? String(until.height) : toHex(until.hash))),
+      .Encode((until) => (until === null ? '' : blockText(until))),
   ),
 };
 

@@ -62,7 +62,10 @@ function serialized(read: Reader, inForks: FoundInForks, { event_limit, event_of
 const spelledTxId = spelling(TxId);
 
 /** Order of transactions in the answer of `tx/multiple`: mined, then pending or dropped, then unknown. */
-const rank = (inForks: FoundInForks | undefined): number => (inForks === undefined ? 2 : inForks.mined ? 0 : 1);
+function rank(inForks: FoundInForks | undefined): number {
+  if (inForks === undefined) return 2;
+  return inForks.mined ? 0 : 1;
+}
 
 export const transactions = [
   route({

@@ -51,7 +51,7 @@ function percentile(fees: readonly OfferedFee[], count: number, percent: number)
 }
 
 function priorities(offered: readonly OfferedFee[]) {
-  const fees = offered.toSorted((a, b) => (a.fee < b.fee ? -1 : a.fee > b.fee ? 1 : 0));
+  const fees = offered.toSorted((a, b) => (a.fee < b.fee ? -1 : Number(a.fee > b.fee)));
   const count = fees.reduce((sum, { transactions }) => sum + transactions, 0);
   return {
     no_priority: percentile(fees, count, 25),

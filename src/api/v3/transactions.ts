@@ -7,7 +7,6 @@ import { block, chainTip, mempool as mempoolTag, transaction } from '../../http/
 import { MaybeSerialized } from '../../http/json.ts';
 import { CursorPage, cursorList, cursorQuery, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import type { BlockId } from '../../store/model/block.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { type EventOf, type EventsBy, LoggedValue, loggedValue, unknownEvent } from '../shared/event.ts';
 import { fields, named, object, variants } from '../shared/fields.ts';
@@ -15,6 +14,7 @@ import { TransactionTypes } from '../shared/legacy-parameters.ts';
 import {
   AddressParameter,
   BlockParameter,
+  blockText,
   ContractParameter,
   includeQuery,
   PrincipalParameter,
@@ -175,10 +175,6 @@ export const transactions = [
 
 const UNKNOWN_BLOCK = 'Block not found';
 
-/** The list's name for cursors, by the block's id in the request. */
-const listOf = (id: BlockId) =>
-  `block-transactions ${id === 'latest' ? id : 'height' in id ? id.height : toHex(id.hash)}`;
-
 export const blocks = [
   route({
     path: '/extended/v3/blocks/{height_or_hash}/transactions',
@@ -193,7 +189,7 @@ export const blocks = [
     etag: block,
     history: 'thing',
     handle: ({ params: { height_or_hash }, query, read }) => {
-      const list = cursorList(listOf(height_or_hash), query);
+      const list = cursorList(`block-transactions ${blockText(height_or_hash)}`, query);
       const page = read.transactions.ofBlock(height_or_hash, ...list.start, summaryRows);
       return list.page(requireFound(page, UNKNOWN_BLOCK));
     },

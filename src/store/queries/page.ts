@@ -175,8 +175,10 @@ function pageOf<Row, Item, Total extends number | null>(
   const next: Cursor = last === undefined ? back : { side: 'after', key: keyOf(last) };
   const previous: Cursor = first === undefined ? back : { side: 'before', key: keyOf(first) };
   const stop: Cursor | null = stopped === null ? null : { side: backwards ? 'until' : 'from', key: stopped };
-  const ahead = isMore ? (backwards ? previous : next) : stop;
-  const behindIt = isTurnable ? (backwards ? next : previous) : null;
+  const onward = backwards ? previous : next;
+  const ahead = isMore ? onward : stop;
+  const opposite = backwards ? next : previous;
+  const behindIt = isTurnable ? opposite : null;
   return {
     items: rows.map(source.itemOf),
     total: source.total,

@@ -256,7 +256,8 @@ export function searchQueries(
   function* partsFrom(kind: NamePartKind, place: keyof typeof PART_PLACE, text: string): Generator<PartMatch> {
     const rows = read.parts.all(NAME_PART[kind], PART_PLACE[place], text, endOf(text), mostRows);
     for (const { part, subject_id: id } of rows) {
-      yield { id, match: place === 'inside' ? 'part' : part === text ? 'exact' : 'start' };
+      const match = part === text ? 'exact' : 'start';
+      yield { id, match: place === 'inside' ? 'part' : match };
     }
   }
 

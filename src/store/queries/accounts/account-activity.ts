@@ -107,9 +107,10 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       const sums = by.get(other) ?? { transfers: 0, amount: 0n };
       by.set(other, { transfers: sums.transfers + 1, amount: sums.amount + BigInt(amount ?? 0) });
     }
-    const most = [...by].sort(([, a], [, b]) =>
-      a.amount === b.amount ? b.transfers - a.transfers : a.amount < b.amount ? 1 : -1,
-    );
+    const most = [...by].sort(([, a], [, b]) => {
+      if (a.amount === b.amount) return b.transfers - a.transfers;
+      return a.amount < b.amount ? 1 : -1;
+    });
     return {
       transfers: rows.length,
       most: most.slice(0, MAX_COUNTERPARTIES).map(([id, sums]) => ({ principal: addressOf(id), ...sums })),

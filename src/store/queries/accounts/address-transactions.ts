@@ -164,8 +164,8 @@ export const inboundTransfersSql = {
 interface KeyRow {
   position: number;
   event_index: number;
-  /** Null if the transaction itself is a transfer. */
-  printed: number | null;
+  /** 1 if the print after the event is its memo. Null if the transaction itself is a transfer. */
+  printed: 0 | 1 | null;
 }
 
 interface Row extends Stored<'transactions', 'tx_id' | 'tx_index'> {
@@ -174,6 +174,9 @@ interface Row extends Stored<'transactions', 'tx_id' | 'tx_index'> {
   sender: string | null;
 }
 
+/** The place of an event's memo, by `printed`. */
+const MEMO_PLACES = ['event', 'print'] as const;
+
 export function inboundTransferQuery(db: Database) {
   const { list, transaction, event, printed } = statements(db, inboundTransfersSql);
 
@@ -181,7 +184,7 @@ export function inboundTransferQuery(db: Database) {
     const row = hasPrint === null ? transaction.get(position) : event.get(position, event_index);
     if (row === null) throw new Error(`no transfer at position ${position}`);
     return {
-      memoOf: hasPrint === null ? 'transaction' : hasPrint === 1 ? 'print' : 'event',
+      memoOf: hasPrint === null ? 'transaction' : MEMO_PLACES[hasPrint],
       txId: row.tx_id,
       txIndex: row.tx_index,
       blockHeight: heightOf(position),

@@ -212,6 +212,12 @@ export function burnRewardQueries(db: Database) {
     itemOf: (row: R) => T,
   ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
 
+  /** The height of a Bitcoin block; undefined if it is unknown. */
+  function outputHeight(id: BlockId): number | undefined {
+    if (id === 'latest') return read.newestOutput.get()?.height;
+    return 'height' in id ? id.height : read.byHash.get(id.hash)?.height;
+  }
+
   return {
     /** Hash of the canonical Bitcoin block of a height; null if unknown. */
     hashAt: (height: number): Uint8Array | null => read.hashAt.get(height)?.hash ?? null,
@@ -263,12 +269,7 @@ export function burnRewardQueries(db: Database) {
 
     /** Outputs of a Bitcoin block; `latest` is the newest block with outputs. */
     outputsOf(id: BlockId, limit: number, offset: number): OffsetPage<PoxOutput> {
-      const height =
-        id === 'latest'
-          ? read.newestOutput.get()?.height
-          : 'height' in id
-            ? id.height
-            : read.byHash.get(id.hash)?.height;
+      const height = outputHeight(id);
       if (height === undefined) return { items: [], total: 0 };
       return {
         items: read.outputs.all(height, limit, offset).map(outputOf),

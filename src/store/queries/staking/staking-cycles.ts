@@ -60,6 +60,11 @@ export const sql = {
      WHERE bond_index = ?1 AND staker_id = ?2 ORDER BY position DESC, event_index DESC LIMIT 1`,
 };
 
+const NO_REWARDS = { bonds: '0', stakes: '0', reserve: '0', claimed: '0' };
+
+/** How many cycles a name is before the current one. */
+const BACK = { current: 0, previous: 1 } as const;
+
 /** Rows that a batch reads. */
 const BATCH = 500;
 
@@ -130,18 +135,18 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
       const times = chain_id === null ? null : timesOf(chain_id);
       if (times === null) return undefined;
       const current = cycleAt(times, height);
-      const cycle = asked === 'current' ? current : asked === 'previous' ? current - 1 : asked;
+      const cycle = typeof asked === 'number' ? asked : current - BACK[asked];
       if (cycle < 0 || cycle > current) return undefined;
       const next = startOf(times, cycle + 1);
       const prepareStart = times.prepare === null ? null : next - times.prepare;
-      const isPreparing = prepareStart !== null && height >= prepareStart;
+      const phase = prepareStart !== null && height >= prepareStart ? 'prepare_phase' : 'reward_phase';
       const pause = turns.longWork();
       const bonds = select.bonds.all(cycle).map(({ bond_index: bond }) => bond);
       const [stakes, positions] = [await stakesIn(cycle, pause), await positionsIn(bonds, cycle, pause)];
-      const rewards = select.rewards.get(cycle);
+      const rewards = select.rewards.get(cycle) ?? NO_REWARDS;
       return {
         cycle,
-        status: cycle < current ? 'finished' : isPreparing ? 'prepare_phase' : 'reward_phase',
+        status: cycle < current ? 'finished' : phase,
         start: startOf(times, cycle),
         prepareStart,
         end: next - 1,
@@ -151,10 +156,10 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
         signers: rewardCycles.find(cycle)?.signers ?? 0,
         bonds,
         rewards: {
-          bonds: BigInt(rewards?.bonds ?? 0),
-          stakes: BigInt(rewards?.stakes ?? 0),
-          reserve: BigInt(rewards?.reserve ?? 0),
-          claimed: BigInt(rewards?.claimed ?? 0),
+          bonds: BigInt(rewards.bonds),
+          stakes: BigInt(rewards.stakes),
+          reserve: BigInt(rewards.reserve),
+          claimed: BigInt(rewards.claimed),
         },
       };
     },

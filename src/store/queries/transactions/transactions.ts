@@ -38,6 +38,15 @@ type PositionRow = Stored<'transactions', 'position'>;
 
 const positionIn = ({ position }: PositionRow): number => position;
 
+/** The part of a principal in a transaction. */
+function involvementOf(
+  { sender, sponsor }: TransactionSummary,
+  principal: string,
+): PrincipalTransaction['involvement'] {
+  if (sender.address === principal) return 'sender';
+  return sponsor?.address === principal ? 'sponsor' : 'affected';
+}
+
 function principalTransactionOf(
   row: Involvement,
   transaction: TransactionSummary,
@@ -45,12 +54,7 @@ function principalTransactionOf(
 ): PrincipalTransaction {
   return {
     transaction,
-    involvement:
-      transaction.sender.address === principal
-        ? 'sender'
-        : transaction.sponsor?.address === principal
-          ? 'sponsor'
-          : 'affected',
+    involvement: involvementOf(transaction, principal),
     stx: { sent: BigInt(row.stx_sent), received: BigInt(row.stx_received) },
     affected: {
       stx: (row.affected & AFFECTED.stx) !== 0,
