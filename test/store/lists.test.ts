@@ -3,16 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
-import {
-  down,
-  type ListedRows,
-  lister,
-  type Ordered,
-  ordered,
-  reversed,
-  up,
-  walked,
-} from '../../src/store/queries/list.ts';
+import { down, type ListedRows, type Ordered, ordered, reversed, up, walked } from '../../src/store/queries/list.ts';
 import { type PageSource, readPage } from '../../src/store/queries/page.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
@@ -126,7 +117,7 @@ test.each(Object.keys(lists))('a list by %s has all rows in order, in both direc
 
 test('a bounded list has the rows between its bounds, in either order', () => {
   const key = lists['columns of each form down']!.key;
-  const read = lister<Row>(db, ordered({ select }, key, { isBounded: true }));
+  const read = ordered<Row>({ select }, key, { isBounded: true }).prepared(db);
   const seen = new Seen({ rows: 100 });
   assertProperty(
     fc.property(rows, limits, fc.nat({ max: 6 }), fc.nat({ max: 6 }), (all, limit, first, last) => {
@@ -141,7 +132,7 @@ test('a bounded list has the rows between its bounds, in either order', () => {
 });
 
 test('a list with a condition reads at most its limit of rows, and returns all matching rows', () => {
-  const list: ListedRows<Row> = lister<Row>(db, lists['columns of each form down']!)([]);
+  const list: ListedRows<Row> = lists['columns of each form down']!.prepared(db)([]);
   const seen = new Seen({ rows: 50, short: 20 });
   assertProperty(
     fc.property(rows, limits, fc.integer({ min: 1, max: 5 }), (all, limit, mostRows) => {

@@ -59,17 +59,13 @@ interface Options {
 }
 
 /** Reads a list by the list's own parameters and the bounds of the key's first column. */
-type Lister<Row> = (own: readonly Value[], span?: Bounds) => ListedRows<Row>;
-
-/** The statements of a list by name, and its key. */
-interface Texts {
-  key: readonly KeyColumn[];
-  isBounded: boolean;
-  texts: Readonly<Record<string, string>>;
-}
+export type Lister<Row> = (own: readonly Value[], span?: Bounds) => ListedRows<Row>;
 
 /** A list of rows. */
-export interface Ordered<Row> extends Texts {
+export interface Ordered<Row> {
+  key: readonly KeyColumn[];
+  /** The statements by name. */
+  texts: Readonly<Record<string, string>>;
   prepared(db: Database): Lister<Row>;
 }
 
@@ -106,17 +102,14 @@ export function ordered<Row>(
       `${first.column} ${first.descends === isBackward ? '>' : '<'} ${parameter(1)}`;
     const equal = (isBackward: boolean): string =>
       `${first.column} = ${parameter(1)} AND ${second.column} ${second.descends === isBackward ? '>=' : '<='} ${parameter(2)}`;
-    return listOf({
-      key,
-      isBounded,
-      texts: {
-        head: statement('', key, false, 1),
-        equal: statement(equal(false), [second], false, 3),
-        beyond: statement(beyond(false), key, false, 2),
-        equalBackward: statement(equal(true), [second], true, 3),
-        above: statement(beyond(true), key, true, 2),
-      },
-    });
+    const texts = {
+      head: statement('', key, false, 1),
+      equal: statement(equal(false), [second], false, 3),
+      beyond: statement(beyond(false), key, false, 2),
+      equalBackward: statement(equal(true), [second], true, 3),
+      above: statement(beyond(true), key, true, 2),
+    };
+    return { key, texts, prepared: (db) => lister(db, key, texts, isBounded) };
   }
   const directed = (isBackward: boolean): string => {
     const [onward, back] = first.descends === isBackward ? ['>=', '<='] : ['<=', '>='];
@@ -126,7 +119,8 @@ export function ordered<Row>(
       ? statement(`${from} AND ${first.column} ${back} ${parameter(end)}`, key, isBackward, end + 1)
       : statement(from, key, isBackward, end);
   };
-  return listOf({ key, isBounded, texts: { forward: directed(false), backward: directed(true) } });
+  const texts = { forward: directed(false), backward: directed(true) };
+  return { key, texts, prepared: (db) => lister(db, key, texts, isBounded) };
 }
 
 /** The bounds of a list without an end. */
@@ -140,10 +134,22 @@ export interface ListedRows<Row> extends RowSource<Row> {
   rows(key: CursorKey | null, isBackward: boolean, count: number): Row[];
 }
 
-const listOf = <Row>(texts: Texts): Ordered<Row> => ({ ...texts, prepared: (db) => lister(db, texts) });
+/** Reads a list as {@link ListedRows} does. */
+type Reading<Row> = (
+  own: readonly Value[],
+  span: Bounds,
+  cursorKey: CursorKey | null,
+  isBackward: boolean,
+  count: number,
+) => Row[];
 
-/** Makes the function that reads a list. */
-export function lister<Row>(db: Database, { key, isBounded, texts }: Texts): Lister<Row> {
+/** Makes the function that reads a list. @param texts `forward` and `backward`, or five statements if the order is split */
+function lister<Row>(
+  db: Database,
+  key: readonly KeyColumn[],
+  texts: Ordered<Row>['texts'],
+  isBounded: boolean,
+): Lister<Row> {
   const statements = Object.fromEntries(
     Object.entries(texts).map(([name, text]) => [name, lazy(() => prepared<Row, Value[]>(db, text))]),
   );
@@ -165,24 +171,30 @@ export function lister<Row>(db: Database, { key, isBounded, texts }: Texts): Lis
     return [isDown ? last : first, ...key.slice(1).map(({ form }) => forms[form][isDown ? 'greatest' : 'least'])];
   }
 
+  /** First the rows with the key's first value, then those beyond it. */
+  const splitRows: Reading<Row> = (own, span, cursorKey, isBackward, count) => {
+    if (cursorKey === null) return read('head', ...own, count);
+    const [value, second] = startAt(cursorKey, isBackward, span) as [Value, Value];
+    const equal = read(isBackward ? 'equalBackward' : 'equal', ...own, value, second, count);
+    if (equal.length >= count) return equal;
+    return [...equal, ...read(isBackward ? 'above' : 'beyond', ...own, value, count - equal.length)];
+  };
+
+  const directedRows: Reading<Row> = (own, span, cursorKey, isBackward, count) => {
+    const start = startAt(cursorKey, isBackward, span);
+    const end = isBounded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
+    return read(isBackward ? 'backward' : 'forward', ...own, ...start, ...end, count);
+  };
+
+  const rowsOf = texts.forward === undefined ? splitRows : directedRows;
+  const keyOf = (row: Row): CursorKey =>
+    names.map((name) => {
+      const value = (row as Record<string, string | number | Uint8Array>)[name]!;
+      return value instanceof Uint8Array ? value.toHex() : value;
+    });
   return (own, span = EVERYWHERE) => ({
-    rows(cursorKey: CursorKey | null, isBackward: boolean, count: number): Row[] {
-      if (texts.forward === undefined) {
-        if (cursorKey === null) return read('head', ...own, count);
-        const [value, second] = startAt(cursorKey, isBackward, span) as [Value, Value];
-        const equal = read(isBackward ? 'equalBackward' : 'equal', ...own, value, second, count);
-        if (equal.length >= count) return equal;
-        return [...equal, ...read(isBackward ? 'above' : 'beyond', ...own, value, count - equal.length)];
-      }
-      const start = startAt(cursorKey, isBackward, span);
-      const end = isBounded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
-      return read(isBackward ? 'backward' : 'forward', ...own, ...start, ...end, count);
-    },
-    keyOf: (row: Row): CursorKey =>
-      names.map((name) => {
-        const value = (row as Record<string, string | number | Uint8Array>)[name]!;
-        return value instanceof Uint8Array ? value.toHex() : value;
-      }),
+    rows: (cursorKey, isBackward, count) => rowsOf(own, span, cursorKey, isBackward, count),
+    keyOf,
   });
 }
 

@@ -11,7 +11,7 @@ import { memoize } from '../../base/cache.ts';
 import type { Cursor, ListOrder, OffsetPage, Page } from '../model/page.ts';
 import { MAX_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
 import type { Span } from './blocks/windows.ts';
-import { EVERYWHERE, type KeyColumn, lister, nameOf, ordered, reversed, type Value, walked } from './list.ts';
+import { EVERYWHERE, type KeyColumn, type Lister, nameOf, ordered, reversed, type Value, walked } from './list.ts';
 import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readPage } from './page.ts';
 
 /** A way to read a list, along an index. Its conditions name the value of a filter by `:filter`. */
@@ -92,7 +92,7 @@ export function walkOf<Filter extends string, Name extends string>({
       const select = `SELECT ${columnsOf(own)}, ${matches} AS matches FROM ${way.from}`;
       return [
         name,
-        ordered(
+        ordered<Judged>(
           partsOf(way).map((where) => ({ select, where: text(where) })),
           own,
           { isBounded },
@@ -125,7 +125,7 @@ export function walker<Row, Filter extends string, Name extends string>(
   { lists, ways, valuesOf }: Walk<Filter, Name>,
   mostRows = MAX_FILTERED_ROWS,
 ) {
-  const list = memoize((name) => lister<Row & Judged>(db, lists[name]!));
+  const list = memoize((name) => lists[name]!.prepared(db) as Lister<Row & Judged>);
   return <Item>(
     { values, found: sizedPaths, span, isReversed = false, total = null }: WalkRequest<Filter, Name>,
     limit: number,
