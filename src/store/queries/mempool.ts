@@ -26,7 +26,7 @@ import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '../rows/enums.ts';
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { lockQuery } from './accounts/locks.ts';
-import { startingAccountQuery } from './accounts/starting-accounts.ts';
+import { type StartingAccount, startingAccountQuery } from './accounts/starting-accounts.ts';
 import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
 import type { ChainQueries } from './blocks/chain.ts';
 import { down, type KeyColumn, ordered } from './list.ts';
@@ -335,9 +335,9 @@ export const projectionSql = {
   ofSponsor: query<CandidateRow, [number, number, number, number]>`
     ${candidates} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
      ORDER BY m.sponsor_nonce LIMIT ?4`,
-  account: query<{ used: number | null; sponsored: number | null; balance: string | null; locks: number }, [number]>`
-    SELECT (SELECT max(nonce) FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL) AS used,
-           (SELECT max(sponsor_nonce) FROM transactions WHERE sponsor_id = ?1) AS sponsored,
+  account: query<{ last: number; balance: string | null; locks: number }, [number]>`
+    SELECT max(coalesce((SELECT max(nonce) FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL), -1),
+               coalesce((SELECT max(sponsor_nonce) FROM transactions WHERE sponsor_id = ?1), -1)) AS last,
            (SELECT balance FROM accounts WHERE principal_id = ?1) AS balance,
            EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1) AS locks`,
   // The status comes after the limit, so that no more calls are read if many were skipped.
@@ -375,6 +375,22 @@ interface AccountAtTip {
   nextNonce: number | null;
   /** micro-STX that are not locked; null if it is unknown. */
   available: bigint | null;
+}
+
+/** An account of the whole chain before the first block. */
+const NO_ACCOUNT: StartingAccount = { balance: 0n, locked: 0n, unlockHeight: 0, nonce: 0n };
+
+/** The highest nonce of each account that some candidates spend, and all that they spend. */
+function spentBy(candidates: Iterable<Candidate>) {
+  const highest = new Map<number, number>();
+  const spent = new Set<string>();
+  for (const { spends } of candidates) {
+    for (const { account, nonce } of spends) {
+      highest.set(account, Math.max(highest.get(account) ?? 0, nonce));
+      spent.add(`${account} ${nonce}`);
+    }
+  }
+  return { highest, isSpent: (account: number, nonce: number): boolean => spent.has(`${account} ${nonce}`) };
 }
 
 /** Whether a nonce is one that a miner may come to soon: no number that is not exact, and none that is far above the next. */
@@ -437,15 +453,16 @@ export function mempoolProjection(
     const isWhole = chain.historyStart() === null;
     const accounts = new Map<number, AccountAtTip>();
     const read = (account: number): AccountAtTip => {
-      const { used, sponsored, balance, locks } = accountOf.get(account)!;
-      const before = isWhole ? null : startingAccount(account);
-      const last = Math.max(used ?? -1, sponsored ?? -1);
-      if (!isWhole && before === null) return { nextNonce: last < 0 ? null : last + 1, available: null };
-      const owned = (before?.balance ?? 0n) + (balance === null ? 0n : BigInt(decimalOf(balance)));
-      const nextNonce = last < 0 ? Number(before?.nonce ?? 0n) : last + 1;
+      const { last, balance, locks } = accountOf.get(account)!;
+      const afterLast = last < 0 ? null : last + 1;
+      const before = isWhole ? NO_ACCOUNT : startingAccount(account);
+      if (before === null) return { nextNonce: afterLast, available: null };
+      const nextNonce = afterLast ?? Number(before.nonce);
+      const owned = before.balance + (balance === null ? 0n : BigInt(decimalOf(balance)));
       // In a partial recording, balances may be negative. The account's real balance is unknown then.
       if (owned < 0n) return { nextNonce, available: null };
-      const lock = locks === 1 || before !== null ? locked(account, LAST_HEIGHT) : null;
+      const mayLock = locks === 1 || before.locked > 0n;
+      const lock = mayLock ? locked(account, LAST_HEIGHT) : null;
       return { nextNonce, available: owned - (lock?.amount ?? 0n) };
     };
     return (account) => {
@@ -557,18 +574,11 @@ export function mempoolProjection(
     take: (row: CandidateRow) => void,
     pause: () => Promise<void> | undefined,
   ): Promise<void> {
-    const highest = new Map<number, number>();
-    const spent = new Set<string>();
-    for (const { spends } of found.values()) {
-      for (const { account, nonce } of spends) {
-        highest.set(account, Math.max(highest.get(account) ?? 0, nonce));
-        spent.add(`${account} ${nonce}`);
-      }
-    }
+    const { highest, isSpent } = spentBy(found.values());
     let remaining = mostRows;
     for (const [account, last] of highest) {
       let nonce = accounts(account).nextNonce ?? last;
-      while (nonce < last && spent.has(`${account} ${nonce}`)) nonce += 1;
+      while (nonce < last && isSpent(account, nonce)) nonce += 1;
       if (nonce >= last) continue;
       for (const statement of followed) {
         const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, remaining));

@@ -79,6 +79,21 @@ type SumsRow = Stored<'token_checkpoints', 'sent' | 'received'>;
 
 type InvolvementsRow = Pick<CheckpointRow, 'transactions' | 'sponsored_only' | 'events'>;
 
+/** Stands for the checkpoint of an account that has none yet. */
+const NO_CHECKPOINT: CheckpointRow = {
+  height: -1,
+  transactions: 0,
+  sponsored_only: 0,
+  events: 0,
+  locks: 0,
+  inbound: 0,
+  last_nonce: null,
+  sent: '0',
+  received: '0',
+  fees: '0',
+  mined: '0',
+};
+
 /** The length of each list of an account, from its checkpoint. */
 const counted = {
   transactions: ({ transactions }: CheckpointRow) => transactions,
@@ -102,12 +117,12 @@ interface NumberedTokenSums extends TokenSums {
 
 export type AccountStates = ReturnType<typeof accountStates>;
 
-/** Finds the last checkpoint at or before a height, and the range between it and the height. */
+/** Makes a function that finds the last checkpoint at or before a height, and the range between it and the height. */
 function tails(db: Database) {
   const checkpoint = sql.checkpoint.prepared(db);
   return (principal: number, height: number) => {
-    const last = checkpoint.get(principal, height);
-    const from = (last?.height ?? -1) + 1;
+    const last = checkpoint.get(principal, height) ?? NO_CHECKPOINT;
+    const from = last.height + 1;
     return { last, from, first: positionsOf(from).first, end: positionsOf(height).last };
   };
 }
@@ -204,23 +219,23 @@ export function accountStates(db: Database) {
   /** Number of items of a list up to a height, inclusive. */
   function total(principal: number, height: number, list: Counted): number {
     const { last, first, end } = tailOf(principal, height);
-    return (last === null ? 0 : counted[list](last)) + between[list](principal, first, end);
+    return counted[list](last) + between[list](principal, first, end);
   }
 
   /** Sums of transactions and rewards up to a height, inclusive. Like a checkpoint, excludes the starting balance. */
   function sums(principal: number, height: number): Omit<AccountState, 'initial'> {
     const { last, from, first, end } = tailOf(principal, height);
     const state: Omit<AccountState, 'initial'> = {
-      transactions: last?.transactions ?? 0,
-      sponsoredOnly: last?.sponsored_only ?? 0,
-      events: last?.events ?? 0,
-      locks: (last?.locks ?? 0) + locksBetween(principal, first, end),
-      inbound: (last?.inbound ?? 0) + inboundBetween(principal, first, end),
-      lastNonce: exactInteger(last?.last_nonce ?? null),
-      sent: BigInt(last?.sent ?? 0),
-      received: BigInt(last?.received ?? 0),
-      fees: BigInt(last?.fees ?? 0),
-      mined: BigInt(last?.mined ?? 0),
+      transactions: last.transactions,
+      sponsoredOnly: last.sponsored_only,
+      events: last.events,
+      locks: last.locks + locksBetween(principal, first, end),
+      inbound: last.inbound + inboundBetween(principal, first, end),
+      lastNonce: exactInteger(last.last_nonce),
+      sent: BigInt(last.sent),
+      received: BigInt(last.received),
+      fees: BigInt(last.fees),
+      mined: BigInt(last.mined),
     };
     const used = (text: string | null) => {
       const nonce = exactInteger(text);

@@ -254,6 +254,17 @@ export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
 export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MAX_LOOKED_AT) {
   const { transactions, count, newestFirst, assets, txId: txIdAt } = statements(db, addressEventsSql);
 
+  /** Transactions with events of some kinds up to a position, newest first, read in batches. */
+  function* positionsUpTo(principal: number, mask: number, last: number, batch: number): Generator<number> {
+    for (let end = last; ; ) {
+      const rows = transactions.all(principal, end, mask, batch);
+      for (const { position } of rows) yield position;
+      const lowest = rows.at(-1)?.position;
+      if (lowest === undefined || rows.length < batch) return;
+      end = lowest - 1;
+    }
+  }
+
   return {
     /** Asset events of one transaction, in order. */
     ofTransaction: (principal: number, position: number): AssetEvent[] =>
@@ -275,29 +286,24 @@ export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MA
       const pause = turns.longWork();
       const batch = Math.min(BATCH, limit + offset + 1);
       const events: PositionedEvent<TransactionEvent>[] = [];
-      let [end, looked, left] = [last, 0, offset];
-      for (;;) {
-        const positions = transactions.all(principal, end, mask, batch);
-        for (const { position } of positions) {
-          if (events.length >= limit) return events.slice(0, limit);
-          if (looked === maxLookedAt) throw tooManyBefore(maxLookedAt);
-          looked += 1;
-          await pause();
-          if (left > 0) {
-            const passed = count.get(position, principal, mask)?.found ?? 0;
-            if (passed <= left) {
-              left -= passed;
-              continue;
-            }
-          }
-          const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);
-          for (const row of newestFirst.all(position, principal, mask).slice(left))
-            events.push({ txId, event: eventOf(row) });
-          left = 0;
+      let [looked, left] = [0, offset];
+      for (const position of positionsUpTo(principal, mask, last, batch)) {
+        if (events.length >= limit) break;
+        if (looked === maxLookedAt) throw tooManyBefore(maxLookedAt);
+        looked += 1;
+        await pause();
+        const passed = left === 0 ? 0 : (count.get(position, principal, mask)?.found ?? 0);
+        if (left > 0 && passed <= left) {
+          left -= passed;
+          continue;
         }
-        if (positions.length < batch) return events.slice(0, limit);
-        end = (positions.at(-1)?.position ?? 0) - 1;
+        const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);
+        for (const row of newestFirst.all(position, principal, mask).slice(left)) {
+          events.push({ txId, event: eventOf(row) });
+        }
+        left = 0;
       }
+      return events.slice(0, limit);
     },
   };
 }

@@ -260,10 +260,34 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
     return ways(keyed, span, searched.all);
   }
 
+  /**
+   * The rows of a list by one way. Yields undefined for each row that doesn't belong to the list or that an earlier way has shown.
+   * @param shown number of rows that an earlier way has shown
+   * @returns the number of rows, and whether they were found within the limits
+   */
+  function* rowsBy<Item>(
+    way: Way,
+    { fields, read }: Searched<Item>,
+    shown: number,
+    ...page: Parameters<RowSource<PlaceRow>['rows']>
+  ): Generator<Row<Item> | undefined, { matches: number; isWhole: boolean }> {
+    let [matches, rows, bytes] = [0, way.rows, limits.bytes];
+    for (const place of walked(way.places).rows(...page)) {
+      if (place === undefined) continue;
+      const { item, bytes: size, fields: decode } = read(place);
+      rows -= 1;
+      bytes -= size;
+      if (rows < 0 || bytes < 0) return { matches, isWhole: false };
+      const isFound = item !== null && (fields.length === 0 || meetsAll(fields, decode()));
+      if (isFound) matches += 1;
+      yield isFound && matches > shown ? { place, item } : undefined;
+    }
+    return { matches, isWhole: true };
+  }
+
   /** The rows of a list by one way after the other, until one finds them all within the limits. */
   const rowsOf = <Item>(searched: Searched<Item>): RowSource<Row<Item>> => ({
-    *rows(key, isBackward, count) {
-      const { fields, read } = searched;
+    *rows(...page) {
       let [shown, isTried] = [0, false];
       for (const way of waysTo(searched)) {
         if (way === undefined) {
@@ -271,22 +295,9 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
           continue;
         }
         isTried = true;
-        let [matches, isWhole] = [0, true];
-        let { rows, bytes } = { rows: way.rows, bytes: limits.bytes };
-        for (const place of walked(way.places).rows(key, isBackward, count)) {
-          if (place === undefined) continue;
-          const { item, bytes: size, fields: decode } = read(place);
-          rows -= 1;
-          bytes -= size;
-          isWhole = rows >= 0 && bytes >= 0;
-          if (!isWhole) break;
-          const isFound = item !== null && (fields.length === 0 || meetsAll(fields, decode()));
-          if (isFound) matches += 1;
-          // An earlier way has shown the first rows.
-          yield isFound && matches > shown ? { place, item } : undefined;
-          shown = Math.max(shown, matches);
-        }
+        const { matches, isWhole } = yield* rowsBy(way, searched, shown, ...page);
         if (isWhole) return;
+        shown = Math.max(shown, matches);
       }
       if (isTried) throw tooMuch(limits);
     },

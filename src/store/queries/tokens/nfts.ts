@@ -8,7 +8,7 @@ import { EVENT_KIND, TOKEN } from '../../rows/enums.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { ordered, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
-import { bytesAt, readPage, textAt } from '../page.ts';
+import { bytesAt, type RowSource, readPage, textAt } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
 
@@ -30,7 +30,29 @@ type ValueRow = Stored<'nft_instances', 'value'>;
 
 export function nftQueries(db: Database) {
   const { total, totalOfAsset, values: valuesOf, assets: assetsOf } = statements(db, sql);
-  const { principalOf } = numbers(db);
+  const { principalOf, assetOf } = numbers(db);
+
+  /** Instances of an owner from a key on. @param asset identifier of the one asset to list; null for all */
+  function instancesFrom(
+    owner: number,
+    asset: string | null,
+    ...[key, isBackward, count]: Parameters<RowSource<NftInstance>['rows']>
+  ): NftInstance[] {
+    const identifier = key === null ? null : textAt(key, 0);
+    const first = key === null ? null : [bytesAt(key, 1).toHex()];
+    const assets =
+      asset === null
+        ? assetsOf([owner]).rows(identifier === null ? null : [identifier], isBackward, count + 1)
+        : [{ identifier: asset, asset_id: assetOf(asset) }];
+    const instances: NftInstance[] = [];
+    for (const row of assets) {
+      if (instances.length >= count) break;
+      const from = row.identifier === identifier ? first : null;
+      const values = valuesOf([owner, row.asset_id]).rows(from, isBackward, count - instances.length);
+      for (const { value } of values) instances.push({ asset: row.identifier, value });
+    }
+    return instances;
+  }
 
   return {
     /**
@@ -45,19 +67,7 @@ export function nftQueries(db: Database) {
         limit,
         at,
         total: counted?.total ?? 0,
-        rows(key, isBackward, count) {
-          const identifier = key === null ? asset : textAt(key, 0);
-          const first = key === null ? null : [bytesAt(key, 1).toHex()];
-          const instances: NftInstance[] = [];
-          for (const row of assetsOf([owner]).rows(identifier === null ? null : [identifier], isBackward, count + 1)) {
-            if (instances.length >= count) break;
-            if (asset !== null && row.identifier !== asset) continue;
-            const from = row.identifier === identifier ? first : null;
-            const values = valuesOf([owner, row.asset_id]).rows(from, isBackward, count - instances.length);
-            for (const { value } of values) instances.push({ asset: row.identifier, value });
-          }
-          return instances;
-        },
+        rows: (...page) => instancesFrom(owner, asset, ...page),
         keyOf: ({ asset: identifier, value }) => [identifier, value.toHex()],
         itemOf: (row) => row,
       });
