@@ -5,14 +5,16 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 
 export const sql = {
-  range: query<BlockRow, [number, number]>`
-    SELECT height, index_block_hash, block_hash, block_time, burn_block_height, tenure_height, transactions, size
+  range: query<Omit<PicturedBlock, 'fees'>, [number, number]>`
+    SELECT height, index_block_hash AS indexHash, block_hash AS hash, block_time AS time, burn_block_height AS burnHeight,
+           tenure_height AS tenure, transactions, size
       FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC`,
   // Bitcoin operations have no nonce, and pay no fee to the miner.
   fee: query<Stored<'transactions', 'fee'>, [number]>`
     SELECT fee FROM transactions WHERE position = ? AND nonce IS NOT NULL`,
-  orphans: query<OrphanRow, [number, number, number]>`
-    SELECT height, index_block_hash, parent_index_block_hash, burn_block_height FROM orphaned_blocks
+  orphans: query<PicturedOrphan, [number, number, number]>`
+    SELECT height, index_block_hash AS indexHash, parent_index_block_hash AS parentIndexHash, burn_block_height AS burnHeight
+      FROM orphaned_blocks
      WHERE height BETWEEN max(?1, ifnull((SELECT start_height FROM progress WHERE id = 1), 1)) AND ?2
      ORDER BY height DESC LIMIT ?3`,
   tip: query<Stored<'blocks', 'block_time' | 'transactions'> & Below>`
@@ -52,21 +54,6 @@ interface ChartedSpan {
   transactions: number;
 }
 
-type BlockRow = Stored<
-  'blocks',
-  | 'height'
-  | 'index_block_hash'
-  | 'block_hash'
-  | 'block_time'
-  | 'burn_block_height'
-  | 'tenure_height'
-  | 'transactions'
-  | 'size'
->;
-type OrphanRow = Stored<
-  'orphaned_blocks',
-  'height' | 'index_block_hash' | 'parent_index_block_hash' | 'burn_block_height'
->;
 /** The numbers of blocks and transactions below a block. */
 type Below = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
@@ -97,23 +84,10 @@ export function blockSeries(db: Database) {
       if (last === null) return { blocks: [], orphans: [] };
       const lowest = last.height - limit + 1;
       return {
-        blocks: range.all(lowest, last.height).map((row) => ({
-          height: row.height,
-          indexHash: row.index_block_hash,
-          hash: row.block_hash,
-          time: row.block_time,
-          burnHeight: row.burn_block_height,
-          tenure: row.tenure_height,
-          transactions: row.transactions,
-          size: row.size,
-          fees: feesOf(row.height, row.transactions),
-        })),
-        orphans: orphans.all(lowest, Number.MAX_SAFE_INTEGER, limit).map((row) => ({
-          height: row.height,
-          indexHash: row.index_block_hash,
-          parentIndexHash: row.parent_index_block_hash,
-          burnHeight: row.burn_block_height,
-        })),
+        blocks: range
+          .all(lowest, last.height)
+          .map((block) => ({ ...block, fees: feesOf(block.height, block.transactions) })),
+        orphans: orphans.all(lowest, Number.MAX_SAFE_INTEGER, limit),
       };
     },
 

@@ -59,6 +59,17 @@ interface WalkedRow extends Stored<'orphaned_blocks', 'height' | 'index_block_ha
   is_first: 0 | 1;
 }
 
+const forkBlock = (
+  row: Stored<'orphaned_blocks', 'height' | 'index_block_hash' | 'block_hash' | 'burn_block_height'>,
+  wasCanonical: boolean | null,
+): ForkBlock => ({
+  height: row.height,
+  indexHash: row.index_block_hash,
+  hash: row.block_hash,
+  burnHeight: row.burn_block_height,
+  wasCanonical,
+});
+
 /** Greater than every hash, as in a cursor's key. */
 const LAST_HASH = 'ff'.repeat(33);
 
@@ -169,14 +180,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
       const beside: ForkBlock[] = [];
       for (let height = first.height; height <= fork.topHeight + 1; height++) {
         const block = read.canonical.get(height);
-        if (block !== null)
-          beside.push({
-            height,
-            indexHash: block.index_block_hash,
-            hash: block.block_hash,
-            burnHeight: block.burn_block_height,
-            wasCanonical: true,
-          });
+        if (block !== null) beside.push(forkBlock(block, true));
       }
       const listed: ForkDetail['transactions'] = [];
       for (const { height, index_block_hash: indexHash } of orphans) {
@@ -188,13 +192,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
       }
       return {
         ...fork,
-        orphans: orphans.map((one) => ({
-          height: one.height,
-          indexHash: one.index_block_hash,
-          hash: one.block_hash,
-          burnHeight: one.burn_block_height,
-          wasCanonical: were.get(one.index_block_hash.toHex()) ?? null,
-        })),
+        orphans: orphans.map((one) => forkBlock(one, were.get(one.index_block_hash.toHex()) ?? null)),
         canonical: beside,
         transactions: listed.slice(0, MAX_TRANSACTIONS),
         isWhole: orphans.length < MAX_BLOCKS && listed.length <= MAX_TRANSACTIONS,
