@@ -5,13 +5,12 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { implementsTrait } from '../../src/codec/abi.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { chainQueries } from '../../src/store/queries/blocks/chain.ts';
 import { orphanQueries } from '../../src/store/queries/blocks/orphans.ts';
 import { deploymentQueries } from '../../src/store/queries/contracts/deployments.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import { openApi } from '../support/api/api.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
-import { noEntries } from '../support/data/memory-index.ts';
+import { chainOf, noEntries } from '../support/data/memory-index.ts';
 import { alice, block, deployment, receipt } from '../support/events/handmade.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
@@ -66,7 +65,7 @@ afterAll(() => {
   open[Symbol.dispose]();
 });
 
-const search = (most?: number) => deploymentQueries(db, orphanQueries(db, chainQueries(db), noEntries), most);
+const search = (most?: number) => deploymentQueries(db, orphanQueries(db, chainOf(db), noEntries), most);
 
 const asked = fc.record(
   {

@@ -13,9 +13,8 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { FieldFilter, LoggingContracts, LogsFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import { LOG_WALK_LIMITS, type LogWalkLimits } from '../../src/store/queries/contracts/log-walk.ts';
-import { readerOf } from '../../src/store/read/index-reader.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
-import { noEntries } from '../support/data/memory-index.ts';
+import { readerIn } from '../support/data/memory-index.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { alice, block, bob, call, type MadeBlock, receipt, transfer } from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
@@ -180,7 +179,7 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
     const isUp = draw(2) === 0;
     const fields = asked === null ? [] : [asked.field];
     const filter: LogsFilter = { of, topic, sender, functionName, heights, fields, order: isUp ? 'asc' : 'desc' };
-    const reader = readerOf(db, noEntries, 1, { limits: { logs: limits[draw(limits.length)]! } });
+    const reader = readerIn(db, { logs: limits[draw(limits.length)]! });
     const read: Read = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
     const { items, isShort } = await walked(read, 1 + draw(5));
     expect(items).toMatchObject(isUp ? expected.toReversed() : expected);
@@ -245,11 +244,7 @@ test(
         using open = openNew();
         for (const event of events.slice(0, begin)) open.ingest.receive(received(event));
         using db = new Database(indexPath(open.directory), { readonly: true });
-        const { walkLogs } = readerOf(db, noEntries, 1, {
-          limits: {
-            logs: { rows: 2, principals: [3, 20_000][draw(2)]! },
-          },
-        }).contracts;
+        const { walkLogs } = readerIn(db, { logs: { rows: 2, principals: [3, 20_000][draw(2)]! } }).contracts;
         const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
         const filter: LogsFilter = {
           of: { deployer: BOOT },
@@ -343,7 +338,7 @@ test('a deployer may have any number of contracts', async () => {
   const expected = allOf(db).map(shown);
   expect(expected).toHaveLength(2 * merged);
   for (const limits of [{}, { merged: merged - 1 }, { principals: merged - 1 }]) {
-    const { contracts } = readerOf(db, noEntries, 1, { limits: { logs: limits } });
+    const { contracts } = readerIn(db, { logs: limits });
     for (const order of ['desc', 'asc'] as const) {
       const { items } = await walked((_, cursor) => contracts.walkLogs({ ...EVERYTHING, order }, 500, cursor), 500);
       expect(items).toMatchObject(order === 'desc' ? expected : expected.toReversed());
@@ -357,7 +352,7 @@ test("a prefix of a deployer's address finds no contracts", async () => {
   using open = chainOf([{ logs: [['pool', clarity.none()]] }]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   for (const limits of [{}, { merged: 0 }]) {
-    const { walkLogs } = readerOf(db, noEntries, 1, { limits: { logs: limits } }).contracts;
+    const { walkLogs } = readerIn(db, { logs: limits }).contracts;
     const listed = async (of: LoggingContracts) => (await walkLogs({ ...EVERYTHING, of }, 5, null)).items.length;
     expect(await listed({ deployer: alice.address })).toBe(1);
     expect(await listed({ deployer: alice.address.slice(0, -1) })).toBe(0);
@@ -370,7 +365,7 @@ test('a page reads as many logs as its limit, and the next one continues after t
   const logs = Array.from({ length: 40 }, (_, n): Printed => [`c${n % 3}`, clarity.uint(BigInt(n))]);
   using open = chainOf([{ logs }]);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1, { limits: { logs: { rows: 10 } } }).contracts;
+  const { walkLogs } = readerIn(db, { logs: { rows: 10 } }).contracts;
   const byTopic = { ...EVERYTHING, topic: 'unheard-of' };
   const pages = [await walkLogs(byTopic, 5, null)];
   for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next)
@@ -390,7 +385,7 @@ test('a page reads as many logs as its limit, and the next one continues after t
   // A long value counts as more. If no field is compared, it isn't read.
   using other = chainOf([{ logs: logs.map(([name]) => [name, clarity.buffer(new Uint8Array(9 * 1_024))]) }]);
   using long = new Database(indexPath(other.directory), { readonly: true });
-  const few = readerOf(long, noEntries, 1, { limits: { logs: { rows: 28 } } }).contracts;
+  const few = readerIn(long, { logs: { rows: 28 } }).contracts;
   expect((await few.walkLogs(byField, 5, null)).next?.key[1]).toBe(37);
   expect((await few.walkLogs(byTopic, 5, null)).next?.key[1]).toBe(11);
 });
@@ -408,7 +403,7 @@ test('rare logs are on the first page by the index of their field, and by their 
   ]);
   while (batchOf(open) !== null);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1, { limits: { logs: { rows: 25 } } }).contracts;
+  const { walkLogs } = readerIn(db, { logs: { rows: 25 } }).contracts;
   const firstOf = async (filter: Partial<LogsFilter>) => {
     const { items, next } = await walkLogs({ ...EVERYTHING, ...filter }, 5, null);
     return { found: items.map(({ contractId, height }) => [contractId, height]), isAll: next === null };
@@ -436,7 +431,7 @@ test("a walk over the logs of contracts finds only the sender's", async () => {
   const blocks = [{ logs: pool }, { by: bob, logs: pool }, ...Array.from({ length: 9 }, () => ({ logs: [] }))];
   using open = chainOf(blocks);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1).contracts;
+  const { walkLogs } = readerIn(db).contracts;
   const heightsOf = async (sender: string) =>
     (await walkLogs({ ...EVERYTHING, sender }, 5, null)).items.map(({ height }) => height);
   // Alice signed more transactions than there are logs, Bob fewer.
@@ -460,7 +455,7 @@ test('rare logs are on the first page by the function that their transactions ca
     open.ingest.receive(parent.event);
   }
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1, { limits: { logs: { rows: 10 } } }).contracts;
+  const { walkLogs } = readerIn(db, { logs: { rows: 10 } }).contracts;
   const firstOf = async (filter: Partial<LogsFilter>) => {
     const { items, next, total } = await walkLogs({ ...EVERYTHING, ...filter }, 5, null);
     return [items.map(({ height, eventIndex }) => [height, eventIndex]), next === null, total];
@@ -486,7 +481,7 @@ test('rare logs are on the first page by the function that their transactions ca
 test('a window has only rows inside it and no total, at any cursor', async () => {
   using open = chainOf(Array.from({ length: 6 }, () => ({ logs: [['pool', clarity.none()]] as const })));
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1).contracts;
+  const { walkLogs } = readerIn(db).contracts;
   for (const sender of [null, alice.address]) {
     for (const order of ['desc', 'asc'] as const) {
       const filter = { ...EVERYTHING, sender, order, heights: { from: 2, to: 4 } };
@@ -507,7 +502,7 @@ test('an index of values is used only for the blocks that it has, while it is bu
   const blocks = Array.from({ length: 12 }, (): { logs: Printed[] } => ({ logs: [['pool', clarity.uint(7n)]] }));
   using open = chainOf(blocks);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1).contracts;
+  const { walkLogs } = readerIn(db).contracts;
   const found = async (from: number | null) =>
     (await walkLogs({ ...EVERYTHING, heights: { from, to: null }, fields: [fieldOf('', 'u7')] }, 50, null)).items
       .length;

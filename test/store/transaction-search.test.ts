@@ -7,11 +7,11 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model/transaction.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
-import { detailQueries } from '../../src/store/queries/transactions/details.ts';
 import { transactionSearch } from '../../src/store/queries/transactions/transaction-lists.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { detailsOf } from '../support/data/memory-index.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 /** Matches every transaction. */
@@ -36,7 +36,7 @@ beforeAll(() => {
   const events = devnetEvents({ seed: 8, blocks: 120, transactionsPerBlock: 8, forkEvery: 15 });
   directory = ingestOf([...events].map(received));
   db = new Database(indexPath(directory.path));
-  const found = transactionSearch(db, detailQueries(db))(NO_FILTER, NEWEST, 10_000, 0, models);
+  const found = transactionSearch(db, detailsOf(db))(NO_FILTER, NEWEST, 10_000, 0, models);
   all = found.items;
   expect(found.total).toBe(all.length);
   expect(all.length).toBeGreaterThan(500);
@@ -120,7 +120,7 @@ describe.each([
   ['either', { sorted: 100, rows: MANY, entries: MANY }],
 ])('lists that are %s', (_, limits) => {
   test('have the transactions that pass every filter, in order, on any page', () => {
-    const search = transactionSearch(db, detailQueries(db), limits);
+    const search = transactionSearch(db, detailsOf(db), limits);
     const seen = new Seen({ items: 100 });
     assertProperty(
       fc.property(filters(), orders, fc.nat(30), fc.nat(60), (filter, order, limit, offset) => {
@@ -135,7 +135,7 @@ describe.each([
   });
 
   test('searches for an unknown principal, function or type are empty', () => {
-    const search = transactionSearch(db, detailQueries(db), limits);
+    const search = transactionSearch(db, detailsOf(db), limits);
     const nowhere: Partial<TransactionFilter>[] = [
       { sender: 'ST000000000000000000002AMW42H.nobody' },
       { recipient: 'ST000000000000000000002AMW42H.nobody' },
@@ -153,7 +153,7 @@ describe.each([
 });
 
 test('every page of the whole chain is found from both ends', () => {
-  const search = transactionSearch(db, detailQueries(db));
+  const search = transactionSearch(db, detailsOf(db));
   for (const direction of ['asc', 'desc'] as const) {
     const expected = idsOf(byHand(NO_FILTER, { by: 'block_height', direction }));
     for (let offset = 0; offset < all.length + 20; offset += 17) {
@@ -165,7 +165,7 @@ test('every page of the whole chain is found from both ends', () => {
 
 test('filters that exclude each other are answered without reading rows', () => {
   const nothing = { sorted: 0, rows: 0, entries: 0 };
-  const search = transactionSearch(db, detailQueries(db), nothing);
+  const search = transactionSearch(db, detailsOf(db), nothing);
   const contract = all.flatMap((of) => callOf(of)?.contractId ?? [])[0]!;
   const recipient = all.flatMap((of) => paid(of) ?? [])[0]!;
   const excluding: Partial<TransactionFilter>[] = [
@@ -187,14 +187,14 @@ test('an order is walked no farther than the rows that may be read', () => {
   const count = byHand(coinbases, NEWEST).length;
   // They pay no fee: the last that come by fee.
   const dearest: TransactionOrder = { by: 'fee', direction: 'desc' };
-  const withRows = (rows: number) => transactionSearch(db, detailQueries(db), { sorted: 1, rows, entries: MANY });
+  const withRows = (rows: number) => transactionSearch(db, detailsOf(db), { sorted: 1, rows, entries: MANY });
   expect(() => withRows(count - 1)(coinbases, dearest, 5, 0, models)).toThrow(TooMuchWorkError);
   expect(withRows(count)(coinbases, dearest, 5, 0, models).total).toBe(count);
 });
 
 test('any request reads at most as many rows as the limits allow, and is answered completely or refused', () => {
   const limits = { sorted: 10, rows: 60, entries: 200 };
-  const search = transactionSearch(db, detailQueries(db), limits);
+  const search = transactionSearch(db, detailsOf(db), limits);
   const seen = new Seen({ answered: 10, refused: 10 });
   assertProperty(
     fc.property(filters(), orders, fc.integer({ min: 1, max: 30 }), fc.nat(300), (filter, order, limit, offset) => {
@@ -221,7 +221,7 @@ test('a page with a transaction that has lost a row fails with its position', ()
   const [, second] = db
     .query<{ position: number }, []>('SELECT position FROM transactions ORDER BY position DESC LIMIT 3')
     .all();
-  const search = transactionSearch(db, detailQueries(db));
+  const search = transactionSearch(db, detailsOf(db));
   db.run('BEGIN');
   try {
     db.run('DELETE FROM transaction_bodies WHERE position = ?', [second!.position]);

@@ -21,11 +21,11 @@ import type { HeightSpan } from '../../src/store/model/block.ts';
 import type { FieldFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
 import type { Cursor, ListOrder, Page } from '../../src/store/model/page.ts';
 import { VALUE_SEARCH_LIMITS } from '../../src/store/queries/contracts/value-search.ts';
-import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
-import { noEntries } from '../support/data/memory-index.ts';
+import { readerIn } from '../support/data/memory-index.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { tables } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
@@ -261,7 +261,7 @@ async function compareLists(db: Database, draw: (below: number) => number, lists
         }),
       )
       .map(shown);
-    const read = readerOf(db, noEntries, 1, { limits: { values: ways[draw(ways.length)]! } });
+    const read = readerIn(db, { values: ways[draw(ways.length)]! });
     try {
       const order = draw(2) === 0 ? 'desc' : 'asc';
       expect(await walked(search(read, model, fields, heights, order), 1 + draw(4))).toMatchObject(
@@ -330,7 +330,7 @@ describe('of a chain', () => {
     for (const event of events) open.ingest.apply(received(event));
     open.ingest.commit();
     db = new Database(indexPath(open.directory), { readonly: true });
-    read = readerOf(db, noEntries, 1, { limits: { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } } });
+    read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
     const logs = allOf(db).filter((one) => one.subject === 'logs' && one.contract === pox);
     const newest = decodedAt(logs[0]!, 'topic');
     topic = newest?.type === 'string-ascii' ? newest.value : '';
@@ -406,7 +406,7 @@ describe('of a chain', () => {
     expect(checkAndRecount(open.directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
     db.close();
     db = new Database(indexPath(open.directory), { readonly: true });
-    read = readerOf(db, noEntries, 1, { limits: { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } } });
+    read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
   });
 
   test('a check finds an entry that is changed, one that is missing and one too many', () => {
@@ -487,7 +487,7 @@ test("a contract that doesn't exist yet is indexed from its first log, with any 
   expect(made(open)).toBe(2);
   open.ingest.receive(second.event);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const read = readerOf(db, noEntries, 1, { limits: { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } } });
+  const read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
   const find = async (path: string, text: string) =>
     (await search(read, logsOf(PRINTER), [field(path, text)], ALL)(50, null)).items.map(({ eventIndex }) => eventIndex);
   open.ingest.publish();
@@ -549,7 +549,7 @@ test('a page continues from its cursor even if a fork removed the items around i
   made(open);
   for (const { event } of old) open.ingest.receive(event);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const read = readerOf(db, noEntries, 1, { limits: { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } } });
+  const read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
   for (const condition of ['gte:1', 'lte:100']) {
     const page = search(read, logsOf(PRINTER), [field('at', condition)], ALL);
     const heights = ({ items }: Page<Found, number | null>) => items.map(({ height }) => height);

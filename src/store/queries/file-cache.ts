@@ -15,13 +15,6 @@ export interface FileCache {
   refresh(): void;
 }
 
-/** A cache that caches nothing, for connections without marked snapshots. */
-export const noFileCache: FileCache = {
-  lazy: (look) => look,
-  memoize: (look) => look,
-  refresh: () => {},
-};
-
 /** Returns a function that reads a number that changes when another connection changes the file. */
 function fileVersion(db: Database): () => number | undefined {
   const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');

@@ -64,8 +64,8 @@ interface Keyed<Key, Model> {
 
 export type RowTexts = ReturnType<typeof rowTexts>;
 
-/** @param cache separate for each connection if omitted */
-export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache = sharedTexts()) {
+/** @param cache the cache that the connections to one file share */
+export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache: SharedTexts) {
   function add(id: RowId, tag: string, shape: string, text: string): void {
     if (text.length > MAX_TEXT) return;
     const cachedText = cache.get(id);

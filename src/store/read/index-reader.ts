@@ -1,8 +1,7 @@
 /** Makes all reads of the API. Every function reads from its caller's snapshot. */
 import type { Database } from 'bun:sqlite';
 import { lazy } from '../../base/cache.ts';
-import { systemClock } from '../../base/clock.ts';
-import { Turns } from '../../base/turns.ts';
+import type { Turns } from '../../base/turns.ts';
 import type { EntryReader } from '../files/payload-source.ts';
 import { type HookReads, hookReads } from '../hooks/store.ts';
 import type { BlockId } from '../model/block.ts';
@@ -30,7 +29,7 @@ import { contractFunctionQueries, contractQueries, deploymentQueries } from '../
 import { type LogWalkLimits, logWalk } from '../queries/contracts/log-walk.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
 import { directoryQueries } from '../queries/directories.ts';
-import { type FileCache, noFileCache } from '../queries/file-cache.ts';
+import type { FileCache } from '../queries/file-cache.ts';
 import {
   mempoolProjection,
   mempoolQueries,
@@ -38,7 +37,6 @@ import {
   pendingRank,
   pendingSearch,
   type SharedProjection,
-  sharedProjection,
 } from '../queries/mempool.ts';
 import { nameQueries } from '../queries/names.ts';
 import type { SearchLimits } from '../queries/planner.ts';
@@ -82,15 +80,15 @@ export interface WorkLimits {
 }
 
 interface ReaderOptions {
-  limits?: WorkLimits;
-  /** The cache of the connection, from one snapshot to the next; none if omitted. */
-  cache?: FileCache;
+  limits: WorkLimits;
+  /** The cache of the connection, from one snapshot to the next. */
+  cache: FileCache;
   /** Shares the thread among long queries and other work. */
-  turns?: Turns;
+  turns: Turns;
   /** The last projection of the mempool, which all connections of a thread to one file share. */
-  projection?: SharedProjection;
+  projection: SharedProjection;
   /** The cache of texts, which they share as well. */
-  texts?: SharedTexts;
+  texts: SharedTexts;
 }
 
 /**
@@ -98,10 +96,14 @@ interface ReaderOptions {
  * @param journal has the payloads of orphaned blocks
  * @param file distinguishes the file from others at its path before or after
  */
-export function readerOf(db: Database, journal: EntryReader, file: number, options: ReaderOptions = {}) {
-  const { limits = {}, cache = noFileCache, turns = new Turns(systemClock), projection = sharedProjection() } = options;
+export function readerOf(
+  db: Database,
+  journal: EntryReader,
+  file: number,
+  { limits, cache, turns, projection, texts: sharedTexts }: ReaderOptions,
+) {
   const chain = chainQueries(db, cache);
-  const texts = rowTexts(chain, options.texts);
+  const texts = rowTexts(chain, sharedTexts);
   const blocks = blockQueries(db, chain, texts);
   const mempool = mempoolQueries(db, texts);
   const assetQueries = assetReaders(db);

@@ -3,9 +3,10 @@ import { constants, Database } from 'bun:sqlite';
 import { readFileSync } from 'node:fs';
 import { indexPath, openReader } from '../../../src/store/files/database.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';
-import { readerOf, type WorkLimits } from '../../../src/store/read/index-reader.ts';
+import type { WorkLimits } from '../../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../../src/store/read/snapshots.ts';
 import { appOf } from '../api/app.ts';
+import { readerIn } from './memory-index.ts';
 
 /** The smallest pages that SQLite has: each row more that a request looks at is likely to be on another page. */
 export const PAGE_BYTES = 512;
@@ -38,7 +39,7 @@ export interface Cost {
 export function countedApi(directory: string, limits: WorkLimits) {
   const db = openReader(directory);
   const journal = openJournalReader(directory);
-  const reader = readerOf(db, journal, 1, { limits });
+  const reader = readerIn(db, limits, journal);
   let bytes = 0;
   /** Begins a snapshot. @returns its end */
   function begin(): Disposable {

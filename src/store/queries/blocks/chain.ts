@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../../model/block.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
-import { type FileCache, noFileCache } from '../file-cache.ts';
+import type { FileCache } from '../file-cache.ts';
 
 export const sql = {
   chainId: query<Stored<'progress', 'chain_id'>>`SELECT chain_id FROM progress`,
@@ -128,7 +128,7 @@ const MAX_BLOCKS = 1_000;
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
 /** @param cache caches the tip until the file changes */
-export function chainQueries(db: Database, cache: FileCache = noFileCache) {
+export function chainQueries(db: Database, cache: FileCache) {
   const { chainId, tip, newestArrival, newest, byHeight, byIndexBlockHash, byBlockHash } = statements(db, sql);
 
   /** Canonical blocks by hash in hex. */

@@ -6,9 +6,8 @@ import { storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
-import { chainQueries } from '../blocks/chain.ts';
-import { type FileCache, noFileCache } from '../file-cache.ts';
-import { type ItemsOf, models, type PageRows, type RowTexts, rowTexts } from '../row-texts.ts';
+import type { FileCache } from '../file-cache.ts';
+import { type ItemsOf, models, type PageRows, type RowTexts } from '../row-texts.ts';
 import { rowsAt, type SummaryRow, summary, summaryOf } from './summary.ts';
 
 const columns = `${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
@@ -65,13 +64,9 @@ export type DetailQueries = ReturnType<typeof detailQueries>;
 
 /**
  * @param cache caches places until the file changes
- * @param texts caches texts of transactions; a separate cache if omitted
+ * @param texts caches texts of transactions
  */
-export function detailQueries(
-  db: Database,
-  cache: Pick<FileCache, 'memoize'> = noFileCache,
-  texts: RowTexts = rowTexts(chainQueries(db)),
-) {
+export function detailQueries(db: Database, cache: Pick<FileCache, 'memoize'>, texts: RowTexts) {
   const { byId, atEach } = statements(db, sql);
 
   /** The place of the newest transaction with an id in hex. A request reads it several times, first for the ETag. */
