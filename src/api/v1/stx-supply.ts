@@ -82,7 +82,7 @@ const query = {
   ),
   unanchored: Type.Boolean({
     default: false,
-    description: 'Whether to compute the supply for the block after the tip; not allowed with `height`',
+    description: 'Whether to return the height of the block after the tip; has no effect with `height`',
   }),
 };
 
