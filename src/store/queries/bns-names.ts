@@ -7,6 +7,7 @@ import type { BnsName, BnsRenewal } from '../model/name.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { BNS_BURN, storedBnsOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
+import { endOf } from '../rows/name-parts.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { ordered, up } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';
@@ -75,9 +76,6 @@ interface Contract {
 
 /** Seconds between two Bitcoin blocks. */
 const SECONDS_OF_A_BURN_BLOCK = 600;
-
-/** The end of the range of names with a beginning. */
-const endOf = (prefix: string): string => `${prefix}\u{10FFFF}`;
 
 /** Names of contracts named BNS-V2. Each function takes the identifier of the contract. */
 export function bnsNameQueries(db: Database) {

@@ -273,6 +273,14 @@ function namespaceQueries(db: Database) {
     return opened === null ? null : heightOf(opened);
   }
 
+  /** Height at which a lease starts, and its length in blocks; null while its namespace is not open. */
+  function termOf(name: string, its: string, isOld: boolean): { start: number; lifetime: number } | null {
+    const opened = namespace.get(its);
+    const lifetime = opened?.lifetime ?? oldNamespace.get(its)?.lifetime;
+    const start = leaseStart(name, opened?.position ?? null, isOld);
+    return lifetime === undefined || start === null ? null : { start, lifetime };
+  }
+
   return {
     /** Open namespaces, in order. */
     all: (): string[] => namespaces.all().map((row) => row.namespace),
@@ -297,11 +305,10 @@ function namespaceQueries(db: Database) {
      * @param isOld whether the name existed before the chain
      */
     lease(name: string, its: string, isOld: boolean): NameLease | null {
-      const opened = namespace.get(its);
-      const lifetime = opened?.lifetime ?? oldNamespace.get(its)?.lifetime ?? 0;
-      const start = leaseStart(name, opened?.position ?? null, isOld);
+      const term = termOf(name, its, isOld);
       const now = tip.get();
-      if (lifetime === 0 || start === null || now === null) return null;
+      if (term === null || term.lifetime === 0 || now === null) return null;
+      const { start, lifetime } = term;
       const tenureHeight = Math.min((tenure.get(start)?.tenure ?? start) + lifetime, MAX_LIFETIME);
       const tenuresLeft = tenureHeight - now.tenure;
       return {
@@ -317,10 +324,8 @@ function namespaceQueries(db: Database) {
      * @param isOld whether the name existed before the chain
      */
     leaseEnd(name: string, its: string, isOld: boolean): number {
-      const opened = namespace.get(its);
-      const lifetime = opened?.lifetime ?? oldNamespace.get(its)?.lifetime;
-      const start = leaseStart(name, opened?.position ?? null, isOld);
-      return lifetime === undefined || start === null ? 0 : Math.min(start + lifetime, MAX_LIFETIME);
+      const term = termOf(name, its, isOld);
+      return term === null ? 0 : Math.min(term.start + term.lifetime, MAX_LIFETIME);
     },
   };
 }

@@ -18,7 +18,7 @@ import {
   typeName,
 } from '../rows/enums.ts';
 import { isActiveName } from '../rows/expressions.ts';
-import { folded, MAX_PART } from '../rows/name-parts.ts';
+import { endOf, folded, MAX_PART } from '../rows/name-parts.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { numbers } from './numbers.ts';
 
@@ -85,9 +85,6 @@ const ADDRESS = new RegExp(`^S[0-9A-Z]{${MIN_DIGITS - 1},}(\\.|$)`, 'i');
 
 /** The beginning of a segwit address. */
 const SEGWIT = /^(bc|tb|bcrt)1/i;
-
-/** The end of the range of texts that begin with one. */
-const endOf = (text: string): string => `${text}\u{10FFFF}`;
 
 type PartRow = Stored<'name_parts', 'part' | 'subject_id'>;
 type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash'>;

@@ -8,6 +8,9 @@ export const MAX_PART = 64;
 /** A text as names are compared: case doesn't matter. */
 export const folded = (text: string): string => text.toLowerCase();
 
+/** The end of the range of texts that begin with one. */
+export const endOf = (text: string): string => `${text}\u{10FFFF}`;
+
 export type NamePartRow = Stored<'name_parts'>;
 
 /**
