@@ -11,6 +11,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { MAX_ENTRIES } from '../../store/rows/statement.ts';
 import { example } from '../shared/examples/examples.ts';
 import { fields, literal, named, object } from '../shared/fields.ts';
+import { unanchored as unanchoredParameter } from '../shared/legacy-parameters.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import { words } from '../shared/values.ts';
 
@@ -97,13 +98,8 @@ const ZonefileHash = Type.Transform(
   .Decode(fromHex)
   .Encode(toHex);
 
-/** Accepted for old clients: it included microblocks, which no longer exist. */
-const unanchored = {
-  unanchored: Type.Boolean({
-    default: false,
-    description: 'Once included unconfirmed microblocks (Stacks 2.x); has no effect',
-  }),
-};
+/** Accepted for old clients. */
+const unanchored = { unanchored: unanchoredParameter };
 
 const paged = {
   page: Type.Integer({

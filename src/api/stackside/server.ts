@@ -25,14 +25,13 @@ export const operatorFamily = (access: Access<object, undefined>) =>
 export type OperatorFamily = ReturnType<typeof operatorFamily>;
 
 const text = (description: string) => nullable(Type.String(), { description });
+const integer = (description: string) => nullable(Type.Integer(), { description });
 
 /** Schema of a host's state in its cluster. */
 const HostState = named('HostState', {
   name: Type.String(),
   entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
-  head: nullable(Type.Integer(), {
-    description: 'Newest entry of the log that this host has seen; null until it reaches the log',
-  }),
+  head: integer('Newest entry of the log that this host has seen; null until it reaches the log'),
   lag_seconds: Type.Number({
     description: 'Seconds since this host last had all entries; 0 while it has all of them',
   }),
@@ -47,9 +46,7 @@ const HostState = named('HostState', {
     Type.Object({
       held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
       holder: text('Name of the host that delivers, when this host last checked; null before the first check'),
-      epoch: nullable(Type.Integer(), {
-        description: 'Increases each time a host starts to deliver; null before the first check',
-      }),
+      epoch: integer('Increases each time a host starts to deliver; null before the first check'),
     }),
     { description: 'The host that delivers chainhooks; null on a host that only reads' },
   ),
@@ -57,7 +54,7 @@ const HostState = named('HostState', {
 
 /** Schema of a shared log with its hosts, which `stackside cluster status` prints. */
 export const ClusterLog = named('ClusterLog', {
-  chain_id: nullable(Type.Integer(), { description: 'Null until a host reports it' }),
+  chain_id: integer('Null until a host reports it'),
   head: Type.Object({ entry: Type.Integer(), chain: Hash }),
   log_bytes: Type.Integer({ description: 'Size of the log on the disk of PostgreSQL' }),
   hosts: Type.Array(
@@ -119,13 +116,10 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
     handle: hosts,
   });
 
-const orNull = <K extends 'Integer' | 'String'>(type: K, description: string) =>
-  nullable(Type[type]() as ReturnType<(typeof Type)[K]>, { description });
-
 /** The bases of an archive. A restore can start from a base without a replay. */
 export const ArchiveBase = named('ArchiveBase', {
-  entry: orNull('Integer', 'Entry of the newest base; null if there is none, or none was read yet'),
-  height: orNull('Integer', 'Height of its tip'),
+  entry: integer('Entry of the newest base; null if there is none, or none was read yet'),
+  height: integer('Height of its tip'),
   made_at: nullable(UnixTime),
   overdue_seconds: Type.Integer({ description: 'Seconds since a base has been due; 0 if none is due' }),
   failing: Type.Boolean({
@@ -148,22 +142,19 @@ export const ServerStatus = named('ServerStatus', {
   uptime_seconds: Type.Integer(),
   ready: Type.Boolean({ description: 'Whether the data is up to date, as in `/ready`' }),
   state: words(...serverStates),
-  reason: orNull('String', 'The state in sentences; null if the server is live'),
+  reason: text('The state in sentences; null if the server is live'),
   next: Type.String({ description: "The operator's next step, in sentences" }),
-  observer: orNull(
-    'String',
-    "Section that the node's configuration needs, as TOML; null unless the next step is to add it",
-  ),
-  seconds_left: orNull('Integer', 'Estimated seconds until the index is up to date; null if unknown'),
+  observer: text("Section that the node's configuration needs, as TOML; null unless the next step is to add it"),
+  seconds_left: integer('Estimated seconds until the index is up to date; null if unknown'),
   index: Type.Object({
-    height: orNull('Integer', 'Height of the newest block; null before the first one'),
-    tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),
-    chain_id: orNull('Integer', 'Chain id of the data, or of the settings before the first block; null if unknown'),
+    height: integer('Height of the newest block; null before the first one'),
+    tip_age_seconds: integer('Seconds since the time of the newest block'),
+    chain_id: integer('Chain id of the data, or of the settings before the first block; null if unknown'),
     history_from: Type.Optional(HistoryFrom),
   }),
   node: Type.Object({
-    height: orNull('Integer', 'Height of the newest block of the node; null if the node doesn’t answer'),
-    chain_id: orNull('Integer', 'Chain id of the node; null if the node doesn’t answer'),
+    height: integer('Height of the newest block of the node; null if the node doesn’t answer'),
+    chain_id: integer('Chain id of the node; null if the node doesn’t answer'),
   }),
   events: nullable(
     Type.Object({
@@ -181,7 +172,7 @@ export const ServerStatus = named('ServerStatus', {
           { description: 'Time until an event was on the disk' },
         ),
       ),
-      last_received_at: orNull('Integer', 'Unix time of the last event since the start; null before the first one'),
+      last_received_at: integer('Unix time of the last event since the start; null before the first one'),
     }),
     { description: "Events from the node; null if this process doesn't receive events" },
   ),
@@ -208,13 +199,13 @@ export const ServerStatus = named('ServerStatus', {
   disk: Type.Object({
     index_bytes: Type.Integer({ description: 'Size of the index with its write-ahead log' }),
     journal_bytes: Type.Integer({ description: 'Size of the journal with its write-ahead log' }),
-    free_bytes: orNull('Integer', 'Free space on the disk of the data directory; null if it is unknown'),
+    free_bytes: integer('Free space on the disk of the data directory; null if it is unknown'),
     growth: nullable(
       Type.Object(
         {
           measured_seconds: Type.Integer(),
           bytes_per_day: Type.Integer({ description: 'Decrease of the free space per day; negative if it grows' }),
-          full_in_seconds: orNull('Integer', 'Seconds until the disk is full; null if the free space doesn’t shrink'),
+          full_in_seconds: integer('Seconds until the disk is full; null if the free space doesn’t shrink'),
         },
         { description: 'Trend of the free space in the last day; null in the first hour of measurements' },
       ),

@@ -338,6 +338,7 @@ const family = { tag, etag: chainAndBurnTip, history: 'whole' } as const;
 
 export const staking = [
   route({
+    ...family,
     path: '/extended/v3/principals/{principal}/staking',
     operationId: 'getPrincipalStaking',
     summary: 'Staking of a principal',
@@ -346,11 +347,10 @@ export const staking = [
     tag: 'Principals',
     params: { principal },
     response: PrincipalStaking,
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { principal }, read }) => principalStaking(read.staking.summary(principal)),
   }),
   route({
+    ...family,
     path: '/extended/v3/principals/{principal}/staking/bonds',
     operationId: 'getPrincipalStakingBonds',
     summary: 'Bonds of a principal',
@@ -359,8 +359,6 @@ export const staking = [
     params: { principal },
     query: cursorQuery,
     response: CursorPage(BondPosition),
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(`principal-staking-bonds ${principal}`, query);
       return list.page(read.staking.positions(principal, ...list.start), bondPosition);
