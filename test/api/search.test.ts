@@ -60,29 +60,7 @@ function onChain(events: readonly NodeEvent[]): OnChain {
   };
 }
 
-function idOf(one: SearchResult): string {
-  switch (one.kind) {
-    case 'block':
-      return one.indexHash.toHex();
-    case 'burn_block':
-      return one.hash.toHex();
-    case 'transaction':
-      return one.txId.toHex();
-    case 'bitcoin_address':
-      return one.bitcoinAddress;
-    case 'address':
-      return one.address;
-    case 'token':
-      return one.asset;
-    case 'contract':
-      return one.contractId;
-    case 'bns_name':
-    case 'name':
-      return one.name;
-  }
-}
-
-const idsOf = (found: readonly SearchResult[]): string[] => found.map(idOf);
+const idsOf = (found: readonly SearchResult[]): string[] => found.map(({ id }) => id.replace(/^0x/, ''));
 
 const anyCase = (text: string, prng: Prng): string =>
   [...text].map((letter) => (prng.chance(0.5) ? letter.toUpperCase() : letter.toLowerCase())).join('');
@@ -146,7 +124,7 @@ describe('over forked chains', () => {
             for (const [contract] of event.body.matchAll(/\bST[0-9A-Z]{28,41}\.[a-z][\w-]*/g)) {
               if (is.contracts.includes(contract)) continue;
               const found = read.search(contract, MAX_RESULTS);
-              expect(found.filter((one) => one.kind === 'contract' && one.contractId === contract)).toEqual([]);
+              expect(found.filter((one) => one.kind === 'contract' && one.id === contract)).toEqual([]);
             }
           }
         });
@@ -160,12 +138,12 @@ test('ranks equal matches first, then prefixes, and shows every kind', () => {
   const contract = (match: SearchResult['match'], n: number): SearchResult => ({
     kind: 'contract',
     match,
-    contractId: `${match}.${n}`,
+    id: `${match}.${n}`,
   });
   const name = (match: SearchResult['match'], n: number): SearchResult => ({
     kind: 'name',
     match,
-    name: `${match}.${n}`,
+    id: `${match}.${n}`,
   });
   const many = Array.from({ length: 30 }, (_, n) => contract('start', n));
   const found = ranked([...many, name('part', 0), contract('exact', 0), name('start', 0), contract('part', 0)], 10);
@@ -174,10 +152,10 @@ test('ranks equal matches first, then prefixes, and shows every kind', () => {
   expect(found.at(-1)).toEqual(name('start', 0));
   expect(
     ranked(
-      [contract('part', 1), contract('exact', 1)].map((one) => ({ ...one, contractId: 'x' }) as SearchResult),
+      [contract('part', 1), contract('exact', 1)].map((one) => ({ ...one, id: 'x' })),
       10,
     ),
-  ).toEqual([{ kind: 'contract', match: 'exact', contractId: 'x' }]);
+  ).toEqual([{ kind: 'contract', match: 'exact', id: 'x' }]);
   const order = ranked([name('part', 0), contract('part', 0), name('exact', 1), ...many.slice(0, 2)], 10);
   expect(order.map(({ match }) => matches.indexOf(match))).toEqual([0, 1, 1, 2, 2]);
 });
@@ -304,13 +282,11 @@ test('finds a Bitcoin address, and the Stacks address of the same key', async ()
   expect(stacksOfBitcoin('bc1q')).toBeNull();
   await sampleIndex().readLong(async (read) => {
     expect(read.search(` ${segwit} `, MAX_RESULTS)).toEqual([
-      { kind: 'bitcoin_address', match: 'exact', bitcoinAddress: segwit.toLowerCase() },
-      { kind: 'address', match: 'exact', address: stacks!, bitcoinAddress: segwit.toLowerCase() },
+      { kind: 'bitcoin_address', match: 'exact', id: segwit.toLowerCase() },
+      { kind: 'address', match: 'exact', id: stacks!, bitcoinAddress: segwit.toLowerCase() },
     ]);
     const ofScript = 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3';
-    expect(read.search(ofScript, MAX_RESULTS)).toEqual([
-      { kind: 'bitcoin_address', match: 'exact', bitcoinAddress: ofScript },
-    ]);
+    expect(read.search(ofScript, MAX_RESULTS)).toEqual([{ kind: 'bitcoin_address', match: 'exact', id: ofScript }]);
   });
 });
 

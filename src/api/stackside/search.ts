@@ -31,47 +31,33 @@ const shown = (...texts: (string | null)[]): string => texts.filter((text) => te
 
 /** @param ownerOf returns the owner of a BNS-V2 name */
 function item(result: SearchResult, ownerOf: (name: string) => string | null): Static<typeof Item> {
-  const { kind, match } = result;
-  const at = { kind, match, block_height: null };
+  const { kind, match, id } = result;
+  const at = { kind, match, block_height: null, id };
   switch (result.kind) {
     case 'block': {
-      const { indexHash, hash, height, canonical } = result;
+      const { hash, height, canonical } = result;
       const label = canonical ? `Block ${height}` : `Orphaned block ${height}`;
-      return { ...at, id: toHex(indexHash), label, detail: toHex(hash), block_height: height };
+      return { ...at, label, detail: toHex(hash), block_height: height };
     }
     case 'burn_block':
-      return {
-        ...at,
-        id: toHex(result.hash),
-        label: `Bitcoin block ${result.height}`,
-        detail: toHex(result.hash),
-        block_height: result.height,
-      };
+      return { ...at, label: `Bitcoin block ${result.height}`, detail: id, block_height: result.height };
     case 'transaction': {
       const { type, status, height } = result;
       const block = height === null ? null : `block ${height}`;
       const detail = type === null ? 'in orphaned blocks' : shown(type, status, block).replaceAll('_', ' ');
-      return { ...at, id: toHex(result.txId), label: toHex(result.txId), detail, block_height: height };
+      return { ...at, label: id, detail, block_height: height };
     }
-    case 'bitcoin_address':
-      return { ...at, id: result.bitcoinAddress, label: result.bitcoinAddress, detail: null };
     case 'address':
-      return { ...at, id: result.address, label: result.address, detail: result.bitcoinAddress };
-    case 'token': {
-      const { asset, name, symbol } = result;
-      return {
-        ...at,
-        id: asset,
-        label: shown(...new Set([symbol, name])) || assetNameOf(asset),
-        detail: asset,
-      };
-    }
+      return { ...at, label: id, detail: result.bitcoinAddress };
+    case 'token':
+      return { ...at, label: shown(...new Set([result.symbol, result.name])) || assetNameOf(id), detail: id };
     case 'contract':
-      return { ...at, id: result.contractId, label: contractNameOf(result.contractId), detail: result.contractId };
+      return { ...at, label: contractNameOf(id), detail: id };
     case 'bns_name':
-      return { ...at, id: result.name, label: result.name, detail: ownerOf(result.name) };
+      return { ...at, label: id, detail: ownerOf(id) };
+    case 'bitcoin_address':
     case 'name':
-      return { ...at, id: result.name, label: result.name, detail: null };
+      return { ...at, label: id, detail: null };
   }
 }
 

@@ -7,6 +7,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { canonicalPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { isBitcoinAddress, stacksOfBitcoin } from '../../codec/bitcoin-address.ts';
+import { toHex } from '../../codec/hex.ts';
 import { foundKinds, type Match, matches, type SearchResult } from '../model/search.ts';
 import { sortable } from '../rows/amounts.ts';
 import {
@@ -95,29 +96,6 @@ interface TokenRow extends Stored<'tokens', 'name' | 'symbol'> {
   identifier: string | null;
 }
 
-/** The key that distinguishes findings. */
-function keyOf(result: SearchResult): string {
-  switch (result.kind) {
-    case 'block':
-      return `block ${result.indexHash.toHex()}`;
-    case 'burn_block':
-      return `burn_block ${result.hash.toHex()}`;
-    case 'transaction':
-      return `transaction ${result.txId.toHex()}`;
-    case 'bitcoin_address':
-      return `bitcoin_address ${result.bitcoinAddress}`;
-    case 'address':
-      return `address ${result.address}`;
-    case 'token':
-      return `token ${result.asset}`;
-    case 'contract':
-      return `contract ${result.contractId}`;
-    case 'bns_name':
-    case 'name':
-      return `${result.kind} ${result.name}`;
-  }
-}
-
 /**
  * The best findings, each once: exact matches first, then prefixes, then others, and among equals the kinds in
  * their order. If there is no room for all, the kinds take turns, so that each kind gets a share.
@@ -125,8 +103,9 @@ function keyOf(result: SearchResult): string {
 export function ranked(results: Iterable<SearchResult>, limit: number): SearchResult[] {
   const best = new Map<string, SearchResult>();
   for (const one of results) {
-    const before = best.get(keyOf(one));
-    if (before === undefined || matches.indexOf(one.match) < matches.indexOf(before.match)) best.set(keyOf(one), one);
+    const key = `${one.kind} ${one.id}`;
+    const before = best.get(key);
+    if (before === undefined || matches.indexOf(one.match) < matches.indexOf(before.match)) best.set(key, one);
   }
   const all = [...best.values()];
   const chosen: SearchResult[] = [];
@@ -160,7 +139,7 @@ export function searchQueries(
   const blockOf = (row: BlockRow, match: Match, canonical: boolean): SearchResult => ({
     kind: 'block',
     match,
-    indexHash: row.index_block_hash,
+    id: toHex(row.index_block_hash),
     hash: row.block_hash,
     height: row.height,
     canonical,
@@ -168,7 +147,7 @@ export function searchQueries(
   const burnBlockOf = ({ hash, height }: BurnRow, match: Match): SearchResult => ({
     kind: 'burn_block',
     match,
-    hash,
+    id: toHex(hash),
     height,
   });
 
@@ -193,11 +172,12 @@ export function searchQueries(
     for (const { tx_id: txId, type, status, position } of read.transactions.all(...range)) {
       any = true;
       const how = { type: typeName(type), status: storedTransactionStatus.nameOf(status), height: heightOf(position) };
-      yield { kind: 'transaction', match, txId, ...how };
+      yield { kind: 'transaction', match, id: toHex(txId), ...how };
     }
     for (const { tx_id: txId, type, state } of read.waiting.all(...range)) {
       any = true;
-      yield { kind: 'transaction', match, txId, type: typeName(type), status: mempoolStatus(state), height: null };
+      const how = { type: typeName(type), status: mempoolStatus(state), height: null };
+      yield { kind: 'transaction', match, id: toHex(txId), ...how };
     }
     for (const row of [...read.blocksByHash.all(...range), ...read.blocksByIndexHash.all(...range)]) {
       any = true;
@@ -206,7 +186,7 @@ export function searchQueries(
     for (const row of read.burnBlocksByHash.all(...range)) yield burnBlockOf(row, match);
     if (any || match !== 'exact') return;
     if (read.orphanedTransaction.get(low!) !== null) {
-      yield { kind: 'transaction', match, txId: low!, type: null, status: null, height: null };
+      yield { kind: 'transaction', match, id: toHex(low!), type: null, status: null, height: null };
     }
     const orphaned = read.orphanByIndexHash.get(low!) ?? read.orphanByHash.get(low!);
     if (orphaned !== null) yield blockOf(orphaned, match, false);
@@ -222,13 +202,13 @@ export function searchQueries(
     if (isBitcoinAddress(text)) {
       // Segwit addresses may be written in capital letters.
       const bitcoinAddress = SEGWIT.test(text) ? text.toLowerCase() : text;
-      yield { kind: 'bitcoin_address', match: 'exact', bitcoinAddress };
+      yield { kind: 'bitcoin_address', match: 'exact', id: bitcoinAddress };
       const ofSameKey = stacksOfBitcoin(text);
-      if (ofSameKey !== null) yield { kind: 'address', match: 'exact', address: ofSameKey, bitcoinAddress };
+      if (ofSameKey !== null) yield { kind: 'address', match: 'exact', id: ofSameKey, bitcoinAddress };
     }
     const principal = canonicalPrincipal(text);
     if (principal !== null && (splitPrincipal(principal).contractName === null || isAccountAlone(principal))) {
-      yield { kind: 'address', match: 'exact', address: principal, bitcoinAddress: null };
+      yield { kind: 'address', match: 'exact', id: principal, bitcoinAddress: null };
     }
     const start = text.toUpperCase();
     if (!ADDRESS.test(start) || start.includes('.')) return;
@@ -238,7 +218,7 @@ export function searchQueries(
       if (row === null) return;
       const { address: standard, contractName } = splitPrincipal(row.address);
       if (contractName === null && (row.transactions ?? 0) > 0) {
-        yield { kind: 'address', match: 'start', address: standard, bitcoinAddress: null };
+        yield { kind: 'address', match: 'start', id: standard, bitcoinAddress: null };
       }
       // '/' is the character behind the dot of a contract.
       from = `${standard}/`;
@@ -246,15 +226,16 @@ export function searchQueries(
   }
 
   interface PartMatch {
-    id: number;
+    /** The number of a contract or an asset. */
+    subject: number;
     match: Match;
   }
 
   function* partsFrom(kind: NamePartKind, place: keyof typeof PART_PLACE, text: string): Generator<PartMatch> {
     const rows = read.parts.all(NAME_PART[kind], PART_PLACE[place], text, endOf(text), mostRows);
-    for (const { part, subject_id: id } of rows) {
+    for (const { part, subject_id: subject } of rows) {
       const match = part === text ? 'exact' : 'start';
-      yield { id, match: place === 'inside' ? 'part' : match };
+      yield { subject, match: place === 'inside' ? 'part' : match };
     }
   }
 
@@ -262,27 +243,30 @@ export function searchQueries(
   function byName(kind: NamePartKind, text: string, limit: number): PartMatch[] {
     if ([...text].length > MAX_PART) return [];
     const partMatches = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];
-    return partMatches.filter(({ id }, at) => partMatches.findIndex((other) => other.id === id) === at).slice(0, limit);
+    const isFirst = ({ subject }: PartMatch, at: number): boolean =>
+      partMatches.findIndex((other) => other.subject === subject) === at;
+    return partMatches.filter(isFirst).slice(0, limit);
   }
 
   const byIdentifier = (kind: NamePartKind, text: string): PartMatch[] =>
     ADDRESS.test(text) ? [...partsFrom(kind, 'identifier', text)] : [];
 
-  const contractOf = ({ id, match }: PartMatch): SearchResult => ({
+  const contractOf = ({ subject, match }: PartMatch): SearchResult => ({
     kind: 'contract',
     match,
-    contractId: addressOf(id),
+    id: addressOf(subject),
   });
 
-  function tokenOf({ id, match }: PartMatch): SearchResult {
-    const { identifier: asset, name, symbol } = read.tokenOfAsset.get(id)!;
-    return { kind: 'token', match, asset, name, symbol };
+  function tokenOf({ subject, match }: PartMatch): SearchResult {
+    const { identifier: id, name, symbol } = read.tokenOfAsset.get(subject)!;
+    return { kind: 'token', match, id, name, symbol };
   }
 
   /** The token of a contract; the contract itself if it declares no asset. */
-  function tokenOfContractOf({ id, match }: PartMatch): SearchResult {
-    const { address: contractId, identifier: asset, name, symbol } = read.tokenOfContract.get(id)!;
-    return asset === null ? { kind: 'contract', match, contractId } : { kind: 'token', match, asset, name, symbol };
+  function tokenOfContractOf({ subject, match }: PartMatch): SearchResult {
+    const { address, identifier, name, symbol } = read.tokenOfContract.get(subject)!;
+    if (identifier === null) return { kind: 'contract', match, id: address };
+    return { kind: 'token', match, id: identifier, name, symbol };
   }
 
   /** Identifiers with the text in them, such as the end of an address, a dot and the beginning of a name. */
@@ -290,17 +274,10 @@ export function searchQueries(
     const end = (mark: string): string | null =>
       text.includes(mark) ? text.slice(text.lastIndexOf(mark) + mark.length) : null;
     const [asset, name] = [end('::'), end('.')];
-    if (asset) {
-      for (const one of [...partsFrom('ft', 'start', asset), ...partsFrom('nft', 'start', asset)]) {
-        const result = tokenOf({ ...one, match: 'part' });
-        if (result.kind === 'token' && folded(result.asset).includes(text)) yield result;
-      }
-    } else if (name) {
-      for (const one of partsFrom('contract', 'start', name)) {
-        const result = contractOf({ ...one, match: 'part' });
-        if (result.kind === 'contract' && folded(result.contractId).includes(text)) yield result;
-      }
-    }
+    let results: SearchResult[] = [];
+    if (asset) results = [...partsFrom('ft', 'start', asset), ...partsFrom('nft', 'start', asset)].map(tokenOf);
+    else if (name) results = [...partsFrom('contract', 'start', name)].map(contractOf);
+    for (const one of results) if (folded(one.id).includes(text)) yield { ...one, match: 'part' };
   }
 
   function* byPartOfName(text: string, limit: number): Generator<SearchResult> {
@@ -319,18 +296,18 @@ export function searchQueries(
   type NameRange = (from: string, end: string) => string[];
 
   /** Names that begin with a text, each with its match; names that equal the text before the namespace are exact. */
-  function* beginning(text: string, namesIn: NameRange): Generator<{ name: string; match: Match }> {
+  function* beginning(text: string, namesIn: NameRange): Generator<{ id: string; match: Match }> {
     const labelled = text.includes('.') ? [] : namesIn(`${text}.`, `${text}/`);
     const exact = new Set(labelled).add(text);
     for (const name of [...labelled, ...namesIn(text, endOf(text))]) {
-      yield { name, match: exact.has(name) ? 'exact' : 'start' };
+      yield { id: name, match: exact.has(name) ? 'exact' : 'start' };
     }
   }
 
   /** Names of the first name system. */
   function* namesOf(text: string): Generator<SearchResult> {
     for (const found of beginning(text, namesFrom)) yield { kind: 'name', ...found };
-    if (text.split('.').length === 3 && isSubdomain(text)) yield { kind: 'name', match: 'exact', name: text };
+    if (text.split('.').length === 3 && isSubdomain(text)) yield { kind: 'name', match: 'exact', id: text };
   }
 
   /** Names of BNS-V2. */
