@@ -156,7 +156,7 @@ export function readerOf(
     /** Branches of orphaned blocks. */
     forks: forkQueries(db, turns, limits.walkRows),
     /** The blocks that the chain applied and took back, in the order of the log. */
-    steps: stepQueries(db, chain, journal, orphans.network),
+    steps: stepQueries(db, chain, orphans),
     /** Blocks for charts. */
     blockSeries: blockSeries(db),
     /** Microblocks of Stacks 2.x. */

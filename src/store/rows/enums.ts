@@ -3,7 +3,7 @@
  * stored number without a name throws an Error.
  */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
-import { type BnsOperation, bnsOperations } from '../../chain/bns-v2.ts';
+import { bnsOperations } from '../../chain/bns-v2.ts';
 import { nameOperations } from '../../chain/name-system.ts';
 import type { TokenFamily, UpdateMode } from '../../chain/token-contracts.ts';
 import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
@@ -241,22 +241,15 @@ export const storedToken = enumNames('token_changes', 'token', TOKEN);
 /** daily_counts.kind: calls of a contract, and events of a token. */
 export const DAILY = { calls: 0, ...TOKEN } as const;
 
-/** name_operations.operation, counted from 1. */
-export const storedNameOperation = enumNames(
-  'name_operations',
-  'operation',
-  Object.fromEntries(nameOperations.map((name, index) => [name, index + 1])) as Record<
-    (typeof nameOperations)[number],
-    number
-  >,
-);
+/** Numbers names from 1 on. */
+const fromOne = <W extends string>(names: readonly W[]) =>
+  Object.fromEntries(names.map((name, index) => [name, index + 1])) as Record<W, number>;
+
+/** name_operations.operation. */
+export const storedNameOperation = enumNames('name_operations', 'operation', fromOne(nameOperations));
 
 /** bns_names.operation. */
-export const storedBnsOperation = enumNames(
-  'bns_names',
-  'operation',
-  Object.fromEntries(bnsOperations.map((name, index) => [name, index + 1])) as Record<BnsOperation, number>,
-);
+export const storedBnsOperation = enumNames('bns_names', 'operation', fromOne(bnsOperations));
 
 /** The operation that ends a name of the second name system. */
 export const BNS_BURN = storedBnsOperation.numberOf('burn-name');

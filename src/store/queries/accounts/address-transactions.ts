@@ -37,8 +37,6 @@ export const sql = {
   one: query<Involvement, [number, number]>`
     SELECT ${involvement} FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
   height: query<Stored<'blocks', 'height'>, [Uint8Array]>`SELECT height FROM blocks WHERE index_block_hash = ?1`,
-  byId: query<PositionRow, [Uint8Array]>`
-    SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1`,
 };
 
 type Part = [number, number, number, number, number];
@@ -59,7 +57,7 @@ export const positionsIn = ({ first, last }: Heights) => ({
 });
 
 export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
-  const { list, concerning, count, one, height: heightByHash, byId, newest: newestOf } = statements(db, sql);
+  const { list, concerning, count, one, height: heightByHash, newest: newestOf } = statements(db, sql);
   const positionAt = transactionPositionQuery(db);
 
   function withEvents(principal: number, parts: readonly Involvement[]): AddressTransaction[] {
@@ -105,9 +103,6 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       const { first, last } = positionsIn(heights);
       return count.get(principal, first, last) ?? { transactions: 0, sponsored: 0 };
     },
-
-    /** The position of a canonical transaction. */
-    find: (txId: Uint8Array): number | undefined => byId.get(txId)?.position,
 
     /** Undefined if the transaction doesn't concern the principal, or the principal only sponsors it. */
     ofPrincipal(principal: number, position: number): AddressTransaction | undefined {

@@ -121,8 +121,8 @@ function transactionLists(
 
     /** Undefined if the transaction doesn't concern the principal, or the principal only sponsors it. */
     transactionWithTransfers(principal: string, txId: Uint8Array): AddressTransaction | undefined {
-      const position = transactions.find(txId);
-      return position === undefined ? undefined : transactions.ofPrincipal(principalOf(principal), position);
+      const place = details.placeOf(txId);
+      return place === null ? undefined : transactions.ofPrincipal(principalOf(principal), place.position);
     },
 
     /** Undefined if the start names a block that isn't canonical. */
@@ -153,9 +153,9 @@ function transactionLists(
       limit: number,
       offset: number,
     ): OffsetPage<AssetEvent> | undefined {
-      const position = transactions.find(txId);
-      if (position === undefined) return undefined;
-      const all = events.ofTransaction(principalOf(principal), position);
+      const place = details.placeOf(txId);
+      if (place === null) return undefined;
+      const all = events.ofTransaction(principalOf(principal), place.position);
       return { items: all.slice(offset, offset + limit), total: all.length };
     },
   };

@@ -55,13 +55,12 @@ export function orphanQueries(
 ) {
   const select = statements(db, sql);
 
-  const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
-
-  /** A block from its payload; undefined if the payload is no longer stored. */
-  function read(indexBlockHash: Uint8Array): Block | undefined {
+  /** A block as the node sent it, canonical or not; undefined if its payload is no longer stored. */
+  function stored(indexBlockHash: Uint8Array): Block | undefined {
     const source = select.payload.get(indexBlockHash);
     const text = source === null ? undefined : journal.read(source.journal_id)?.text;
-    return text === undefined ? undefined : blockOfPayload(text, indexBlockHash, network());
+    const network = networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
+    return text === undefined ? undefined : blockOfPayload(text, indexBlockHash, network);
   }
 
   /** Whether a block is below the history: it may be an ancestor of the first block, so it may not be an orphan. */
@@ -81,19 +80,19 @@ export function orphanQueries(
   }
 
   function held({ index_block_hash }: Row, txId: Uint8Array): OrphanedTransaction | undefined {
-    const block = read(index_block_hash);
+    const block = stored(index_block_hash);
     const transaction = block?.transactions.find((of) => Buffer.compare(of.txId, txId) === 0);
     return block === undefined || transaction === undefined ? undefined : { block, transaction };
   }
 
   return {
-    network,
+    stored,
 
     /** Whether the index has such an orphan. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
     /** The highest orphaned block that a search finds. */
-    block: (search: BlockSearch): Block | undefined => optional(rowOf(search), (row) => read(row.index_block_hash)),
+    block: (search: BlockSearch): Block | undefined => optional(rowOf(search), (row) => stored(row.index_block_hash)),
 
     /** A transaction in the highest orphan that has it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {

@@ -8,12 +8,12 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../../chain/block.ts';
-import type { Network } from '../../../chain/network.ts';
-import { blockOfPayload, type EntryReader, missingPayload } from '../../files/payload-source.ts';
+import { missingPayload } from '../../files/payload-source.ts';
 import type { BlockChange, ChangePosition } from '../../model/block.ts';
 import { UnreadableCursorError } from '../../model/read-errors.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type Branch, branchQuery, type ChainQueries, logIdentityQuery } from './chain.ts';
+import type { OrphanQueries } from './orphans.ts';
 
 /** Blocks of a height. */
 const ofHeight = `FROM (
@@ -28,8 +28,6 @@ export const sql = {
   hashAt: query<Stored<'blocks', 'index_block_hash'>, [number]>`SELECT index_block_hash FROM blocks WHERE height = ?1`,
   nextOrphan: query<Stored<'orphaned_blocks', 'height'>, [number]>`
     SELECT height FROM orphaned_blocks WHERE height >= ?1 ORDER BY height LIMIT 1`,
-  payload: query<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>`
-    SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1`,
 };
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
@@ -38,14 +36,12 @@ const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
 const unknownBlock = (block: Uint8Array): UnreadableCursorError =>
   new UnreadableCursorError(`no block 0x${block.toHex()} is known`, block);
 
-/** @param journal has the payloads of blocks */
 export function stepQueries(
   db: Database,
   chain: Pick<ChainQueries, 'tip' | 'firstHeight' | 'historyStart'>,
-  journal: EntryReader,
-  network: () => Network,
+  { stored }: Pick<OrphanQueries, 'stored'>,
 ) {
-  const { arrivals, hashAt: canonicalAt, nextOrphan, payload } = statements(db, sql);
+  const { arrivals, hashAt: canonicalAt, nextOrphan } = statements(db, sql);
   const branchAt = branchQuery(db, chain.historyStart);
 
   const bottom = (): number => chain.firstHeight() - 1;
@@ -163,10 +159,9 @@ export function stepQueries(
 
     /** Returns a block as the node sent it. @throws OperatorError if the journal doesn't have it */
     block(hash: Uint8Array): Block {
-      const entry = payload.get(hash);
-      const text = entry === null ? undefined : journal.read(entry.journal_id)?.text;
-      if (text === undefined) throw missingPayload(hash);
-      return blockOfPayload(text, hash, network());
+      const block = stored(hash);
+      if (block === undefined) throw missingPayload(hash);
+      return block;
     },
   };
 }

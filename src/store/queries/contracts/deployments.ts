@@ -235,11 +235,10 @@ export function contractFunctionQueries(db: Database, cache: FileCache) {
     return functions;
   }
 
-  const functionsOf = cache.memoize((contractId): DeclaredFunctions | undefined => {
+  return cache.memoize((contractId): DeclaredFunctions | undefined => {
     const deployment = newest.get(contractId);
     return deployment === null
       ? undefined
       : { functions: functionsAt(deployment), height: heightOf(deployment.position) };
   }, CACHED);
-  return (contractId: string): DeclaredFunctions | undefined => functionsOf(contractId);
 }
