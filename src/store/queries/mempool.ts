@@ -27,8 +27,8 @@ import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '..
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { lockQuery } from './accounts/locks.ts';
 import { type StartingAccount, startingAccountQuery } from './accounts/starting-accounts.ts';
-import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
 import type { ChainQueries } from './blocks/chain.ts';
+import { LAST_HEIGHT } from './blocks/windows.ts';
 import { down, type KeyColumn, ordered } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';
 import { readPage } from './page.ts';

@@ -8,12 +8,12 @@ import type { OffsetStart, Page } from '../../model/page.ts';
 import type { AssetEvent, PositionedEvent, TransactionEvent, TransactionKey } from '../../model/transaction.ts';
 import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
+import { LAST_HEIGHT, transactionPositionQuery } from '../blocks/windows.ts';
 import { down, ordered } from '../list.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
 import type { ListStart } from './account-states.ts';
-import { LAST_HEIGHT, transactionPositionQuery } from './transaction-positions.ts';
 
 const { sponsorOnly } = AFFECTED;
 const involvement = 'position, affected, stx_sent, stx_received';

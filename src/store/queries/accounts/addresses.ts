@@ -17,6 +17,7 @@ import type {
 import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedToken } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
+import { LAST_HEIGHT } from '../blocks/windows.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { numbers } from '../numbers.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
@@ -30,7 +31,6 @@ import {
   positionsIn,
   type Range,
 } from './address-transactions.ts';
-import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
   logs: query<{ total: number }, [string]>`

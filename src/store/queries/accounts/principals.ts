@@ -4,11 +4,11 @@ import { MAX_NONCES, type Nonces, type PendingStx, type StxBalance, type StxHist
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { MEMPOOL_STATE } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
+import { LAST_HEIGHT } from '../blocks/windows.ts';
 import { NOBODY, numbers } from '../numbers.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
 import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
-import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
   known: query<{ known: number }, [string]>`

@@ -1,7 +1,8 @@
-/** Heights of times: the first block since a time, and the heights of a window. */
+/** Heights of times and positions of heights: the first block since a time, the heights of a window, and positions in a block. */
 import type { Database } from 'bun:sqlite';
+import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { positionsOf } from '../../../chain/position.ts';
-import type { BlockWindow, HeightSpan } from '../../model/block.ts';
+import type { BlockWindow, HeightSpan, PositionInBlock } from '../../model/block.ts';
 import { query } from '../../rows/statement.ts';
 
 /** Maximum seconds between a block's time and an earlier block's later time: blocks of Stacks 2.x have Bitcoin's time. */
@@ -21,8 +22,8 @@ export function firstSinceQuery(db: Database): (time: number) => number | undefi
   return (time) => since.get(time)?.height ?? undefined;
 }
 
-/** Above every height. Positions of greater heights aren't safe integers. */
-const BEYOND = 2 ** 32;
+/** A height above every block. Positions of greater heights aren't safe integers. */
+export const LAST_HEIGHT = 2 ** 32;
 
 const both = (a: number | null, b: number | null, choose: (...heights: number[]) => number): number | null =>
   a === null || b === null ? (a ?? b) : choose(a, b);
@@ -31,8 +32,8 @@ const both = (a: number | null, b: number | null, choose: (...heights: number[])
 export function windowQuery(db: Database): (window: BlockWindow) => HeightSpan {
   const firstSince = firstSinceQuery(db);
   return ({ heights, since, until }) => ({
-    from: both(heights.from, since === null ? null : (firstSince(since) ?? BEYOND), Math.max),
-    to: both(heights.to, until === null ? null : (firstSince(until + 1) ?? BEYOND) - 1, Math.min),
+    from: both(heights.from, since === null ? null : (firstSince(since) ?? LAST_HEIGHT), Math.max),
+    to: both(heights.to, until === null ? null : (firstSince(until + 1) ?? LAST_HEIGHT) - 1, Math.min),
   });
 }
 
@@ -45,7 +46,27 @@ export interface Span {
 /** The positions of blocks between two heights. */
 export function spanOf({ from, to }: HeightSpan): Span {
   return {
-    first: positionsOf(Math.min(from ?? 0, BEYOND)).first,
-    last: positionsOf(Math.min(to ?? BEYOND, BEYOND)).last,
+    first: positionsOf(Math.min(from ?? 0, LAST_HEIGHT)).first,
+    last: positionsOf(Math.min(to ?? LAST_HEIGHT, LAST_HEIGHT)).last,
+  };
+}
+
+export const transactionPositionsSql = {
+  // Reads the transactions of one block at most.
+  transaction: query<{ position: number; tx_index: number; sequence: number }, [number, number, number, number]>`
+    SELECT position, tx_index, coalesce(microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence FROM transactions
+     WHERE position BETWEEN ?1 AND ?2 AND (coalesce(microblock_sequence, ${ANCHORED_SEQUENCE}), tx_index) <= (?3, ?4)
+     ORDER BY position DESC LIMIT 1`,
+};
+
+export function transactionPositionQuery(db: Database) {
+  const transaction = transactionPositionsSql.transaction.prepared(db);
+
+  /** The position of the last transaction at or before an index in a block, else that before the block; `exact`: at the index. */
+  return ({ height, microblockSequence, txIndex }: PositionInBlock & { height: number }) => {
+    const { first, last } = positionsOf(Math.min(height, LAST_HEIGHT));
+    const row = transaction.get(first, last, microblockSequence, txIndex);
+    if (row === null) return { position: first - 1, exact: false };
+    return { position: row.position, exact: row.sequence === microblockSequence && row.tx_index === txIndex };
   };
 }

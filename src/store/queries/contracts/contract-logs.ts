@@ -7,7 +7,7 @@ import type { EventLocation } from '../../model/transaction.ts';
 import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
-import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
+import { transactionPositionQuery } from '../blocks/windows.ts';
 import { down, ordered } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
