@@ -1,14 +1,14 @@
 /** Transactions and events of a principal, and STX sent to it, newest first, by offset or by position. */
 import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../../base/turns.ts';
-import { heightOf, positionsOf } from '../../../chain/position.ts';
+import { heightOf } from '../../../chain/position.ts';
 import type { AddressTransaction, ReceivedStx } from '../../model/account.ts';
 import type { Heights } from '../../model/block.ts';
 import type { OffsetStart, Page } from '../../model/page.ts';
 import type { AssetEvent, PositionedEvent, TransactionEvent, TransactionKey } from '../../model/transaction.ts';
 import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
-import { LAST_HEIGHT, transactionPositionQuery } from '../blocks/windows.ts';
+import { type Span, spanOf, transactionPositionQuery } from '../blocks/windows.ts';
 import { down, ordered } from '../list.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
@@ -51,10 +51,7 @@ export interface Range extends ListStart {
 }
 
 /** First and last position in a range of blocks. */
-export const positionsIn = ({ first, last }: Heights) => ({
-  first: positionsOf(Math.min(first, LAST_HEIGHT)).first,
-  last: positionsOf(Math.min(last, LAST_HEIGHT)).last,
-});
+export const positionsIn = ({ first, last }: Heights): Span => spanOf({ from: first, to: last });
 
 export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
   const { list, concerning, count, one, height: heightByHash, newest: newestOf } = statements(db, sql);
