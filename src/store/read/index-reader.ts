@@ -23,8 +23,7 @@ import { microblockQueries, wholeBlockQueries } from '../queries/blocks/whole-bl
 import { windowQuery } from '../queries/blocks/windows.ts';
 import { bnsNameQueries } from '../queries/bns-names.ts';
 import { changeQueries } from '../queries/changes.ts';
-import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
-import { contractCallSearch, contractLogSearch } from '../queries/contracts/contract-search.ts';
+import { contractCallSearch, contractLogQueries, contractLogSearch } from '../queries/contracts/contract-search.ts';
 import { contractFunctionQueries, contractQueries, deploymentQueries } from '../queries/contracts/deployments.ts';
 import { type LogWalkLimits, logWalk } from '../queries/contracts/log-walk.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';

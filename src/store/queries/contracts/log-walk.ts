@@ -24,7 +24,7 @@ import { type Span, spanOf } from '../blocks/windows.ts';
 import { down, type ListedRows, ordered, reversed, walked } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
-import { contractLogs, foundLogQuery } from './contract-logs.ts';
+import { contractLogs, foundLogQuery } from './contract-search.ts';
 import {
   entriesOfValue,
   indexFor,
