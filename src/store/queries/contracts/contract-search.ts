@@ -21,13 +21,13 @@ const logs = {
   where: `contract_id = ?1 AND kind = ${EVENT_KIND.log}`,
 };
 /** The places of a contract's logs, newest first. */
-export const contractLogs = ordered<KeyRow>(logs, [down('position'), down('event_index')], { isBounded: true });
+export const contractLogs = ordered<PlaceRow>(logs, [down('position'), down('event_index')], { isBounded: true });
 
 export const contractLogsSql = {
   logs: contractLogs,
   total: query<{ total: number }, [string]>`
     SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
-  behind: query<KeyRow, [number, number, number, number]>`
+  behind: query<PlaceRow, [number, number, number, number]>`
     ${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
      ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
   at: query<FoundRow, [number, number]>`
@@ -41,9 +41,7 @@ export const contractLogsSql = {
       JOIN transactions t ON t.position = e.position`,
 };
 
-type KeyRow = Stored<'events', 'position' | 'event_index'>;
-
-type TextRow = KeyRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
+type TextRow = PlaceRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
 
 type FoundRow = Stored<'principals', 'address'> &
   Stored<'events', 'topic' | 'value'> &
@@ -51,7 +49,7 @@ type FoundRow = Stored<'principals', 'address'> &
 
 /** Greater than every event index of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
-const NEWEST: KeyRow = { position: Number.MAX_SAFE_INTEGER, event_index: LAST_EVENT };
+const NEWEST: PlaceRow = { position: Number.MAX_SAFE_INTEGER, event_index: LAST_EVENT };
 const NO_BYTES = new Uint8Array(0);
 
 const logOf = (contractId: string, row: TextRow): ContractLog => ({
@@ -63,7 +61,7 @@ const logOf = (contractId: string, row: TextRow): ContractLog => ({
 });
 
 /** Makes a function that reads a log by its place. */
-export function foundLogQuery(db: Database): (place: KeyRow) => FoundLog {
+export function foundLogQuery(db: Database): (place: PlaceRow) => FoundLog {
   const at = contractLogsSql.at.prepared(db);
   return ({ position, event_index: eventIndex }) => {
     const row = at.get(position, eventIndex);
@@ -80,12 +78,10 @@ export function foundLogQuery(db: Database): (place: KeyRow) => FoundLog {
   };
 }
 
-const keyOf = ({ position, event_index }: KeyRow): CursorKey => [position, event_index];
-
-const rowKey = (key: CursorKey): KeyRow => ({ position: numberAt(key, 0), event_index: numberAt(key, 1) });
+const rowKey = (key: CursorKey): PlaceRow => ({ position: numberAt(key, 0), event_index: numberAt(key, 1) });
 
 /** The first key after a cursor. */
-function edgeOf(cursor: Cursor): KeyRow {
+function edgeOf(cursor: Cursor): PlaceRow {
   const { position, event_index } = rowKey(cursor.key);
   return { position, event_index: isBehind(cursor) ? event_index - 1 : event_index };
 }
@@ -97,18 +93,18 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
   const positionAt = transactionPositionQuery(db);
 
   /** The key of a location, or the last key before it if the index lacks the transaction. */
-  function keyAt(location: EventLocation): KeyRow {
+  function keyAt(location: EventLocation): PlaceRow {
     const { position, exact } = positionAt(location);
     return { position, event_index: exact ? location.eventIndex : LAST_EVENT };
   }
 
   /** The cursor that a start names; null for the newest; undefined if the offset is behind the last log. */
   function cursorOf(id: number, { item, offset, ...start }: OffsetStart<EventLocation>): Cursor | null | undefined {
-    const cursor: Cursor | null = item === null ? start.cursor : { side: 'from', key: keyOf(keyAt(item)) };
+    const cursor: Cursor | null = item === null ? start.cursor : { side: 'from', key: placeKey(keyAt(item)) };
     if (offset === 0) return cursor;
     const { position, event_index } = cursor === null ? NEWEST : edgeOf(cursor);
     const first = behind.get(id, position, event_index, offset);
-    return first === null ? undefined : movedTo(keyOf(first), cursor);
+    return first === null ? undefined : movedTo(placeKey(first), cursor);
   }
 
   return <Item>(
@@ -126,7 +122,7 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
     const rows = texts.rows(page.items, {
       idOf: ({ position, event_index }) => `${position}/${event_index}`,
       heightOf: ({ position }) => heightOf(position),
-      read: (keys) => each.all(JSON.stringify(keys.map(keyOf))).map((row) => logOf(contractId, row)),
+      read: (keys) => each.all(JSON.stringify(keys.map(placeKey))).map((row) => logOf(contractId, row)),
     });
     return { ...page, items: items(rows) };
   };
