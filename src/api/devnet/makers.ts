@@ -4,6 +4,7 @@ import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
 import { type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH } from '../../devnet/node.ts';
 import { type Route, route } from '../../http/route.ts';
+import { named } from '../shared/fields.ts';
 import { Hash, nullable } from '../shared/values.ts';
 import {
   closed,
@@ -19,29 +20,26 @@ import { ShownBitcoinBlock, ShownBlock, State, shown, shownBitcoin, stateOf } fr
 
 const DEFAULT_SNAPSHOT = 'default';
 
-const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) }, { $id: 'DevnetBlocks' });
-const BitcoinBlocks = Type.Object(
-  { bitcoin_blocks: Type.Array(ShownBitcoinBlock), blocks: Type.Array(ShownBlock) },
-  { $id: 'DevnetBitcoinBlocks' },
-);
-const Funded = Type.Object({ tx_id: Hash, block: ShownBlock }, { $id: 'DevnetFunds' });
+const Blocks = named('DevnetBlocks', { blocks: Type.Array(ShownBlock) });
+const BitcoinBlocks = named('DevnetBitcoinBlocks', {
+  bitcoin_blocks: Type.Array(ShownBitcoinBlock),
+  blocks: Type.Array(ShownBlock),
+});
+const Funded = named('DevnetFunds', { tx_id: Hash, block: ShownBlock });
 /** Another branch, with the blocks that it replaced. */
 const branch = {
   blocks: Type.Array(ShownBlock, { description: 'Blocks of the new branch, oldest first' }),
   orphaned: Type.Array(ShownBlock, { description: 'Blocks that left the chain, oldest first' }),
 };
-const Forked = Type.Object(
-  {
-    ...branch,
-    pending: Type.Array(Hash, {
-      description:
-        'Ids of transactions that clients broadcast and that are pending again, without those of simulated users',
-    }),
-  },
-  { $id: 'DevnetFork' },
-);
-const Reverted = Type.Object(branch, { $id: 'DevnetRevert' });
-const Replaced = Type.Object({ tx_id: Hash, replaced: Hash }, { $id: 'DevnetReplacement' });
+const Forked = named('DevnetFork', {
+  ...branch,
+  pending: Type.Array(Hash, {
+    description:
+      'Ids of transactions that clients broadcast and that are pending again, without those of simulated users',
+  }),
+});
+const Reverted = named('DevnetRevert', branch);
+const Replaced = named('DevnetReplacement', { tx_id: Hash, replaced: Hash });
 
 /** Serializes Bitcoin blocks with the blocks of Stacks that came with them. */
 const shownBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; blocks: readonly Block[] }) => ({
@@ -122,7 +120,7 @@ const SetBalance = Type.Object(
   },
   closed,
 );
-const BalanceSet = Type.Object({ tx_id: nullable(Hash), balance: Balance }, { $id: 'DevnetBalance' });
+const BalanceSet = named('DevnetBalance', { tx_id: nullable(Hash), balance: Balance });
 
 /** Routes that make blocks. */
 export const makers = (family: DevnetFamily): Route[] => {

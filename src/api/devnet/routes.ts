@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { MAX_STEP } from '../../devnet/node.ts';
 import { templates } from '../../devnet/traffic.ts';
 import { type Route, route } from '../../http/route.ts';
+import { named } from '../shared/fields.ts';
 import { nullable } from '../shared/values.ts';
 import { closed, type DevnetFamily, familyOf, requireOneOf, type Steering } from './family.ts';
 import { makers } from './makers.ts';
@@ -18,15 +19,12 @@ const Time = Type.Object(
 );
 
 const Interval = Type.Object({ seconds: Type.Integer({ minimum: 0, maximum: 3_600 }) }, closed);
-const Contract = Type.Object(
-  {
-    name: Type.String(),
-    clarity_version: nullable(Type.Integer()),
-    functions: Type.Array(Type.String()),
-    source: Type.String(),
-  },
-  { $id: 'DevnetContract' },
-);
+const Contract = named('DevnetContract', {
+  name: Type.String(),
+  clarity_version: nullable(Type.Integer()),
+  functions: Type.Array(Type.String()),
+  source: Type.String(),
+});
 
 const reads = (family: DevnetFamily): Route[] => [
   route({
@@ -46,7 +44,7 @@ const reads = (family: DevnetFamily): Route[] => [
     summary: 'Contracts with simulated functions',
     description:
       'Lists the contracts that work without a Clarity runtime, with their sources. They may be deployed by anybody with any name, but with exactly this source.',
-    response: Type.Object({ contracts: Type.Array(Contract) }, { $id: 'DevnetContracts' }),
+    response: named('DevnetContracts', { contracts: Type.Array(Contract) }),
     handle: () => ({
       contracts: templates.map(({ name, clarityVersion, source, functions = {} }) => ({
         name,

@@ -16,6 +16,7 @@ import { contractCall, tokenTransfer } from '../../devnet/transaction.ts';
 import { type Account, impersonated } from '../../devnet/wallet.ts';
 import { ApiError, notFound, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
+import { named } from '../shared/fields.ts';
 import { TxId } from '../shared/parameters.ts';
 import { describedHex, Hash, nullable } from '../shared/values.ts';
 import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal, UnreadError } from './family.ts';
@@ -37,7 +38,7 @@ const ContractName = Type.String({
 });
 
 const NamedAccount = Type.Object({ name: AccountName }, closed);
-const ShownAccount = Type.Object({ address: Type.String(), private_key: Type.String() }, { $id: 'DevnetAccount' });
+const ShownAccount = named('DevnetAccount', { address: Type.String(), private_key: Type.String() });
 const Transfer = Type.Object(
   {
     sender,
@@ -69,15 +70,12 @@ const Call = Type.Object(
 const FailureSchema = Type.Object(
   {
     place: nullable(
-      Type.Object(
-        {
-          contract: Type.String(),
-          line: Type.Integer(),
-          column: Type.Integer(),
-          expression: Type.String({ description: 'Source of the expression that made the error' }),
-        },
-        { $id: 'DevnetPlace' },
-      ),
+      named('DevnetPlace', {
+        contract: Type.String(),
+        line: Type.Integer(),
+        column: Type.Integer(),
+        expression: Type.String({ description: 'Source of the expression that made the error' }),
+      }),
     ),
     trace: Type.String({ description: 'Calls of functions with arguments and results' }),
     costs: Type.Array(Type.Object({ function: Type.String(), runtime: Type.Integer() }), {
@@ -88,34 +86,25 @@ const FailureSchema = Type.Object(
 );
 
 /** A transaction that the server signed and mined. */
-const Sent = Type.Object(
-  {
-    tx_id: Hash,
-    status: Type.String(),
-    result: describedHex('The serialized Clarity value'),
-    repr: Type.String({ description: 'The result as Clarity shows it' }),
-    error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
-    sender: Type.String(),
-    block: ShownBlock,
-    failure: nullable(FailureSchema),
-  },
-  { $id: 'DevnetTransaction' },
-);
+const Sent = named('DevnetTransaction', {
+  tx_id: Hash,
+  status: Type.String(),
+  result: describedHex('The serialized Clarity value'),
+  repr: Type.String({ description: 'The result as Clarity shows it' }),
+  error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
+  sender: Type.String(),
+  block: ShownBlock,
+  failure: nullable(FailureSchema),
+});
 
-const DeploymentSent = Type.Object(
-  {
-    ...Sent.properties,
-    error_line: nullable(
-      Type.Integer({ description: 'Line of the source with the definition that failed; the first line is 1' }),
-    ),
-  },
-  { $id: 'DevnetDeployment' },
-);
+const DeploymentSent = named('DevnetDeployment', {
+  ...Sent.properties,
+  error_line: nullable(
+    Type.Integer({ description: 'Line of the source with the definition that failed; the first line is 1' }),
+  ),
+});
 
-const Read = Type.Object(
-  { result: describedHex('The serialized Clarity value'), repr: Type.String() },
-  { $id: 'DevnetRead' },
-);
+const Read = named('DevnetRead', { result: describedHex('The serialized Clarity value'), repr: Type.String() });
 
 /** Returns the account that signs (default: the faucet), or the impersonated account. @throws ParameterError */
 function signerOf(node: SimulatedNode, name: string | undefined): Signing {
