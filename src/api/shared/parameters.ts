@@ -39,10 +39,17 @@ const blockParameter = (description: string) =>
 export const BlockParameter = blockParameter('Height, block hash, index block hash, or `latest`.');
 export const BurnBlockParameter = blockParameter('Height or hash of a Bitcoin block, or `latest`.');
 
-function blockId(text: string): BlockId {
-  if (text === 'latest') return text;
+/** A block by its height or one of its hashes. */
+export type HeightOrHash = Exclude<BlockId, 'latest'>;
+
+/** Parses a hash of 64 hexadecimal digits, or a height. */
+export function heightOrHash(text: string): HeightOrHash {
   if (/^(0x)?[a-fA-F0-9]{64}$/.test(text)) return { hash: fromHex(text) };
   return { height: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
+}
+
+function blockId(text: string): BlockId {
+  return text === 'latest' ? text : heightOrHash(text);
 }
 
 /** Returns the id of a block as a request has it. */

@@ -7,7 +7,6 @@ import { withUntouched } from '../../http/history.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Nonces as NonceState } from '../../store/model/account.ts';
-import type { BlockId } from '../../store/model/block.ts';
 import {
   Balances,
   balances,
@@ -27,7 +26,7 @@ import {
 import { TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
-import { TxId } from '../shared/parameters.ts';
+import { type HeightOrHash, TxId } from '../shared/parameters.ts';
 import {
   declarationsFor,
   MempoolTransaction,
@@ -43,10 +42,8 @@ const v3 = '/extended/v3/principals/{principal}';
 
 const family = { tag, params, notFound: NO_BLOCK } as const;
 
-type RequestedBlock = Exclude<BlockId, 'latest'>;
-
 /** Returns the block that the parameters of the nonces name; null if they name none. @throws ApiError if they name two */
-function requestedBlock(height: number | undefined, hash: Uint8Array | undefined): RequestedBlock | null {
+function requestedBlock(height: number | undefined, hash: Uint8Array | undefined): HeightOrHash | null {
   if (height !== undefined && hash !== undefined) {
     const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
     throw new ApiError(400, message, 'VALIDATION');
@@ -56,7 +53,7 @@ function requestedBlock(height: number | undefined, hash: Uint8Array | undefined
 }
 
 /** The 404 of the nonces, with the block of the request. */
-const noBlock = (id: RequestedBlock) =>
+const noBlock = (id: HeightOrHash) =>
   notFound(`No block found for ${JSON.stringify('hash' in id ? { hash: toHex(id.hash) } : id)}`);
 
 const atBlock = (lastNonce: bigint | null): NonceState => ({

@@ -1,14 +1,13 @@
 /** Parameters of v1 that choose a block, or the last block that an answer covers. */
 import { Type } from '@sinclair/typebox';
-import { fromHex } from '../../codec/hex.ts';
 import { ApiError, requireFound } from '../../http/errors.ts';
 import type { Heights } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { blockText } from '../shared/parameters.ts';
+import { blockText, type HeightOrHash, heightOrHash } from '../shared/parameters.ts';
 
 /** A block by height or block hash; null for an empty text, which names none. */
-type Until = { height: number } | { hash: Uint8Array } | null;
+type Until = HeightOrHash | null;
 
 export const untilQuery = {
   unanchored: Type.Boolean({
@@ -26,7 +25,7 @@ export const untilQuery = {
         examples: example('block_height').map(String),
       }),
     )
-      .Decode(untilBlock)
+      .Decode((text): Until => (text === '' ? null : heightOrHash(text)))
       .Encode((until) => (until === null ? '' : blockText(until))),
   ),
 };
@@ -41,12 +40,6 @@ export const heightQuery = {
   ),
   ...untilQuery,
 };
-
-function untilBlock(text: string): Until {
-  if (text === '') return null;
-  if (/^(0x)?[a-fA-F0-9]{64}$/.test(text)) return { hash: fromHex(text) };
-  return { height: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
-}
 
 interface Query {
   height?: number;
