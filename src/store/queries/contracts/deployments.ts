@@ -17,7 +17,7 @@ import { query, type Stored, statements, TooMuchWorkError } from '../../rows/sta
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
 import type { FileCache } from '../file-cache.ts';
 import { numbers } from '../numbers.ts';
-import { type CreationRow, creationJoin, toCreation } from '../tokens/transfers.ts';
+import { type CreationRow, creationJoin, toCreation } from '../transactions/summary.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
 

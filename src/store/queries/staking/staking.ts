@@ -23,7 +23,7 @@ import { optional, query, type Stored, statements } from '../../rows/statement.t
 import { down, ordered, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
-import { type CreationRow, creationJoin, toCreation } from '../tokens/transfers.ts';
+import { type CreationRow, creationJoin, toCreation } from '../transactions/summary.ts';
 import type { RewardCycleQueries } from './stacking.ts';
 
 const staking = {

@@ -1,13 +1,10 @@
 /** Events that moved a token: STX of a principal, units of a fungible token, and the history of an instance. */
 import type { Database } from 'bun:sqlite';
 import { SEND_MANY } from '../../../chain/memo-transfers.ts';
-import { heightOf } from '../../../chain/position.ts';
 import { decodeClarity } from '../../../codec/clarity.ts';
 import type { HeightSpan } from '../../model/block.ts';
 import type { Cursor, ListOrder, Page } from '../../model/page.ts';
-import type { MadeBy } from '../../model/staking.ts';
 import type { FtTransfer, Move, StxTransfer } from '../../model/token.ts';
-import type { TransactionPosition } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
@@ -15,6 +12,7 @@ import { spanOf } from '../blocks/windows.ts';
 import { down, ordered, reversed } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { type RowSource, readPage } from '../page.ts';
+import { type PlacedRow, positionIn } from '../transactions/summary.ts';
 
 const ofTransaction = {
   columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
@@ -78,11 +76,7 @@ export const sql = {
 
 type KeyRow = Stored<'events', 'position' | 'event_index'>;
 
-interface MoveRow
-  extends KeyRow,
-    Stored<'transactions', 'tx_id' | 'tx_index'>,
-    Stored<'blocks', 'block_time' | 'block_hash' | 'index_block_hash'>,
-    Stored<'events', 'amount'> {
+interface MoveRow extends KeyRow, PlacedRow, Stored<'events', 'amount'> {
   sender: string | null;
   recipient: string | null;
 }
@@ -99,17 +93,6 @@ interface MemoRow {
 interface StxRow extends MoveRow, MemoRow {}
 
 const TOKEN_TRANSFER = 0;
-
-const positionIn = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'amount'>): TransactionPosition => ({
-  txId: row.tx_id,
-  txIndex: row.tx_index,
-  block: {
-    height: heightOf(row.position),
-    hash: row.block_hash,
-    indexHash: row.index_block_hash,
-    time: row.block_time,
-  },
-});
 
 const moveOf = (row: MoveRow): Move => ({
   ...positionIn(row),
@@ -206,17 +189,3 @@ export function transferQueries(db: Database) {
     },
   };
 }
-
-export const creationJoin = {
-  columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
-            b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time`,
-  joins: `JOIN transactions t ON t.position = o.position JOIN blocks b ON b.height = ${heightIn('o.position')}`,
-};
-
-export type CreationRow = Stored<'transactions', 'position' | 'tx_id' | 'tx_index'> &
-  Stored<'blocks', 'block_time' | 'block_hash' | 'index_block_hash' | 'burn_block_height' | 'burn_block_time'>;
-
-export const toCreation = (row: CreationRow): MadeBy => ({
-  ...positionIn(row),
-  burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
-});

@@ -2,7 +2,8 @@
 import { heightOf } from '../../../chain/position.ts';
 import type { TenureChangeCause } from '../../../codec/tenure-change.ts';
 import type { TransactionType } from '../../../codec/transaction.ts';
-import type { SummaryPayload, TransactionSummary } from '../../model/transaction.ts';
+import type { MadeBy } from '../../model/staking.ts';
+import type { SummaryPayload, TransactionPosition, TransactionSummary } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { PAYLOAD, storedTenureCause, storedTransactionStatus, typeName, typeNumbers } from '../../rows/enums.ts';
 import { exactColumn, heightIn, shownTime } from '../../rows/expressions.ts';
@@ -131,5 +132,35 @@ export const summaryOf = (row: SummaryRow): TransactionSummary => ({
     indexHash: row.index_block_hash,
     time: row.block_time,
   },
+  burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
+});
+
+/** Columns and joins of the transaction that made something, for a query whose FROM has a table `o` with its position. */
+export const creationJoin = {
+  columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
+            b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time`,
+  joins: `JOIN transactions t ON t.position = o.position JOIN blocks b ON b.height = ${heightIn('o.position')}`,
+};
+
+/** A row with the place of a transaction. */
+export type PlacedRow = Stored<'transactions', 'position' | 'tx_id' | 'tx_index'> &
+  Stored<'blocks', 'block_time' | 'block_hash' | 'index_block_hash'>;
+
+/** The place of a transaction. */
+export const positionIn = (row: PlacedRow): TransactionPosition => ({
+  txId: row.tx_id,
+  txIndex: row.tx_index,
+  block: {
+    height: heightOf(row.position),
+    hash: row.block_hash,
+    indexHash: row.index_block_hash,
+    time: row.block_time,
+  },
+});
+
+export type CreationRow = PlacedRow & Stored<'blocks', 'burn_block_height' | 'burn_block_time'>;
+
+export const toCreation = (row: CreationRow): MadeBy => ({
+  ...positionIn(row),
   burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
 });
