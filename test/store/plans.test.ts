@@ -142,7 +142,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'pending-meeting.oldest': [
     { step: /^SCAN mempool_transactions USING (COVERING )?INDEX mempool_pending$/, reason: 'stops at the first' },
   ],
-  'projection.cost': [{ step: /^SCAN c$/, reason: 'the newest calls of a function, as many as the limit' }],
+  'mempool-projection.cost': [{ step: /^SCAN c$/, reason: 'the newest calls of a function, as many as the limit' }],
   'burn-blocks.newest': [
     { step: /^SCAN anchor_burn_blocks$/, reason: 'walks the ordinals from their end and stops at the first' },
   ],

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
-import { sharedProjection } from '../../src/store/queries/mempool.ts';
+import { sharedProjection } from '../../src/store/queries/mempool-projection.ts';
 import type { Reader, WorkLimits } from '../../src/store/read/index-reader.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';

@@ -1,19 +1,9 @@
 /** Transactions of the mempool, pending or dropped: look-ups, lists by type and filter, and their ranks by fee. */
 import type { Database } from 'bun:sqlite';
-import type { Turns } from '../../base/turns.ts';
-import {
-  type Candidate,
-  feeForFirstBlock,
-  MAX_CHAINED,
-  type Projection,
-  projectionOf,
-} from '../../chain/projection.ts';
 import type { Cursor, OffsetPage, Page } from '../model/page.ts';
 import type {
   FeeRank,
-  MempoolProjection,
   OfferedFee,
-  PendingAwaits,
   PendingConditions,
   PendingFeeAndSize,
   PendingFilter,
@@ -23,12 +13,8 @@ import type {
   PendingWalk,
 } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '../rows/enums.ts';
+import { MEMPOOL_STATE, mempoolStatus, typeName, typeNumbers } from '../rows/enums.ts';
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
-import { lockQuery } from './accounts/locks.ts';
-import { type StartingAccount, startingAccountQuery } from './accounts/starting-accounts.ts';
-import type { ChainQueries } from './blocks/chain.ts';
-import { LAST_HEIGHT } from './blocks/windows.ts';
 import { down, type KeyColumn, ordered } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';
 import { readPage } from './page.ts';
@@ -104,17 +90,12 @@ interface DetailRow extends PendingRow {
 
 const MICROSECONDS = 1_000_000;
 
-/** Greater than every fee. */
-const HIGHEST_FEE = '~';
-/** Bytes greater than every transaction id. */
-const LAST_ID = new Uint8Array(33).fill(0xff);
-
 /** The identity of an announcement's text. An announcement doesn't change while it is pending. */
 const idOf = ({ tx_id: id, received_at: receivedAt, receipt_block_height: height }: ReceiptRow): string =>
   `${id.toHex()}/${receivedAt}/${height}`;
 
 /** The model of a row. */
-const pendingOf = (row: PendingRow): PendingTransaction => ({
+export const pendingOf = (row: PendingRow): PendingTransaction => ({
   ...spentOf(row),
   status: mempoolStatus(row.state),
   receiptTime: Math.round(row.received_at / MICROSECONDS),
@@ -122,7 +103,7 @@ const pendingOf = (row: PendingRow): PendingTransaction => ({
 });
 
 /** Makes a function that returns the number of pending transactions. */
-function pendingCount(db: Database): () => number {
+export function pendingCount(db: Database): () => number {
   const total = sql.total.prepared(db);
   return () => total.get()?.total ?? 0;
 }
@@ -307,341 +288,6 @@ export function pendingMeeting(db: Database, mostRows?: number) {
     oldest(): { txId: Uint8Array; receiptTime: number } | null {
       const row = oldest.get();
       return row === null ? null : { txId: row.tx_id, receiptTime: Math.round(row.received_at / MICROSECONDS) };
-    },
-  };
-}
-
-/** Maximum number of transactions in a projection, highest fees first; and of those with earlier nonces that are also read. */
-const MAX_PROJECTED = 20_000;
-/** Reads at most this many times as many transactions, since one account may have many with nonces that don't fit yet. */
-const READ_FACTOR = 5;
-/** Maximum number of functions with calls to read for a projection. */
-const MAX_FUNCTIONS = 1_000;
-/** Calls of a function that its cost is estimated from, the newest. */
-const CALLS_OF_FUNCTION = 5;
-/** Rows that are read between two looks at the time. */
-const BATCH = 50;
-
-const candidateColumns = `m.tx_id, m.received_at, m.fee, m.size, m.type, m.sender_id, m.nonce, m.sponsor_id, m.sponsor_nonce,
-                          m.contract_id, m.function_name, m.amount`;
-const candidates = `SELECT ${candidateColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending}`;
-
-export const projectionSql = {
-  byFee: query<CandidateRow, [string, Uint8Array, number]>`
-    ${candidates} AND (m.fee, m.tx_id) < (?1, ?2) ORDER BY m.fee DESC, m.tx_id DESC LIMIT ?3`,
-  byId: query<CandidateRow, [Uint8Array]>`${candidates} AND m.tx_id = ?1`,
-  ofSender: query<CandidateRow, [number, number, number, number]>`
-    ${candidates} AND m.sender_id = ?1 AND m.nonce >= ?2 AND m.nonce < ?3 ORDER BY m.nonce LIMIT ?4`,
-  ofSponsor: query<CandidateRow, [number, number, number, number]>`
-    ${candidates} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
-     ORDER BY m.sponsor_nonce LIMIT ?4`,
-  account: query<{ last: number; balance: string | null; locks: number }, [number]>`
-    SELECT max(coalesce((SELECT max(nonce) FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL), -1),
-               coalesce((SELECT max(sponsor_nonce) FROM transactions WHERE sponsor_id = ?1), -1)) AS last,
-           (SELECT balance FROM accounts WHERE principal_id = ?1) AS balance,
-           EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1) AS locks`,
-  // The status comes after the limit, so that no more calls are read if many were skipped.
-  cost: query<Record<(typeof COST_NAMES)[number], number | null>, [number, string, number]>`
-    SELECT avg(b.cost_runtime) AS runtime, avg(b.cost_read_count) AS read_count, avg(b.cost_read_length) AS read_length,
-           avg(b.cost_write_count) AS write_count, avg(b.cost_write_length) AS write_length
-      FROM (SELECT t.position, t.status FROM transactions t
-             WHERE t.contract_id = ?1 AND t.function_name = ?2 AND t.type = ${PAYLOAD.contract_call}
-             ORDER BY t.position DESC LIMIT ?3) c
-      JOIN transaction_bodies b ON b.position = c.position WHERE c.status >= -2`,
-};
-
-/** The dimensions of a cost, in the order of TENURE_BUDGET. */
-const COST_NAMES = ['runtime', 'read_count', 'read_length', 'write_count', 'write_length'] as const;
-
-type CandidateRow = Stored<
-  'mempool_transactions',
-  | 'tx_id'
-  | 'received_at'
-  | 'fee'
-  | 'size'
-  | 'type'
-  | 'sender_id'
-  | 'nonce'
-  | 'sponsor_id'
-  | 'sponsor_nonce'
-  | 'contract_id'
-  | 'function_name'
-  | 'amount'
->;
-
-/** The values of an account that a projection needs. */
-interface AccountAtTip {
-  /** Null if it is unknown: the index starts at a block, and the node hasn't sent the account's state. */
-  nextNonce: number | null;
-  /** micro-STX that are not locked; null if it is unknown. */
-  available: bigint | null;
-}
-
-/** An account of the whole chain before the first block. */
-const NO_ACCOUNT: StartingAccount = { balance: 0n, locked: 0n, unlockHeight: 0, nonce: 0n };
-
-/** The highest nonce of each account that some candidates spend, and all that they spend. */
-function spentBy(candidates: Iterable<Candidate>) {
-  const highest = new Map<number, number>();
-  const spent = new Set<string>();
-  for (const { spends } of candidates) {
-    for (const { account, nonce } of spends) {
-      highest.set(account, Math.max(highest.get(account) ?? 0, nonce));
-      spent.add(`${account} ${nonce}`);
-    }
-  }
-  return { highest, isSpent: (account: number, nonce: number): boolean => spent.has(`${account} ${nonce}`) };
-}
-
-/** Whether a nonce is one that a miner may come to soon: no number that is not exact, and none that is far above the next. */
-const isNear = (nonce: number, next: number | null): boolean =>
-  Number.isSafeInteger(nonce) && (next === null || (nonce >= next && nonce < next + MAX_CHAINED));
-
-/** The projection of the mempool, as it is kept. */
-interface CachedProjection extends Projection, Omit<MempoolProjection, 'blocks' | 'places'> {}
-
-export type SharedProjection = ReturnType<typeof sharedProjection>;
-
-/**
- * The last projection, which all connections of a thread to one file share: requests for one state of the mempool wait for one
- * that makes it, however many they are.
- */
-export function sharedProjection() {
-  let last: { key: string; made: Promise<CachedProjection> } | null = null;
-  return {
-    /** @param key of the state of the mempool and the tip @param make makes the projection if there is none of the state */
-    async of(key: string, make: () => Promise<CachedProjection>): Promise<CachedProjection> {
-      while (last?.key === key) {
-        const shared = last;
-        try {
-          return await shared.made;
-        } catch {
-          // The request that made the projection reports the error, such as a cut-off snapshot. This request makes a new one.
-          if (last === shared) last = null;
-        }
-      }
-      last = { key, made: make() };
-      return last.made;
-    },
-  };
-}
-
-/**
- * The projection of the mempool. It reads a bounded number of rows: the transactions with the highest fees, those that their
- * accounts must send before, and one row of each account and of some calls of each function that is called.
- * @param shared the last projection of the file
- * @param mostRows tests of the bound use fewer than the default
- */
-export function mempoolProjection(
-  db: Database,
-  chain: Pick<ChainQueries, 'tip' | 'historyStart'>,
-  turns: Turns,
-  shared: SharedProjection,
-  mostRows = MAX_PROJECTED,
-) {
-  const { byFee, byId, ofSender, ofSponsor, account: accountOf, cost } = statements(db, projectionSql);
-  const { addressOf } = numbers(db);
-  const followed = [ofSender, ofSponsor];
-  const total = pendingCount(db);
-  const version = sql.version.prepared(db);
-  const itemAt = pendingMeetingSql.at.prepared(db);
-  const locked = lockQuery(db);
-  const startingAccount = startingAccountQuery(db);
-
-  /** Reads accounts, each once. */
-  function accountsAtTip(): (account: number) => AccountAtTip {
-    const isWhole = chain.historyStart() === null;
-    const accounts = new Map<number, AccountAtTip>();
-    const read = (account: number): AccountAtTip => {
-      const { last, balance, locks } = accountOf.get(account)!;
-      const afterLast = last < 0 ? null : last + 1;
-      const before = isWhole ? NO_ACCOUNT : startingAccount(account);
-      if (before === null) return { nextNonce: afterLast, available: null };
-      const nextNonce = afterLast ?? Number(before.nonce);
-      const owned = before.balance + (balance === null ? 0n : BigInt(decimalOf(balance)));
-      // In a partial recording, balances may be negative. The account's real balance is unknown then.
-      if (owned < 0n) return { nextNonce, available: null };
-      const mayLock = locks === 1 || before.locked > 0n;
-      const lock = mayLock ? locked(account, LAST_HEIGHT) : null;
-      return { nextNonce, available: owned - (lock?.amount ?? 0n) };
-    };
-    return (account) => {
-      const state = accounts.get(account) ?? read(account);
-      accounts.set(account, state);
-      return state;
-    };
-  }
-
-  /** Estimates the costs of calls: the mean of some earlier calls of their function, read once, of a bounded number of functions. */
-  function costEstimates(): (row: CandidateRow) => number[] | null {
-    const means = new Map<string, number[] | null>();
-    return ({ type, contract_id, function_name }) => {
-      if (type !== PAYLOAD.contract_call || contract_id === null || function_name === null) return null;
-      const key = `${contract_id} ${function_name}`;
-      const cached = means.get(key);
-      if (cached !== undefined || means.size >= MAX_FUNCTIONS) return cached ?? null;
-      const row = cost.get(contract_id, function_name, CALLS_OF_FUNCTION);
-      const mean = row === null || row.runtime === null ? null : COST_NAMES.map((name) => row[name] ?? 0);
-      means.set(key, mean);
-      return mean;
-    };
-  }
-
-  const spendsOf = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: CandidateRow): Candidate['spends'] => [
-    { account: sender_id, nonce },
-    ...(sponsor_id === null || sponsor_nonce === null || sponsor_id === sender_id
-      ? []
-      : [{ account: sponsor_id, nonce: sponsor_nonce }]),
-  ];
-
-  /** The amount that an account is short of to pay its part of a transaction; null if it can pay. */
-  function lackOf(row: CandidateRow, accounts: (account: number) => AccountAtTip) {
-    const fee = BigInt(decimalOf(row.fee));
-    const amount = row.type === PAYLOAD.token_transfer ? BigInt(row.amount ?? 0) : 0n;
-    const payer = row.sponsor_id ?? row.sender_id;
-    const needs =
-      payer === row.sender_id
-        ? [[payer, fee + amount] as const]
-        : [[payer, fee] as const, [row.sender_id, amount] as const];
-    for (const [account, needed] of needs) {
-      const { available } = accounts(account);
-      if (available !== null && needed > available && needed > 0n) return { account, needed, available };
-    }
-    return null;
-  }
-
-  const candidateOf = (row: CandidateRow, estimateOf: ReturnType<typeof costEstimates>): Candidate => ({
-    txId: row.tx_id,
-    fee: Number(decimalOf(row.fee)),
-    uses: [...(estimateOf(row) ?? COST_NAMES.map(() => 0)), row.size],
-    receivedAt: row.received_at,
-    spends: spendsOf(row),
-  });
-
-  /** The projection at the snapshot's tip. */
-  const project = (): Promise<CachedProjection> =>
-    shared.of(`${chain.tip()?.indexBlockHash.toHex()} ${version.get()?.version}`, make);
-
-  async function make(): Promise<CachedProjection> {
-    const pause = turns.longWork();
-    const accounts = accountsAtTip();
-    const estimateOf = costEstimates();
-    const found = new Map<string, Candidate>();
-    const counts = { read: 0, byBalance: 0, estimated: 0 };
-
-    function take(row: CandidateRow): void {
-      counts.read += 1;
-      if (spendsOf(row).some(({ account, nonce }) => !isNear(nonce, accounts(account).nextNonce))) return;
-      if (lackOf(row, accounts) !== null) {
-        counts.byBalance += 1;
-        return;
-      }
-      if (estimateOf(row) !== null) counts.estimated += 1;
-      found.set(row.tx_id.toHex(), candidateOf(row, estimateOf));
-    }
-
-    let isCut = false;
-    let [fee, id]: [string, Uint8Array] = [HIGHEST_FEE, LAST_ID];
-    for (;;) {
-      const rows = byFee.all(fee, id, BATCH);
-      for (const row of rows) take(row);
-      const end = rows.at(-1);
-      if (end === undefined) break;
-      [fee, id] = [end.fee, end.tx_id];
-      if (found.size >= mostRows || counts.read >= READ_FACTOR * mostRows) {
-        isCut = true;
-        break;
-      }
-      await pause();
-    }
-    // If not all were read, some with earlier nonces may be missing, because they offer lower fees.
-    if (isCut) await takeThoseBefore(found, accounts, take, pause);
-    const projection = await projectionOf([...found.values()], (account) => accounts(account).nextNonce, pause);
-    return {
-      ...projection,
-      total: total(),
-      considered: counts.read,
-      withoutBalance: counts.byBalance,
-      withoutNonce: counts.read - counts.byBalance - projection.places.size,
-      estimated: counts.estimated,
-    };
-  }
-
-  /** Takes the transactions that must come before others, up to as many as there are at most. */
-  async function takeThoseBefore(
-    found: ReadonlyMap<string, Candidate>,
-    accounts: (account: number) => AccountAtTip,
-    take: (row: CandidateRow) => void,
-    pause: () => Promise<void> | undefined,
-  ): Promise<void> {
-    const { highest, isSpent } = spentBy(found.values());
-    let remaining = mostRows;
-    for (const [account, last] of highest) {
-      let nonce = accounts(account).nextNonce ?? last;
-      while (nonce < last && isSpent(account, nonce)) nonce += 1;
-      if (nonce >= last) continue;
-      for (const statement of followed) {
-        const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, remaining));
-        remaining -= rows.length;
-        for (const row of rows) if (!found.has(row.tx_id.toHex())) take(row);
-      }
-      if (remaining <= 0) return;
-      await pause();
-    }
-  }
-
-  /**
-   * The first nonce, before a transaction's nonce, that no projected block spends; the next one if all are
-   * in blocks and are as many as a node accepts; null if all are, and are fewer.
-   */
-  function awaitedBefore(
-    { account, nonce }: Candidate['spends'][number],
-    next: number,
-    places: CachedProjection['places'],
-  ): PendingAwaits | null {
-    const spenders = (of: number): CandidateRow[] =>
-      followed.flatMap((statement) => statement.all(account, of, of + 1, 1));
-    const awaited = (of: number): PendingAwaits => ({
-      for: 'nonce',
-      principal: addressOf(account),
-      nonce: of,
-      txId: spenders(of)[0]?.tx_id ?? null,
-    });
-    for (let before = next; before < Math.min(nonce, next + MAX_CHAINED); before++) {
-      if (!spenders(before).some(({ tx_id }) => places.has(tx_id.toHex()))) return awaited(before);
-    }
-    return nonce < next + MAX_CHAINED ? null : awaited(next);
-  }
-
-  return {
-    /** The projected blocks, and the number of transactions that they were made from. Takes several turns. */
-    projection: async (): Promise<MempoolProjection> => project(),
-
-    /** The position of a pending transaction in the projection; null if it isn't pending. */
-    async projected(txId: Uint8Array) {
-      const { blocks, places, nextNonces } = await project();
-      const row = byId.get(txId);
-      if (row === null) return null;
-      const accounts = accountsAtTip();
-      const nextNonce = (account: number): number => nextNonces.get(account) ?? accounts(account).nextNonce ?? 0;
-      const place = places.get(txId.toHex()) ?? null;
-      const lack = lackOf(row, accounts);
-      const awaits = spendsOf(row).flatMap((spent) => awaitedBefore(spent, nextNonce(spent.account), places) ?? []);
-      if (lack !== null) {
-        const { account, needed, available } = lack;
-        awaits.push({ for: 'balance', principal: addressOf(account), needed, available });
-      }
-      // In a block it has the estimate that the block was filled by.
-      const placed = place === null ? undefined : blocks[place.block - 1]?.transactions[place.place - 1];
-      const own = placed ?? candidateOf(row, costEstimates());
-      return { place, awaits, fee: awaits.length > 0 ? null : feeForFirstBlock(own, blocks, nextNonce) };
-    },
-
-    /** The first transactions of a projected block, in their order; none if there is no such block. @param block from 1 */
-    async inProjectedBlock(block: number, limit: number): Promise<OffsetPage<PendingTransaction>> {
-      const { transactions = [] } = (await project()).blocks[block - 1] ?? {};
-      const items = transactions.slice(0, limit).map(({ txId }) => pendingOf(itemAt.get(txId)!));
-      return { items, total: transactions.length };
     },
   };
 }

@@ -9,7 +9,7 @@ import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
 import { type FileCache, fileCache } from '../queries/file-cache.ts';
-import { sharedProjection } from '../queries/mempool.ts';
+import { sharedProjection } from '../queries/mempool-projection.ts';
 import { sharedTexts } from '../queries/row-texts.ts';
 import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 

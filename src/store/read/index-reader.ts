@@ -29,14 +29,8 @@ import { type LogWalkLimits, logWalk } from '../queries/contracts/log-walk.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
 import { directoryQueries } from '../queries/directories.ts';
 import type { FileCache } from '../queries/file-cache.ts';
-import {
-  mempoolProjection,
-  mempoolQueries,
-  pendingMeeting,
-  pendingRank,
-  pendingSearch,
-  type SharedProjection,
-} from '../queries/mempool.ts';
+import { mempoolQueries, pendingMeeting, pendingRank, pendingSearch } from '../queries/mempool.ts';
+import { mempoolProjection, type SharedProjection } from '../queries/mempool-projection.ts';
 import { nameQueries } from '../queries/names.ts';
 import type { SearchLimits } from '../queries/planner.ts';
 import { rowTexts, type SharedTexts } from '../queries/row-texts.ts';

@@ -7,7 +7,7 @@ import type { EntryReader } from '../../../src/store/files/payload-source.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { chainQueries } from '../../../src/store/queries/blocks/chain.ts';
 import type { FileCache } from '../../../src/store/queries/file-cache.ts';
-import { sharedProjection } from '../../../src/store/queries/mempool.ts';
+import { sharedProjection } from '../../../src/store/queries/mempool-projection.ts';
 import { rowTexts, sharedTexts } from '../../../src/store/queries/row-texts.ts';
 import { detailQueries } from '../../../src/store/queries/transactions/details.ts';
 import { type Reader, readerOf, type WorkLimits } from '../../../src/store/read/index-reader.ts';
