@@ -197,8 +197,8 @@ export function searchQueries(
     read.known.get(contractId) !== null &&
     !byIdentifier('contract', folded(contractId)).some(({ match }) => match === 'exact');
 
-  /** Addresses that begin with a text, and each that is whole, as every address has a page. The contracts of each, however many, are passed over in one step. */
-  function* byAddress(text: string): Generator<SearchResult> {
+  /** The addresses that a text names in full: every address has a page. */
+  function* byWholeAddress(text: string): Generator<SearchResult> {
     if (isBitcoinAddress(text)) {
       // Segwit addresses may be written in capital letters.
       const bitcoinAddress = SEGWIT.test(text) ? text.toLowerCase() : text;
@@ -210,6 +210,10 @@ export function searchQueries(
     if (principal !== null && (splitPrincipal(principal).contractName === null || isAccountAlone(principal))) {
       yield { kind: 'address', match: 'exact', id: principal, bitcoinAddress: null };
     }
+  }
+
+  /** Addresses that begin with a text. The contracts of each, however many, are passed over in one step. */
+  function* byStartOfAddress(text: string): Generator<SearchResult> {
     const start = text.toUpperCase();
     if (!ADDRESS.test(start) || start.includes('.')) return;
     let from = start;
@@ -325,7 +329,8 @@ export function searchQueries(
     const results = [
       ...byHeight(text),
       ...byHash(text),
-      ...byAddress(text),
+      ...byWholeAddress(text),
+      ...byStartOfAddress(text),
       ...byPartOfName(key, limit),
       ...namesOf(key),
       ...bnsNamesOf(key, namesContract),

@@ -111,6 +111,16 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
       .slice(0, maxLookedAt + 1);
   }
 
+  /** Positions of deployments that declare all of the functions, with an interface that passes a test, newest first. */
+  function* passing(names: readonly string[], passes: (contractInterface: unknown) => boolean): Generator<number> {
+    for (const [looked, position] of candidates(names).entries()) {
+      if (looked === maxLookedAt) throw tooManyDeclare(maxLookedAt);
+      if (!names.every((name) => read.declares.get(name, position) !== null)) continue;
+      const text = read.interface.get(position)?.contract_interface ?? null;
+      if (text !== null && passes(JSON.parse(text))) yield position;
+    }
+  }
+
   return {
     /**
      * The newest deployment that has an interface, canonical before orphaned, else the newest; undefined if there is
@@ -137,22 +147,11 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
       limit: number,
       offset: number,
     ): ContractDeployment[] {
-      const deployments: ContractDeployment[] = [];
-      let toSkip = offset;
-      for (const [looked, position] of candidates(names).entries()) {
-        if (deployments.length >= limit) break;
-        if (looked === maxLookedAt) throw tooManyDeclare(maxLookedAt);
-        if (!names.every((name) => read.declares.get(name, position) !== null)) continue;
-        const text = read.interface.get(position)?.contract_interface ?? null;
-        if (text === null || !passes(JSON.parse(text))) continue;
-        if (toSkip > 0) {
-          toSkip -= 1;
-          continue;
-        }
-        const row = read.at.get(position);
-        if (row !== null) deployments.push(canonicalOf(row));
-      }
-      return deployments;
+      return passing(names, passes)
+        .drop(offset)
+        .take(limit)
+        .map((position) => canonicalOf(read.at.get(position)!))
+        .toArray();
     },
   };
 }
