@@ -191,7 +191,9 @@ test.each(['mainnet', 'testnet'] as const)(
         body: { ready: true, state: 'live', reason: null },
       });
       expect(await readyAt(alone, 1_800)).toMatchObject(stale);
-      expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
+      const seen = await metrics(alone.api);
+      expect(seen.get('stackside_node_reachable')).toBe(0);
+      expect(seen.has('stackside_blocks_behind_node')).toBe(false);
       // The clock was set back.
       expect((await readyAt(alone, -last / 1_000)).status).toBe(200);
     }
