@@ -261,6 +261,7 @@ test('an accepted definition is returned as sent, with warnings about likely mis
   const refused = [
     [{ enabled: false }, 'enabled is not allowed; use PATCH /chainhooks/me/{uuid}/enabled'],
     [{ name: 'other', url: URL_OK }, 'url is not allowed'],
+    [{ action: { ...sent.action, authorization_header: 'x' } }, 'action.authorization_header is not allowed'],
     [{ then_that: {} }, 'then_that belongs to an earlier version of chainhooks; use action'],
   ] as const;
   for (const [change, details] of refused) {

@@ -243,6 +243,11 @@ export function rejectUnknownKeys(change: unknown): void {
     if (key === 'enabled') throw invalidField(key, 'is not allowed; use PATCH /chainhooks/me/{uuid}/enabled');
     if (!Object.hasOwn(Definition.properties, key)) throw invalidField(key, 'is not allowed');
   }
+  if (!isObject(change.action)) return;
+  for (const key of Object.keys(change.action)) {
+    if (!Object.hasOwn(Definition.properties.action.properties, key))
+      throw invalidField(`action.${key}`, 'is not allowed');
+  }
 }
 
 /** Returns the conditions of all filters, for the matcher. */
