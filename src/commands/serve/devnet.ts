@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
-import { TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { ContractDeployment, watching } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
 import { realNetwork } from '../../devnet/clarity/network.ts';
@@ -298,7 +297,6 @@ export async function startDevnet(
       // Settings that a devnet doesn't have get the defaults of a server.
       ...readSettings({}, {}),
       ...settings,
-      chainId: TESTNET_CHAIN_ID,
       nodeRpc: rpc.url,
       // The account that has the simulated chain's first funds. There are no limits, because they would slow tests down, and
       // no Bitcoin node.
