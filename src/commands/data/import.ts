@@ -18,7 +18,7 @@ import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/prog
 import { type Input, openInput, requireInput } from './input.ts';
 import { LogBeginning } from './log-beginning.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
-import { type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
+import { type RecordingRow, type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
 import { disorderIn, SeenIds, unsorted } from './row-order.ts';
 
 export interface ImportOptions {
@@ -129,139 +129,187 @@ async function firstDigest(file: string, { size }: Input): Promise<bigint | null
 const received = (event: RowEvent): ReceivedEvent =>
   'prepared' in event ? new PreparedEvent(event.path, event.receivedAt, event.prepared) : event;
 
-/**
- * Imports the rows of a recording.
- * @throws OperatorError if a row needs a row that comes later in the file and has a lower id
- */
-async function importRows(
-  ingest: Ingest,
-  file: string,
-  { directory, log, skipBad, restart, ...how }: ImportOptions & Destination,
-  threads: number,
-  report: (progress: Progress) => void,
-): Promise<Counts> {
-  const input = openInput(file);
-  const seen = new SeenIds();
-  const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
-  const first = await firstDigest(file, input);
-  let source = first === null ? undefined : digestText(first);
-  let imported = NOTHING_IMPORTED;
-  if (source !== undefined && !restart) {
-    imported = await importedOf(file, ingest.imported(source));
-  }
-  /** The entries that the rows must be equal to. */
-  const beginningOf = (): LogBeginning => {
-    const found = imported.rows === 0 ? log.at : Math.max(log.at, ingest.imported(logOf(source!)).rows);
-    return new LogBeginning(ingest.entries, found, log.last);
-  };
-  let beginning = beginningOf();
+/** The import of one recording. */
+class RecordingImport {
+  readonly counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
+  readonly #seen = new SeenIds();
+  /** Identifies the recording by its first row; null for a stream until that row is read. */
+  #source: string | null;
+  #imported: Imported;
+  #beginning: LogBeginning;
   /** Whether the recording was found to belong to this chain. Until then, none of its rows become durable. */
-  let ours = imported.rows > 0;
-  let digest = 0n;
-  let batch = { rows: 0, bytes: 0 };
+  #isOurs: boolean;
+  /** Digest of the rows so far. */
+  #digest = 0n;
+  #batch = { rows: 0, bytes: 0 };
+  /** Whether all rows were found to be in the order of their ids. */
+  #isOrdered = false;
 
-  const note = (digestOfRows: bigint) => {
-    if (batch.rows === 0 || source === undefined || beginning.next !== null) return;
-    ingest.setImported(source, { rows: counts.rows, digest: digestText(digestOfRows) });
-    ingest.setImported(logOf(source), { rows: ingest.position().id, digest: '' });
-    batch = { rows: 0, bytes: 0 };
-  };
-  let isOrdered = false;
-  /** Requires that no row with a lower id comes later in the file. @throws OperatorError; rows that aren't durable are rolled back */
-  const requireLowerIds = async (): Promise<void> => {
-    if (isOrdered || !seen.hasGaps || input.size === null) return;
-    const disorder = await disorderIn(file);
-    isOrdered = disorder === null;
-    if (disorder === null) return;
-    ingest.rollback();
-    throw unsorted(file, disorder);
-  };
-  const commit = (digestOfRows: bigint) => {
-    note(digestOfRows);
-    ingest.commit();
-  };
-  /** Applies an event. Another first block than the genesis block starts a partial history, but only if the rows are in order. */
-  const applied = async (event: ReceivedEvent): Promise<Outcome> => {
+  private constructor(
+    private readonly ingest: Ingest,
+    private readonly file: string,
+    private readonly input: Input,
+    private readonly options: ImportOptions & Destination,
+    source: string | null,
+    imported: Imported,
+  ) {
+    this.#source = source;
+    this.#imported = imported;
+    this.#isOurs = imported.rows > 0;
+    this.#beginning = this.#beginningOf();
+  }
+
+  /** Opens a recording, and finds how much of it was imported before. @throws OperatorError if it can't be read */
+  static async open(ingest: Ingest, file: string, options: ImportOptions & Destination): Promise<RecordingImport> {
+    const input = openInput(file);
+    const first = await firstDigest(file, input);
+    const source = first === null ? null : digestText(first);
+    const imported =
+      source === null || options.restart ? NOTHING_IMPORTED : await importedOf(file, ingest.imported(source));
+    return new RecordingImport(ingest, file, input, options, source, imported);
+  }
+
+  /** Finds how much of a stream was imported before. A stream is read once, so its first row shows it. */
+  #beginStream(first: bigint): void {
+    this.#source = digestText(first);
+    if (!this.options.restart) this.#imported = this.ingest.imported(this.#source);
+    this.#isOurs = this.#imported.rows > 0;
+    this.#beginning = this.#beginningOf();
+  }
+
+  /** The entries that the rows must be equal to. */
+  #beginningOf(): LogBeginning {
+    const { log } = this.options;
+    const found =
+      this.#source === null || this.#imported.rows === 0 ? 0 : this.ingest.imported(logOf(this.#source)).rows;
+    return new LogBeginning(this.ingest.entries, Math.max(log.at, found), log.last);
+  }
+
+  /** Imports the rows that weren't imported before. @throws OperatorError */
+  async run(threads: number, report: (progress: Progress) => void): Promise<void> {
+    const { ingest } = this;
+    const unprepared = this.#imported.rows + this.#beginning.left();
+    const batches = batchesOf(ingest, this.file, this.input, this.options, threads, unprepared);
+    for await (const { rows, read } of batches) {
+      for (const row of rows) {
+        if (!(await this.#import(row)) || !this.#isBatchFull(row.bytes)) continue;
+        this.#note(this.#digest);
+        if (this.#beginning.next === null) ingest.commitToJournal();
+        report({ rows: this.counts.rows, height: ingest.tipHeight(), read, size: this.input.size });
+      }
+      // The runtime holds a batch longer than it is used, and a genesis block's row has 80 MB.
+      rows.length = 0;
+    }
+    if (this.counts.rows < this.#imported.rows) throw otherRecording(this.file, this.#imported.rows);
+    const { log } = this.options;
+    log.at = this.#beginning.at;
+    log.next = this.#beginning.next;
+    if (log.next === null) this.#commit(this.#digest);
+  }
+
+  /** Imports a row. @returns whether it belongs to a batch: false if it has no new event. @throws OperatorError */
+  async #import(row: RecordingRow): Promise<boolean> {
+    const { counts } = this;
+    const before = this.#digest;
+    this.#digest = row.digest;
+    if (this.#source === null) this.#beginStream(row.digest);
+    counts.rows += 1;
+    const { rows, digest } = this.#imported;
+    if (counts.rows === rows && digestText(row.digest) !== digest) throw otherRecording(this.file, rows);
+    const isImported = counts.rows <= rows;
     try {
-      return ingest.apply(event);
+      if (row.problem !== null) throw new PayloadError(row.problem);
+      const { event } = row;
+      if (event === null || !this.#seen.add(event.id) || isImported || isForeign(event.path)) return false;
+      counts[await this.#apply(received(event))] += 1;
+      this.#isOurs ||= event.path === '/new_block';
+    } catch (error) {
+      if (error instanceof ForeignChainError) {
+        this.ingest.rollback();
+        throw foreign(this.file, counts.rows, error);
+      }
+      if (!isBadRow(error)) throw error;
+      if (isImported) return false;
+      await this.#skip(error, before);
+    }
+    return true;
+  }
+
+  /** Compares an event with the log's next entry, or applies it after the last one. @throws OperatorError if it is another entry */
+  async #apply(event: ReceivedEvent): Promise<Outcome> {
+    const { next } = this.#beginning;
+    if (next === null) return this.#applyNew(event);
+    const { directory, log } = this.options;
+    log.isCompared = true;
+    if (this.#beginning.takes(event)) return 'repeated';
+    await this.#requireLowerIds();
+    throw differentLog(directory, this.file, this.counts.rows, next);
+  }
+
+  /** Applies an event. Another first block than the genesis block starts a partial history, but only if the rows are in order. */
+  async #applyNew(event: ReceivedEvent): Promise<Outcome> {
+    try {
+      return this.ingest.apply(event);
     } catch (error) {
       if (!(error instanceof PartialHistoryError)) throw error;
-      await requireLowerIds();
-      if (input.size === null && seen.hasGaps) throw error;
-      ingest.allowPartialHistory();
-      return ingest.apply(event);
+      await this.#requireLowerIds();
+      if (this.input.size === null && this.#seen.hasGaps) throw error;
+      this.ingest.allowPartialHistory();
+      return this.ingest.apply(event);
     }
-  };
-
-  /** Requires that an event is the next entry of the log. @throws OperatorError */
-  const requireNext = async (event: ReceivedEvent, next: Entry): Promise<Outcome> => {
-    log.isCompared = true;
-    if (beginning.takes(event)) return 'repeated';
-    await requireLowerIds();
-    throw differentLog(directory, file, counts.rows, next);
-  };
-
-  const unprepared = imported.rows + beginning.left();
-  for await (const { rows, read } of batchesOf(ingest, file, input, how, threads, unprepared)) {
-    for (const row of rows) {
-      const before = digest;
-      digest = row.digest;
-      if (source === undefined) {
-        // A stream, which is read once.
-        source = digestText(digest);
-        if (!restart) imported = ingest.imported(source);
-        ours = imported.rows > 0;
-        beginning = beginningOf();
-      }
-      counts.rows += 1;
-      if (counts.rows === imported.rows && digestText(digest) !== imported.digest) {
-        throw otherRecording(file, imported.rows);
-      }
-      try {
-        if (row.problem !== null) throw new PayloadError(row.problem);
-        const { event } = row;
-        if (event === null || !seen.add(event.id) || counts.rows <= imported.rows || isForeign(event.path)) continue;
-        const [own, { next }] = [received(event), beginning];
-        counts[next === null ? await applied(own) : await requireNext(own, next)] += 1;
-        ours ||= event.path === '/new_block';
-      } catch (error) {
-        if (error instanceof ForeignChainError) {
-          ingest.rollback();
-          throw foreign(file, counts.rows, error);
-        }
-        if (!isBadRow(error)) throw error;
-        if (counts.rows <= imported.rows) continue;
-        const needsParent = error instanceof UnknownParentError || error instanceof PartialHistoryError;
-        if (needsParent) await requireLowerIds();
-        if (!skipBad) {
-          counts.rows -= 1;
-          commit(before);
-          throw new OperatorError(
-            `Row ${counts.rows + 1} of ${file} can't be imported: ${error.message}.`,
-            badRowRemedy(needsParent && input.size === null && seen.hasGaps),
-          );
-        }
-        counts.bad += 1;
-      }
-      batch.rows += 1;
-      batch.bytes += row.bytes;
-      if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
-      if (beginning.next === null) {
-        note(digest);
-        ingest.commitToJournal();
-      } else {
-        batch = { rows: 0, bytes: 0 };
-      }
-      report({ rows: counts.rows, height: ingest.tipHeight(), read, size: input.size });
-    }
-    // The runtime holds a batch longer than it is used, and a genesis block's row has 80 MB.
-    rows.length = 0;
   }
-  if (counts.rows < imported.rows) throw otherRecording(file, imported.rows);
-  log.at = beginning.at;
-  log.next = beginning.next;
-  if (beginning.next === null) commit(digest);
-  return counts;
+
+  /**
+   * Skips a bad row if that is wanted.
+   * @param before digest of the rows before it
+   * @throws OperatorError if bad rows aren't skipped, or if the row needs one that comes later
+   */
+  async #skip(error: Error, before: bigint): Promise<void> {
+    const { counts } = this;
+    const needsParent = error instanceof UnknownParentError || error instanceof PartialHistoryError;
+    if (needsParent) await this.#requireLowerIds();
+    if (this.options.skipBad) {
+      counts.bad += 1;
+      return;
+    }
+    counts.rows -= 1;
+    this.#commit(before);
+    throw new OperatorError(
+      `Row ${counts.rows + 1} of ${this.file} can't be imported: ${error.message}.`,
+      badRowRemedy(needsParent && this.input.size === null && this.#seen.hasGaps),
+    );
+  }
+
+  /** Requires that no row with a lower id comes later in the file. @throws OperatorError; rows that aren't durable are rolled back */
+  async #requireLowerIds(): Promise<void> {
+    if (this.#isOrdered || !this.#seen.hasGaps || this.input.size === null) return;
+    const disorder = await disorderIn(this.file);
+    this.#isOrdered = disorder === null;
+    if (disorder === null) return;
+    this.ingest.rollback();
+    throw unsorted(this.file, disorder);
+  }
+
+  #isBatchFull(bytes: number): boolean {
+    const batch = this.#batch;
+    batch.rows += 1;
+    batch.bytes += bytes;
+    return this.#isOurs && (batch.bytes >= BATCH_BYTES || batch.rows >= BATCH_ROWS);
+  }
+
+  /** Ends a batch, and notes the progress, unless its rows are only compared with the log. @param digest of the rows so far */
+  #note(digest: bigint): void {
+    const isNew = this.#batch.rows > 0 && this.#beginning.next === null;
+    this.#batch = { rows: 0, bytes: 0 };
+    if (!isNew || this.#source === null) return;
+    this.ingest.setImported(this.#source, { rows: this.counts.rows, digest: digestText(digest) });
+    this.ingest.setImported(logOf(this.#source), { rows: this.ingest.position().id, digest: '' });
+  }
+
+  #commit(digest: bigint): void {
+    this.#note(digest);
+    this.ingest.commit();
+  }
 }
 
 /** The data directory, and its log before the import, which the recordings must begin with. */
@@ -303,7 +351,9 @@ export async function runImport(
       for (const file of files) {
         const report = progressReport(file, process.stderr);
         const threads = options.threads ?? threadsOfCores();
-        const counts = await importRows(ingest, file, { ...options, ...into }, threads, report.update);
+        const recording = await RecordingImport.open(ingest, file, { ...options, ...into });
+        await recording.run(threads, report.update);
+        const { counts } = recording;
         report.done();
         process.stdout.write(
           `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} repeated, ` +
