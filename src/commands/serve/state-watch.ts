@@ -140,8 +140,8 @@ export function watchState(
   const seconds = () => clock.monotonic() / 1_000;
   const movement = new Movement(seconds());
   let logged = '';
-  let startedAt = 0;
-  let recorded = 0;
+  /** Number of the readings so far, and of the newest one that ended. */
+  let [readings, newest] = [0, 0];
 
   const readIndex = () =>
     snapshots.read((read) => ({
@@ -157,48 +157,64 @@ export function watchState(
     log({ event: quiet.has(state) ? 'state_changed' : 'state_degraded', ...change });
   }
 
+  /** Returns what keeps blocks from the index: why the newest one is refused, or why missing ones aren't filled. */
+  function obstacles(
+    info: NodeInfo | null,
+    { chainId, height }: { chainId: number | null; height: number | null },
+  ): Pick<StateReadings, 'wrongChain' | 'refusal' | 'filling'> {
+    const refusal = options.refusal();
+    const filling = options.filling();
+    const ofStart = height === null ? filling : null;
+    if (refusal?.why === 'wrong_chain') return { wrongChain: refusal, refusal: null, filling: ofStart };
+    const wrongChain = foreignNode(info, chainId, nodeRpc);
+    if (refusal !== null) return { wrongChain, refusal, filling: refusal.why === 'gap' ? filling : ofStart };
+    const gap = filling === null ? null : unfilled(filling, height);
+    return { wrongChain, refusal: gap, filling: gap === null ? ofStart : filling };
+  }
+
+  /** Returns the age of the last event in seconds; null if there is none, or if its age means nothing. */
+  function eventAge(source: EventSource | null, tipAge: number | null, chainId: number | null): number | null {
+    if (source === null) {
+      // A process that accepts no events judges by the newest block, except on networks that may stand still for days.
+      return chainId !== null && networkOf(chainId).kind === 'mainnet' ? tipAge : null;
+    }
+    const last = options.lastEvent() ?? options.lastEventBefore;
+    return last === null ? null : Math.max(0, Math.floor(clock.now() / 1_000) - last);
+  }
+
   async function readiness(): Promise<Readiness> {
-    startedAt += 1;
-    const order = startedAt;
+    const order = ++readings;
     const { read: index, reason: readFailure } = readOrReason(readIndex);
     const info = await infoOrNull(node);
     const tip = index?.tip ?? null;
     const height = tip?.height ?? null;
     const nodeHeight = info?.height ?? null;
-    const refusal = options.refusal();
-    const filling = options.filling();
-    const gap = refusal === null && filling !== null ? unfilled(filling, height) : null;
+    const chainId = index?.chainId ?? options.chainId;
+    const blocked = obstacles(info, { chainId, height });
     const now = seconds();
     // A slow reading must not count as a newer one.
-    const isNewest = order > recorded;
+    const isNewest = order > newest;
     if (isNewest) {
-      recorded = order;
-      movement.add(now, height, nodeHeight, refusal !== null || gap !== null);
+      newest = order;
+      movement.add(now, height, nodeHeight, options.refusal() !== null || blocked.refusal !== null);
     }
     const source = options.source();
     const tipAge = tip === null ? null : Math.round(clock.now() / 1_000 - tip.time);
-    const lastEvent = options.lastEvent() ?? options.lastEventBefore;
-    const eventAge = lastEvent === null ? null : Math.max(0, Math.floor(clock.now() / 1_000) - lastEvent);
-    const chainId = index?.chainId ?? options.chainId;
-    // A process that accepts no events judges by the newest block, except on networks that may stand still for days.
-    const isBusy = chainId !== null && networkOf(chainId).kind === 'mainnet';
-    const sourceAge = source !== null ? eventAge : isBusy ? tipAge : null;
+    const sinceEvent = eventAge(source, tipAge, chainId);
     const standing = findServerStatus({
       writeFailure: options.health?.failing()?.message ?? null,
       readFailure,
-      wrongChain: refusal?.why === 'wrong_chain' ? refusal : foreignNode(info, chainId, nodeRpc),
+      ...blocked,
       source,
       nodeRpc,
       nodeHeight,
       height,
       historyStart: index?.historyStart ?? null,
-      refusal: refusal?.why === 'wrong_chain' ? null : (refusal ?? gap),
-      filling: refusal?.why === 'gap' || gap !== null || height === null ? filling : null,
       log: options.behind(),
       preparation: options.preparation(),
       tipAge: options.isSimulated ? null : tipAge,
       // A host of a cluster also gets blocks from the log.
-      secondsSinceEvent: sourceAge === null ? null : Math.min(sourceAge, movement.secondsSinceBlock(now)),
+      secondsSinceEvent: sinceEvent === null ? null : Math.min(sinceEvent, movement.secondsSinceBlock(now)),
       ...movement.readings(now, nodeHeight),
     });
     if (isNewest) logChange(standing);
