@@ -2,8 +2,8 @@
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type Lazy, lazy } from '../base/cache.ts';
+import { acceptsHtml, packedAnswer } from '../http/content-coding.ts';
 import { notFound, UnknownRouteError } from '../http/errors.ts';
-import { acceptsHtml, packedAnswer } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
 import { groups, type PageName, pagePaths } from './page-paths.ts';

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type AnyElysia, Elysia } from 'elysia';
 import { lazy } from '../base/cache.ts';
+import { type Packed, packedAnswer } from './content-coding.ts';
 import { type ApiDescription, completed, documentationOf, type SwaggerDocument } from './openapi.ts';
-import { type Packed, packedAnswer } from './packed.ts';
 import type { Responder } from './respond.ts';
 import type { Plugin } from './route.ts';
 
