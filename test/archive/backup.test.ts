@@ -11,7 +11,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { runBackup, runRestore } from '../../src/commands/data/archive.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { archive, refusal, restoredFrom } from '../support/data/archive.ts';

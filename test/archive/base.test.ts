@@ -20,7 +20,7 @@ import { SEGMENTS } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { compressedPart, hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { openBaseLoader } from '../../src/store/base/loader.ts';
 import {

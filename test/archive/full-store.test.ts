@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { verifiedArchive } from '../../src/archive/archive.ts';
 import { verifiedBases } from '../../src/archive/base.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';

@@ -10,7 +10,7 @@ import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';

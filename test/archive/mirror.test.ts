@@ -13,7 +13,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError, PassingError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { compressedPart } from '../../src/storage/object-store.ts';
 import { webSource } from '../../src/storage/remote.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';

@@ -13,7 +13,7 @@ import { rangeOfName } from '../../src/archive/segment.ts';
 import { signedArchive } from '../../src/archive/signed.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { COMMAND_PATH, isPrivateCommand, LOG_IDENTITY, publicEntry } from '../../src/store/ingest/commands.ts';
 import { type Entry, withheld } from '../../src/store/log/entry.ts';

@@ -18,7 +18,7 @@ import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { openName, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { compressedPart } from '../../src/storage/object-store.ts';
 import { journalPath } from '../../src/store/files/database.ts';

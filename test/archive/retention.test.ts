@@ -6,7 +6,7 @@ import { verifiedArchive } from '../../src/archive/archive.ts';
 import { basesOf, PARTS, packedManifest, partName, verifiedBases } from '../../src/archive/base.ts';
 import type { MadeBase } from '../../src/archive/base-writer.ts';
 import { type RetentionResult, retain } from '../../src/archive/retention.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { restoreOnStart } from '../../src/commands/serve/restore-on-start.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { lastEntryOf } from '../simulation/archive.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { backupOf } from '../support/data/backup.ts';

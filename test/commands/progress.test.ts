@@ -7,7 +7,7 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { progressLines, progressReport, secondaryIndexReport } from '../../src/commands/cli/progress.ts';
 import { runRestore } from '../../src/commands/data/archive.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { archive } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';

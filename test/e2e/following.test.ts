@@ -9,7 +9,7 @@ import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { type Receiver, receiver } from '../hooks/server.ts';
 import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';

@@ -11,7 +11,7 @@ import { EXIT } from '../../src/base/errors.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { LOG_IDENTITY } from '../../src/store/ingest/commands.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows } from '../support/data/tables.ts';

@@ -17,7 +17,7 @@ import { adminKeyFile, adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { madeSealing, secretsKeyFile, storedSealing } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { missingSecondaryIndexes } from '../../src/store/files/secondary-indexes.ts';

@@ -10,7 +10,7 @@ import { startBases } from '../../src/commands/serve/bases.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { LogEvent } from '../../src/log.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';

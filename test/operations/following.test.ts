@@ -7,7 +7,7 @@ import { archiveFollowing, isOfEarlierPoint, nodeActivity } from '../../src/comm
 import { noLease } from '../../src/commands/serve/gap-filling.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';

@@ -9,7 +9,7 @@ import { requireArchivable } from '../../src/commands/serve/archiving.ts';
 import { restoreOnStart } from '../../src/commands/serve/restore-on-start.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { directoryFiles } from '../../src/storage/directory.ts';
+import { directoryFiles } from '../../src/storage/location.ts';
 import { archive, refusal } from '../support/data/archive.ts';
 import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { keptToEnd } from '../support/data/kept.ts';

@@ -1,7 +1,7 @@
 /** Backups of data directories, as a test makes and restores them. */
 import { type Backup, type BackupOptions, backUp } from '../../../src/archive/backup.ts';
 import type { ArchiveRestoreOptions } from '../../../src/archive/restore.ts';
-import { directoryFiles } from '../../../src/storage/directory.ts';
+import { directoryFiles } from '../../../src/storage/location.ts';
 import type { ObjectStore } from '../../../src/storage/object-store.ts';
 import { impatientClock } from '../time/impatient-clock.ts';
 import { restoredFrom } from './archive.ts';
