@@ -7,7 +7,7 @@ import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { runChecks } from '../../src/commands/doctor/checks.ts';
 import { type Facts, gatherFacts } from '../../src/commands/doctor/facts.ts';
-import { serverOperations } from '../../src/commands/serve/operations.ts';
+import { serverOperations } from '../../src/commands/serve/server-readings.ts';
 import { chainState } from '../../src/console/app/chain/state.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { Alerts, seriesIn } from '../../src/metrics/alerts.ts';

@@ -1,7 +1,7 @@
 /** The state that a server reports while its index can't be read. */
 import { expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
-import { serverOperations } from '../../src/commands/serve/operations.ts';
+import { serverOperations } from '../../src/commands/serve/server-readings.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';

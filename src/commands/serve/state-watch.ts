@@ -14,7 +14,7 @@ import { BEING_FILLED, blocksText, type Refusal } from '../../node/refusal.ts';
 import { infoOrNull, type NodeInfo, type NodeRpc } from '../../node/rpc.ts';
 import type { WriterHealth } from '../../store/ingest/writer-health.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { readOrReason } from './operations.ts';
+import { readOrReason } from './server-readings.ts';
 
 /** The filling of missing blocks. */
 export interface Filling {
