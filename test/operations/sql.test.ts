@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AskedQuery, SQL_LIMITS } from '../../src/api/stackside/sql.ts';
 import { type OwnProcess, startOwnProcess as startFromSource } from '../../src/commands/cli/this-program.ts';
-import { queries } from '../../src/commands/serve/queries.ts';
+import { queries } from '../../src/commands/serve/own-processes.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';

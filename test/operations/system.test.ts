@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import type { InspectionsState, SystemLog, SystemState } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { OwnProcess } from '../../src/commands/cli/this-program.ts';
-import { inspections } from '../../src/commands/serve/inspections.ts';
+import { inspections } from '../../src/commands/serve/own-processes.ts';
 import { recentLog, systemLog } from '../../src/commands/serve/recent-log.ts';
 import { alertsState } from '../../src/commands/serve/server-readings.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

@@ -11,7 +11,7 @@ import { requestServerStanding, type ServerStanding } from '../cli/client.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
-import type { CheckLine, TableLine } from '../serve/inspections.ts';
+import type { CheckLine, TableLine } from '../serve/own-processes.ts';
 import { stateText } from '../terminal/pretty-log.ts';
 
 /** Prints findings at once. */
