@@ -6,7 +6,7 @@ import { basesOf } from '../../src/archive/base.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import type { ArchiveNews, BaseSummary } from '../../src/commands/serve/archive-client.ts';
 import type { ArchiveLease } from '../../src/commands/serve/archiving.ts';
-import { startBases } from '../../src/commands/serve/bases.ts';
+import { startBases } from '../../src/commands/serve/archiving.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { LogEvent } from '../../src/log.ts';
