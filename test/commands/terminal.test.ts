@@ -3,8 +3,9 @@ import { describe, expect, test } from 'bun:test';
 import type { Readiness } from '../../src/api/operations.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
-import { browserUrl, devnetPage } from '../../src/commands/terminal/pages.ts';
 import {
+  browserUrl,
+  devnetPage,
   devnetPresenter,
   type Presenter,
   type ServerInfo,

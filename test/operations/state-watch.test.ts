@@ -1,6 +1,6 @@
 /** The state of a server over time, and the log of its changes. */
 import { expect, test } from 'bun:test';
-import { servePage } from '../../src/commands/terminal/pages.ts';
+import { servePage } from '../../src/commands/terminal/presenter.ts';
 import { prettyLine } from '../../src/commands/terminal/pretty-log.ts';
 import { refusalOf } from '../../src/node/refusal.ts';
 import { DeepForkError, PartialHistoryError } from '../../src/store/ingest/history-start.ts';

@@ -17,7 +17,7 @@ import { indexPath } from '../../store/files/database.ts';
 import { directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
 import { askText } from '../cli/client.ts';
-import { browserUrl } from '../terminal/pages.ts';
+import { browserUrl } from '../terminal/presenter.ts';
 
 /** A value, or why it can't be had. */
 type Known<T> = { value: T; error: null } | { value: null; error: Pick<OperatorError, 'message' | 'remedy'> };

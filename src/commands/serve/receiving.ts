@@ -11,7 +11,7 @@ import { SnpSubscriber } from '../../node/snp/subscriber.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { MissingParent } from '../../store/ingest/known-blocks.ts';
 import type { ServedCluster } from '../cluster/host.ts';
-import { browserUrl } from '../terminal/pages.ts';
+import { browserUrl } from '../terminal/presenter.ts';
 import type { Base } from './base.ts';
 import { serverFollowing } from './following.ts';
 import { serverFilling } from './gap-filling.ts';
