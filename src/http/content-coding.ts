@@ -56,8 +56,10 @@ function preferred(header: string): Coding | null {
 const remembered = memoize(preferred, MAX_HEADERS);
 
 /** Returns the coding for a response. @param header `Accept-Encoding` @returns null for an uncompressed response */
-export const codingFor = (header: string | null): Coding | null =>
-  header === null ? null : header.length > MAX_HEADER ? preferred(header) : remembered(header);
+export function codingFor(header: string | null): Coding | null {
+  if (header === null) return null;
+  return header.length > MAX_HEADER ? preferred(header) : remembered(header);
+}
 
 /** Whether a header names one of the values without the weight 0 (RFC 9110, 12.4.2). */
 function names(header: string | null, values: readonly string[]): boolean {

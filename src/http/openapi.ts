@@ -107,18 +107,18 @@ function parametersOf({ params = {}, query = {}, described, snapshot = true }: D
   ];
 }
 
+function successOf({ response, status, plainText = false, otherTypes = {} }: DescribedRoute): Body {
+  if (status === 204) return { description: 'Done; the response is empty' };
+  return plainText ? text('OK', response) : withOtherTypes(json('OK', response), otherTypes);
+}
+
 function responsesOf(route: DescribedRoute): Record<string, Body> {
-  const { path, response, status = 200, plainText = false, otherTypes = {}, redirects, etag, snapshot = true } = route;
+  const { path, status = 200, redirects, etag, snapshot = true } = route;
   const { errors = problems, notFound, notFoundBody = errors.schema, refusals = {}, deprecated, history } = route;
   const problem = errors.schema;
   const body = bodyOf(route);
   const responses: Record<string, Body> = {
-    [status]:
-      status === 204
-        ? { description: 'Done; the response is empty' }
-        : plainText
-          ? text('OK', response)
-          : withOtherTypes(json('OK', response), otherTypes),
+    [status]: successOf(route),
     ...(redirects === undefined ? {} : { 302: { description: redirects } }),
     ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
     ...(parametersOf(route).length === 0 && body === undefined && !isOwnPath(path)

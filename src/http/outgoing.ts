@@ -206,12 +206,16 @@ export type TargetGuard = ReturnType<typeof targetGuard>;
 /** Maximum Retry-After that is honoured. */
 export const MAX_RETRY_AFTER_MS = 3_600_000;
 
+function waitIn(text: string, now: number): number | null {
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const date = utcMicroseconds(text);
+  return date === null ? null : date / 1000 - now;
+}
+
 /** Reads a Retry-After, which is seconds or a date. @returns milliseconds from now; null if it is neither */
 export function retryAfter(text: string | undefined, now: number): number | null {
-  if (text === undefined) return null;
-  const date = utcMicroseconds(text.trim());
-  const at = /^\d+$/.test(text.trim()) ? now + Number(text) * 1000 : date === null ? null : date / 1000;
-  return at === null ? null : Math.min(Math.max(0, at - now), MAX_RETRY_AFTER_MS);
+  const wait = text === undefined ? null : waitIn(text.trim(), now);
+  return wait === null ? null : Math.min(Math.max(0, wait), MAX_RETRY_AFTER_MS);
 }
 
 /** Dependencies of requests to strangers' URLs. */

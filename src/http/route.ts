@@ -173,8 +173,11 @@ export interface RouteContext {
 /** Number of requests that one request of a `long` route counts as. */
 const LONG_COST = 10;
 
-const costOf = ({ cost, long = false, access }: AnyDeclaration): number =>
-  cost ?? (access === undefined ? (long ? LONG_COST : 1) : 0);
+function costOf({ cost, long = false, access }: AnyDeclaration): number {
+  if (cost !== undefined) return cost;
+  if (access !== undefined) return 0;
+  return long ? LONG_COST : 1;
+}
 
 /** Parts of a declaration, with their defaults. */
 type Settled = Required<

@@ -169,11 +169,15 @@ export class Message {
 
   rpc(): string {
     if (this.#rpc !== null) return this.#rpc;
-    const { topic, text, members } = this.#content;
-    const head = members === undefined ? '' : JSON.stringify(members).slice(0, -1);
-    const params = members === undefined ? text : text === '{}' ? `${head}}` : `${head},${text.slice(1)}`;
-    this.#rpc = `{"jsonrpc":"2.0","method":"${rpcMethods[topic.kind]}","params":${params}}`;
+    this.#rpc = `{"jsonrpc":"2.0","method":"${rpcMethods[this.topic.kind]}","params":${this.#rpcParams()}}`;
     return this.#rpc;
+  }
+
+  #rpcParams(): string {
+    const { text, members } = this.#content;
+    if (members === undefined) return text;
+    const head = JSON.stringify(members).slice(0, -1);
+    return text === '{}' ? `${head}}` : `${head},${text.slice(1)}`;
   }
 
   /**

@@ -292,12 +292,11 @@ export class Alerts {
       });
       const from = firing.length === 0 ? null : Math.min(...firing.map((one) => one.from));
       const forSeconds = secondsOf(rule.for ?? '0s');
-      const holds = from === null ? 'quiet' : at - from >= forSeconds ? 'firing' : 'pending';
       const values = condition?.measured.values(this.#readings) ?? [];
       return {
         name: rule.alert,
         severity: rule.labels.severity,
-        state: condition === undefined ? 'elsewhere' : holds,
+        state: condition === undefined ? 'elsewhere' : stateAfter(from === null ? null : at - from, forSeconds),
         since: from,
         summaries: firing.map((one) => filled(rule.annotations.summary, one)),
         description: general(rule.annotations.description),
@@ -314,6 +313,12 @@ export class Alerts {
     this.#since = since;
     return alerts.sort((a, b) => ORDER[a.state] - ORDER[b.state]);
   }
+}
+
+/** @param seconds since the condition holds; null if it doesn't @param forSeconds after which the alert fires */
+function stateAfter(seconds: number | null, forSeconds: number): Alert['state'] {
+  if (seconds === null) return 'quiet';
+  return seconds >= forSeconds ? 'firing' : 'pending';
 }
 
 const ORDER: Readonly<Record<Alert['state'], number>> = { firing: 0, pending: 1, quiet: 2, elsewhere: 3 };

@@ -68,7 +68,10 @@ export const apiSettings = group('API', {
     otherVariables: ['ENABLE_DEPRECATED_ENDPOINTS'],
     type: Type.Union([Type.Boolean(), Type.Integer()], { default: true }),
     read: (text) => unixMilliseconds(text) ?? yesOrNo(text),
-    show: (until) => (typeof until === 'number' ? new Date(until).toISOString() : until ? 'on' : 'off'),
+    show(until) {
+      if (typeof until === 'number') return new Date(until).toISOString();
+      return until ? 'on' : 'off';
+    },
     help: 'Serve deprecated routes: always, never (they return 410), or until a date',
     accepts: 'on, off, or a date such as 2027-06-30 or 2027-06-30T12:00:00Z',
   }),

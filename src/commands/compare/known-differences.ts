@@ -214,12 +214,11 @@ export const referenceReasons: readonly KnownReason[] = [
       ...['results[*]', 'results[*].tx_count', 'results[*].total_tx_count', 'results[*].txs[*]', 'results[*].tx_index'],
       ...['results[*].block_time', 'results[*].block_time_iso', 'results[*].block.tx_index', 'results[*].block.time'],
     ],
-    when: ({ path, at, ours, theirs, isOrder }, { ours: here }) =>
-      path === 'results[*]'
-        ? isOrder && isGenesis(ours ?? theirs)
-        : path === 'total'
-          ? rowsOf(here).some(isGenesis)
-          : isGenesis(rowOf(here, at)),
+    when({ path, at, ours, theirs, isOrder }, { ours: here }) {
+      if (path === 'results[*]') return isOrder && isGenesis(ours ?? theirs);
+      if (path === 'total') return rowsOf(here).some(isGenesis);
+      return isGenesis(rowOf(here, at));
+    },
   },
   {
     where: 'lists of transactions, including those of accounts',

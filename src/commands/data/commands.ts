@@ -1,6 +1,7 @@
 /** Commands that work on a data directory, on archives, on the shared log of a cluster, or on another API. */
 import { Option } from 'commander';
 import type { BaseChoice } from '../../archive/base-restore.ts';
+import type { Until } from '../../archive/restore.ts';
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
@@ -119,6 +120,18 @@ interface RestoreChoice {
   base?: BaseChoice;
 }
 
+function baseChoice(text: string): BaseChoice | undefined {
+  if (text === 'none') return text;
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Returns the end of a restore, of which the options allow one; null for none. */
+function untilOf({ untilHeight: height, untilTime: time, untilEntry: entry }: Omit<RestoreChoice, 'base'>): Until {
+  if (height !== undefined) return { height };
+  if (time !== undefined) return { time };
+  return entry === undefined ? null : { entry };
+}
+
 export const restore = command('restore', {
   summary: 'Restore an archive into an empty data directory, or continue a restore',
   example: 'stackside restore s3://backups/stacks --data /srv/stacks',
@@ -134,20 +147,12 @@ export const restore = command('restore', {
     checked(
       new Option('--base <entry|none>', 'Base to start from, by its entry; none starts with the first entry'),
       'the entry of a base, or none',
-      (text) => (text === 'none' ? text : /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
+      baseChoice,
     ),
   ],
-  async run({ settings }, { untilHeight, untilTime, untilEntry, ...choice }: RestoreChoice, location: string) {
+  async run({ settings }, { base, ...end }: RestoreChoice, location: string) {
     const { runRestore } = await import('./archive.ts');
-    const until =
-      untilHeight !== undefined
-        ? { height: untilHeight }
-        : untilTime !== undefined
-          ? { time: untilTime }
-          : untilEntry !== undefined
-            ? { entry: untilEntry }
-            : null;
-    await runRestore(settings, location, { until, ...choice });
+    await runRestore(settings, location, { until: untilOf(end), ...(base === undefined ? {} : { base }) });
   },
 });
 

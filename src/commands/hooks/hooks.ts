@@ -18,7 +18,7 @@ import {
 } from '../../hooks/routes/schemas.ts';
 import { ask, type Connection, call, callFor } from '../cli/client.ts';
 import { printableText, printableWords } from '../cli/output.ts';
-import { contents } from './listen.ts';
+import { contents, span } from './listen.ts';
 
 /** Prints text that may come from consumers, such as names of chainhooks. */
 const print = (text: string): void => {
@@ -47,12 +47,8 @@ function pathOf(uuid: string): string {
 const time = (seconds: number | null): string =>
   seconds === null ? '-' : new Date(seconds * 1000).toISOString().replace('.000', '');
 
-const span = (blocks: readonly { height: number }[]): string => {
-  const heights = blocks.map(({ height }) => height);
-  if (heights.length === 0) return '-';
-  const [least, greatest] = [Math.min(...heights), Math.max(...heights)];
-  return least === greatest ? String(least) : `${least}-${greatest}`;
-};
+const heightsOf = (blocks: readonly { height: number }[]): string =>
+  blocks.length === 0 ? '-' : span(blocks.map(({ height }) => height));
 
 /** Descriptions of why deliveries wait. */
 const pausedTexts: Readonly<Record<PausedReason, string>> = {
@@ -158,7 +154,7 @@ export async function list(connection: Connection, { json }: { json: boolean }):
 }
 
 function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }: Static<typeof DeliverySummary>): void {
-  const blocks = `apply ${span(apply)} rollback ${span(rollback)}`;
+  const blocks = `apply ${heightsOf(apply)} rollback ${heightsOf(rollback)}`;
   const last = one.last_attempt === null ? '' : ` ${one.last_attempt.status_code ?? one.last_attempt.error}`;
   print(
     `${id}  ${String(sequence ?? '-').padStart(6)} ${state.padEnd(9)} ${reason.padEnd(10)} ${time(one.created_at)} ${blocks} tried ${one.attempt_count}${last}`,

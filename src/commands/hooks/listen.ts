@@ -68,6 +68,12 @@ interface Blocks {
   heights: string;
 }
 
+/** Returns some heights as text: the lowest and the highest. @param heights one or more */
+export function span(heights: readonly number[]): string {
+  const [least, greatest] = [Math.min(...heights), Math.max(...heights)];
+  return least === greatest ? String(least) : `${least}-${greatest}`;
+}
+
 /** The blocks in one list of a payload. The payload may contain anything, since any client can send one. */
 function blocksOf(list: unknown): Blocks {
   const blocks = Array.isArray(list) ? (list as Record<string, unknown>[]) : [];
@@ -77,9 +83,8 @@ function blocksOf(list: unknown): Blocks {
     (sum, block) => sum + (Array.isArray(block?.transactions) ? block.transactions.length : 0),
     0,
   );
-  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
-  const text = numbers.length === 0 ? '' : first === last ? ` ${first}` : ` ${first}-${last}`;
-  return { count: blocks.length, transactions, heights: text };
+  const heightText = numbers.length === 0 ? '' : ` ${span(numbers)}`;
+  return { count: blocks.length, transactions, heights: heightText };
 }
 
 /** Returns a description of a payload: the blocks and the number of transactions. */

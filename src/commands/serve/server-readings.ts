@@ -226,11 +226,16 @@ function journalOf(directory: string): SystemState['journal'] {
 /** Unix seconds at which the newest entry of a journal was received; null if the journal is empty. */
 export const newestEntryAt = (directory: string): number | null => journalOf(directory).newest_at;
 
+function makingState(index: ValueIndex): SystemState['value_indexes'][number]['state'] {
+  if (!index.wanted) return 'removing';
+  return isWhole(index) ? 'complete' : 'making';
+}
+
 const valueIndexState = (index: ValueIndex): SystemState['value_indexes'][number] => ({
   of: index.subject,
   contract_id: index.contract,
   field: index.scope === '' ? null : index.scope,
-  state: !index.wanted ? 'removing' : isWhole(index) ? 'complete' : 'making',
+  state: makingState(index),
   from_height: lowestWholeHeight(index),
 });
 

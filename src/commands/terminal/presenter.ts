@@ -223,6 +223,12 @@ export interface DevnetPage {
   interval: number | null;
 }
 
+function tempoText(interval: DevnetPage['interval']): string {
+  if (interval === null) return 'that mines a block when a transaction arrives';
+  if (interval === 0) return 'that mines only on request (stackside devnet mine)';
+  return `with a new block every ${interval === 1 ? 'second' : `${interval} seconds`}`;
+}
+
 /** The first page of `devnet` and `demo`. */
 export function devnetPage({ api, interval, accounts, contracts }: DevnetPage): string {
   const url = browserUrl(api);
@@ -231,16 +237,9 @@ export function devnetPage({ api, interval, accounts, contracts }: DevnetPage): 
     ['Try', `curl ${url}/extended/v2/blocks/latest`],
     ['', `curl ${url}/extended/v3/mempool/transactions`],
   ]);
-  const seconds = interval === 1 ? 'second' : `${interval} seconds`;
   const shown = accounts.map(({ name, address, secret }) => `${name}\n${indented([address, secret])}`);
   const deployed = contracts.length === 0 ? '' : `\nContracts:\n${indented([...contracts])}\n`;
   const keys = shown.length === 0 ? '' : `\nAnyone can know these keys: use them only here.\n\n${shown.join('\n')}\n`;
   const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain with real contracts';
-  const blocks =
-    interval === null
-      ? 'that mines a block when a transaction arrives'
-      : interval === 0
-        ? 'that mines only on request (stackside devnet mine)'
-        : `with a new block every ${seconds}`;
-  return `Stackside serves a ${chain} ${blocks}. Ctrl-C stops it.\n\n${lines}\n${deployed}${keys}`;
+  return `Stackside serves a ${chain} ${tempoText(interval)}. Ctrl-C stops it.\n\n${lines}\n${deployed}${keys}`;
 }

@@ -144,6 +144,13 @@ const LARGE_NUMBER = new RegExp(
   'g',
 );
 
+/** Reads an integer, which may have an exponent; null for another number. */
+function integerOf(digits: string): bigint | null {
+  if (/^\d+$/.test(digits)) return BigInt(digits);
+  const number = Number(digits);
+  return Number.isInteger(number) ? BigInt(number) : null;
+}
+
 /**
  * Repairs numbers of a body that the publisher has parsed and serialized again. Numbers above 2^53 were rounded: they may exceed
  * the field's maximum, or have an exponent. Each becomes the nearest integer that the field allows.
@@ -152,11 +159,10 @@ const LARGE_NUMBER = new RegExp(
 export function withinRange(body: string): { text: string; rounded: ReadonlySet<string> } {
   const rounded = new Set<string>();
   const text = body.replace(LARGE_NUMBER, (whole: string, before: string, field: string, digits: string) => {
-    const number = Number(digits);
-    const most = LARGE_NUMBERS.get(field) ?? 0n;
-    if (Number.isSafeInteger(number)) return whole;
+    if (Number.isSafeInteger(Number(digits))) return whole;
     rounded.add(field);
-    const value = /^\d+$/.test(digits) ? BigInt(digits) : Number.isInteger(number) ? BigInt(number) : most;
+    const most = LARGE_NUMBERS.get(field) ?? 0n;
+    const value = integerOf(digits) ?? most;
     return `${before}${value > most ? most : value}`;
   });
   return { text, rounded };
