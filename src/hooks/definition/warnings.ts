@@ -66,31 +66,30 @@ function isClarityValue(text: string): boolean {
   return value.ok && value.value.bytes.length === bytes.length;
 }
 
-/** Finds functions and tokens that a deployed contract doesn't have. */
-function* missingInContract(filter: Filter, interfaceOf: InterfaceOf): Iterable<Warning> {
-  if (filter.type === 'contract_call') {
-    const { contract_identifier: contract, function_name: name } = filter;
-    if (contract === undefined || name === undefined) return;
-    const { callable } = contractNames(interfaceOf(contract));
-    if (callable !== null && !callable.has(name)) {
-      yield [
-        'function_name',
-        `${contract} doesn't have a public function ${name}; the filter can only match failed calls`,
-      ];
-    }
-  } else if ('asset_identifier' in filter && filter.asset_identifier !== undefined) {
-    const asset = filter.asset_identifier;
-    const [contract = '', name = ''] = asset.split('::');
-    const { ft, nft } = contractNames(interfaceOf(contract));
-    if (ft === null || nft === null) return;
-    const isFt = filter.type.startsWith('ft_');
-    if ((isFt ? ft : nft).has(name)) return;
-    const isOther = (isFt ? nft : ft).has(name);
-    const problem = isOther
-      ? `${asset} is ${isFt ? 'a non-fungible' : 'a fungible'} token`
-      : `${contract} doesn't define ${isFt ? 'a fungible' : 'a non-fungible'} token ${name}`;
-    yield ['asset_identifier', `${problem}; ${NEVER}`];
-  }
+/** Finds a function that a deployed contract doesn't have. */
+function* missingFunction(filter: Filter, interfaceOf: InterfaceOf): Iterable<Warning> {
+  if (filter.type !== 'contract_call') return;
+  const { contract_identifier: contract, function_name: name } = filter;
+  if (contract === undefined || name === undefined) return;
+  const { callable } = contractNames(interfaceOf(contract));
+  if (callable === null || callable.has(name)) return;
+  yield ['function_name', `${contract} doesn't have a public function ${name}; the filter can only match failed calls`];
+}
+
+/** Finds a token that a deployed contract doesn't have. */
+function* missingToken(filter: Filter, interfaceOf: InterfaceOf): Iterable<Warning> {
+  if (!('asset_identifier' in filter) || filter.asset_identifier === undefined) return;
+  const asset = filter.asset_identifier;
+  const [contract = '', name = ''] = asset.split('::');
+  const { ft, nft } = contractNames(interfaceOf(contract));
+  if (ft === null || nft === null) return;
+  const isFt = filter.type.startsWith('ft_');
+  if ((isFt ? ft : nft).has(name)) return;
+  const isOther = (isFt ? nft : ft).has(name);
+  const problem = isOther
+    ? `${asset} is ${isFt ? 'a non-fungible' : 'a fungible'} token`
+    : `${contract} doesn't define ${isFt ? 'a fungible' : 'a non-fungible'} token ${name}`;
+  yield ['asset_identifier', `${problem}; ${NEVER}`];
 }
 
 /** Returns sentences about the filters of a definition, each with the path of the parameter. */
@@ -99,9 +98,13 @@ export function warningsOf(
   interfaceOf: InterfaceOf,
 ): string[] {
   if (events.length === 0) return ['filters.events: the list is empty; the chainhook never matches'];
-  return events.flatMap((filter, index) =>
-    [...principalWarnings(filter, network), ...impossibleValues(filter), ...missingInContract(filter, interfaceOf)].map(
-      ([parameter, problem]) => `filters.events.${index}.${parameter}: ${problem}`,
-    ),
-  );
+  return events.flatMap((filter, index) => {
+    const warnings = [
+      ...principalWarnings(filter, network),
+      ...impossibleValues(filter),
+      ...missingFunction(filter, interfaceOf),
+      ...missingToken(filter, interfaceOf),
+    ];
+    return warnings.map(([parameter, problem]) => `filters.events.${index}.${parameter}: ${problem}`);
+  });
 }
