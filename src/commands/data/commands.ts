@@ -19,7 +19,7 @@ import {
   type OwnCommand,
   switchOption,
 } from '../cli/command.ts';
-import type { CompareCommandOptions } from '../compare/run.ts';
+import type { CompareCommandOptions } from '../compare/compare.ts';
 import { type ExportOptions, exportFormats, formats, type SqlOptions } from '../query/options.ts';
 import type { ImportOptions } from './import.ts';
 
@@ -337,5 +337,5 @@ export const compareServers = command('compare', {
     formatOption('Output format; json prints a line for each route, and one for all'),
   ],
   run: async ({ settings }, options: CompareCommandOptions, url: string) =>
-    (await import('../compare/run.ts')).runCompare(settings, url, options),
+    (await import('../compare/compare.ts')).runCompare(settings, url, options),
 });
