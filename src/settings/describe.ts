@@ -1,4 +1,5 @@
-/** Texts of settings, for `--help`, docs/settings.md, `stackside serve --print-settings` and the log. */
+/** Texts of settings, for `--help`, docs/settings.md, `stackside serve --print-settings` and the log; and variables without an effect. */
+import { nearestName } from '../base/nearest-name.ts';
 import { type Settings, settings, settingsOfCommand } from './config.ts';
 import { type CommandName, defaultOf, type Grouped, type Setting, type Source, withoutCredentials } from './setting.ts';
 
@@ -61,3 +62,76 @@ export function changedSettings(used: Settings): Record<string, unknown> {
 
 /** Returns the variables that start with Stackside's prefix. */
 export const ownVariables = (): string[] => Object.values(settings).map(({ variables: [own] }) => own);
+
+const PREFIX = 'STACKSIDE_';
+
+/** Variables that only the tests read. A program that a test starts inherits them; CONTRIBUTING.md describes each. */
+export const testVariables: readonly string[] = [
+  'STACKSIDE_BINARY',
+  'STACKSIDE_RUNS',
+  'STACKSIDE_SEED',
+  'STACKSIDE_TEST_CLARITY',
+];
+
+/** Variables of `stackside/test`. A server that the same tests start inherits them. */
+export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
+
+/** Variables of the reference API that operators may have set, each with Stackside's replacement. */
+const unsupportedVariables: Readonly<Record<string, string>> = {
+  CUSTOM_CHAIN_IDS: 'Every chain id except 0x00000001 is a test network.',
+  STACKS_API_WS_PING_INTERVAL: 'The server pings each client every 5 seconds.',
+  STACKS_API_WS_PING_TIMEOUT: 'A client has 5 seconds to answer a ping.',
+  SKIP_STACKS_CHAIN_ID_CHECK: "Stackside always compares its chain with the node's chain.",
+  STACKS_API_STORE_RAW_EVENTS: 'Stackside always keeps the events in its journal.',
+  STACKS_CORE_EVENT_BODY_LIMIT: 'The limit is 500 MB.',
+  STACKS_CORE_PROXY_BODY_LIMIT: 'The limit is 10 MB.',
+  STACKS_CORE_FEE_ESTIMATION_MODIFIER: 'The factor is 1.',
+  STACKS_CORE_FEE_PAST_TENURE_FULLNESS_WINDOW: 'Stackside examines 5 tenures.',
+  STACKS_CORE_FEE_PAST_DIMENSION_FULLNESS_THRESHOLD: 'The threshold is 0.9.',
+  STACKS_CORE_FEE_CURRENT_DIMENSION_FULLNESS_THRESHOLD: 'The threshold is 0.5.',
+  STACKS_CORE_FEE_CURRENT_BLOCK_COUNT_MINIMUM: 'The minimum is 5 blocks.',
+  PUBLIC_GATEWAY_IPFS: 'Stackside reads no documents of tokens.',
+  PUBLIC_GATEWAY_IPFS_EXTRA_HEADER: 'Stackside reads no documents of tokens.',
+  PUBLIC_GATEWAY_ARWEAVE: 'Stackside reads no documents of tokens.',
+  MAINNET_SEND_MANY_CONTRACT_ID: 'The contract is SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo.',
+  TESTNET_SEND_MANY_CONTRACT_ID: 'The contract is ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo.',
+  STACKS_FAUCET_NODE_HOST: 'The faucets use the node of --node-rpc.',
+  TESTNET_SBTC_FAUCET_ASSET_IDENTIFIER: 'The sBTC faucet sends ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token.',
+  TESTNET_STX_FAUCET_ENABLED: 'The STX faucet is served if STACKSIDE_FAUCET_KEYS is set.',
+  TESTNET_BTC_FAUCET_ENABLED: 'The BTC faucet is served if STACKSIDE_BTC_RPC and STACKSIDE_BTC_FAUCET_KEY are set.',
+  TESTNET_SBTC_FAUCET_AMOUNT: 'The sBTC faucet sends 10000 sats.',
+};
+
+/** Returns the most similar variable, compared without the prefix; null if none is similar. */
+function nearest(name: string, names: readonly string[]): string | null {
+  const words = names.map((known) => known.slice(PREFIX.length));
+  const word = nearestName(name.slice(PREFIX.length), words);
+  return word === null ? null : (names[words.indexOf(word)] ?? null);
+}
+
+/** A variable that is set but has no effect. */
+export interface IgnoredVariable {
+  variable: string;
+  /** One or two sentences for the operator. */
+  reason: string;
+}
+
+/**
+ * Returns the variables that are set but have no effect: first variables with Stackside's prefix, then variables of the
+ * reference API.
+ */
+export function ignoredVariables(environment: NodeJS.ProcessEnv): IgnoredVariable[] {
+  const own = ownVariables();
+  const variables = new Set([...own, ...testVariables, ...testSupportVariables]);
+  const unknown = Object.keys(environment)
+    .filter((name) => name.startsWith(PREFIX) && !variables.has(name))
+    .toSorted()
+    .map((variable) => {
+      const suggestion = nearest(variable, own);
+      return { variable, reason: `It is not a setting.${suggestion === null ? '' : ` Did you mean ${suggestion}?`}` };
+    });
+  const unsupported = Object.entries(unsupportedVariables)
+    .filter(([variable]) => (environment[variable] ?? '') !== '')
+    .map(([variable, instead]) => ({ variable, reason: `Stackside doesn't support it. ${instead}` }));
+  return [...unknown, ...unsupported];
+}

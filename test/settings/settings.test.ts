@@ -6,9 +6,16 @@ import type { Command } from 'commander';
 import type { OwnCommand } from '../../src/commands/cli/command.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { readSettings, readSettingsOf, settings, settingsOfCommand } from '../../src/settings/config.ts';
-import { changedSettings, defaultText, jsonValue, printedValue } from '../../src/settings/describe.ts';
+import {
+  changedSettings,
+  defaultText,
+  ignoredVariables,
+  jsonValue,
+  printedValue,
+  testSupportVariables,
+  testVariables,
+} from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';
-import { ignoredVariables, testSupportVariables, testVariables } from '../../src/settings/unknown.ts';
 import { pageWithSettings, settingsPage } from '../support/generate/settings-table.ts';
 
 const root = join(import.meta.dir, '../..');

@@ -5,9 +5,8 @@ import { lazy } from '../../base/cache.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type ResolvedSettings, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
-import { defaultText, helpOf, variableNames } from '../../settings/describe.ts';
+import { defaultText, helpOf, ignoredVariables, variableNames } from '../../settings/describe.ts';
 import type { CommandName, Grouped } from '../../settings/setting.ts';
-import { ignoredVariables } from '../../settings/unknown.ts';
 
 export interface Declaration<C extends CommandName, Options, Arguments extends readonly unknown[]> {
   name: string;

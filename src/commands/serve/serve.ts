@@ -4,7 +4,7 @@ import { DiskFullError, OperatorError, PassingError } from '../../base/errors.ts
 import { isTransient } from '../../base/store-failure.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { ResolvedSettings, Settings } from '../../settings/config.ts';
-import { ignoredVariables } from '../../settings/unknown.ts';
+import { ignoredVariables } from '../../settings/describe.ts';
 import { hasPendingIndex } from '../../store/files/new-index.ts';
 import { interruptible, stopSignals } from '../cli/output.ts';
 import { type Presenter, type ServerInfo, servePresenter, serverOutputs } from '../terminal/presenter.ts';
