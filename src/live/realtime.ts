@@ -2,8 +2,8 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Turns } from '../base/turns.ts';
 import { ApiError, problem } from '../http/errors.ts';
+import type { RealtimeServer } from '../http/listener.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
-import type { RealtimeServer } from '../http/server.ts';
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { Inboxes, MAX_MESSAGE, MessageError, PING, PONG, type Received } from './client-message.ts';

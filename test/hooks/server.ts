@@ -4,7 +4,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveHooks } from '../../src/commands/serve/hooks.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
-import { startApi } from '../../src/http/server.ts';
+import { startApi } from '../../src/http/listener.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { hookTimers } from '../../src/metrics/hooks.ts';
 import { readSettings, type Settings } from '../../src/settings/config.ts';

@@ -8,7 +8,7 @@ import { pagePaths } from '../../src/console/page-paths.ts';
 import { consoleFiles } from '../../src/console/routes.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type ApiServer, startApi } from '../../src/http/server.ts';
+import { type ApiServer, startApi } from '../../src/http/listener.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { appOf } from '../support/api/app.ts';

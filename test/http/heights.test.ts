@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
 import { systemClock } from '../../src/base/clock.ts';
 import { HEIGHT_HEADER, MAX_WAIT_MS, MAX_WAITING, MIN_HEIGHT_HEADER } from '../../src/http/heights.ts';
-import { startApi } from '../../src/http/server.ts';
+import { startApi } from '../../src/http/listener.ts';
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { checkedApp } from '../support/api/checked-app.ts';

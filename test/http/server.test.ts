@@ -1,6 +1,6 @@
 /** Behavior of the server itself, over a socket. */
 import { afterAll, expect, test } from 'bun:test';
-import { startApi } from '../../src/http/server.ts';
+import { startApi } from '../../src/http/listener.ts';
 import { hash } from '../api/sample-chain.ts';
 import { testApp } from '../api/test-app.ts';
 
