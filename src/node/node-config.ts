@@ -3,7 +3,6 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { fileText, secretFileText } from '../base/files.ts';
-import { observerToml } from './observer-toml.ts';
 
 const Observer = Type.Object({
   endpoint: Type.String(),
@@ -138,3 +137,10 @@ export function observerProblem(config: NodeConfig, endpoint: string): ObserverP
   }
   return null;
 }
+
+/** Returns the observer section. @param endpoint host and port of the event receiver, from the node's point of view */
+export const observerToml = (endpoint: string): string => `[[events_observer]]
+endpoint = "${endpoint}"
+events_keys = ["*"]
+timeout_ms = 60000
+`;

@@ -11,7 +11,7 @@ import { serverOperations } from '../../src/commands/serve/server-readings.ts';
 import { chainState } from '../../src/console/app/chain/state.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { Alerts, seriesIn } from '../../src/metrics/alerts.ts';
-import { observerToml } from '../../src/node/observer-toml.ts';
+import { observerToml } from '../../src/node/node-config.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { beginMaking } from '../../src/store/files/staged-files.ts';

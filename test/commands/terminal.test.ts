@@ -13,7 +13,7 @@ import {
 } from '../../src/commands/terminal/presenter.ts';
 import { hasColors, prettyLine } from '../../src/commands/terminal/pretty-log.ts';
 import type { Level, LogEvent } from '../../src/log.ts';
-import { observerToml } from '../../src/node/observer-toml.ts';
+import { observerToml } from '../../src/node/node-config.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 
 const ERASE = '\r\u001b[K';

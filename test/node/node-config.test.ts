@@ -2,8 +2,13 @@
 import { expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeToken, observerProblem, parseNodeConfig, readNodeConfig } from '../../src/node/node-config.ts';
-import { observerToml } from '../../src/node/observer-toml.ts';
+import {
+  nodeToken,
+  observerProblem,
+  observerToml,
+  parseNodeConfig,
+  readNodeConfig,
+} from '../../src/node/node-config.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 
 const ENDPOINT = '127.0.0.1:3700';

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { durationInWords } from '../../src/base/format.ts';
 import { askHealth } from '../../src/commands/cli/client.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { observerToml } from '../../src/node/observer-toml.ts';
+import { observerToml } from '../../src/node/node-config.ts';
 import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricsPage, pageWithMetrics } from '../support/generate/metrics-table.ts';
