@@ -7,7 +7,7 @@ import { listenHttp, stopGracefully } from '../../src/http/listener.ts';
 import { Inboxes, MAX_TEXT, MAX_WAITING } from '../../src/live/client-message.ts';
 import { type RealtimeEvent, startRealtime } from '../../src/live/realtime.ts';
 import { MAX_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
-import { liveMetrics } from '../../src/metrics/live.ts';
+import { liveMetrics } from '../../src/metrics/requests.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { until } from '../support/time/until.ts';
 
