@@ -333,6 +333,18 @@ test('collects facts from a running server, its node, the configuration and the 
   expect(wrong.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual(['observer', 'token']);
 });
 
+test('accepts a node whose second answer is an error page', async () => {
+  using directory = dataDirectory();
+  using node = standInNode();
+  let requests = 0;
+  node.answer('/v2/info', () =>
+    ++requests === 1 ? Response.json(TESTNET_INFO) : new Response('<html>', { status: 502 }),
+  );
+  const settings = readSettings({ data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: node.url }, {});
+  const facts = await gatherFacts(settings, nodeRpc(node.url), systemClock);
+  expect(facts.node).toMatchObject({ chainId: TESTNET, isSynced: null });
+});
+
 test('an unfinished restore is a problem, unless --from continues it', async () => {
   using directory = dataDirectory();
   beginMaking(directory.path, Buffer.from('{}'));

@@ -70,8 +70,8 @@ async function nodeFacts(node: NodeRpc, clock: Clock): Promise<Facts['node']> {
   if (info === null) return null;
   const response = await orNull(node.request('/v2/info'));
   const date = Date.parse(response?.headers.get('date') ?? '');
-  const body = (await response?.json()) as { is_fully_synced?: unknown } | undefined;
-  const isSynced = body?.is_fully_synced;
+  const body = response === null ? null : parsedJson(await response.text());
+  const isSynced = (body as { is_fully_synced?: unknown } | null | undefined)?.is_fully_synced;
   return {
     ...info,
     isSynced: typeof isSynced === 'boolean' ? isSynced : null,
