@@ -31,7 +31,7 @@ export interface Facts {
   server: ServerStatus | null;
   alerts: readonly Alert[];
   /** The data directory; null if it has no index. */
-  data: Known<{ chainId: number | null; height: number | null; files: FileFates }> | null;
+  data: Known<{ chainId: number | null; files: FileFates }> | null;
   /** Null if no file is named. */
   nodeConfig: Known<NodeConfig> | null;
   /** The node's answer to the token; null without a token or without an answer. */
@@ -120,14 +120,13 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
   const answer = await askServer(url, clock);
   const token = known(() => nodeToken(settings));
   const directory = () => {
-    const { chain_id: chainId, tip } = directoryStatus(data);
-    return { chainId, height: tip?.height ?? null, files: fileFates(data) };
+    return { chainId: directoryStatus(data).chain_id, files: fileFates(data) };
   };
   /** Returns the versions of the files if one is another version, since the rest of their status can't be read then. */
   const otherVersion = (): Facts['data'] => {
     const files = known(() => fileFates(data)).value;
     const isOther = files !== null && [files.index, files.journal].some((fate) => fate !== null && fate !== 'used');
-    return isOther ? { value: { chainId: null, height: null, files }, error: null } : null;
+    return isOther ? { value: { chainId: null, files }, error: null } : null;
   };
   // With --from, the server itself continues an unfinished restore.
   const isRestoring = from === null && isUnfinished(data);
