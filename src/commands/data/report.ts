@@ -114,7 +114,7 @@ function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): st
 }
 
 function serverLines(url: string, server: ServerStanding | null): string[] {
-  if (server === null) return [`server         none answers at ${url}`];
+  if (server === null) return [`server         none answers at ${url}; if it has another address, set --url`];
   const { state, reason, next, observer } = server;
   const section = observer === null ? [] : ['', ...observer.trimEnd().split('\n'), ''];
   return [`server         ${stateText(state, reason)}`, `next           ${next}`, ...section];

@@ -129,7 +129,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   },
 
   server({ server, url, alerts }) {
-    if (server === null) return skipped(`${NO_SERVER} None answers at ${url}.`);
+    if (server === null) return skipped(`${NO_SERVER} None answers at ${url}; if it has another port, set --api-port.`);
     if (['cannot_write', 'cannot_read', 'wrong_chain'].includes(server.state)) {
       return problem(server.reason ?? '', server.next);
     }
