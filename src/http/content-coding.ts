@@ -26,7 +26,7 @@ const MAX_HEADERS = 100;
 const MAX_HEADER = 200;
 
 /** Returns the weights of the values that a header names, by their names in lower case. */
-export function weightsOf(header: string): Map<string, number> {
+function weightsOf(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of header.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim());

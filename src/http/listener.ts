@@ -78,7 +78,7 @@ export async function stopGracefully(server: Bun.Server<unknown>, clock: Clock):
 }
 
 type Answer = Response | undefined | Promise<Response | undefined>;
-export type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answer;
+type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answer;
 
 export interface HttpListenerOptions<Data> {
   /** Name of the server in errors: `The API`. */
