@@ -3,9 +3,9 @@
  * `stackside status` and in the console.
  */
 import { count, durationInWords } from '../base/format.ts';
+import type { Refusal } from '../node/event-intake.ts';
 import type { ObserverProblem } from '../node/node-config.ts';
 import { observerToml } from '../node/node-config.ts';
-import type { Refusal } from '../node/refusal.ts';
 
 /** The states of a server, in the order in which their conditions are tested. The first one that holds is the state. */
 export const serverStates = [

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { servePage } from '../../src/commands/terminal/presenter.ts';
 import { prettyLine } from '../../src/commands/terminal/pretty-log.ts';
-import { refusalOf } from '../../src/node/refusal.ts';
+import { refusalOf } from '../../src/node/event-intake.ts';
 import { DeepForkError, PartialHistoryError } from '../../src/store/ingest/history-start.ts';
 import { watching } from '../support/servers/watching.ts';
 

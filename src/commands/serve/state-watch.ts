@@ -10,7 +10,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import { type Loop, type Service, startLoop } from '../../base/service.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
-import { BEING_FILLED, blocksText, type Refusal } from '../../node/refusal.ts';
+import { BEING_FILLED, blocksText, type Refusal } from '../../node/event-intake.ts';
 import { infoOrNull, type NodeInfo, type NodeRpc } from '../../node/rpc.ts';
 import type { WriterHealth } from '../../store/ingest/writer-health.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
