@@ -3,10 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { p2pkh, p2wpkh, Transaction } from '@scure/btc-signer';
 import { pubECDSA } from '@scure/btc-signer/utils.js';
 import { getAddressFromPrivateKey } from '@stacks/transactions';
+import { systemClock } from '../../src/base/clock.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { decodePostConditions } from '../../src/codec/post-conditions.ts';
 import { decodeTransaction } from '../../src/codec/transaction.ts';
 import { memoText } from '../../src/codec/utf8.ts';
+import type { Environment } from '../../src/commands/serve/environment.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { emptyIndex, testApp } from '../api/test-app.ts';
@@ -41,8 +43,8 @@ const variables = () => ({
   STACKSIDE_BTC_RPC: bitcoin.url.replace('://', '://user:secret@'),
   BTC_FAUCET_PK: BTC_KEY,
 });
-const start = (more: Record<string, string> = {}, path = directory.path): Promise<Serving> =>
-  serving({ nodeRpc: node.url }, path, { ...variables(), ...more });
+const start = (more: Record<string, string> = {}, environment: Partial<Environment> = {}): Promise<Serving> =>
+  serving({ nodeRpc: node.url }, directory.path, { ...variables(), ...more }, environment);
 
 function bitcoinNode({ headers, body }: Asked): Response {
   expect(headers.get('authorization')).toBe(`Basic ${btoa('user:secret')}`);
@@ -301,6 +303,16 @@ describe('bad faucet requests', () => {
     expect(await post(`stx?address=${RECIPIENT}`)).toEqual(tooMany);
     await server[Symbol.asyncDispose]();
     server = await start({ TESTNET_FAUCETS_RATE_LIMIT_ENABLED: 'false' });
+    expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
+  });
+
+  test('the five minutes are those of the clock that the server was given', async () => {
+    await server[Symbol.asyncDispose]();
+    let now = 1_000_000_000_000;
+    server = await start({}, { clock: { ...systemClock, now: () => now } });
+    for (let n = 0; n < 5; n++) expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
+    expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(429);
+    now += 300_001;
     expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
   });
 

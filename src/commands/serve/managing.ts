@@ -118,7 +118,7 @@ function bitcoinOf({ btcRpc, btcFaucetKey: key }: Settings): FaucetSettings['bit
 
 /** The faucets of the process that writes, since every request that is served is recorded in the index. */
 const serverFaucets = (
-  { settings, snapshots, node, log }: Base,
+  { settings, environment, snapshots, node, log }: Base,
   ingest: Ingest,
   commander: Commander,
   sbtcAsset = SBTC_ASSET,
@@ -136,7 +136,7 @@ const serverFaucets = (
     commands: commandsOf<FaucetCommands>(commander),
     node,
     nextNonce: (address) => snapshots.read((read) => read.principals.nonces(address).next),
-    now: Date.now,
+    now: environment.clock.now,
     log,
   });
 
