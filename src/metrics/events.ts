@@ -18,8 +18,9 @@ interface PathSeries {
  * Registers the metrics of events. Each path that nodes post to has separate series, which are looked up once: the
  * library looks up a series by its labels at each count, which costs more than counting. Other paths are not counted.
  * @param waiting reads the number of posted events without an answer
+ * @param now the clock, in Unix milliseconds
  */
-export function eventMetrics(registry: Registry, waiting: () => number): EventMetrics {
+export function eventMetrics(registry: Registry, waiting: () => number, now: () => number): EventMetrics {
   const times = new Histogram({
     name: 'stacks_event_ingestion_timers',
     help: 'Time until an event was on the disk, in milliseconds',
@@ -57,7 +58,7 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
       if (series === undefined) return;
       series.outcomes.set(outcome, (series.outcomes.get(outcome) ?? 0) + 1);
       series.times.observe(milliseconds);
-      series.newest = Date.now();
+      series.newest = now();
     },
   };
 }

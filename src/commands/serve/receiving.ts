@@ -46,6 +46,7 @@ interface EventSources {
  */
 function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourceParts): EventSources {
   const { settings, environment, registry, log, watch, services } = base;
+  const { clock, random } = environment;
   const { snp: url, mode } = settings;
   const nodeConfig = settings.nodeConfig === null ? null : readNodeConfig(settings.nodeConfig);
   let receiver: Receiver | null = null;
@@ -53,8 +54,8 @@ function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourcePa
   const intake = eventIntake({
     receive,
     log,
-    metrics: watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0)),
-    clock: environment.clock,
+    metrics: watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0, clock.now)),
+    clock,
     ...(fill === null ? {} : { fill }),
     refused(now) {
       refusal = now;
@@ -87,8 +88,8 @@ function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourcePa
     tip: ingest.history.tip,
     begin: caughtUp,
     log,
-    clock: environment.clock,
-    random: environment.random,
+    clock,
+    random,
   });
   services.use('event stream', subscriber);
   snpMetrics(registry, subscriber);
