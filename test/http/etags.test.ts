@@ -51,11 +51,11 @@ test('an orphaned block that arrives without a new tip changes only the ETags of
   const same = [LIST, MEMPOOL, '/extended/v2/blocks'];
   const before = new Map<string, Awaited<ReturnType<typeof again>>>();
   for (const path of [...changed, ...same]) {
-    // Computed, cached, and read from the cache.
-    for (let times = 0; times < 3; times++) before.set(path, await again(open.directory, path, null));
+    before.set(path, await again(open.directory, path, null));
     expect({ path, ...before.get(path) }).toMatchObject({ path, status: 200, tag: expect.any(String) });
   }
   using living = openApi(open.directory);
+  // Computed, cached, and read from the cache.
   for (const path of changed) for (let times = 0; times < 3; times++) await living.get(path);
 
   open.ingest.receive(higher.event);

@@ -22,13 +22,14 @@ type Responses = Readonly<Record<string, { content?: Record<string, { schema: TS
 
 /** Ranks a path for a request: a literal segment comes before a parameter, and a parameter before `*`; null if it doesn't match. */
 function rank(pattern: readonly string[], path: readonly string[]): string | null {
+  if (pattern.length !== path.length && pattern.at(-1) !== '*') return null;
   let ranks = '';
   for (const [at, segment] of pattern.entries()) {
     if (segment === '*') return `${ranks}2`;
     if (path[at] === undefined || (!segment.startsWith(':') && segment !== path[at])) return null;
     ranks += segment.startsWith(':') ? '1' : '0';
   }
-  return pattern.length === path.length ? ranks : null;
+  return ranks;
 }
 
 /** Makes an application check its JSON responses. No route declares internal errors, and none declares unknown paths. */
@@ -37,7 +38,8 @@ export function withCheckedResponses<App extends AnyElysia>(app: App): App {
     method,
     path,
     segments: path.split('/'),
-    responses: (hooks as { detail?: { responses?: Responses } }).detail?.responses,
+    // A route computes its responses when they are read.
+    detail: (hooks as { detail?: { responses?: Responses } }).detail,
   }));
 
   function check(request: Request, status: number, text: string): void {
@@ -49,8 +51,9 @@ export function withCheckedResponses<App extends AnyElysia>(app: App): App {
         return ranked === null ? [] : [{ ...one, ranked }];
       })
       .sort((a, b) => (a.ranked < b.ranked ? -1 : 1));
-    if (found?.responses === undefined) return;
-    const schema = found.responses[status]?.content?.['application/json']?.schema;
+    const responses = found?.detail?.responses;
+    if (found === undefined || responses === undefined) return;
+    const schema = responses[status]?.content?.['application/json']?.schema;
     const place = status < 400 ? found.path : `${found.path} with ${status}`;
     if (schema === undefined) throw new Error(`${place} declares no body, got ${text}`);
     checkedBody(place, schema, text);
