@@ -4,8 +4,7 @@
  */
 import { count, durationInWords } from '../base/format.ts';
 import type { Refusal } from '../node/event-intake.ts';
-import type { ObserverProblem } from '../node/node-config.ts';
-import { observerToml } from '../node/node-config.ts';
+import { type ObserverProblem, observerToml } from '../node/node-config.ts';
 
 /** The states of a server, in the order in which their conditions are tested. The first one that holds is the state. */
 export const serverStates = [

@@ -12,8 +12,14 @@ import { mayBeEventPath } from '../chain/payload-reader.ts';
 import { type Listen, listenHttp, stopGracefully } from '../http/listener.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
-import type { Refusal } from './event-intake.ts';
-import { type Intake, type IntakeEvent, type IntakeResult, isUnavailable, reasonOf } from './event-intake.ts';
+import {
+  type Intake,
+  type IntakeEvent,
+  type IntakeResult,
+  isUnavailable,
+  type Refusal,
+  reasonOf,
+} from './event-intake.ts';
 
 export type ReceiverEvent = UnexpectedEvent | IntakeEvent;
 

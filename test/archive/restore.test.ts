@@ -19,8 +19,7 @@ import { openName, rangeOfName, readSegment, segmentContent } from '../../src/ar
 import { OperatorError } from '../../src/base/errors.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { compressedPart } from '../../src/storage/object-store.ts';
+import { compressedPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';

@@ -23,8 +23,7 @@ import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
 import { stopSignals } from '../cli/output.ts';
-import type { ShownAccount } from '../terminal/presenter.ts';
-import { devnetPresenter, type ServerInfo, serverOutputs } from '../terminal/presenter.ts';
+import { devnetPresenter, type ServerInfo, type ShownAccount, serverOutputs } from '../terminal/presenter.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
 

@@ -4,8 +4,7 @@ import { openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import type { Head } from '../log/entry.ts';
 import type { Stored } from '../rows/statement.ts';
-import type { BaseColumn, BaseTable } from './tables.ts';
-import { baseTables, columnsOfCommands, tablesOfCommands } from './tables.ts';
+import { type BaseColumn, type BaseTable, baseTables, columnsOfCommands, tablesOfCommands } from './tables.ts';
 
 /** A row as text. */
 export interface RowLine {

@@ -25,8 +25,7 @@ import type { Block } from '../../chain/block.ts';
 import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
 import type { StartingAccountPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
-import type { Branch } from '../queries/blocks/chain.ts';
-import { historyStartQuery } from '../queries/blocks/chain.ts';
+import { type Branch, historyStartQuery } from '../queries/blocks/chain.ts';
 import { query } from '../rows/statement.ts';
 import type { EntryCommand } from './commands.ts';
 
