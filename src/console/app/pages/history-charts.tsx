@@ -73,20 +73,20 @@ const valuesOf = (history: History, member: Member): readonly (number | null)[] 
   member.startsWith('deliveries_') && history.delivery_ms.every((time) => time === null) ? [] : history[member];
 
 function Charts({ charts }: { charts: readonly HistoryChart[] }) {
-  const history = useGet('/stackside/v1/history', {}, every(EVERY));
-  const drawn = (found: History, series: HistoryChart['series']) =>
-    series.map(([name, colour, member]) => ({ name, colour, values: valuesOf(found, member) }));
+  const loaded = useGet('/stackside/v1/history', {}, every(EVERY));
+  const drawnSeries = (history: History, series: HistoryChart['series']) =>
+    series.map(([name, colour, member]) => ({ name, colour, values: valuesOf(history, member) }));
   return (
     <div class="grid">
       {charts.map(({ title, format, steps = 'any', series, empty = NOTHING_YET }) => (
-        <DataPanel key={title} title={title} loaded={history}>
-          {(found) => (
+        <DataPanel key={title} title={title} loaded={loaded}>
+          {(history) => (
             <Chart
               label={`${title} in the last hour`}
-              {...withGaps(found.times, drawn(found, series), found.interval_seconds)}
+              {...withGaps(history.times, drawnSeries(history, series), history.interval_seconds)}
               format={format}
               steps={steps}
-              empty={found.times.length === 0 ? NOTHING_YET : empty}
+              empty={history.times.length === 0 ? NOTHING_YET : empty}
             />
           )}
         </DataPanel>

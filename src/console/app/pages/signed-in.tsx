@@ -18,8 +18,8 @@ interface SignedInProps {
 /** Renders its children if the session may see them, otherwise the sign-in form. */
 export function SignedIn({ title, operator = false, children }: SignedInProps) {
   const loaded = useAnswer('session', readSession);
-  const known = session.value;
-  if (operator ? known?.operator === true : known?.signed_in === true) return <>{children}</>;
+  const currentSession = session.value;
+  if (operator ? currentSession?.operator === true : currentSession?.signed_in === true) return <>{children}</>;
   const purpose = operator ? 'Sign in as the operator' : 'Manage chainhooks';
   const form = (
     <Show loaded={loaded}>

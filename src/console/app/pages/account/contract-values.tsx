@@ -70,14 +70,14 @@ interface OfInterfaceProps {
 /** Renders a panel that depends on the node's interface of a contract. */
 export function OfInterface({ contract, title, children }: OfInterfaceProps) {
   const path = interfacePath(contract);
-  const found = useAnswer(path, (signal) => jsonOf(path, { signal }));
-  const isAway = found.data === null && AWAY.includes(found.error?.status ?? 0);
+  const loaded = useAnswer(path, (signal) => jsonOf(path, { signal }));
+  const isAway = loaded.data === null && AWAY.includes(loaded.error?.status ?? 0);
   return (
     <Panel title={title} source={isAway ? undefined : path}>
       {isAway ? (
-        <Failed message={NODE_AWAY} retry={found.retry} />
+        <Failed message={NODE_AWAY} retry={loaded.retry} />
       ) : (
-        <Show loaded={found} missing="The node does not have this contract.">
+        <Show loaded={loaded} missing="The node does not have this contract.">
           {children}
         </Show>
       )}
@@ -117,8 +117,8 @@ export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps
   const { label, parameter, groups, none, unknown, choose, children } = props;
   const items = groups.flatMap(([, some]) => some);
   if (items.length === 0) return <Empty>{none}</Empty>;
-  const asked = place.value.query.get(parameter);
-  const item = asked === null ? items[0] : items.find(({ name }) => name === asked);
+  const chosenName = place.value.query.get(parameter);
+  const item = chosenName === null ? items[0] : items.find(({ name }) => name === chosenName);
   return (
     <>
       <div class="panel-body form stack">
@@ -145,7 +145,7 @@ export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps
       </div>
       {item === undefined ? (
         <Empty>
-          {unknown} <ChainText text={asked ?? ''} />.
+          {unknown} <ChainText text={chosenName ?? ''} />.
         </Empty>
       ) : item.args === null ? (
         <Empty>This function has an argument type that the form doesn’t support.</Empty>
@@ -159,11 +159,14 @@ export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps
 /** Reads from a contract through the node. The node's interface of the contract determines the forms. */
 export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
   <OfInterface contract={contract} title="Read-only calls">
-    {(found) => (
+    {(contractInterface) => (
       <ChosenItem
         label="Function or data"
         parameter={parameter}
-        groups={KINDS.map(([kind, title]) => [title, readables(found).filter((one) => one.kind === kind)])}
+        groups={KINDS.map(([kind, title]) => [
+          title,
+          readables(contractInterface).filter((readable) => readable.kind === kind),
+        ])}
         none="There is nothing to read: no read-only function, variable, map or constant."
         unknown="The node’s interface of the contract has no readable"
         choose={(name) => go(withQuery({ ...noCall(), [parameter]: name }))}
@@ -212,13 +215,13 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const mistakes = [...called.mistakes, ...from.mistakes];
   const next = (times: number): ReadRequest | null =>
     mistakes.length > 0 ? null : { args: called.values.map(toHex), sender: sender.trim(), times };
-  const [asked, setAsked] = useState(() => (args.length === 0 || draft.size > 0 ? next(0) : null));
+  const [request, setRequest] = useState(() => (args.length === 0 || draft.size > 0 ? next(0) : null));
 
   const submit = () => {
     setTried(true);
-    const now = next((asked?.times ?? 0) + 1);
+    const now = next((request?.times ?? 0) + 1);
     if (now === null) return;
-    setAsked(now);
+    setRequest(now);
     const fields = args.flatMap((arg) => formFields(arg, draft));
     const typed = fields.flatMap(({ path }) =>
       draft.has(path) ? [[`${ARGUMENT}${path}`, draft.get(path) ?? '']] : [],
@@ -231,28 +234,28 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
     });
     if (link.length <= MAX_LINK) go(link, { replace: true });
   };
-  const shown = tried ? mistakes : [];
+  const shownMistakes = tried ? mistakes : [];
   return (
     <>
       <Form class="panel-body form stack" onSubmit={submit}>
         {args.map((arg) => (
-          <ArgumentFields key={arg.name} argument={arg} draft={draft} mistakes={shown} onChange={setDraft} />
+          <ArgumentFields key={arg.name} argument={arg} draft={draft} mistakes={shownMistakes} onChange={setDraft} />
         ))}
         {item.kind === 'function' ? (
           <TextField
             label="Sender"
             value={sender}
             help="The principal that is tx-sender during the call; the deployer by default"
-            mistake={shown.find(({ path }) => path === 'Sender')?.message ?? null}
+            mistake={shownMistakes.find(({ path }) => path === 'Sender')?.message ?? null}
             onChange={setSender}
           />
         ) : null}
-        <Mistakes mistakes={shown.map(({ path, message }) => `${path} ${message}`)} />
+        <Mistakes mistakes={shownMistakes.map(({ path, message }) => `${path} ${message}`)} />
         <div class="row">
           <Button text="Read" type="submit" class="primary" />
         </div>
       </Form>
-      {asked === null ? null : <ReadResult contract={contract} item={item} asked={asked} />}
+      {request === null ? null : <ReadResult contract={contract} item={item} request={request} />}
     </>
   );
 }
@@ -274,7 +277,7 @@ export const ArgumentFields = ({ argument, draft, mistakes, onChange }: Argument
         help,
         onChange: (changed: string) => onChange(new Map(draft).set(path, changed)),
       };
-      const mistake = mistakes.find((one) => one.path === path)?.message ?? null;
+      const mistake = mistakes.find((entry) => entry.path === path)?.message ?? null;
       if (typed === null)
         return <ChoiceField key={path} {...common} value={value || (choices[0] ?? '')} choices={choices} />;
       const number = typed === 'items' ? { type: 'number' as const, min: 0, max: most } : {};
@@ -294,11 +297,11 @@ export const ArgumentFields = ({ argument, draft, mistakes, onChange }: Argument
 interface ReadResultProps {
   contract: string;
   item: Readable;
-  asked: ReadRequest;
+  request: ReadRequest;
 }
 
-function ReadResult({ contract, item: { kind, name }, asked: { args, sender, times } }: ReadResultProps) {
-  const found = useAnswer(
+function ReadResult({ contract, item: { kind, name }, request: { args, sender, times } }: ReadResultProps) {
+  const loaded = useAnswer(
     `read ${contract} ${kind} ${name} ${sender} ${args.join()}`,
     async (signal) => {
       const { hex, cause } = await readContract({ contract, kind, name, args, sender }, signal);
@@ -309,7 +312,7 @@ function ReadResult({ contract, item: { kind, name }, asked: { args, sender, tim
   );
   return (
     <section aria-label="Result" class="result">
-      <Show loaded={found}>
+      <Show loaded={loaded}>
         {(result) =>
           typeof result === 'string' ? (
             <p class="panel-body problem">
@@ -327,27 +330,27 @@ function ReadResult({ contract, item: { kind, name }, asked: { args, sender, tim
 /** Maximum characters to show of a text or of hex. The copy buttons copy everything. */
 const MAX_SHOWN_LENGTH = 2_000;
 
-const cut = (text: string, most = MAX_SHOWN_LENGTH): string =>
-  text.length > most ? `${text.slice(0, most)}… (${count(text.length)} characters)` : text;
+const cut = (text: string, limit = MAX_SHOWN_LENGTH): string =>
+  text.length > limit ? `${text.slice(0, limit)}… (${count(text.length)} characters)` : text;
 
 /** Number of parts of a value to show at first, and with each request for more. */
 const PARTS = 100;
 
 /** Splits the type of a part: the containers of the value, and its own type. */
-const HELD = /^((?:(?:ok|err|some) )*)(.*)$/;
+const PART_TYPE = /^((?:(?:ok|err|some) )*)(.*)$/;
 
 /** Renders a value in hex by its parts, each with its type, and the hex. If it isn't a Clarity value, there are no parts. */
 export function WholeValue({ hex }: { hex: string }) {
-  const [most, setMost] = useState(PARTS);
+  const [limit, setLimit] = useState(PARTS);
   const value = decodedHex(hex);
-  const parts = value === null ? [] : [...leavesOf(value).take(most + 1)];
-  const facts = parts.slice(0, most).map(({ path, type, value: part }): [string, ComponentChildren] => {
-    const [, held = '', own = type] = HELD.exec(type) ?? [];
+  const parts = value === null ? [] : [...leavesOf(value).take(limit + 1)];
+  const facts = parts.slice(0, limit).map(({ path, type, value: part }): [string, ComponentChildren] => {
+    const [, containers = '', ownType = type] = PART_TYPE.exec(type) ?? [];
     return [
       path === '' ? 'Value' : visible(path),
       <>
-        <span class="quiet">{held}</span>
-        <Part value={part} whole /> <span class="quiet">{visible(own)}</span>
+        <span class="quiet">{containers}</span>
+        <Part value={part} whole /> <span class="quiet">{visible(ownType)}</span>
       </>,
     ];
   });
@@ -364,9 +367,9 @@ export function WholeValue({ hex }: { hex: string }) {
           ],
         ]}
       />
-      {parts.length <= most ? null : (
+      {parts.length <= limit ? null : (
         <div class="panel-body row">
-          <Button text="Show more parts" onClick={() => setMost(most + PARTS)} />
+          <Button text="Show more parts" onClick={() => setLimit(limit + PARTS)} />
         </div>
       )}
     </div>
@@ -435,8 +438,8 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
   const withFields = (log: Log): ReadLog => ({ ...log, fields: logFields(log.value.hex) });
   const logs = mapped(loaded, (page) => ({ ...page, results: page.results.map(withFields) }));
   const results = logs.data?.results ?? [];
-  const found = logColumns(results.map(({ fields }) => fields));
-  const fields = found.map(({ path, name, isNumber }, index): Column<ReadLog> => {
+  const columns = logColumns(results.map(({ fields }) => fields));
+  const fields = columns.map(({ path, name, isNumber }, index): Column<ReadLog> => {
     const place = index === 0 ? ' first' : '';
     if (path === '') {
       const whole = ({ tx_id, value, fields: parts }: ReadLog) =>
@@ -470,7 +473,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
           (log) => {
             const key = keyOf(log);
             const isOpen = open.has(key);
-            const hidden = (log.fields?.size ?? 0) - found.filter(({ path }) => log.fields?.has(path)).length;
+            const hidden = (log.fields?.size ?? 0) - columns.filter(({ path }) => log.fields?.has(path)).length;
             return (
               <Button
                 text={isOpen ? 'Less' : hidden === 0 ? 'Details' : `${count(hidden)} more`}

@@ -79,8 +79,8 @@ export function Contract({ contract }: { contract: string }) {
   const lists = useAnswer(`sizes of ${contract}`, (signal) => listSizes(contract, signal));
   const defined = definitions(source ?? '');
   const sizes = { ...lists.data, ...(source === null ? {} : definitionSizes(defined)) };
-  const functions = defined.flatMap(({ kind, name: one }) => (kind === 'public' ? [one] : []));
-  const of = { contract, version };
+  const functions = defined.flatMap(({ kind, name: functionName }) => (kind === 'public' ? [functionName] : []));
+  const shared = { contract, version };
   const tabs: readonly Tab[] = [
     ['source', 'Source', () => <Deployment address={address} loaded={loaded} />],
     [
@@ -92,22 +92,22 @@ export function Contract({ contract }: { contract: string }) {
         </Show>
       ),
     ],
-    ['read', 'Read-only calls', () => <Values {...of} tab="read" />],
+    ['read', 'Read-only calls', () => <Values {...shared} tab="read" />],
     [
       'call',
       'Call a function',
       () => <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>,
     ],
-    ['calls', 'Calls', () => <ContractCalls {...of} functions={functions} />],
-    ['logs', 'Logs', () => <Values {...of} tab="logs" />],
+    ['calls', 'Calls', () => <ContractCalls {...shared} functions={functions} />],
+    ['logs', 'Logs', () => <Values {...shared} tab="logs" />],
     ['deployer', 'Same deployer', () => <SameDeployer contract={contract} deployer={address} />],
     ...principalTabs({ principal: contract, version }).filter(([id]) => OF_ACCOUNTS.includes(id)),
   ];
   const isMissing = loaded.error?.status === 404 && !loaded.error.isBeforeHistory && !BOOT_ADDRESS.test(address);
-  const asked = place.value.query.get('tab');
-  const shown = tabs.filter(
+  const tabParameter = place.value.query.get('tab');
+  const shownTabs = tabs.filter(
     ([id]) =>
-      (id === asked || sizes[id] !== 0) &&
+      (id === tabParameter || sizes[id] !== 0) &&
       (id !== 'call' || isDevnet() === true) &&
       !(isMissing && OF_CODE.includes(id)),
   );
@@ -133,7 +133,7 @@ export function Contract({ contract }: { contract: string }) {
       <PrincipalHistory principal={contract} />
       <Tabs
         label="Parts of the contract"
-        tabs={shown.map(([id, title, content]) => {
+        tabs={shownTabs.map(([id, title, content]) => {
           const size = sizes[id];
           return [id, [title, size !== undefined && <span class="quiet number"> {count(size)}</span>], content];
         })}
@@ -283,12 +283,12 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
           class="panel-body"
           label="Function"
           name={FUNCTION}
-          choices={[[null, 'All'], ...functions.map((one) => [one, <ChainText key={one} text={one} />] as const)]}
+          choices={[[null, 'All'], ...functions.map((item) => [item, <ChainText key={item} text={item} />] as const)]}
           chosen={name}
           without={FILTER}
         />
       )}
-      <FilterForm of={name === null ? null : 'Argument'} />
+      <FilterForm nameLabel={name === null ? null : 'Argument'} />
     </ListPanel>
   );
 }
@@ -317,7 +317,7 @@ function Values({ contract, tab, version }: { contract: string; tab: 'read' | 'l
           <ContractReads contract={contract} parameter={READ} />
         ) : (
           <ContractLogs contract={contract} version={version} query={searchQuery('field')}>
-            <FilterForm of="Field" />
+            <FilterForm nameLabel="Field" />
           </ContractLogs>
         )
       }
@@ -377,8 +377,8 @@ function searchQuery(kind: 'field' | 'arg'): Readonly<Record<string, string | nu
 
 const HEIGHT = { type: 'number', min: 0 } as const;
 
-/** Renders the filter of calls or logs. @param of label of the first input; null to filter only by height */
-function FilterForm({ of }: { of: string | null }) {
+/** Renders the filter of calls or logs. @param nameLabel label of the first input; null to filter only by height */
+function FilterForm({ nameLabel }: { nameLabel: string | null }) {
   const submit = (value: (name: string) => string) => {
     const changes = FILTER.map((parameter) => [parameter, value(`filter-${parameter}`) || null]);
     go(withQuery({ ...Object.fromEntries(changes), cursor: null }));
@@ -401,8 +401,8 @@ function FilterForm({ of }: { of: string | null }) {
   const none = Object.fromEntries(FILTER.map((parameter) => [parameter, null]));
   return (
     <Form class="panel-body form row" onSubmit={submit}>
-      {of === null ? null : field('name', of, 'amount')}
-      {of === null ? null : field('is', 'Condition', 'gte:1000')}
+      {nameLabel === null ? null : field('name', nameLabel, 'amount')}
+      {nameLabel === null ? null : field('is', 'Condition', 'gte:1000')}
       {field('from', 'From block', 'first', HEIGHT)}
       {field('to', 'To block', 'newest', HEIGHT)}
       <Button text="Filter" type="submit" />

@@ -28,11 +28,11 @@ export function Names() {
       </Form>
       <Show loaded={namespaces}>
         {({ namespaces: all }) => {
-          const usual = all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0];
-          return usual === undefined ? (
+          const fallback = all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0];
+          return fallback === undefined ? (
             <Empty>No namespace exists yet.</Empty>
           ) : (
-            <NamesOf namespace={namespaceParameter ?? usual} usual={usual} all={all} />
+            <NamesOf namespace={namespaceParameter ?? fallback} fallback={fallback} all={all} />
           );
         }}
       </Show>
@@ -40,8 +40,8 @@ export function Names() {
   );
 }
 
-/** @param usual the namespace of a page without the parameter */
-function NamesOf({ namespace, usual, all }: { namespace: string; usual: string; all: readonly string[] }) {
+/** @param fallback the namespace of a page without the parameter */
+function NamesOf({ namespace, fallback, all }: { namespace: string; fallback: string; all: readonly string[] }) {
   return (
     <ListPanel
       title={`Names of .${namespace}`}
@@ -50,9 +50,9 @@ function NamesOf({ namespace, usual, all }: { namespace: string; usual: string; 
         <Choices
           label="Namespaces"
           name="namespace"
-          choices={all.map((one) => [one, `.${one}`])}
+          choices={all.map((name) => [name, `.${name}`])}
           chosen={namespace}
-          usual={usual}
+          usual={fallback}
         />
       }
       stacked
@@ -92,47 +92,47 @@ function Lease({ name }: { name: string }) {
   return data === null ? null : <LeaseEnd lease={data.lease} />;
 }
 
-const BnsName = ({ of }: { of: Answer<'/stackside/v1/names/bns-v2/{name}'> }) => (
+const BnsName = ({ record }: { record: Answer<'/stackside/v1/names/bns-v2/{name}'> }) => (
   <Panel
     title="BNS-V2"
-    source={`/stackside/v1/names/bns-v2/${of.name}`}
+    source={`/stackside/v1/names/bns-v2/${record.name}`}
     facts={[
-      ['Owner', of.owner === null ? null : <Principal principal={of.owner} whole copy />],
-      ['Last operation', words(of.status.replaceAll('-', '_'))],
-      ['Renew before', of.renewal === null ? null : `Bitcoin block ${count(of.renewal.burn_block_height)}`],
-      ['Last transaction', <TxLink id={of.tx_id} whole />],
+      ['Owner', record.owner === null ? null : <Principal principal={record.owner} whole copy />],
+      ['Last operation', words(record.status.replaceAll('-', '_'))],
+      ['Renew before', record.renewal === null ? null : `Bitcoin block ${count(record.renewal.burn_block_height)}`],
+      ['Last transaction', <TxLink id={record.tx_id} whole />],
     ]}
   />
 );
 
 /** Renders the page of a name: its owner, expiry, zonefile and subdomains. */
 export function Name({ name }: { name: string }) {
-  const found = useGet('/v1/names/{name}', { name }, tipVersion.value);
+  const loaded = useGet('/v1/names/{name}', { name }, tipVersion.value);
   const { data: bnsName } = useGet('/stackside/v1/names/bns-v2/{name}', { name }, tipVersion.value);
   return (
     <Page kind="Name" title={visible(name)}>
-      {bnsName === null ? null : <BnsName of={bnsName} />}
-      <Show loaded={found} missing={bnsName === null ? undefined : 'The first name system does not have the name.'}>
-        {({ zonefile_hash: hash, ...known }) => (
+      {bnsName === null ? null : <BnsName record={bnsName} />}
+      <Show loaded={loaded} missing={bnsName === null ? undefined : 'The first name system does not have the name.'}>
+        {({ zonefile_hash: hash, ...record }) => (
           <>
             <TellMe kind="name" id={name} />
             <Panel
               title="Name"
-              source={found.source}
+              source={loaded.source}
               facts={[
-                ['Owner', known.address === '' ? null : <Principal principal={known.address} whole copy />],
-                ['Last operation', words(known.status.replaceAll('-', '_'))],
-                ['Expires', 'expire_block' in known ? <Lease name={name} /> : null],
-                ['Last transaction', known.last_txid === '' ? null : <TxLink id={known.last_txid} whole />],
+                ['Owner', record.address === '' ? null : <Principal principal={record.address} whole copy />],
+                ['Last operation', words(record.status.replaceAll('-', '_'))],
+                ['Expires', 'expire_block' in record ? <Lease name={name} /> : null],
+                ['Last transaction', record.last_txid === '' ? null : <TxLink id={record.last_txid} whole />],
                 ['Hash of the zonefile', hash === '' ? null : <Hash value={hash} whole copy="hash of the zonefile" />],
               ]}
             />
             <Panel title="Zonefile" source={`/v1/names/${name}/zonefile`}>
-              {known.zonefile == null || known.zonefile === '' ? (
+              {record.zonefile == null || record.zonefile === '' ? (
                 <Empty>No zonefile has arrived.</Empty>
               ) : (
                 <Scrollable label="Text of the zonefile" class="code">
-                  {visible(known.zonefile)}
+                  {visible(record.zonefile)}
                 </Scrollable>
               )}
             </Panel>
@@ -148,8 +148,8 @@ const Subdomains = ({ name }: { name: string }) => (
   <ListPanel
     title="Subdomains"
     loaded={mapped(useGet('/v1/names/{name}/subdomains', { name }), (results) => ({ results }))}
-    keyOf={(one) => one}
+    keyOf={(subdomain) => subdomain}
     empty="The name has no subdomains."
-    columns={[['Subdomain', '', (one) => <NameLink name={one} />]]}
+    columns={[['Subdomain', '', (subdomain) => <NameLink name={subdomain} />]]}
   />
 );

@@ -58,8 +58,8 @@ export function SeenFacts(props: PrincipalProps) {
       title="Seen"
       loaded={useActivity(props)}
       facts={({ first, last }) => [
-        ['First seen', <Seen at={first} />],
-        ['Last seen', <Seen at={last} />],
+        ['First seen', <Seen activity={first} />],
+        ['Last seen', <Seen activity={last} />],
         [
           'Names',
           owned.length === 0 ? null : (
@@ -79,12 +79,13 @@ export function SeenFacts(props: PrincipalProps) {
   );
 }
 
-const Seen = ({ at }: { at: Answer<'/stackside/v1/principals/{principal}/activity'>['first'] }) =>
-  at === null ? (
+const Seen = ({ activity }: { activity: Answer<'/stackside/v1/principals/{principal}/activity'>['first'] }) =>
+  activity === null ? (
     <span class="quiet">never in a block</span>
   ) : (
     <>
-      <When chain at={at.time} />, block <BlockLink height={at.block_height} />, <TxLink id={at.tx_id} />
+      <When chain at={activity.time} />, block <BlockLink height={activity.block_height} />,{' '}
+      <TxLink id={activity.tx_id} />
     </>
   );
 
@@ -123,7 +124,7 @@ const ASSET = 'asset';
 /** Renders the balance of an account over time, of STX or of one of its tokens. */
 export function BalanceTab({ principal, version }: PrincipalProps) {
   const asset = place.value.query.get(ASSET);
-  const held = useGet('/extended/v3/principals/{principal}/balances/ft', { principal, limit: PER_PAGE }, version);
+  const tokens = useGet('/extended/v3/principals/{principal}/balances/ft', { principal, limit: PER_PAGE }, version);
   const balances = useGet(
     '/stackside/v1/principals/{principal}/balance-history',
     { principal, asset_identifier: asset },
@@ -141,8 +142,8 @@ export function BalanceTab({ principal, version }: PrincipalProps) {
         name={ASSET}
         choices={[
           [null, 'STX'],
-          ...(held.data?.results ?? []).map(
-            ({ asset_identifier: one }) => [one, <AssetChoice key={one} asset={one} />] as const,
+          ...(tokens.data?.results ?? []).map(
+            ({ asset_identifier: token }) => [token, <AssetChoice key={token} asset={token} />] as const,
           ),
         ]}
         chosen={asset}

@@ -102,7 +102,7 @@ export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
   ['Height', 'nowrap', (block) => <BitcoinBlockLink height={block.burn_block_height} />],
   ['Hash', 'medium', ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />],
   ['Stacks blocks', 'number', ({ stacks_blocks: blocks }) => count(blocks.length)],
-  ['Age', 'number', ({ burn_block_time: at }) => <Ago chain at={at} />],
+  ['Age', 'number', ({ burn_block_time: time }) => <Ago chain at={time} />],
 ];
 
 export const hashOfBitcoinBlock = ({ burn_block_hash: hash }: BitcoinBlockObject): string => hash;

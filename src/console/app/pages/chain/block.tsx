@@ -12,22 +12,22 @@ import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Hash, When } fr
 import { ForkMark, OrphanMark } from './forks.tsx';
 
 export function Block({ id }: { id: string }) {
-  const block = useGet('/extended/v2/blocks/{height_or_hash}', { height_or_hash: id }, tipVersion.value);
-  const height = block.data?.height ?? null;
+  const loaded = useGet('/extended/v2/blocks/{height_or_hash}', { height_or_hash: id }, tipVersion.value);
+  const height = loaded.data?.height ?? null;
   return (
     <Page
       kind="Block"
       title={height === null ? id : count(height)}
       beside={height === null ? null : <Neighbours page="block" height={height} tip={tip.value?.block_height} />}
     >
-      {block.error?.status === 404 ? <OrphanMark hash={id} /> : null}
-      <Show loaded={block} rows={8} missing={missingText(id, server.value.status?.index.height ?? null)}>
-        {(found) => (
+      {loaded.error?.status === 404 ? <OrphanMark hash={id} /> : null}
+      <Show loaded={loaded} rows={8} missing={missingText(id, server.value.status?.index.height ?? null)}>
+        {(block) => (
           <>
-            <ForkMark height={found.height} />
-            <BlockFacts block={found} />
-            <BlockTransactions hash={found.hash} total={found.tx_count} />
-            <BlockSignatures hash={found.hash} />
+            <ForkMark height={block.height} />
+            <BlockFacts block={block} />
+            <BlockTransactions hash={block.hash} total={block.tx_count} />
+            <BlockSignatures hash={block.hash} />
           </>
         )}
       </Show>
@@ -146,7 +146,7 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
     (block) => <CostShare cost={block} />,
     { title: 'Share of the execution cost that comes closest to its limit' },
   ],
-  ['Age', 'number when', ({ block_time: at }) => <Ago chain at={at} />],
+  ['Age', 'number when', ({ block_time: time }) => <Ago chain at={time} />],
 ];
 
 /** Renders blocks, newest first. */

@@ -50,15 +50,15 @@ export const Forks = () => (
 
 /** Renders the fork of an orphaned block. @param hash of any of its blocks */
 export function Fork({ hash }: { hash: string }) {
-  const fork = useGet('/stackside/v1/forks/{hash}', { hash }, tipVersion.value);
+  const loaded = useGet('/stackside/v1/forks/{hash}', { hash }, tipVersion.value);
   return (
-    <Page kind="Fork" title={fork.data === null ? hash : heights(fork.data)}>
-      <Show loaded={fork} rows={8}>
-        {(found) => (
+    <Page kind="Fork" title={loaded.data === null ? hash : heights(loaded.data)}>
+      <Show loaded={loaded} rows={8}>
+        {(fork) => (
           <>
-            <Branches fork={found} />
-            <Lost fork={found} />
-            <ForkNotified fork={found} />
+            <Branches fork={fork} />
+            <Lost fork={fork} />
+            <ForkNotified fork={fork} />
           </>
         )}
       </Show>

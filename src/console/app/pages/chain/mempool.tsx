@@ -143,20 +143,20 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
           <a href={`${pathTo('mempool')}?block=${projected.block}`}>{blockTitle(projected.block)}</a>
         </p>
       )}
-      {awaits.map((one) =>
-        one.for === 'balance' ? (
-          <p key={`balance ${one.principal}`}>
-            It can’t be mined: <Principal principal={one.principal} /> has <Stx micro={one.available} /> that it may
-            spend, and <Stx micro={one.needed} /> are needed.
+      {awaits.map((obstacle) =>
+        obstacle.for === 'balance' ? (
+          <p key={`balance ${obstacle.principal}`}>
+            It can’t be mined: <Principal principal={obstacle.principal} /> has <Stx micro={obstacle.available} /> that
+            it may spend, and <Stx micro={obstacle.needed} /> are needed.
           </p>
         ) : (
-          <p key={`nonce ${one.principal}`}>
-            It waits for nonce {count(one.nonce)} of <Principal principal={one.principal} />
-            {one.tx_id === null ? (
+          <p key={`nonce ${obstacle.principal}`}>
+            It waits for nonce {count(obstacle.nonce)} of <Principal principal={obstacle.principal} />
+            {obstacle.tx_id === null ? (
               ', which is missing: nobody has sent a transaction with it.'
             ) : (
               <>
-                : the transaction <TxLink id={one.tx_id} /> has it, and waits, too.
+                : the transaction <TxLink id={obstacle.tx_id} /> has it, and waits, too.
               </>
             )}
           </p>
@@ -175,8 +175,8 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
 function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | null; version: string }) {
   const distribution = useGet('/stackside/v1/mempool', {}, version);
   const { oldest = null, fees = [] } = distribution.data ?? {};
-  const bars = mergedRanges(fees.filter((one) => type === null || one.type === type).map(({ ranges }) => ranges));
-  const most = Math.max(...bars.map((bar) => bar.count));
+  const bars = mergedRanges(fees.filter((entry) => type === null || entry.type === type).map(({ ranges }) => ranges));
+  const largest = Math.max(...bars.map((bar) => bar.count));
   return (
     <ListPanel
       title={type === null ? 'By fee' : `By fee: ${kindOf(type)}`}
@@ -198,7 +198,7 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
           'half',
           (bar) => (
             <span class="meter">
-              <progress max={most} value={bar.count} aria-hidden="true" />
+              <progress max={largest} value={bar.count} aria-hidden="true" />
               <span class="number">{count(bar.count)}</span>
             </span>
           ),

@@ -67,7 +67,7 @@ function Chain({ status }: { status: ServerStatus }) {
   const times = useGet('/extended/v2/blocks/average-times', {}, version);
   const mempool = useGet('/extended/v1/tx/mempool/stats', {}, version);
   const pending =
-    mempool.data === null ? null : Object.values(mempool.data.tx_type_counts).reduce((sum, one) => sum + one, 0);
+    mempool.data === null ? null : Object.values(mempool.data.tx_type_counts).reduce((sum, number) => sum + number, 0);
   return (
     <>
       <StateNote status={status}>
@@ -165,8 +165,8 @@ function FailingHooks() {
 }
 
 function lag(height: number | null, nodeHeight: number): string {
-  const behind = nodeHeight - (height ?? 0);
-  return behind <= 0 ? 'the index is up to date' : `the index is ${plural(behind, 'block')} behind`;
+  const blocksBehind = nodeHeight - (height ?? 0);
+  return blocksBehind <= 0 ? 'the index is up to date' : `the index is ${plural(blocksBehind, 'block')} behind`;
 }
 
 /** Seconds between reads of failing chainhooks. */
@@ -266,7 +266,7 @@ function ActivityCharts() {
               key={name}
               label={`${name} of each ${by}`}
               times={counts.map(({ start }) => start)}
-              series={[{ name, colour, values: counts.map((one) => one[member]) }]}
+              series={[{ name, colour, values: counts.map((entry) => entry[member]) }]}
               format={count}
               steps="whole"
               scale={by === 'hour' ? 'hour' : 'days'}

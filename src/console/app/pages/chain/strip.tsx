@@ -24,21 +24,21 @@ export const NEWEST_BLOCKS = `/stackside/v1/blocks/newest?limit=${NEWEST}`;
 
 /** Renders the strip. The arrow keys move from block to block. */
 export function BlockStrip({ expected }: { expected: Loaded<Projection> }) {
-  const newest = useGet('/stackside/v1/blocks/newest', { limit: NEWEST }, tipVersion.value);
+  const loaded = useGet('/stackside/v1/blocks/newest', { limit: NEWEST }, tipVersion.value);
   return (
     <div class="strip-frame">
-      <Show loaded={newest}>{(found) => <Strip newest={found} expected={expected.data?.blocks ?? []} />}</Show>
+      <Show loaded={loaded}>{(newest) => <Strip newest={newest} expected={expected.data?.blocks ?? []} />}</Show>
     </div>
   );
 }
 
 function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
-  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   const tiles = [...event.currentTarget.querySelectorAll<HTMLElement>('a.tile')];
-  const at = tiles.findIndex((tile) => tile.matches(':focus'));
-  if (by === undefined || at < 0) return;
+  const index = tiles.findIndex((tile) => tile.matches(':focus'));
+  if (step === undefined || index < 0) return;
   event.preventDefault();
-  tiles[at + by]?.focus();
+  tiles[index + step]?.focus();
 }
 
 function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly ProjectedBlock[] }) {

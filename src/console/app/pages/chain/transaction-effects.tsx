@@ -217,15 +217,15 @@ function ReturnedError({ contract, name, error }: { contract: string; name: stri
     contract_id: contract,
     include: ['source_code'],
   });
-  const found = errorSource(source.data?.source_code ?? '', name, error);
-  if (found === null) {
+  const origin = errorSource(source.data?.source_code ?? '', name, error);
+  if (origin === null) {
     return (
       <p>
         The contract returned <Value repr={error} />.
       </p>
     );
   }
-  const { line, constant, comment, meaning } = found;
+  const { line, constant, comment, meaning } = origin;
   return (
     <p>
       The contract returned <Value repr={error} />

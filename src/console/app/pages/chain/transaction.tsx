@@ -86,17 +86,17 @@ export function Transaction({ id: txId }: { id: string }) {
     (signal) => findTransaction(id, offset, signal),
     `${tipVersion.value} ${updates}`,
   );
-  const found = loaded.data;
+  const transaction = loaded.data;
   return (
     <Page
-      kind={found === null ? 'Transaction' : kindOf(found.tx_type)}
+      kind={transaction === null ? 'Transaction' : kindOf(transaction.tx_type)}
       title={shortHash(id)}
       heading={<Hash value={id} whole copy="transaction id" />}
-      beside={found === null ? null : <Status status={found.tx_status} />}
+      beside={transaction === null ? null : <Status status={transaction.tx_status} />}
       lead={
-        found === null ? null : (
-          <p class="sentence" title={plainText(sentence(found))}>
-            <Sentence parts={sentence(found)} />
+        transaction === null ? null : (
+          <p class="sentence" title={plainText(sentence(transaction))}>
+            <Sentence parts={sentence(transaction)} />
           </p>
         )
       }
@@ -428,14 +428,14 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
 
 /** Renders the serialized transaction. It may be large, so it is loaded on request. */
 function RawTransaction({ id }: { id: string }) {
-  const [shown, setShown] = useState(false);
+  const [isShown, setIsShown] = useState(false);
   return (
     <Panel
       title="Raw bytes"
       source={`/stackside/v1/transactions/${id}/raw`}
-      aside={shown ? undefined : <Button text="Show" onClick={() => setShown(true)} />}
+      aside={isShown ? undefined : <Button text="Show" onClick={() => setIsShown(true)} />}
     >
-      {shown ? <RawBytes id={id} /> : null}
+      {isShown ? <RawBytes id={id} /> : null}
     </Panel>
   );
 }

@@ -19,11 +19,11 @@ const CALLED = 'call';
 /** Renders the choice of a function of a contract, and its form. */
 export const ContractCall = ({ contract }: { contract: string }) => (
   <OfInterface contract={contract} title="Call a function">
-    {(found) => (
+    {(contractInterface) => (
       <ChosenItem
         label="Function"
         parameter={CALLED}
-        groups={[['Public functions', functionsOf(found, 'public')]]}
+        groups={[['Public functions', functionsOf(contractInterface, 'public')]]}
         none="The contract has no public function."
         unknown="The contract has no public function"
         choose={(name) => go(withQuery({ [CALLED]: name }))}
@@ -59,13 +59,13 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const { sender, field: senderField } = useSender(accounts);
   const { run, result, problem, busy } = useAction<Sent>();
   const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodedArguments(args, draft);
-  const shown = tried ? mistakes : [];
+  const shownMistakes = tried ? mistakes : [];
 
   const submit = () => {
     setTried(true);
     if (mistakes.length > 0) return;
-    const given = areLiteral ? args.map((one) => literalArgument(literals.get(one.name) ?? '')) : values.map(toHex);
-    const body = { ...sender, contract, function: name, arguments: given };
+    const encoded = areLiteral ? args.map((arg) => literalArgument(literals.get(arg.name) ?? '')) : values.map(toHex);
+    const body = { ...sender, contract, function: name, arguments: encoded };
     run(
       () => post('/stackside/v1/devnet/call', {}, body),
       ({ status }) => `The call was mined: ${words(status)}`,
@@ -75,17 +75,23 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
     <>
       <Form class="panel-body form stack" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
         {areLiteral
-          ? args.map((one) => (
+          ? args.map((arg) => (
               <TextField
-                key={one.name}
-                label={visible(one.name)}
-                value={literals.get(one.name) ?? ''}
-                help={visible(abiTypeString(one.type) ?? '')}
-                onChange={(text) => setLiterals(new Map(literals).set(one.name, text))}
+                key={arg.name}
+                label={visible(arg.name)}
+                value={literals.get(arg.name) ?? ''}
+                help={visible(abiTypeString(arg.type) ?? '')}
+                onChange={(text) => setLiterals(new Map(literals).set(arg.name, text))}
               />
             ))
-          : args.map((one) => (
-              <ArgumentFields key={one.name} argument={one} draft={draft} mistakes={shown} onChange={setDraft} />
+          : args.map((arg) => (
+              <ArgumentFields
+                key={arg.name}
+                argument={arg}
+                draft={draft}
+                mistakes={shownMistakes}
+                onChange={setDraft}
+              />
             ))}
         {args.length === 0 ? null : (
           <Check checked={areLiteral} onChange={setAreLiteral}>
@@ -93,7 +99,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
           </Check>
         )}
         {senderField}
-        <Mistakes mistakes={shown.map(({ path, message }) => `${path} ${message}`)} />
+        <Mistakes mistakes={shownMistakes.map(({ path, message }) => `${path} ${message}`)} />
         <Problem text={problem} />
         <div class="row">
           <Button text="Call" type="submit" class="primary" disabled={busy} />

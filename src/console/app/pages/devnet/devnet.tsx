@@ -24,14 +24,14 @@ const EVERY = 3;
 
 export const DevnetControls = () => (
   <Show loaded={useGet(SOURCE, {}, `${tipVersion.value} ${every(EVERY)}`)}>
-    {(found) => (
+    {(state) => (
       <>
-        <Figures label="The simulated chain" figures={figuresOf(found)} />
+        <Figures label="The simulated chain" figures={figuresOf(state)} />
         <SimulatedNode />
         <div class="grid">
-          <Accounts state={found} />
+          <Accounts state={state} />
           <div class="stack page">
-            <Snapshots state={found} />
+            <Snapshots state={state} />
             <Contracts />
           </div>
         </div>

@@ -50,7 +50,7 @@ export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
 export function Deliveries({ hook }: { hook: Hook }) {
   const { uuid } = hook;
   const query = listQuery();
-  const state = STATES.find((one) => one === place.value.query.get('state')) ?? null;
+  const state = STATES.find((name) => name === place.value.query.get('state')) ?? null;
   const failing = state === null ? hook.status.failing_delivery : null;
   const states = state === null ? (failing === null ? [] : NOT_PENDING) : [state];
   const deliveries = useAnswer(
@@ -74,7 +74,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
         <Choices
           label="State"
           name="state"
-          choices={[[null, 'All'], ...STATES.map((one) => [one, words(one)] as const)]}
+          choices={[[null, 'All'], ...STATES.map((name) => [name, words(name)] as const)]}
           chosen={state}
         />
       }
@@ -107,7 +107,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
         ['Attempts', 'number medium', ({ attempt_count: attempts }) => count(attempts)],
         ['Reason', 'medium nowrap', ({ reason }) => words(reason)],
         ['Size', 'number wide', ({ body_bytes: size }) => bytes(size)],
-        ['Queued', 'number', ({ created_at: at }) => <Ago at={at} />],
+        ['Queued', 'number', ({ created_at: time }) => <Ago at={time} />],
       ]}
     >
       {waiting === null ? null : (
@@ -144,16 +144,16 @@ function ResendFailed({ hook }: { hook: string }) {
 /** Renders the page of a delivery: its state, its attempts with the receiver's responses, and its body. */
 export function Delivery({ hook, id }: { hook: string; id: string }) {
   const params = { uuid: hook, id };
-  const delivery = useGet('/chainhooks/me/{uuid}/deliveries/{id}', params, hookVersion());
-  const { source } = delivery;
-  const { run, problem, busy } = useAction(delivery.retry);
+  const loaded = useGet('/chainhooks/me/{uuid}/deliveries/{id}', params, hookVersion());
+  const { source } = loaded;
+  const { run, problem, busy } = useAction(loaded.retry);
   const resend = () =>
     run(async () => {
       const queued = await post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params);
       go(pathTo('delivery', { id: hook, delivery: queued.id }));
     }, 'The delivery is queued again');
   const skip = () => run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped');
-  const state = delivery.data?.state ?? null;
+  const state = loaded.data?.state ?? null;
   const isWaiting = state === 'pending' || state === 'failed' || state === 'in_flight';
   return (
     <Page
@@ -163,35 +163,35 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
       beside={state === null ? null : <StateBadge state={state} />}
       lead={<a href={pathTo('hook', { id: hook })}>All deliveries of the chainhook</a>}
     >
-      <Show loaded={delivery} rows={6}>
-        {(found) => (
+      <Show loaded={loaded} rows={6}>
+        {(delivery) => (
           <>
             <div class="row">
               <Button text="Resend" class="primary" disabled={busy || isWaiting} onClick={resend} />
               {isWaiting ? <Skip onConfirm={skip} /> : null}
               <Problem text={problem} />
             </div>
-            {found.problem === null ? null : (
+            {delivery.problem === null ? null : (
               <section class="note stack bad" aria-label="Problem">
-                <p class="break">{visible(found.problem)}</p>
+                <p class="break">{visible(delivery.problem)}</p>
               </section>
             )}
             <Panel
               title="Delivery"
               source={source}
               facts={[
-                ['Reason', words(found.reason)],
-                ['Blocks applied', <Heights blocks={found.apply} />],
-                ['Blocks rolled back', found.rollback.length === 0 ? null : <Heights blocks={found.rollback} />],
-                ['Queued', <When at={found.created_at} />],
-                ['Delivered', found.delivered_at === null ? null : <When at={found.delivered_at} />],
-                ['Next attempt', found.next_attempt_at === null ? null : <Due at={found.next_attempt_at} />],
-                ['Size', bytes(found.body_bytes)],
-                ['SHA-256 of the body', <Hash value={found.body_sha256} whole copy="SHA-256" />],
+                ['Reason', words(delivery.reason)],
+                ['Blocks applied', <Heights blocks={delivery.apply} />],
+                ['Blocks rolled back', delivery.rollback.length === 0 ? null : <Heights blocks={delivery.rollback} />],
+                ['Queued', <When at={delivery.created_at} />],
+                ['Delivered', delivery.delivered_at === null ? null : <When at={delivery.delivered_at} />],
+                ['Next attempt', delivery.next_attempt_at === null ? null : <Due at={delivery.next_attempt_at} />],
+                ['Size', bytes(delivery.body_bytes)],
+                ['SHA-256 of the body', <Hash value={delivery.body_sha256} whole copy="SHA-256" />],
               ]}
             />
-            <Attempts attempts={found.attempts} source={source} />
-            <Payload payload={found.payload} source={source} />
+            <Attempts attempts={delivery.attempts} source={source} />
+            <Payload payload={delivery.payload} source={source} />
           </>
         )}
       </Show>

@@ -51,12 +51,12 @@ async function networkOf(signal: AbortSignal): Promise<string> {
 }
 
 export function NewHook() {
-  const network = useAnswer('network', networkOf);
+  const loaded = useAnswer('network', networkOf);
   const { query } = place.value;
   const consumer = query.get('consumer');
   const headers = actingFor(consumer);
   const template = templateOf(query.get('template'));
-  const of = query.get('of') ?? '';
+  const subject = query.get('of') ?? '';
   const isDemo = server.value.status?.simulated_node === true;
   return (
     <Page
@@ -72,11 +72,11 @@ export function NewHook() {
           </span>
         </p>
       ) : null}
-      <Show loaded={network}>
-        {(found) => (
+      <Show loaded={loaded}>
+        {(network) => (
           <Editor
-            key={`${template} ${of} ${isDemo}`}
-            initial={draftBy(template, of, found, isDemo ? EXAMPLE_RECEIVER : '')}
+            key={`${template} ${subject} ${isDemo}`}
+            initial={draftBy(template, subject, network, isDemo ? EXAMPLE_RECEIVER : '')}
             action="Create"
             save={(draft) => post('/chainhooks/me', {}, definitionOf(draft), headers)}
           />
@@ -141,26 +141,26 @@ function Editor({ initial, action, save }: EditorProps) {
   const [text, setText] = useState<string | null>(null);
   const [tried, setTried] = useState(false);
   const { run, problem, busy } = useAction();
-  const read = text === null ? draft : draftOf(text);
-  const mistakes = typeof read === 'string' ? [] : mistakesOf(read);
-  const isRight = typeof read !== 'string' && mistakes.length === 0;
+  const parsed = text === null ? draft : draftOf(text);
+  const mistakes = typeof parsed === 'string' ? [] : mistakesOf(parsed);
+  const isRight = typeof parsed !== 'string' && mistakes.length === 0;
   const submit = () => {
     setTried(true);
     if (!isRight) return;
-    run(async () => go(pathTo('hook', { id: (await save(read)).uuid })), 'The chainhook is saved');
+    run(async () => go(pathTo('hook', { id: (await save(parsed)).uuid })), 'The chainhook is saved');
   };
   // The form names fields by their labels, the JSON by their paths.
-  const told = problem === null || text !== null ? problem : messageInForm(problem);
+  const message = problem === null || text !== null ? problem : messageInForm(problem);
   return (
     <>
       <nav class="tabs" aria-label="How to edit">
         <Button
           text="Form"
           aria-pressed={text === null}
-          disabled={typeof read === 'string'}
+          disabled={typeof parsed === 'string'}
           onClick={() => {
-            if (typeof read === 'string') return;
-            setDraft(read);
+            if (typeof parsed === 'string') return;
+            setDraft(parsed);
             setText(null);
           }}
         />
@@ -186,15 +186,15 @@ function Editor({ initial, action, save }: EditorProps) {
       )}
       <Mistakes
         mistakes={
-          typeof read === 'string'
-            ? [read]
+          typeof parsed === 'string'
+            ? [parsed]
             : tried || text !== null
               ? mistakes.map(({ path, message }) => `${text === null ? fieldTitle(path) : path} ${message}`)
               : []
         }
       />
-      <Problem text={isRight ? told : null} />
-      <HookPreview draft={typeof read === 'string' ? null : read} />
+      <Problem text={isRight ? message : null} />
+      <HookPreview draft={typeof parsed === 'string' ? null : parsed} />
       <div class="row">
         <Button text={action} class="primary" disabled={busy} onClick={submit} />
         <ButtonLink text="Cancel" href={pathTo('hooks')} />
@@ -211,7 +211,7 @@ interface HookFormProps {
 
 function HookForm({ draft, mistakes, onChange }: HookFormProps) {
   const { filters, options, action } = draft;
-  const mistakeAt = (path: string): string | null => mistakes.find((one) => one.path === path)?.message ?? null;
+  const mistakeAt = (path: string): string | null => mistakes.find((entry) => entry.path === path)?.message ?? null;
   const setEvents = (events: FilterValues[]) => onChange({ ...draft, filters: { events } });
   const setOption = (name: string, value: unknown) => onChange({ ...draft, options: { ...options, [name]: value } });
   return (
@@ -363,7 +363,9 @@ function Field({ field: { name, required, help, choices, many }, value, unit, mi
         <Check
           key={choice}
           checked={chosen.includes(choice)}
-          onChange={(checked) => onChange(choices.filter((one) => (one === choice ? checked : chosen.includes(one))))}
+          onChange={(checked) =>
+            onChange(choices.filter((word) => (word === choice ? checked : chosen.includes(word))))
+          }
         >
           {words(choice)}
         </Check>
@@ -386,14 +388,14 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
   const [typed, setTyped] = useState('');
   const places = decimals ?? 0;
   // The input stays as the user typed it, such as `1.50`, as long as it means the value.
-  const shown = smallestOf(typed, places) === value ? typed : typedOf(value, places);
+  const input = smallestOf(typed, places) === value ? typed : typedOf(value, places);
   const name = decimals === null ? null : (symbol ?? 'whole tokens');
-  const wrong = amountMistake(shown, places, symbol ?? 'The smallest unit');
-  const isRight = wrong === null && shown !== '';
+  const wrong = amountMistake(input, places, symbol ?? 'The smallest unit');
+  const isRight = wrong === null && input !== '';
   return (
     <TextField
       label={name === null ? label : `${label}, in ${visible(name)}`}
-      value={shown}
+      value={input}
       help={
         name === null
           ? 'In the smallest unit of the token, because its decimals are unknown.'
@@ -402,8 +404,8 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
             : ''
       }
       mistake={wrong ?? mistake}
-      onChange={(given) => {
-        const text = given.trimStart();
+      onChange={(changed) => {
+        const text = changed.trimStart();
         setTyped(text);
         onChange(smallestOf(text, places));
       }}

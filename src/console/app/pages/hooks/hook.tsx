@@ -30,8 +30,8 @@ import { Deliveries, Skip } from './deliveries.tsx';
 import { HealthBadge, hookVersion } from './hooks.tsx';
 
 export function Hook({ id }: { id: string }) {
-  const hook = useGet('/chainhooks/me/{uuid}', { uuid: id }, hookVersion());
-  const { data } = hook;
+  const loaded = useGet('/chainhooks/me/{uuid}', { uuid: id }, hookVersion());
+  const { data } = loaded;
   return (
     <Page
       kind="Chainhook"
@@ -39,17 +39,17 @@ export function Hook({ id }: { id: string }) {
       beside={data === null ? null : <HealthBadge hook={data} />}
       lead={data === null ? null : <code class="break">{data.definition.action.url}</code>}
     >
-      <Show loaded={hook} rows={5}>
-        {(found) => (
+      <Show loaded={loaded} rows={5}>
+        {(hook) => (
           <>
-            <State hook={found} changed={hook.retry} />
-            <Actions hook={found} changed={hook.retry} />
+            <State hook={hook} changed={loaded.retry} />
+            <Actions hook={hook} changed={loaded.retry} />
             <Tabs
               label="Parts of the chainhook"
               tabs={[
-                ['deliveries', 'Deliveries', () => <Deliveries hook={found} />],
-                ['backfills', 'Backfills', () => <Backfills hook={found.uuid} />],
-                ['definition', 'Definition', () => <Definition hook={found} />],
+                ['deliveries', 'Deliveries', () => <Deliveries hook={hook} />],
+                ['backfills', 'Backfills', () => <Backfills hook={hook.uuid} />],
+                ['definition', 'Definition', () => <Definition hook={hook} />],
                 ['receiver', 'Receivers', () => <SampleReceivers />],
               ]}
             />
@@ -231,7 +231,7 @@ function Backfills({ hook }: { hook: string }) {
           ],
           ['Matches', 'number medium', ({ matched_blocks: blocks }) => count(blocks)],
           ['Delivered', 'number medium', ({ deliveries }) => count(deliveries.delivered)],
-          ['Created', 'number wide', ({ created_at: at }) => <Ago at={at} />],
+          ['Created', 'number wide', ({ created_at: time }) => <Ago at={time} />],
           [
             'Actions',
             'number',
@@ -275,12 +275,12 @@ function SampleReceivers() {
   return (
     <>
       <nav class="tabs" aria-label="Language">
-        {LANGUAGES.map((one) => (
+        {LANGUAGES.map((name) => (
           <Button
-            text={receivers[one].title}
-            key={one}
-            aria-pressed={one === language}
-            onClick={() => setLanguage(one)}
+            text={receivers[name].title}
+            key={name}
+            aria-pressed={name === language}
+            onClick={() => setLanguage(name)}
           />
         ))}
       </nav>

@@ -73,11 +73,11 @@ const MAX_LISTS = 12;
 /** Renders the chainhooks of a consumer for the operator. @param chosen null for all consumers */
 function OfConsumers({ chosen }: { chosen: string | null }) {
   const consumers = useGet('/chainhooks/consumers', {}, tipVersion.value);
-  const own = session.value?.consumer ?? null;
+  const ownConsumer = session.value?.consumer ?? null;
   return (
     <Show loaded={consumers}>
       {({ results }) => {
-        const isOwnAlone = chosen === null && results.every(({ consumer }) => consumer === own);
+        const isOwnAlone = chosen === null && results.every(({ consumer }) => consumer === ownConsumer);
         if (isOwnAlone) return <OfConsumer consumer={null} />;
         return (
           <>
@@ -180,10 +180,10 @@ function HookList({ consumer, isPart = false }: HookListProps) {
         [
           'Last delivery',
           'number medium',
-          ({ status: { last_delivery_at: at, last_delivery_status_code: code } }) => (
+          ({ status: { last_delivery_at: time, last_delivery_status_code: code } }) => (
             <>
               {code === null ? null : <span class="quiet">{code} </span>}
-              <Ago at={at} none="none" />
+              <Ago at={time} none="none" />
             </>
           ),
         ],

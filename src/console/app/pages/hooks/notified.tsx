@@ -15,10 +15,10 @@ const MAX_HOOKS = 20;
 
 type Delivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
-interface FoundDelivery {
+interface HookDelivery {
   hook: Hook;
   consumer: string | null;
-  one: Delivery;
+  delivery: Delivery;
 }
 
 export const HookLink = ({ hook: { uuid, definition } }: { hook: Hook }) => (
@@ -47,10 +47,10 @@ export async function managedConsumers(
 }
 
 /** Requests the deliveries of blocks between two heights; null if this browser may manage no chainhooks. */
-async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<FoundDelivery[] | null> {
+async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<HookDelivery[] | null> {
   const consumers = await managedConsumers(signal);
   if (consumers === null) return null;
-  const deliveries: FoundDelivery[] = [];
+  const deliveries: HookDelivery[] = [];
   let remaining = MAX_HOOKS;
   for (const consumer of consumers) {
     if (remaining <= 0) break;
@@ -60,22 +60,22 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
     for (const hook of hooks.results) {
       const params = { uuid: hook.uuid, limit: PER_PAGE, from_height: from, to_height: to };
       const { results } = await get('/chainhooks/me/{uuid}/deliveries', params, signal, headers);
-      deliveries.push(...results.map((one) => ({ hook, consumer, one })));
+      deliveries.push(...results.map((delivery) => ({ hook, consumer, delivery })));
     }
   }
   return deliveries;
 }
 
 /** Requests the deliveries whose bodies contain a transaction. @throws RequestError */
-async function deliveriesWith(id: string, height: number, signal: AbortSignal): Promise<FoundDelivery[] | null> {
+async function deliveriesWith(id: string, height: number, signal: AbortSignal): Promise<HookDelivery[] | null> {
   const all = await deliveriesOf(height, height, signal);
   if (all === null) return null;
-  const deliveries: FoundDelivery[] = [];
-  for (const each of all) {
-    const params = { uuid: each.hook.uuid, id: each.one.id };
-    const headers = actingFor(each.consumer);
+  const deliveries: HookDelivery[] = [];
+  for (const entry of all) {
+    const params = { uuid: entry.hook.uuid, id: entry.delivery.id };
+    const headers = actingFor(entry.consumer);
     const { payload } = await get('/chainhooks/me/{uuid}/deliveries/{id}', params, signal, headers);
-    if (payloadIncludes(payload, id)) deliveries.push(each);
+    if (payloadIncludes(payload, id)) deliveries.push(entry);
   }
   return deliveries;
 }
@@ -91,28 +91,28 @@ function contentOf({ apply, rollback }: Delivery, isOf: IsOf): string {
   return [...counted(rollback, 'rolled back'), ...counted(apply, 'applied')].join(', ');
 }
 
-const Notified = ({ loaded, isOf = () => true }: { loaded: Loaded<FoundDelivery[] | null>; isOf?: IsOf }) => (
+const Notified = ({ loaded, isOf = () => true }: { loaded: Loaded<HookDelivery[] | null>; isOf?: IsOf }) => (
   <ListPanel
     title="Chainhook deliveries"
     label="Deliveries"
     loaded={mapped(loaded, (deliveries) => ({ results: deliveries ?? [] }))}
     aside={<a href={pathTo('hooks')}>Chainhooks</a>}
-    keyOf={({ hook, one }) => `${hook.uuid} ${one.id}`}
+    keyOf={({ hook, delivery }) => `${hook.uuid} ${delivery.id}`}
     empty="No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored."
     stacked
     columns={[
       ['Chainhook', 'main', ({ hook }) => <HookLink hook={hook} />],
-      ['Notified', 'named', ({ one }) => contentOf(one, isOf)],
+      ['Notified', 'named', ({ delivery }) => contentOf(delivery, isOf)],
       [
         'Delivery',
         'named',
-        ({ hook: { uuid }, one: { id, state } }) => (
+        ({ hook: { uuid }, delivery: { id, state } }) => (
           <a href={pathTo('delivery', { id: uuid, delivery: id })}>
             <StateBadge state={state} />
           </a>
         ),
       ],
-      ['Queued', 'number when', ({ one }) => <Ago at={one.created_at} />],
+      ['Queued', 'number when', ({ delivery }) => <Ago at={delivery.created_at} />],
     ]}
   />
 );
@@ -124,7 +124,7 @@ export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash
   const isOf: IsOf = ({ index_block_hash: hash }) => hashes.has(hash);
   const sent = useAnswer(`deliveries of ${id}`, async (signal) => {
     const all = await deliveriesOf(height, top, signal);
-    return all?.filter(({ one }) => one.apply.some(isOf) || one.rollback.some(isOf)) ?? null;
+    return all?.filter(({ delivery }) => delivery.apply.some(isOf) || delivery.rollback.some(isOf)) ?? null;
   });
   return sent.error === null && sent.data === null ? null : <Notified loaded={sent} isOf={isOf} />;
 }

@@ -56,11 +56,13 @@ const anchorOf = (tag: string): string => tag.replaceAll(/\W+/g, '-');
 
 function Operations({ groups }: { groups: readonly Group[] }) {
   const matching = (all: readonly Operation[]) => all.filter((operation) => isMatch(operation, searched.value));
-  const deprecated = groups.flatMap(({ operations }) => matching(operations)).filter((one) => one.isDeprecated);
-  const shown = groups
+  const deprecated = groups
+    .flatMap(({ operations }) => matching(operations))
+    .filter((operation) => operation.isDeprecated);
+  const shownGroups = groups
     .map((group) => ({
       ...group,
-      operations: matching(group.operations).filter((one) => withDeprecated.value || !one.isDeprecated),
+      operations: matching(group.operations).filter((operation) => withDeprecated.value || !operation.isDeprecated),
     }))
     .filter(({ operations }) => operations.length > 0);
   return (
@@ -86,19 +88,19 @@ function Operations({ groups }: { groups: readonly Group[] }) {
         </Check>
       </div>
       <nav class="row small" aria-label="Groups">
-        {shown.map(({ name }) => (
+        {shownGroups.map(({ name }) => (
           <a key={name} href={`#${anchorOf(name)}`}>
             {name}
           </a>
         ))}
       </nav>
-      {shown.length === 0 ? (
+      {shownGroups.length === 0 ? (
         <Empty>
           No {deprecated.length > 0 ? 'current ' : ''}operation contains these words. Search for a part of a path, such
           as “holders”.
         </Empty>
       ) : null}
-      {shown.map(({ name, description, operations }) => (
+      {shownGroups.map(({ name, description, operations }) => (
         <TablePanel
           key={name}
           id={anchorOf(name)}
@@ -136,7 +138,7 @@ export function ApiReference() {
 /** Renders the page of an operation. @param id the `operationId` */
 export function OperationPage({ id }: { id: string }) {
   const loaded = useAnswer(DOCUMENT, readDocument);
-  const operation = loaded.data?.groups.flatMap(({ operations }) => operations).find((one) => one.id === id);
+  const operation = loaded.data?.groups.flatMap(({ operations }) => operations).find((item) => item.id === id);
   return (
     <Page
       kind={TITLE}

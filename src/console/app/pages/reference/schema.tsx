@@ -53,10 +53,10 @@ function Member({ name, schema, isRequired, schemas }: Field & { schemas: Schema
 /** Reports whether a value has members that its type doesn't show. */
 const hasMembers = (schema: Schema, schemas: Schemas): boolean =>
   fieldsOf(schema, schemas).length > 0 ||
-  variantsOf(schema, schemas).some((one) => hasMembers(itemOf(one, schemas), schemas));
+  variantsOf(schema, schemas).some((variant) => hasMembers(itemOf(variant, schemas), schemas));
 
 function Members({ schema, schemas }: PartProps) {
-  const variants = variantsOf(schema, schemas).filter((one) => hasMembers(itemOf(one, schemas), schemas));
+  const variants = variantsOf(schema, schemas).filter((variant) => hasMembers(itemOf(variant, schemas), schemas));
   return (
     <>
       <ul class="members stack small">
@@ -64,8 +64,8 @@ function Members({ schema, schemas }: PartProps) {
           <Member key={field.name} {...field} schemas={schemas} />
         ))}
       </ul>
-      {variants.map((one, index) => (
-        <Closed key={index} title={typeText(one, schemas)} schema={itemOf(one, schemas)} schemas={schemas} />
+      {variants.map((variant, index) => (
+        <Closed key={index} title={typeText(variant, schemas)} schema={itemOf(variant, schemas)} schemas={schemas} />
       ))}
     </>
   );

@@ -73,19 +73,19 @@ function indented(text: string): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
 }
 
-function Received({ response }: { response: Response }) {
+function ResponseView({ response }: { response: Response }) {
   const { status, type, milliseconds, bytes: size, text, isCut } = response;
-  const shown = text === null ? null : indented(text.slice(0, MAX_SHOWN));
+  const shownText = text === null ? null : indented(text.slice(0, MAX_SHOWN));
   return (
     <div class="result">
       <div class="panel-head small">
         <span class={status < 400 ? 'badge ok' : 'badge bad'}>{status}</span> {count(Math.round(milliseconds))} ms,{' '}
         {bytes(size)}
-        {type === '' ? '' : `, ${type}`} {shown === null ? null : <Copy text={shown} what="response" />}
+        {type === '' ? '' : `, ${type}`} {shownText === null ? null : <Copy text={shownText} what="response" />}
       </div>
-      {shown === null ? <p class="panel-body quiet">The response isn’t a text.</p> : null}
-      {shown === '' ? <p class="panel-body quiet">The response has no body.</p> : null}
-      {(shown ?? '') === '' ? null : <SourceBlock of={jsonTokens(shown ?? '')} label="Body of the response" />}
+      {shownText === null ? <p class="panel-body quiet">The response isn’t a text.</p> : null}
+      {shownText === '' ? <p class="panel-body quiet">The response has no body.</p> : null}
+      {(shownText ?? '') === '' ? null : <SourceBlock of={jsonTokens(shownText ?? '')} label="Body of the response" />}
       {isCut ? <p class="panel-body quiet">The rest of the response is cut off.</p> : null}
     </div>
   );
@@ -143,7 +143,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
   const [filled, setFilled] = useState(() => initial(operation, schemas));
   const [response, setResponse] = useState<Response | null>(null);
   const { run, cancel, problem, busy } = useAction();
-  const change = (part: Partial<Filled>) => setFilled((before) => ({ ...before, ...part }));
+  const change = (part: Partial<Filled>) => setFilled((previous) => ({ ...previous, ...part }));
   const request = requestOf(operation, filled);
   const submit = () => {
     cancel();
@@ -207,7 +207,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
           </div>
         </Form>
       </div>
-      {response === null ? null : <Received response={response} />}
+      {response === null ? null : <ResponseView response={response} />}
     </Panel>
   );
 }

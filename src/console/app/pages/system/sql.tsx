@@ -54,7 +54,7 @@ export function Sql() {
   const views = useGet(SQL, {});
   const editor = useRef<HTMLTextAreaElement>(null);
   const { run, cancel, problem, busy } = useAction<string>();
-  const [found, setFound] = useState<QueryResult | null>(null);
+  const [queryResult, setQueryResult] = useState<QueryResult | null>(null);
   useEffect(() => {
     if (editor.current !== null && queryText !== '') editor.current.value = queryText;
   }, [queryText]);
@@ -74,7 +74,7 @@ export function Sql() {
         ...withBody('POST', { query, max_rows: MAX_ROWS }),
         signal,
       })) as QueryResult['result'];
-      setFound({ query, result, milliseconds: performance.now() - start });
+      setQueryResult({ query, result, milliseconds: performance.now() - start });
       return plural(result.rows.length, 'row');
     });
   const download = (format: 'csv' | 'parquet') =>
@@ -85,7 +85,7 @@ export function Sql() {
     });
 
   // The error of a query never stands above the rows of another.
-  const isOutdated = problem !== null && found?.query !== queryText;
+  const isOutdated = problem !== null && queryResult?.query !== queryText;
   return (
     <>
       <div class="grid">
@@ -134,7 +134,7 @@ export function Sql() {
         </Panel>
         <ViewList loaded={views} editor={editor} />
       </div>
-      {found === null || isOutdated ? null : <Result found={found} />}
+      {queryResult === null || isOutdated ? null : <Result queryResult={queryResult} />}
     </>
   );
 }
@@ -179,7 +179,7 @@ function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current
   );
 }
 
-function Result({ found: { query, result, milliseconds } }: { found: QueryResult }) {
+function Result({ queryResult: { query, result, milliseconds } }: { queryResult: QueryResult }) {
   const { columns, rows, cut } = result;
   const summary = `${plural(rows.length, 'row')} in ${milliseconds < 1_000 ? `${count(Math.round(milliseconds))} ms` : duration(milliseconds / 1_000)}`;
   return (
@@ -212,10 +212,10 @@ function Rows({ result }: { result: QueryResult['result'] }) {
         rows={result.rows.map((values, number) => ({ values, number }))}
         keyOf={({ number }) => String(number)}
         columns={result.columns.map(
-          (name, at): Column<{ values: SqlValue[] }> => [
+          (name, index): Column<{ values: SqlValue[] }> => [
             visible(name),
-            numeric[at] === true ? 'number' : '',
-            ({ values }) => <Cell column={name} value={values[at] ?? null} />,
+            numeric[index] === true ? 'number' : '',
+            ({ values }) => <Cell column={name} value={values[index] ?? null} />,
           ],
         )}
       />
@@ -229,19 +229,19 @@ const MAX_CELL_LENGTH = 200;
 function Cell({ column, value }: { column: string; value: SqlValue }) {
   if (value === null) return <span class="quiet">null</span>;
   const text = visible(String(value));
-  const shown = text.length > MAX_CELL_LENGTH ? `${text.slice(0, MAX_CELL_LENGTH)}…` : text;
+  const excerpt = text.length > MAX_CELL_LENGTH ? `${text.slice(0, MAX_CELL_LENGTH)}…` : text;
   const page = pageOf(column, value);
-  if (page === null) return <bdi>{shown}</bdi>;
-  return <a href={pathTo(page.page, page.params)}>{shown}</a>;
+  if (page === null) return <bdi>{excerpt}</bdi>;
+  return <a href={pathTo(page.page, page.params)}>{excerpt}</a>;
 }
 
 function ResultChart({ result }: { result: QueryResult['result'] }) {
   const { along, up } = chartColumns(result);
   const [x, setX] = useState<number | null>(along[0] ?? null);
-  const [y, setY] = useState<number | null>(up.find((at) => at !== along[0]) ?? up[0] ?? null);
+  const [y, setY] = useState<number | null>(up.find((column) => column !== along[0]) ?? up[0] ?? null);
   if (result.rows.length < 2 || y === null) return null;
   const { times, values, scale } = pointsOf(result, x, y);
-  const choiceAt = (at: number) => [String(at), visible(result.columns[at] ?? '')] as const;
+  const choiceAt = (column: number) => [String(column), visible(result.columns[column] ?? '')] as const;
   const [, name] = choiceAt(y);
   return (
     <Panel title="Chart">

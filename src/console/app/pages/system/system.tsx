@@ -101,7 +101,7 @@ const ALERT_STATES = {
 function Alerts() {
   const { data: status } = useServerStatus();
   const loaded = useGet('/stackside/v1/alerts', {}, every(ALERTS_EVERY));
-  const { evaluated_at: at = null, alerts = [] } = loaded.data ?? {};
+  const { evaluated_at: time = null, alerts = [] } = loaded.data ?? {};
   return (
     <>
       {status === null ? null : <StateNote status={status} />}
@@ -109,9 +109,9 @@ function Alerts() {
         title="Alerts"
         loaded={mapped(loaded, () => ({ results: alerts }))}
         aside={
-          at === null ? null : (
+          time === null ? null : (
             <span class="quiet">
-              {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} firing, <Ago at={at} />
+              {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} firing, <Ago at={time} />
             </span>
           )
         }
@@ -176,10 +176,10 @@ function Settings() {
   return (
     <Show loaded={system} rows={10}>
       {({ settings, listeners }) => {
-        const shown = settings.filter(
+        const shownSettings = settings.filter(
           (setting) => (!onlyChanged || setting.source !== 'default') && isSettingMatch(setting, searched),
         );
-        const groups = [...new Set(shown.map(({ group }) => group))];
+        const groups = [...new Set(shownSettings.map(({ group }) => group))];
         return (
           <>
             <TablePanel
@@ -219,7 +219,7 @@ function Settings() {
                 title={group}
                 source={SYSTEM}
                 label={`Settings: ${group}`}
-                rows={shown.filter((one) => one.group === group)}
+                rows={shownSettings.filter((setting) => setting.group === group)}
                 keyOf={({ name }) => name}
                 columns={[
                   [
@@ -385,7 +385,7 @@ function Findings({ findings }: Pick<Check, 'findings'>) {
 const MAX_TABLES = 20;
 
 function Sizes({ sizes }: Pick<Tables, 'sizes'>) {
-  const sum = (some: Tables['sizes']) => some.reduce((all, one) => all + one.bytes, 0);
+  const sum = (some: Tables['sizes']) => some.reduce((all, size) => all + size.bytes, 0);
   const total = sum(sizes);
   const tables = [...Map.groupBy(sizes, ({ table }) => table)]
     .map(([name, all]) => ({ name, all: sum(all), indexes: sum(all.filter(({ kind }) => kind === 'index')) }))
@@ -458,12 +458,12 @@ function Inspection(props: InspectionProps) {
 function Progress({ inspection: { progress, started_at: start } }: { inspection: Check | Tables }) {
   const spent = duration(now.value - start);
   if (progress === null) return <p aria-live="polite">Starting. {spent}</p>;
-  const { number, of, name, detail } = progress;
+  const { number, of: total, name, detail } = progress;
   return (
     <>
-      <progress aria-label="Steps done" max={of} value={number - 1} />
+      <progress aria-label="Steps done" max={total} value={number - 1} />
       <p class="break">
-        Step {count(number)} of {count(of)}: {name}
+        Step {count(number)} of {count(total)}: {name}
         {detail === '' ? '' : `, ${detail}`} <span class="quiet">for {spent}</span>
       </p>
     </>
@@ -574,7 +574,7 @@ const Kinds = ({ kinds }: { kinds: Log['kinds'] }) => (
       ['Event', 'fill break', ({ event }) => <code>{event}</code>],
       ['Level', '', ({ level, count: number }) => <Level level={level} quiet={number === 0} />],
       ['Count', 'number', ({ count: number }) => count(number)],
-      ['Last', 'nowrap medium', ({ last_at: at }) => <Ago at={at} none="never" />],
+      ['Last', 'nowrap medium', ({ last_at: time }) => <Ago at={time} none="never" />],
     ]}
   />
 );
