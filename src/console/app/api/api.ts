@@ -106,7 +106,7 @@ export function urlOf(path: string, params: unknown): string {
   let filled = path;
   for (const [name, value] of all) {
     if (path.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(String(value)));
-    else for (const one of [value ?? []].flat()) query.append(name, String(one));
+    else for (const item of [value ?? []].flat()) query.append(name, String(item));
   }
   return query.size === 0 ? filled : `${filled}?${query}`;
 }

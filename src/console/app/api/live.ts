@@ -54,8 +54,8 @@ function received(text: string): void {
 /** The tip, read at each block and connection. If a read fails, the next block or connection reads it again. */
 const tipQuery = liveQuery({
   ask: (signal) => get('/extended', {}, signal),
-  answered({ chain_tip: found = null }) {
-    tip.value = found;
+  answered({ chain_tip: chainTip = null }) {
+    tip.value = chainTip;
   },
   failed: onlyRequestError,
 });
@@ -105,6 +105,6 @@ export function startLive(): void {
 export function useUpdates(subject: Subject): number {
   const [updates, setUpdates] = useState(0);
   const key = JSON.stringify(subject);
-  useEffect(() => subscribe(JSON.parse(key) as Subject, () => setUpdates((before) => before + 1)), [key]);
+  useEffect(() => subscribe(JSON.parse(key) as Subject, () => setUpdates((count) => count + 1)), [key]);
   return updates;
 }

@@ -31,17 +31,17 @@ export function liveQuery<T>({ ask, answered, failed, now = () => performance.no
   let isOutdated = false;
 
   function request(): void {
-    const own = new AbortController();
-    underWay = own;
+    const controller = new AbortController();
+    underWay = controller;
     since = now();
     isOutdated = false;
     const ended = (use: () => void): void => {
-      if (underWay !== own) return;
+      if (underWay !== controller) return;
       underWay = null;
       if (isOutdated) request();
       use();
     };
-    ask(own.signal).then(
+    ask(controller.signal).then(
       (answer) => ended(() => answered(answer)),
       (error: unknown) => ended(() => failed(error)),
     );

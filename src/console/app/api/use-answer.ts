@@ -34,16 +34,16 @@ export function useAnswer<T>(
   latest.current = ask;
   const query = useRef<ReturnType<typeof liveQuery> | null>(null);
   useEffect(() => {
-    const own = liveQuery({
+    const newQuery = liveQuery({
       ask: (signal) => latest.current(signal),
       answered: (data) => setState({ key, data, error: null }),
       failed(error) {
         onlyRequestError(error);
-        setState((before) => ({ key, data: before.key === key ? before.data : null, error }));
+        setState((previous) => ({ key, data: previous.key === key ? previous.data : null, error }));
       },
     });
-    query.current = own;
-    return () => own.end();
+    query.current = newQuery;
+    return () => newQuery.end();
   }, [key]);
   useEffect(() => query.current?.refresh(), [key, version]);
   const current = state.key === key ? state : { data: null, error: null };

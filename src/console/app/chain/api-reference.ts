@@ -187,20 +187,20 @@ export function typeText(schema: Schema, schemas: Schemas): string {
   if (words !== undefined) return words.map((word) => JSON.stringify(word)).join(' | ');
   if (items !== undefined) return `array of ${typeText(items, schemas)}`;
   const variants = schema.oneOf ?? schema.anyOf;
-  if (variants !== undefined) return [...new Set(variants.map((one) => typeText(one, schemas)))].join(' or ');
+  if (variants !== undefined) return [...new Set(variants.map((variant) => typeText(variant, schemas)))].join(' or ');
   if (type !== undefined) return typeof type === 'string' ? type : type.join(' or ');
   return fieldsOf(schema, schemas).length > 0 ? 'object' : 'any';
 }
 
 /** Returns the limits and the default of a value in words; empty if it has none. */
-export function limitsText({ minimum, maximum, minItems, maxItems, default: usual }: Schema): string {
+export function limitsText({ minimum, maximum, minItems, maxItems, default: defaultValue }: Schema): string {
   const limit = (name: string, value: unknown) => (value === undefined ? [] : [`${name} ${JSON.stringify(value)}`]);
   return [
     ...limit('at least', minimum),
     ...limit('at most', maximum),
     ...limit('items: at least', minItems),
     ...limit('items: at most', maxItems),
-    ...limit('default', usual),
+    ...limit('default', defaultValue),
   ].join(', ');
 }
 
@@ -249,7 +249,7 @@ export function requestOf({ method, path, parameters, body }: Operation, filled:
     if (place === 'path') params[name] = value;
     else if (value === '') continue;
     else if (place === 'header') headers[name] = value;
-    else params[name] = explode ? value.split(',').map((one) => one.trim()) : value;
+    else params[name] = explode ? value.split(',').map((item) => item.trim()) : value;
   }
   if (filled.type !== '') headers.accept = filled.type;
   if (filled.key !== '') headers['x-api-key'] = filled.key;

@@ -30,7 +30,7 @@ export type ProjectedBlock = Projection['blocks'][number];
 const LEVELS = [1_000, 10_000, 100_000, 1_000_000];
 
 /** Returns the colour of a block by its median fee, in micro-STX: from 0 for the lowest fees to 4. */
-export const feeLevel = (median: string): number => LEVELS.filter((least) => Number(median) >= least).length;
+export const feeLevel = (median: string): number => LEVELS.filter((level) => Number(median) >= level).length;
 
 /** Returns `Next block`, or the number of earlier blocks: `1 block later`. */
 export const blockTitle = (block: number): string =>
@@ -62,13 +62,13 @@ export function branchRows({ orphaned, canonical }: Fork) {
   return [...heights]
     .sort((a, b) => a - b)
     .flatMap((height) => {
-      const beside = canonical.find((block) => block.height === height) ?? null;
-      const own: (ForkBlock | null)[] = orphaned.filter((block) => block.height === height);
-      return (own.length === 0 ? [null] : own).map((block, index) => ({
+      const canonicalBlock = canonical.find((block) => block.height === height) ?? null;
+      const orphanedBlocks: (ForkBlock | null)[] = orphaned.filter((block) => block.height === height);
+      return (orphanedBlocks.length === 0 ? [null] : orphanedBlocks).map((block, index) => ({
         height,
         index,
         orphaned: block,
-        canonical: index === 0 ? beside : null,
+        canonical: index === 0 ? canonicalBlock : null,
       }));
     });
 }

@@ -14,8 +14,8 @@ function wordsOf(series: ChartSeries, format: (value: number) => string): string
   const values = series.values.filter((value) => value !== null);
   const newest = newestOf(series);
   if (newest === null) return `${series.name}: nothing`;
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  return `${series.name}: newest ${format(newest)}, between ${format(least)} and ${format(most)}`;
+  const [min, max] = [Math.min(...values), Math.max(...values)];
+  return `${series.name}: newest ${format(newest)}, between ${format(min)} and ${format(max)}`;
 }
 
 /** Describes a chart in words. */
@@ -23,7 +23,7 @@ export const chartInWords = (
   label: string,
   series: readonly ChartSeries[],
   format: (value: number) => string,
-): string => `${label}. ${series.map((one) => wordsOf(one, format)).join('. ')}.`;
+): string => `${label}. ${series.map((item) => wordsOf(item, format)).join('. ')}.`;
 
 /** Scale of the horizontal axis: times of a day, days, months of years, or plain numbers. */
 export type TimeScale = 'hour' | 'days' | 'years' | 'numbers';
@@ -50,8 +50,8 @@ const SPANS: readonly (readonly [title: string, seconds: number])[] = [
 
 /** Returns the spans shorter than the values with at least two of them. @param times Unix seconds, ascending */
 export function spansOf(times: readonly number[]): readonly (readonly [title: string, seconds: number])[] {
-  const [first, before, last] = [times[0] ?? 0, times.at(-2) ?? Number.NEGATIVE_INFINITY, times.at(-1) ?? 0];
-  return SPANS.filter(([, seconds]) => last - first > seconds && last - before < seconds);
+  const [first, previous, last] = [times[0] ?? 0, times.at(-2) ?? Number.NEGATIVE_INFINITY, times.at(-1) ?? 0];
+  return SPANS.filter(([, seconds]) => last - first > seconds && last - previous < seconds);
 }
 
 /** Returns the index of the first value to show in a span before the newest time. */
@@ -62,8 +62,8 @@ export const firstIn = (times: readonly number[], seconds: number): number =>
   );
 
 /** Returns every n-th index, so that a table stays readable. The newest is the first. */
-export function sampledIndexes(length: number, most: number): number[] {
-  const step = Math.max(1, Math.ceil(length / most));
+export function sampledIndexes(length: number, limit: number): number[] {
+  const step = Math.max(1, Math.ceil(length / limit));
   const places: number[] = [];
   for (let place = length - 1; place >= 0; place -= step) places.push(place);
   return places;
@@ -80,7 +80,7 @@ export function withGaps<Series extends ChartSeries>(
     values.flatMap((value, index) => (isLast(index) ? [value, gap(value)] : [value]));
   return {
     times: parted(times, (time) => time + step).map(Number),
-    series: series.map((one) => ({ ...one, values: parted(one.values, () => null) })),
+    series: series.map((item) => ({ ...item, values: parted(item.values, () => null) })),
   };
 }
 
@@ -95,18 +95,18 @@ const SECONDS = [
   ...[1, 2, 3, 4, 6, 12, 24].map((hours) => 3_600 * hours),
 ];
 
-/** Returns the smallest round step (1, 2 or 5 times a power of ten) that is at least a given one. */
-function roundStep(least: number): number {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return ([1, 2, 5].find((digit) => digit * power >= least) ?? 10) * power;
+/** Returns the smallest round step (1, 2 or 5 times a power of ten) that is at least `min`. */
+function roundStep(min: number): number {
+  const power = 10 ** Math.floor(Math.log10(min));
+  return ([1, 2, 5].find((digit) => digit * power >= min) ?? 10) * power;
 }
 
-function stepOf(least: number, steps: Steps): number {
+function stepOf(min: number, steps: Steps): number {
   if (steps === 'seconds') {
-    const known = SECONDS.find((step) => step >= least);
-    return known ?? DAY * roundStep(least / DAY);
+    const seconds = SECONDS.find((step) => step >= min);
+    return seconds ?? DAY * roundStep(min / DAY);
   }
-  return steps === 'whole' ? Math.max(1, roundStep(least)) : roundStep(least);
+  return steps === 'whole' ? Math.max(1, roundStep(min)) : roundStep(min);
 }
 
 function multiples([min, max]: Range, step: number): number[] {
@@ -118,17 +118,17 @@ function multiples([min, max]: Range, step: number): number[] {
 
 export type Range = readonly [min: number, max: number];
 
-/** Returns the values with a label on the value axis. @param most maximum number of labels */
-export const valueTicks = (range: Range, most: number, steps: Steps): number[] =>
-  multiples(range, stepOf((range[1] - range[0]) / Math.max(1, most), steps));
+/** Returns the values with a label on the value axis. @param limit maximum number of labels */
+export const valueTicks = (range: Range, limit: number, steps: Steps): number[] =>
+  multiples(range, stepOf((range[1] - range[0]) / Math.max(1, limit), steps));
 
-/** Returns the times with a label below a chart, in Unix seconds. @param most maximum number of labels */
-export function timeTicks(range: Range, most: number, scale: TimeScale): number[] {
-  const least = (range[1] - range[0]) / Math.max(1, most);
-  if (scale === 'numbers') return multiples(range, stepOf(least, 'whole'));
+/** Returns the times with a label below a chart, in Unix seconds. @param limit maximum number of labels */
+export function timeTicks(range: Range, limit: number, scale: TimeScale): number[] {
+  const minStep = (range[1] - range[0]) / Math.max(1, limit);
+  if (scale === 'numbers') return multiples(range, stepOf(minStep, 'whole'));
   if (scale !== 'years')
-    return multiples(range, scale === 'days' ? Math.ceil(least / DAY) * DAY : stepOf(least, 'seconds'));
-  const months = [1, 2, 3, 6, 12].find((some) => some * 31 * DAY >= least) ?? 12 * Math.ceil(least / (365 * DAY));
+    return multiples(range, scale === 'days' ? Math.ceil(minStep / DAY) * DAY : stepOf(minStep, 'seconds'));
+  const months = [1, 2, 3, 6, 12].find((some) => some * 31 * DAY >= minStep) ?? 12 * Math.ceil(minStep / (365 * DAY));
   const first = new Date(range[0] * 1000).getUTCFullYear() * 12;
   return multiples([first, first + (12 * (range[1] - range[0])) / (365 * DAY) + 13], months)
     .map((month) => Date.UTC(Math.floor(month / 12), month % 12) / 1000)
@@ -143,9 +143,9 @@ const OUTLIER = 3;
 /** Returns the highest value of the axis. A few outliers may be above it: they would flatten all other values. */
 export function axisTop(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const most = sorted.at(-1) ?? 0;
-  const usual = sorted[Math.ceil(0.95 * sorted.length) - 1] ?? most;
-  return sorted.length < MIN_CLIPPED || usual <= 0 || most < OUTLIER * usual ? most : 1.2 * usual;
+  const max = sorted.at(-1) ?? 0;
+  const percentile = sorted[Math.ceil(0.95 * sorted.length) - 1] ?? max;
+  return sorted.length < MIN_CLIPPED || percentile <= 0 || max < OUTLIER * percentile ? max : 1.2 * percentile;
 }
 
 /** Share of its greatest value that a balance must keep for an axis that doesn't start at zero. */
@@ -154,12 +154,12 @@ const FAR_FROM_ZERO = 0.4;
 /** Returns the range of the value axis: from zero, or around values far from zero if `fromZero` is false. */
 export function valueRange(values: readonly number[], fromZero: boolean): Range {
   const top = axisTop(values);
-  const least = values.reduce((low, value) => Math.min(low, value), top);
-  if (!fromZero && least > FAR_FROM_ZERO * top) {
-    const room = Math.max(0.12 * (top - least), 0.001 * top);
-    return [least - room, top + room];
+  const min = values.reduce((low, value) => Math.min(low, value), top);
+  if (!fromZero && min > FAR_FROM_ZERO * top) {
+    const room = Math.max(0.12 * (top - min), 0.001 * top);
+    return [min - room, top + room];
   }
-  return [Math.min(0, 1.1 * least), top > 0 ? 1.08 * top : least < 0 ? 0 : 1];
+  return [Math.min(0, 1.1 * min), top > 0 ? 1.08 * top : min < 0 ? 0 : 1];
 }
 
 export interface Bar {

@@ -36,7 +36,7 @@ const MAX_HIGHLIGHTED = 200_000;
  */
 export const tokensBy = (pattern: RegExp, text: string, kindOf: (name: string) => TokenKind): Token[] =>
   Array.from(text.matchAll(pattern), ({ groups = {} }) => {
-    const [kind, part] = Object.entries(groups).find(([, one]) => one !== undefined) as [TokenKind, string];
+    const [kind, part] = Object.entries(groups).find(([, match]) => match !== undefined) as [TokenKind, string];
     return { kind: kind === 'name' ? kindOf(part) : kind, text: part };
   });
 
@@ -90,10 +90,10 @@ const DEFINE = /^define-(public|private|read-only|constant|data-var|map|fungible
 export function definitions(source: string): Definition[] {
   const all = placed(source);
   const definitions: Definition[] = [];
-  for (const [at, { kind, text, line }] of all.entries()) {
+  for (const [index, { kind, text, line }] of all.entries()) {
     const defined = kind === 'keyword' || kind === 'name' ? DEFINE.exec(text)?.[1] : undefined;
     if (defined !== undefined) {
-      const definition = definitionAt(all, at + 1, defined as DefinitionKind, line);
+      const definition = definitionAt(all, index + 1, defined as DefinitionKind, line);
       if (definition !== null) definitions.push(definition);
     }
   }
@@ -102,23 +102,23 @@ export function definitions(source: string): Definition[] {
 
 const isBlank = ({ kind }: Token): boolean => kind === 'space' || kind === 'comment';
 
-/** Returns the index of the first token from `at` on that is neither space nor comment. */
-function nextToken(all: readonly Token[], at: number): number {
-  let index = at;
+/** Returns the index of the first token from `start` on that is neither space nor comment. */
+function nextToken(all: readonly Token[], start: number): number {
+  let index = start;
   for (let token = all[index]; token !== undefined && isBlank(token); token = all[index]) index++;
   return index;
 }
 
 /** Returns the tokens from an opening parenthesis to the one that closes it, or one token. */
-function expressionAt<T extends Token>(all: readonly T[], at: number): T[] {
+function expressionAt<T extends Token>(all: readonly T[], start: number): T[] {
   let depth = 0;
-  for (let end = at; end < all.length; end++) {
+  for (let end = start; end < all.length; end++) {
     const text = all[end]?.text ?? '';
     if (text === '(' || text === '{') depth++;
     if (text === ')' || text === '}') depth--;
-    if (depth <= 0) return all.slice(at, end + 1);
+    if (depth <= 0) return all.slice(start, end + 1);
   }
-  return all.slice(at);
+  return all.slice(start);
 }
 
 const textOf = (parts: readonly Token[]): string =>
@@ -129,8 +129,8 @@ const textOf = (parts: readonly Token[]): string =>
 
 const MAX_DETAIL = 300;
 
-function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, line: number): Definition | null {
-  const first = nextToken(all, at);
+function definitionAt(all: readonly Token[], index: number, kind: DefinitionKind, line: number): Definition | null {
+  const first = nextToken(all, index);
   const isFunction = kind === 'public' || kind === 'private' || kind === 'read-only';
   const head = expressionAt(all, first);
   if (isFunction) {
@@ -153,8 +153,8 @@ function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, l
  */
 function commentAt(source: string, line: number): string | null {
   const lines = source.split('\n').slice(0, line);
-  const own = /;;+\s*(.*\S)/.exec(lines.pop() ?? '');
-  if (own !== null) return own[1] ?? null;
+  const match = /;;+\s*(.*\S)/.exec(lines.pop() ?? '');
+  if (match !== null) return match[1] ?? null;
   const isOfContract = lines.every((text) => /^\s*;/.test(text));
   return isOfContract ? null : (/^\s*;;+\s*(.*\S)/.exec(lines.at(-1) ?? '')?.[1] ?? null);
 }
@@ -180,8 +180,8 @@ const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
 function builtInCalls(source: string, name: string): { name: string; line: number }[] {
   const all = placed(source);
   const start = all.findIndex(
-    ({ text }, at) =>
-      /^define-(public|private)$/.test(text) && all[nextToken(all, nextToken(all, at + 1) + 1)]?.text === name,
+    ({ text }, index) =>
+      /^define-(public|private)$/.test(text) && all[nextToken(all, nextToken(all, index + 1) + 1)]?.text === name,
   );
   if (start < 1) return [];
   return expressionAt(all, start - 1).flatMap(({ text, line }) =>
@@ -211,7 +211,7 @@ export function errorSource(source: string, name: string, error: string) {
   const [line] = lines;
   if (line !== undefined) return lines.length > 1 ? null : { ...none, line, meaning: null };
   const meaningOf = (called: string): string => BUILT_IN[called]?.[Number(/^u(\d+)$/.exec(value)?.[1]) - 1] ?? '';
-  const [call, ...others] = builtInCalls(source, name).filter((one) => meaningOf(one.name) !== '');
+  const [call, ...others] = builtInCalls(source, name).filter(({ name: called }) => meaningOf(called) !== '');
   return call === undefined || others.length > 0 ? null : { ...none, line: call.line, meaning: meaningOf(call.name) };
 }
 
@@ -240,12 +240,12 @@ const HEAD_END = [')', '(', 'ok'];
 /** Returns the literal or constant that a function without parameters returns; null if it returns anything else. */
 function returned(texts: readonly string[], defined: readonly Definition[], name: string): string | null {
   const head = ['(', 'define-read-only', '(', name, ...HEAD_END];
-  const at = texts.findIndex((_, start) => head.every((text, index) => texts[start + index] === text));
-  if (at < 0) return null;
-  const value = texts.slice(at + head.length).filter((text) => text !== '(' && text !== 'some');
+  const offset = texts.findIndex((_, start) => head.every((text, index) => texts[start + index] === text));
+  if (offset < 0) return null;
+  const value = texts.slice(offset + head.length).filter((text) => text !== '(' && text !== 'some');
   const [first, end] = value;
   if (first === undefined || end !== ')') return null;
-  return defined.find((one) => one.kind === 'constant' && one.name === first)?.detail ?? first;
+  return defined.find((definition) => definition.kind === 'constant' && definition.name === first)?.detail ?? first;
 }
 
 /** Returns the results of a token's functions (SIP-009, SIP-010); null if the source computes them. */

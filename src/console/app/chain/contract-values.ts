@@ -55,16 +55,16 @@ const argumentsIn = (list: unknown): readonly Argument[] | null =>
 /** A function of a contract's interface. */
 export type ContractFunction = Omit<Readable, 'kind'>;
 
-const named = <T extends { name: unknown; output: unknown }>(found: readonly T[]) =>
-  found.flatMap(({ name, output, ...one }) =>
-    typeof name === 'string' ? [{ ...one, name, output: textOf(output) }] : [],
+const named = <T extends { name: unknown; output: unknown }>(members: readonly T[]) =>
+  members.flatMap(({ name, output, ...rest }) =>
+    typeof name === 'string' ? [{ ...rest, name, output: textOf(output) }] : [],
   );
 
 /** Returns the functions with an access in the node's JSON. Members of another form are left out. */
 export const functionsOf = (contractInterface: unknown, access: 'public' | 'read_only'): ContractFunction[] =>
   named(
     objectsIn(isObject(contractInterface) ? contractInterface.functions : null)
-      .filter((one) => one.access === access)
+      .filter((member) => member.access === access)
       .map(({ name, args, outputs }) => ({
         name,
         args: argumentsIn(args),
@@ -78,7 +78,7 @@ const KEY = 'key';
 export function readables(contractInterface: unknown): Readable[] {
   const { variables, maps } = isObject(contractInterface) ? contractInterface : {};
   return [
-    ...functionsOf(contractInterface, 'read_only').map((one) => ({ kind: 'function' as const, ...one })),
+    ...functionsOf(contractInterface, 'read_only').map((member) => ({ kind: 'function' as const, ...member })),
     ...named([
       ...objectsIn(variables).map(({ access, name, type }) => ({
         kind: access === 'constant' ? ('constant' as const) : ('variable' as const),
@@ -108,7 +108,8 @@ export interface Field {
   /** Kind of input: text, or the number of items of a list; null for a choice. */
   typed: 'text' | 'items' | null;
   choices: readonly string[];
-  most: number;
+  /** Maximum number of items of a list; 0 for other inputs. */
+  maxItems: number;
 }
 
 /** Maximum items of a list in a form. Use a program for longer lists. */
@@ -120,7 +121,7 @@ const SIDES = ['ok', 'err'];
 
 /** Returns the choice in a draft: the user's choice, or the first. */
 const chosen = (draft: Draft, path: string, choices: readonly string[]): string =>
-  choices.find((one) => one === draft.get(path)) ?? choices[0] ?? '';
+  choices.find((choice) => choice === draft.get(path)) ?? choices[0] ?? '';
 
 const HELP = {
   uint128: 'uint: a whole number from 0 on',
@@ -142,7 +143,7 @@ const fieldOf = (path: string, help: string, more: Partial<Field> = {}): Field =
   help,
   typed: 'text',
   choices: [],
-  most: 0,
+  maxItems: 0,
   ...more,
 });
 
@@ -155,8 +156,8 @@ class DraftError extends Error {
 }
 
 const INTEGERS = {
-  uint128: { form: /^u?[0-9]+$/, least: 0n, greatest: MAX_UINT, encode: clarity.uint },
-  int128: { form: /^[+-]?[0-9]+$/, least: MIN_INT, greatest: MAX_INT, encode: clarity.int },
+  uint128: { form: /^u?[0-9]+$/, min: 0n, max: MAX_UINT, encode: clarity.uint },
+  int128: { form: /^[+-]?[0-9]+$/, min: MIN_INT, max: MAX_INT, encode: clarity.int },
 };
 
 /** Maximum digits of an integer. A longer text isn't read as a number. */
@@ -174,11 +175,11 @@ const ASCII = /^[\t-\r -~]*$/;
 /** Returns the serialized value of a text field. @returns a text if the input is invalid */
 function typedValue(type: AbiType, text: string): Uint8Array | string {
   if (type === 'uint128' || type === 'int128') {
-    const { form, least, greatest, encode } = INTEGERS[type];
+    const { form, min, max, encode } = INTEGERS[type];
     const digits = text.trim();
     const value = form.test(digits) && digits.length <= MAX_DIGITS ? BigInt(digits.replace(/^[u+]/, '')) : null;
-    return value === null || value < least || value > greatest
-      ? `must be a whole number from ${least === 0n ? '0' : '−2^127'} to ${least === 0n ? '2^128' : '2^127'} − 1`
+    return value === null || value < min || value > max
+      ? `must be a whole number from ${min === 0n ? '0' : '−2^127'} to ${min === 0n ? '2^128' : '2^127'} − 1`
       : encode(value);
   }
   if (type === 'principal' || type === 'trait_reference') {
@@ -210,10 +211,8 @@ function typedValue(type: AbiType, text: string): Uint8Array | string {
   throw new TypeError("a nested type can't be a field");
 }
 
-const tooLong = (length: number, greatest: number, unit: string): string | null =>
-  length > Math.min(greatest, MAX_VALUE_SIZE)
-    ? `has ${plural(length, unit)}, and at most ${count(greatest)} fit`
-    : null;
+const tooLong = (length: number, limit: number, unit: string): string | null =>
+  length > Math.min(limit, MAX_VALUE_SIZE) ? `has ${plural(length, unit)}, and at most ${count(limit)} fit` : null;
 
 /** The form of an argument: its fields, with those of its parts, and its serialized value. */
 interface ArgumentForm {
@@ -223,7 +222,7 @@ interface ArgumentForm {
 }
 
 function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
-  const inner = (part: string | number, of: AbiType) => formOf({ name: `${path}.${part}`, type: of }, draft);
+  const inner = (name: string | number, type: AbiType) => formOf({ name: `${path}.${name}`, type }, draft);
   const choice = (help: string, choices: readonly string[]) => fieldOf(path, help, { choices, typed: null });
   if (type === 'none') return { fields: [], encode: clarity.none };
   if (type === 'bool') {
@@ -244,17 +243,17 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
     };
   }
   if (typeof type === 'object' && 'list' in type) {
-    const most = Math.min(type.list.length, MAX_ITEMS);
+    const maxItems = Math.min(type.list.length, MAX_ITEMS);
     const text = draft.get(path) ?? '0';
     const length = Number(text);
-    const isNumber = Number.isInteger(length) && length >= 0 && length <= most && String(length) === text;
+    const isNumber = Number.isInteger(length) && length >= 0 && length <= maxItems && String(length) === text;
     const items = Array.from({ length: isNumber ? length : 0 }, (_, place) => inner(place, type.list.type));
-    const help = `list: the number of its items, at most ${count(most)}`;
+    const help = `list: the number of its items, at most ${count(maxItems)}`;
     return {
-      fields: [fieldOf(path, help, { typed: 'items', most }), ...items.flatMap(({ fields }) => fields)],
+      fields: [fieldOf(path, help, { typed: 'items', maxItems }), ...items.flatMap(({ fields }) => fields)],
       encode() {
         if (isNumber) return clarity.list(all(items));
-        throw new DraftError([{ path, message: `must be a number of items from 0 to ${count(most)}` }]);
+        throw new DraftError([{ path, message: `must be a number of items from 0 to ${count(maxItems)}` }]);
       },
     };
   }
@@ -265,7 +264,7 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
       encode() {
         const values = all(entries);
         // Built from entries, so that a key such as `__proto__` isn't special.
-        return clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, at) => [name, values[at] as Uint8Array])));
+        return clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, nth) => [name, values[nth] as Uint8Array])));
       },
     };
   }
@@ -329,14 +328,14 @@ export interface Leaf {
 
 const joined = (path: string, part: string | number): string => (path === '' ? String(part) : `${path}.${part}`);
 
-/** Generates the parts of a value on demand. @param held the types that contain the value, outermost first */
-export function* leavesOf(value: ClarityValue, path = '', held: readonly string[] = []): Generator<Leaf, void> {
-  const under = (part: string | number): string => joined([...held].reduce(joined, path), part);
+/** Generates the parts of a value on demand. @param containers the types that contain the value, outermost first */
+export function* leavesOf(value: ClarityValue, path = '', containers: readonly string[] = []): Generator<Leaf, void> {
+  const under = (part: string | number): string => joined([...containers].reduce(joined, path), part);
   switch (value.type) {
     case 'some':
     case 'ok':
     case 'err':
-      yield* leavesOf(value.value, path, [...held, value.type]);
+      yield* leavesOf(value.value, path, [...containers, value.type]);
       return;
     case 'tuple':
       for (const [name, entry] of value.value) yield* leavesOf(entry, under(name));
@@ -347,7 +346,7 @@ export function* leavesOf(value: ClarityValue, path = '', held: readonly string[
       return;
   }
   const type = value.type === 'none' ? 'optional' : value.type === 'list' ? 'list' : clarityTypeOf(value);
-  yield { path, type: [...held, type].join(' '), value };
+  yield { path, type: [...containers, type].join(' '), value };
 }
 
 /** Names of fields that describe the event. Their columns come first. */
@@ -374,7 +373,7 @@ function rank(path: string): number {
 /** Returns the shortest end of a path that no other path ends with. */
 function shortName(path: string, all: readonly string[]): string {
   const names = namesOf(path);
-  const ends = names.map((_, at) => names.slice(at).join('.')).reverse();
+  const ends = names.map((_, index) => names.slice(index).join('.')).reverse();
   const isOwn = (end: string): boolean =>
     all.every((other) => other === path || (other !== end && !other.endsWith(`.${end}`)));
   return ends.find(isOwn) ?? path;

@@ -81,7 +81,7 @@ const FILTERS = {
     label: 'Type',
     input: typeChoices,
     meaning(text) {
-      const type = TYPES.find((one) => one === text);
+      const type = TYPES.find((name) => name === text);
       return type === undefined ? oneOf(typeChoices, text) : { type: [type] };
     },
     words: (text) => kindOf(text as (typeof TYPES)[number]),

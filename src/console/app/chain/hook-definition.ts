@@ -100,10 +100,10 @@ export const titleOf = (name: string): string =>
 function mistakeIn(schema: Schema, value: unknown): string | null {
   if (schema.type === 'array') {
     if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one word';
-    return value.map((one) => mistakeIn(schema.items ?? {}, one)).find((problem) => problem !== null) ?? null;
+    return value.map((item) => mistakeIn(schema.items ?? {}, item)).find((problem) => problem !== null) ?? null;
   }
   if (schema.anyOf !== undefined) {
-    if (schema.anyOf.some((one) => mistakeIn(one, value) === null)) return null;
+    if (schema.anyOf.some((variant) => mistakeIn(variant, value) === null)) return null;
     return wordsOf(schema) === null ? 'has none of its forms' : `must be one of ${wordsOf(schema)?.join(', ')}`;
   }
   if (schema.const !== undefined) return value === schema.const ? null : `must be ${schema.const}`;
@@ -157,20 +157,20 @@ export function fieldTitle(path: string): string {
 export const messageInForm = (message: string): string =>
   message.replace(/^Invalid request body: (\S+) /, (_, path: string) => `${fieldTitle(path)} `);
 
-/** @param of name of the object */
+/** @param parent path of the object @param objectName its name in messages */
 function memberMistakes(
   { properties = {}, required = [] }: Schema,
   object: Readonly<Record<string, unknown>>,
-  at: string,
-  of: string,
+  parent: string,
+  objectName: string,
 ): Mistake[] {
   const missing = required
     .filter((name) => object[name] === undefined)
-    .map((name) => ({ path: `${at}.${name}`, message: 'is required' }));
+    .map((name) => ({ path: `${parent}.${name}`, message: 'is required' }));
   const wrong = Object.entries(object).flatMap(([name, value]) => {
-    const [property, path] = [properties[name], `${at}.${name}`];
+    const [property, path] = [properties[name], `${parent}.${name}`];
     if (property?.properties !== undefined && isObject(value)) return memberMistakes(property, value, path, name);
-    const message = property === undefined ? `is not a field of ${of}` : mistakeIn(property, value);
+    const message = property === undefined ? `is not a field of ${objectName}` : mistakeIn(property, value);
     return message === null ? [] : [{ path, message }];
   });
   return [...missing, ...wrong];
@@ -181,9 +181,9 @@ const isUrl = (text: string): boolean => /^https?:\/\//.test(text) && URL.canPar
 /** Returns the mistakes in a draft. The server checks the draft again, more thoroughly. */
 export function mistakesOf({ name, filters, options: { alert_url: alertUrl }, action }: Draft): Mistake[] {
   const mistakes = filters.events.flatMap((filter, index) => {
-    const [schema, at] = [schemaOf(filter.type), `filters.events.${index}`];
-    if (schema !== null) return memberMistakes(schema, filter, at, filter.type);
-    return [{ path: `${at}.type`, message: `must be one of ${filterTypes.join(', ')}` }];
+    const [schema, path] = [schemaOf(filter.type), `filters.events.${index}`];
+    if (schema !== null) return memberMistakes(schema, filter, path, filter.type);
+    return [{ path: `${path}.type`, message: `must be one of ${filterTypes.join(', ')}` }];
   });
   if (name.trim() === '') mistakes.unshift({ path: 'name', message: 'must not be empty' });
   if (filters.events.length === 0) mistakes.push({ path: 'filters.events', message: 'needs at least one filter' });
@@ -207,7 +207,7 @@ export function draftOf(text: string): Draft | string {
   if (typeof name !== 'string') return 'name must be a text.';
   if (typeof network !== 'string') return 'network must be mainnet or testnet.';
   if (!isObject(filters) || !Array.isArray(filters.events)) return 'filters.events must be a list.';
-  if (!filters.events.every((one) => isObject(one) && typeof one.type === 'string')) {
+  if (!filters.events.every((item) => isObject(item) && typeof item.type === 'string')) {
     return 'Each of filters.events must be an object with a type.';
   }
   if (!isObject(action) || typeof action.url !== 'string') return 'action.url must be a text.';
@@ -233,10 +233,10 @@ export function fieldValue(filter: Readonly<Record<string, unknown>>, name: stri
 export function withField(filter: FilterValues, name: string, value: string | readonly string[]): FilterValues {
   const [object = '', member] = name.split('.');
   if (member === undefined) return withMember(filter, name, value.length === 0 ? undefined : value) as FilterValues;
-  const known = filter[object];
+  const previous = filter[object];
   // The only number in an object is the index of an argument.
-  const given = value.length === 0 ? undefined : member === 'index' ? integerOf(String(value)) : value;
-  const changed = withMember(isObject(known) ? known : {}, member, given);
+  const newValue = value.length === 0 ? undefined : member === 'index' ? integerOf(String(value)) : value;
+  const changed = withMember(isObject(previous) ? previous : {}, member, newValue);
   return withMember(filter, object, Object.keys(changed).length === 0 ? undefined : changed) as FilterValues;
 }
 
@@ -250,6 +250,6 @@ function withMember(object: Readonly<Record<string, unknown>>, name: string, val
 
 /** Returns a filter of another type, with the values that both types have. */
 export function withType(filter: FilterValues, type: string): FilterValues {
-  const known = new Set(fieldsOf(type).map(({ name }) => name.split('.')[0]));
-  return { ...Object.fromEntries(Object.entries(filter).filter(([name]) => known.has(name))), type };
+  const names = new Set(fieldsOf(type).map(({ name }) => name.split('.')[0]));
+  return { ...Object.fromEntries(Object.entries(filter).filter(([name]) => names.has(name))), type };
 }

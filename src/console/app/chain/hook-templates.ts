@@ -11,10 +11,10 @@ interface Template {
   about?: 'account' | 'contract' | 'token' | 'collection' | 'name';
   /**
    * Returns the filters.
-   * @param of the identifier of the watched object; empty if the user enters it in the form
+   * @param subject the identifier of the watched object; empty if the user enters it in the form
    * @param network `mainnet` or `testnet`
    */
-  filters: (of: string, network: string) => readonly FilterValues[];
+  filters: (subject: string, network: string) => readonly FilterValues[];
 }
 
 /** Returns a filter without its empty fields. */
@@ -103,17 +103,17 @@ export function isAboutSame(one: TemplateName | null, other: TemplateName): bool
 /**
  * Returns a draft from a template.
  * @param name null for an empty draft
- * @param of the identifier of the watched object; empty if the user enters it in the form
+ * @param subject the identifier of the watched object; empty if the user enters it in the form
  * @param url of the receiver, as an example
  */
-export function draftBy(name: TemplateName | null, of: string, network: string, url: string): Draft {
+export function draftBy(name: TemplateName | null, subject: string, network: string, url: string): Draft {
   const { title, filters }: Template = name === null ? EMPTY : templates[name];
   return {
-    name: name === null || of === '' ? title : `${title}: ${of}`,
+    name: name === null || subject === '' ? title : `${title}: ${subject}`,
     version: '1',
     chain: 'stacks',
     network,
-    filters: { events: [...filters(of, network)] },
+    filters: { events: [...filters(subject, network)] },
     options: { enable_on_registration: true, decode_clarity_values: true },
     action: { type: 'http_post', url },
   };

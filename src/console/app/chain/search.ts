@@ -73,9 +73,9 @@ export function pageOfSearch(text: string, results: readonly FoundItem[]): PageO
 
 /** Splits a text before and after the searched text. If it isn't there, the first part is the whole text. */
 export function markedParts(text: string, searched: string): readonly [string, string, string] {
-  const at = searched === '' ? -1 : text.toLowerCase().indexOf(searched.toLowerCase());
-  const end = at + searched.length;
-  return at === -1 ? [text, '', ''] : [text.slice(0, at), text.slice(at, end), text.slice(end)];
+  const start = searched === '' ? -1 : text.toLowerCase().indexOf(searched.toLowerCase());
+  const end = start + searched.length;
+  return start === -1 ? [text, '', ''] : [text.slice(0, start), text.slice(start, end), text.slice(end)];
 }
 
 /** Maximum number of recent results. */

@@ -23,14 +23,14 @@ function numberOf(value: SqlValue): number | null {
 const secondsOf = (value: SqlValue): number | null =>
   typeof value === 'string' && TIME.test(value) ? Date.parse(value) / 1000 : null;
 
-const all = ({ rows }: SqlResult, at: number, read: (value: SqlValue) => number | null): boolean => {
-  const values = rows.map((row) => row[at] ?? null).filter((value) => value !== null);
+const all = ({ rows }: SqlResult, column: number, read: (value: SqlValue) => number | null): boolean => {
+  const values = rows.map((row) => row[column] ?? null).filter((value) => value !== null);
   return values.length > 0 && values.every((value) => read(value) !== null);
 };
 
 /** Reports for each column whether it contains only numbers. */
 export const numericColumns = (result: SqlResult): boolean[] =>
-  result.columns.map((_, at) => all(result, at, numberOf));
+  result.columns.map((_, column) => all(result, column, numberOf));
 
 const HASH = /^0x[0-9a-f]{64}$/;
 
@@ -53,9 +53,9 @@ export function pageOf(column: string, value: SqlValue): PageOf | null {
 
 /** Returns the columns for the axes of a chart: times and numbers along, numbers up. */
 export function chartColumns(result: SqlResult): { along: number[]; up: number[] } {
-  const places = result.columns.map((_, at) => at);
-  const up = places.filter((at) => all(result, at, numberOf));
-  return { along: places.filter((at) => up.includes(at) || all(result, at, secondsOf)), up };
+  const columns = result.columns.map((_, column) => column);
+  const up = columns.filter((column) => all(result, column, numberOf));
+  return { along: columns.filter((column) => up.includes(column) || all(result, column, secondsOf)), up };
 }
 
 /** Returns the points of a chart by a column's times or numbers. @param along the column; null for row numbers */

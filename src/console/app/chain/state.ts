@@ -100,8 +100,8 @@ export function baseFigure(
 ): Described {
   const value = madeAt === null ? 'None yet' : `${duration(Math.max(0, now - madeAt))} old`;
   if (making !== null) {
-    const { number, of, table, sent_bytes: sent } = making;
-    return [value, `one is being made: table ${number} of ${of}, ${table}; ${bytes(sent)} sent`];
+    const { number, of: total, table, sent_bytes: sent } = making;
+    return [value, `one is being made: table ${number} of ${total}, ${table}; ${bytes(sent)} sent`];
   }
   if (failing) return [value, 'the last attempt to make one failed; see the log'];
   if (entry === null || height === null) return [value, 'a restore begins with the first entry'];

@@ -9,22 +9,22 @@ interface Stored {
 export const isSame = (one: Stored, other: Stored): boolean => one.kind === other.kind && one.id === other.id;
 
 /** Returns the list without an object. */
-export const without = <Item extends Stored>(list: readonly Item[], one: Stored): Item[] =>
-  list.filter((other) => !isSame(one, other));
+export const without = <Item extends Stored>(list: readonly Item[], item: Stored): Item[] =>
+  list.filter((other) => !isSame(item, other));
 
-/** Returns the list with an object as its first. @param most maximum number of items */
-export const withFirst = <Item extends Stored>(list: readonly Item[], item: Item, most: number): Item[] =>
-  [item, ...without(list, item)].slice(0, most);
+/** Returns the list with an object as its first. @param limit maximum number of items */
+export const withFirst = <Item extends Stored>(list: readonly Item[], item: Item, limit: number): Item[] =>
+  [item, ...without(list, item)].slice(0, limit);
 
 /**
  * Reads a stored list. Invalid items are left out, because anybody may change the storage.
  * @param itemOf returns the item of a stored value; empty if it is invalid
- * @param most maximum number of items
+ * @param limit maximum number of items
  */
-export function storedList<Item>(stored: string | null, itemOf: (value: unknown) => Item[], most: number): Item[] {
+export function storedList<Item>(stored: string | null, itemOf: (value: unknown) => Item[], limit: number): Item[] {
   try {
     const list: unknown = JSON.parse(stored ?? '[]');
-    return Array.isArray(list) ? list.flatMap(itemOf).slice(0, most) : [];
+    return Array.isArray(list) ? list.flatMap(itemOf).slice(0, limit) : [];
   } catch (error) {
     if (error instanceof SyntaxError) return [];
     throw error;

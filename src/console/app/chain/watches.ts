@@ -31,7 +31,7 @@ export function readWatch(watch: Watch, newest: string | null, now: number): { w
 
 function storedWatch(stored: unknown): Watch[] {
   const { kind, id, seen, changed_at } = Object(stored) as Record<string, unknown>;
-  const watchKind = KINDS.find((one) => one === kind);
+  const watchKind = KINDS.find((name) => name === kind);
   if (watchKind === undefined || typeof id !== 'string') return [];
   return [
     {

@@ -270,7 +270,7 @@ interface ArgumentFieldsProps {
 /** Renders the fields of an argument that its draft needs. */
 export const ArgumentFields = ({ argument, draft, mistakes, onChange }: ArgumentFieldsProps) => (
   <>
-    {formFields(argument, draft).map(({ path, help, typed, choices, most }) => {
+    {formFields(argument, draft).map(({ path, help, typed, choices, maxItems }) => {
       const value = draft.get(path) ?? '';
       const common = {
         label: visible(path),
@@ -280,7 +280,7 @@ export const ArgumentFields = ({ argument, draft, mistakes, onChange }: Argument
       const mistake = mistakes.find((entry) => entry.path === path)?.message ?? null;
       if (typed === null)
         return <ChoiceField key={path} {...common} value={value || (choices[0] ?? '')} choices={choices} />;
-      const number = typed === 'items' ? { type: 'number' as const, min: 0, max: most } : {};
+      const number = typed === 'items' ? { type: 'number' as const, min: 0, max: maxItems } : {};
       return (
         <TextField
           key={path}
