@@ -91,7 +91,7 @@ const THEME_KEY = 'stackside.theme';
 const theme = signal(
   Math.max(
     0,
-    THEMES.findIndex(([one]) => one === localStorage.getItem(THEME_KEY)),
+    THEMES.findIndex(([name]) => name === localStorage.getItem(THEME_KEY)),
   ),
 );
 
@@ -202,9 +202,9 @@ const isSearchKey = ({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent)
 /** Shortcuts of one key. */
 const ACTIONS: Readonly<Record<string, () => void>> = { '/': focusSearch, '?': showKeys, d: nextTheme };
 
-/** Handles a key. @param before the previous key @returns whether the key is a shortcut */
-function pressed(key: string, before: string): boolean {
-  const page = before === 'g' ? PAGES[key]?.[0] : undefined;
+/** Handles a key. @returns whether the key is a shortcut */
+function pressed(key: string, previousKey: string): boolean {
+  const page = previousKey === 'g' ? PAGES[key]?.[0] : undefined;
   const action = page === undefined ? ACTIONS[key] : () => go(pathTo(page));
   action?.();
   return action !== undefined;
@@ -214,7 +214,7 @@ function pressed(key: string, before: string): boolean {
 function Keys() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    let before = '';
+    let previousKey = '';
     const listen = (event: KeyboardEvent) => {
       if (isSearchKey(event) && dialog.current?.open !== true) {
         event.preventDefault();
@@ -224,8 +224,8 @@ function Keys() {
       if (event.key === 'Escape' && isTyping(event.target)) (event.target as HTMLElement).blur();
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (dialog.current?.open === true) return;
-      if (pressed(event.key, before)) event.preventDefault();
-      before = event.key;
+      if (pressed(event.key, previousKey)) event.preventDefault();
+      previousKey = event.key;
     };
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);

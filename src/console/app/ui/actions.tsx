@@ -17,8 +17,8 @@ interface Action<Result> {
   cancel(): void;
 }
 
-/** Returns the state of a component's requests. @param after called when a request has succeeded */
-export function useAction<Result = unknown>(after: () => void = () => {}): Action<Result> {
+/** Returns the state of a component's requests. @param onSuccess called when a request has succeeded */
+export function useAction<Result = unknown>(onSuccess: () => void = () => {}): Action<Result> {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const [result, setResult] = useState<Result | null>(null);
@@ -34,26 +34,26 @@ export function useAction<Result = unknown>(after: () => void = () => {}): Actio
     result,
     cancel,
     run(work, done) {
-      const own = new AbortController();
-      running.current = own;
+      const controller = new AbortController();
+      running.current = controller;
       setBusy(true);
       setProblem(null);
       setResult(null);
-      work(own.signal)
+      work(controller.signal)
         .then(
           (answer) => {
             setResult(answer);
             announce(typeof done === 'string' ? done : done(answer));
-            after();
+            onSuccess();
           },
           (error: unknown) => {
-            if (own.signal.aborted && error instanceof DOMException) return;
+            if (controller.signal.aborted && error instanceof DOMException) return;
             onlyRequestError(error);
-            if (!own.signal.aborted) setProblem(error.message);
+            if (!controller.signal.aborted) setProblem(error.message);
           },
         )
         .finally(() => {
-          if (running.current === own) setBusy(false);
+          if (running.current === controller) setBusy(false);
         });
     },
   };

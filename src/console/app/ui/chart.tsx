@@ -49,7 +49,7 @@ export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) 
   const [span, setSpan] = useState(Number.POSITIVE_INFINITY);
   const spans = scale === 'numbers' ? [] : spansOf(times);
   const start = spans.some(([, seconds]) => seconds === span) ? firstIn(times, span) : 0;
-  const shown = times.slice(start);
+  const shownTimes = times.slice(start);
   return (
     <>
       {spans.length === 0 ? null : (
@@ -67,9 +67,9 @@ export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) 
       )}
       <SpanChart
         {...others}
-        times={shown}
-        series={start === 0 ? series : series.map((one) => ({ ...one, values: one.values.slice(start) }))}
-        scale={start === 0 || scale === 'hour' ? scale : scaleOf(shown)}
+        times={shownTimes}
+        series={start === 0 ? series : series.map((item) => ({ ...item, values: item.values.slice(start) }))}
+        scale={start === 0 || scale === 'hour' ? scale : scaleOf(shownTimes)}
       />
     </>
   );
@@ -85,23 +85,23 @@ function SpanChart({
   steps = 'any',
   empty,
 }: ChartProps) {
-  const [pointed, setPointed] = useState<number | null>(null);
-  if (series.every((one) => newestOf(one) === null)) return <Empty>{empty}</Empty>;
-  const at = pointed !== null && pointed < times.length ? pointed : null;
+  const [pointedIndex, setPointedIndex] = useState<number | null>(null);
+  if (series.every((item) => newestOf(item) === null)) return <Empty>{empty}</Empty>;
+  const index = pointedIndex !== null && pointedIndex < times.length ? pointedIndex : null;
   const above = outliers(series);
-  const shown = (one: DrawnSeries): string => {
-    return valueText(at === null ? newestOf(one) : (one.values[at] ?? null), format);
+  const shownValue = (item: DrawnSeries): string => {
+    return valueText(index === null ? newestOf(item) : (item.values[index] ?? null), format);
   };
   return (
     <figure class="chart">
       <figcaption class="row small">
-        {series.map((one) => (
-          <span key={one.name}>
-            <span class={one.colour}>■</span> {one.name} <strong>{shown(one)}</strong>
+        {series.map((item) => (
+          <span key={item.name}>
+            <span class={item.colour}>■</span> {item.name} <strong>{shownValue(item)}</strong>
           </span>
         ))}
         {above === null ? null : <span class="quiet">▲ up to {format(above)}, above the axis</span>}
-        <span class="quiet">{at === null ? newestLabel(times, scale) : timeLabel(times[at] ?? 0, scale)}</span>
+        <span class="quiet">{index === null ? newestLabel(times, scale) : timeLabel(times[index] ?? 0, scale)}</span>
       </figcaption>
       <Plot
         label={label}
@@ -111,8 +111,8 @@ function SpanChart({
         scale={scale}
         drawn={drawn}
         steps={steps}
-        at={at}
-        onPoint={setPointed}
+        index={index}
+        onPoint={setPointedIndex}
       />
       <ChartTable label={label} times={times} series={series} format={format} scale={scale} />
     </figure>
@@ -126,7 +126,7 @@ function newestLabel(times: readonly number[], scale: TimeScale): string {
 
 type PlotProps = Required<Omit<ChartProps, 'empty'>> & {
   /** Index of the values under the pointer or the keyboard's cursor; null if there is none. */
-  at: number | null;
+  index: number | null;
   onPoint: (index: number | null) => void;
 };
 
@@ -195,13 +195,13 @@ interface SeriesProps {
 }
 
 function Bars({ points, base, colour }: SeriesProps) {
-  const shown = points.filter((point) => point !== null);
-  const gaps = shown.map(({ x }, nth) => x - (shown[nth - 1]?.x ?? Number.NEGATIVE_INFINITY));
+  const drawnPoints = points.filter((point) => point !== null);
+  const gaps = drawnPoints.map(({ x }, nth) => x - (drawnPoints[nth - 1]?.x ?? Number.NEGATIVE_INFINITY));
   const width = Math.min(BAR.max, Math.max(BAR.min, BAR.share * Math.min(...gaps)));
   return (
     <path
       class={colour}
-      d={shown.map(({ x, y }) => `M${rounded(x - width / 2)} ${base}V${y}h${rounded(width)}V${base}Z`).join('')}
+      d={drawnPoints.map(({ x, y }) => `M${rounded(x - width / 2)} ${base}V${y}h${rounded(width)}V${base}Z`).join('')}
     />
   );
 }
@@ -218,7 +218,7 @@ const MOVES: Readonly<Record<string, number>> = {
 };
 
 /** Renders the plot. Its cursor follows the pointer, and the arrow keys. */
-function Plot({ label, times, series, format, scale, drawn, steps, at, onPoint }: PlotProps) {
+function Plot({ label, times, series, format, scale, drawn, steps, index, onPoint }: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -232,14 +232,14 @@ function Plot({ label, times, series, format, scale, drawn, steps, at, onPoint }
   }, []);
   const last = times.length - 1;
   const move = (event: KeyboardEvent) => {
-    const by = MOVES[event.key];
+    const step = MOVES[event.key];
     if (event.key === 'Escape') onPoint(null);
-    if (by === undefined) return;
+    if (step === undefined) return;
     event.preventDefault();
-    onPoint(Math.min(last, Math.max(0, (at ?? last) + by)));
+    onPoint(Math.min(last, Math.max(0, (index ?? last) + step)));
   };
-  const shown = at ?? last;
-  const values = series.map((one) => `${one.name} ${valueText(one.values[shown] ?? null, format)}`).join(', ');
+  const shownIndex = index ?? last;
+  const values = series.map((item) => `${item.name} ${valueText(item.values[shownIndex] ?? null, format)}`).join(', ');
   const layout = { times, series, format, scale, drawn, steps, width };
   return (
     <div
@@ -250,14 +250,14 @@ function Plot({ label, times, series, format, scale, drawn, steps, at, onPoint }
       aria-label={chartInWords(label, series, format)}
       aria-valuemin={0}
       aria-valuemax={last}
-      aria-valuenow={shown}
-      aria-valuetext={`${timeLabel(times[shown] ?? 0, scale)}: ${values}`}
+      aria-valuenow={shownIndex}
+      aria-valuetext={`${timeLabel(times[shownIndex] ?? 0, scale)}: ${values}`}
       onKeyDown={move}
       onBlur={() => onPoint(null)}
       onPointerMove={({ offsetX, currentTarget }) => onPoint(nearest(offsetX, layout, currentTarget.clientWidth))}
       onPointerLeave={() => onPoint(null)}
     >
-      {width === 0 ? null : <Drawing {...layout} at={at} />}
+      {width === 0 ? null : <Drawing {...layout} index={index} />}
     </div>
   );
 }
@@ -268,8 +268,8 @@ const knownOf = (series: readonly ChartSeries[]): number[] =>
 /** Returns the highest value if the axis doesn't show it; null otherwise. */
 function outliers(series: readonly ChartSeries[]): number | null {
   const values = knownOf(series);
-  const most = values.reduce((high, value) => Math.max(high, value), 0);
-  return most > axisTop(values) ? most : null;
+  const max = values.reduce((high, value) => Math.max(high, value), 0);
+  return max > axisTop(values) ? max : null;
 }
 
 const valueText = (value: number | null, format: (value: number) => string): string =>
@@ -294,14 +294,14 @@ function positions({ times, series, format, scale, drawn, steps, width }: Layout
 
 function nearest(x: number, layout: Layout, width: number): number {
   const { xOf } = positions({ ...layout, width });
-  let found = 0;
+  let nearestIndex = 0;
   for (const [index, time] of layout.times.entries()) {
-    if (Math.abs(xOf(time) - x) <= Math.abs(xOf(layout.times[found] ?? 0) - x)) found = index;
+    if (Math.abs(xOf(time) - x) <= Math.abs(xOf(layout.times[nearestIndex] ?? 0) - x)) nearestIndex = index;
   }
-  return found;
+  return nearestIndex;
 }
 
-function Drawing({ at, ...layout }: Layout & { at: number | null }) {
+function Drawing({ index, ...layout }: Layout & { index: number | null }) {
   const { times, series, format, scale, drawn, width } = layout;
   const { base, left, xOf, yOf, ticks, timesBelow, zero, top } = positions(layout);
   const Series = drawn === 'bars' ? Bars : Lines;
@@ -336,11 +336,11 @@ function Drawing({ at, ...layout }: Layout & { at: number | null }) {
             .join('')}
         />
       ))}
-      {at === null ? null : (
+      {index === null ? null : (
         <g>
-          <path {...STROKE} d={`M${xOf(times[at] ?? 0)} ${ABOVE}V${base}`} />
+          <path {...STROKE} d={`M${xOf(times[index] ?? 0)} ${ABOVE}V${base}`} />
           {lines.map(({ colour, points }) => {
-            const point = points[at] ?? null;
+            const point = points[index] ?? null;
             return point === null ? null : <circle key={colour} class={colour} cx={point.x} cy={point.y} r="3.5" />;
           })}
         </g>

@@ -16,9 +16,9 @@ const TONES: Readonly<Partial<Record<Token['kind'], string>>> = {
   paren: 'quiet',
 };
 
-const Tokens = ({ of }: { of: readonly Token[] }) => (
+const Tokens = ({ tokens }: { tokens: readonly Token[] }) => (
   <>
-    {of.map(({ kind, text }, index) =>
+    {tokens.map(({ kind, text }, index) =>
       kind === 'space' || kind === 'name' ? (
         visible(text)
       ) : (
@@ -37,7 +37,7 @@ const ValueTokens = ({ repr }: { repr: string }) => (
       const text = token.kind === 'number' ? bufferText(token.text) : null;
       return (
         <Fragment key={index}>
-          <Tokens of={[token]} />
+          <Tokens tokens={[token]} />
           {text === null ? null : <bdi class="quiet"> “{visible(text)}”</bdi>}
         </Fragment>
       );
@@ -59,9 +59,9 @@ export const NftLink = ({ asset, value }: { asset: string; value: { hex: string;
   </a>
 );
 
-/** Renders a Clarity value, in a scrolling box if it has more than `many` characters. */
-export const LongValue = ({ repr, label, many }: { repr: string; label: string; many: number }) =>
-  repr.length <= many ? (
+/** Renders a Clarity value, in a scrolling box if it has more than `maxLength` characters. */
+export const LongValue = ({ repr, label, maxLength }: { repr: string; label: string; maxLength: number }) =>
+  repr.length <= maxLength ? (
     <Value repr={repr} />
   ) : (
     <Scrollable label={label} class="code scroll boxed">
@@ -70,9 +70,9 @@ export const LongValue = ({ repr, label, many }: { repr: string; label: string; 
   );
 
 /** Renders source code of any language by its tokens, in a scrolling box. */
-export const SourceBlock = ({ of, label }: { of: readonly Token[]; label: string }) => (
+export const SourceBlock = ({ tokens, label }: { tokens: readonly Token[]; label: string }) => (
   <Scrollable label={label} class="code scroll">
-    <Tokens of={of} />
+    <Tokens tokens={tokens} />
   </Scrollable>
 );
 
@@ -105,7 +105,7 @@ export function Source({ source }: { source: string }) {
                 {number}
               </a>
               <code class="break">
-                <Tokens of={lineTokens} />
+                <Tokens tokens={lineTokens} />
               </code>
             </li>
           );

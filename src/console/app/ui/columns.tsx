@@ -26,9 +26,13 @@ export const BLOCK_HEIGHT: Column<{ block_height: number }> = [
 export const AGE: Column<{ block: { time: number } }> = [
   'Age',
   'number when',
-  ({ block }) => <Ago chain at={block.time} />,
+  ({ block }) => <Ago chain time={block.time} />,
 ];
-export const TIME: Column<{ time: string }> = ['Age', 'number when', ({ time }) => <Ago chain at={secondsOf(time)} />];
+export const TIME: Column<{ time: string }> = [
+  'Age',
+  'number when',
+  ({ time }) => <Ago chain time={secondsOf(time)} />,
+];
 
 /** The sender and the recipient of an asset. */
 export const FROM: Column<{ sender: string | null }> = [

@@ -17,10 +17,10 @@ function Filters({ chosen: { filters, isAny, conditions } }: { chosen: ChosenFil
   const without = (names: readonly string[]) =>
     withQuery({ cursor: null, ...Object.fromEntries(names.map((name) => [name, null])) });
   const inWords = active.map(({ words, mistake }) => mistake ?? words).join(', ');
-  const said = useRef(inWords);
+  const lastText = useRef(inWords);
   useEffect(() => {
-    if (said.current !== inWords) announce(isAny ? `Filtered by ${inWords}` : 'No filter');
-    said.current = inWords;
+    if (lastText.current !== inWords) announce(isAny ? `Filtered by ${inWords}` : 'No filter');
+    lastText.current = inWords;
   }, [inWords]);
   const submit = (value: (name: string) => string, form: HTMLFormElement) => {
     const texts = filters.map(({ name }) => [name, value(name) || null]);
@@ -60,9 +60,9 @@ function Filters({ chosen: { filters, isAny, conditions } }: { chosen: ChosenFil
                 ) : (
                   <select key={text} {...attributes}>
                     <option value="">Any</option>
-                    {input.map(([value, shown]) => (
+                    {input.map(([value, title]) => (
                       <option key={value} value={value} selected={value === text}>
-                        {shown}
+                        {title}
                       </option>
                     ))}
                   </select>

@@ -60,9 +60,9 @@ export const ChoiceField = ({ label, value, choices, help, required = false, onC
     {label}
     <select value={value} required={required} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
       {choices.map((choice) => {
-        const [one, text] = typeof choice === 'string' ? [choice, choice] : choice;
+        const [option, text] = typeof choice === 'string' ? [choice, choice] : choice;
         return (
-          <option key={one} value={one}>
+          <option key={option} value={option}>
             {text}
           </option>
         );

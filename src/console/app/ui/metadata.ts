@@ -22,7 +22,8 @@ function askAllNames(): void {
   const all = addresses;
   addresses = [];
   // The page shows elsewhere that the server is away. The addresses stay without names.
-  for (let at = 0; at < all.length; at += MAX_ASKED) askNames(all.slice(at, at + MAX_ASKED)).catch(onlyRequestError);
+  for (let start = 0; start < all.length; start += MAX_ASKED)
+    askNames(all.slice(start, start + MAX_ASKED)).catch(onlyRequestError);
 }
 
 /** Reports whether the server can return names: it knows the whole chain. */

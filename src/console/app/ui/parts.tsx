@@ -15,14 +15,14 @@ interface PageProps {
   /** Content below the title. */
   lead?: ComponentChildren;
   /** Content next to the title. */
-  beside?: ComponentChildren;
+  aside?: ComponentChildren;
   /** Replaces the title's text in the heading, for a title with links or buttons. */
   heading?: ComponentChildren;
   children: ComponentChildren;
 }
 
 /** Renders a page with its title, which is announced to screen readers. */
-export function Page({ title, kind, lead, beside, heading, children }: PageProps) {
+export function Page({ title, kind, lead, aside, heading, children }: PageProps) {
   const fullTitle = kind === undefined ? title : `${kind} ${title}`;
   useEffect(() => {
     document.title = `${fullTitle} · Stackside`;
@@ -36,7 +36,7 @@ export function Page({ title, kind, lead, beside, heading, children }: PageProps
             {kind === undefined ? null : <p class="quiet small">{kind}</p>}
             <h1>{heading ?? title}</h1>
           </div>
-          {beside === undefined ? null : <div class="row">{beside}</div>}
+          {aside === undefined ? null : <div class="row">{aside}</div>}
         </div>
         {lead === undefined ? null : <div class="lead">{lead}</div>}
       </header>
@@ -55,35 +55,35 @@ export interface PanelProps {
   facts?: readonly Fact[];
   children?: ComponentChildren;
   /** Content below the children. */
-  after?: ComponentChildren;
+  footer?: ComponentChildren;
 }
 
-/** Renders a link to the JSON of an API path. @param of names the data in the link's title */
-export const JsonLink = ({ source, of }: { source: string; of: string }) => (
+/** Renders a link to the JSON of an API path. @param subject names the data in the link's title */
+export const JsonLink = ({ source, subject }: { source: string; subject: string }) => (
   <a
     class="source row quiet tiny"
     href={source}
     target="_blank"
     rel="noreferrer"
-    title={`The data of ${of} in the API`}
+    title={`The data of ${subject} in the API`}
   >
     JSON
     <Icon name="outward" />
   </a>
 );
 
-export const Panel = ({ title, aside, source, id, facts, children, after }: PanelProps) => (
+export const Panel = ({ title, aside, source, id, facts, children, footer }: PanelProps) => (
   <section class="panel" id={id} aria-label={title}>
     <header class="panel-head row spread">
       <h2>{title}</h2>
       <div class="row small">
         {aside}
-        {source === undefined ? null : <JsonLink source={source} of={`“${title}”`} />}
+        {source === undefined ? null : <JsonLink source={source} subject={`“${title}”`} />}
       </div>
     </header>
     {facts === undefined ? null : <Facts facts={facts} />}
     {children}
-    {after}
+    {footer}
   </section>
 );
 
@@ -383,16 +383,16 @@ function pagesBeside({ cursor, next_cursor, prev_cursor, offset = 0, limit = 0, 
 interface ListFooterProps {
   page: ListPage;
   /** Word for an item, for the total: `holder`. */
-  of?: string | undefined;
+  item?: string | undefined;
   /** Name of the query parameter for the cursor or the offset. */
   pager?: string | undefined;
 }
 
 /** Renders the links to other pages of a list, and its total; if it has only one page, its part of the total. */
-function ListFooter({ page, of, pager }: ListFooterProps) {
-  const beside = pagesBeside(page, pager !== undefined);
-  const total = of === undefined || page.total == null ? null : plural(page.total, of);
-  if (beside !== null) return <Pager name={pager ?? 'cursor'} {...beside} total={total} />;
+function ListFooter({ page, item, pager }: ListFooterProps) {
+  const cursors = pagesBeside(page, pager !== undefined);
+  const total = item === undefined || page.total == null ? null : plural(page.total, item);
+  if (cursors !== null) return <Pager name={pager ?? 'cursor'} {...cursors} total={total} />;
   return total === null || page.results.length >= (page.total ?? 0) ? null : (
     <Footer>
       The first {page.results.length} of {total}
@@ -409,12 +409,12 @@ interface ListProps<Page extends ListPage>
 }
 
 /** Renders a page of a list, and links to the others. */
-export const List = <Page extends ListPage>({ loaded, empty, of, pager, ...table }: ListProps<Page>) => (
+export const List = <Page extends ListPage>({ loaded, empty, item, pager, ...table }: ListProps<Page>) => (
   <Show loaded={loaded} rows={6}>
     {(page) => (
       <>
         <Table {...table} rows={page.results} empty={typeof empty === 'function' ? empty(page) : empty} />
-        <ListFooter page={page} of={of} pager={pager} />
+        <ListFooter page={page} item={item} pager={pager} />
       </>
     )}
   </Show>
@@ -441,7 +441,7 @@ interface ChoicesProps {
   choices: ChoiceList<string | null>;
   chosen: string | null;
   /** The choice of a page without the parameter (default: the first). */
-  usual?: string | null;
+  fallback?: string | null;
   /** Query parameters that a new choice removes. It also removes the cursor. */
   without?: readonly string[];
   class?: string;
@@ -449,14 +449,14 @@ interface ChoicesProps {
 
 /** Renders links that choose a value of a query parameter. */
 export function Choices(props: ChoicesProps) {
-  const { label, name, choices, chosen, usual = choices[0]?.[0] ?? null, without = [], class: kind = '' } = props;
+  const { label, name, choices, chosen, fallback = choices[0]?.[0] ?? null, without = [], class: kind = '' } = props;
   const others = Object.fromEntries(['cursor', ...without].map((other) => [other, null]));
   return (
     <nav class={`row small ${kind}`} aria-label={label}>
       {choices.map(([value, text]) => (
         <a
           key={value}
-          href={withQuery({ ...others, [name]: value === usual ? null : value })}
+          href={withQuery({ ...others, [name]: value === fallback ? null : value })}
           aria-current={value === chosen ? 'true' : undefined}
         >
           {text}
@@ -476,18 +476,18 @@ export type Tab = readonly [id: string, title: ComponentChildren, content: () =>
  */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   const { path, query } = place.value;
-  const [shown, , content] = tabs.find(([id]) => id === query.get('tab')) ?? tabs[0]!;
+  const [tabId, , content] = tabs.find(([id]) => id === query.get('tab')) ?? tabs[0]!;
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     const [links, link] = [nav.current, nav.current?.querySelector<HTMLElement>('[aria-current]')];
     // Not `scrollIntoView`, which would also scroll the page.
     if (links && link) links.scrollTo({ left: link.offsetLeft - links.offsetLeft - link.offsetWidth });
-  }, [shown]);
+  }, [tabId]);
   return (
     <>
       <nav class="tabs" aria-label={label} ref={nav}>
         {tabs.map(([id, title], index) => (
-          <a key={id} href={index === 0 ? path : `${path}?tab=${id}`} aria-current={id === shown ? 'page' : undefined}>
+          <a key={id} href={index === 0 ? path : `${path}?tab=${id}`} aria-current={id === tabId ? 'page' : undefined}>
             {title}
           </a>
         ))}

@@ -110,16 +110,16 @@ function takeUpEntry(): void {
 
 /** Navigates to a path of the console. Adds no history entry if `replace` is set or the page is already shown. */
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
-  const { pathname: before, search, hash } = location;
+  const { pathname: previousPath, search, hash } = location;
   endRestoring();
-  if (replace || to === before + search + hash) history.replaceState(entry, '', to);
+  if (replace || to === previousPath + search + hash) history.replaceState(entry, '', to);
   else {
     positions.set(entry, scrollY);
     entry = newEntry();
     history.pushState(entry, '', to);
   }
   place.value = here();
-  if (location.pathname !== before) {
+  if (location.pathname !== previousPath) {
     scrollTo(0, 0);
     document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
   }

@@ -72,7 +72,7 @@ interface OptionsProps {
   choose: (item: FoundItem) => void;
 }
 
-const optionId = (id: string, { kind, id: of }: FoundItem): string => `${id}-${kind}-${encodeURIComponent(of)}`;
+const optionId = (id: string, { kind, id: itemId }: FoundItem): string => `${id}-${kind}-${encodeURIComponent(itemId)}`;
 
 /** Renders the groups of the list. The field keeps the focus; pressing an option chooses it. */
 const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
@@ -120,36 +120,36 @@ const NOTHING: SearchAnswer = { text: '', results: [], problem: null };
 
 /** Searches the typed text after a pause, once the field is in use. A newer search cancels an older one. */
 function useSearch(typed: string, isOpen: boolean): SearchAnswer {
-  const [asked, setAsked] = useState(NOTHING);
+  const [answer, setAnswer] = useState(NOTHING);
   const latest = useRef(typed);
   latest.current = typed;
   const query = useRef<ReturnType<typeof liveQuery> | null>(null);
   useEffect(() => {
-    const own = liveQuery({
+    const newQuery = liveQuery({
       ask: (signal) => foundFor(latest.current, signal),
       answered({ text, results }) {
-        setAsked({ text, results, problem: null });
+        setAnswer({ text, results, problem: null });
         announce(results.length === 0 ? 'Nothing was found.' : `${count(results.length)} results`);
       },
       failed(error) {
         onlyRequestError(error);
-        setAsked({ text: latest.current, results: [], problem: error.message });
+        setAnswer({ text: latest.current, results: [], problem: error.message });
       },
     });
-    query.current = own;
-    return () => own.end();
+    query.current = newQuery;
+    return () => newQuery.end();
   }, []);
   useEffect(() => {
     if (typed === '') {
       query.current?.end();
-      setAsked(NOTHING);
+      setAnswer(NOTHING);
       return;
     }
-    if (!isOpen || asked.text === typed) return;
+    if (!isOpen || answer.text === typed) return;
     const timer = setTimeout(() => query.current?.restart(), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [typed, isOpen]);
-  return asked;
+  return answer;
 }
 
 let submitted = new AbortController();
@@ -218,9 +218,9 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     const signal = newSearch();
     // A result that arrives after the user went to another page is ignored.
     const isWanted = () => !signal.aborted && place.value === from;
-    const known =
+    const lookup =
       searchAnswer.text === typed && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : foundFor(typed);
-    known.then(
+    lookup.then(
       ({ results }) => {
         if (!isWanted()) return;
         const to = pageOfSearch(typed, results);
@@ -240,13 +240,13 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   }
 
   function pressed(event: TargetedKeyboardEvent<HTMLInputElement>): void {
-    const at = active === null ? -1 : options.indexOf(active);
+    const index = active === null ? -1 : options.indexOf(active);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && !event.altKey) {
       event.preventDefault();
       setOpen(true);
       // The field is the position before the first option and after the last one.
-      const next = (at + 1 + step + options.length + 1) % (options.length + 1);
+      const next = (index + 1 + step + options.length + 1) % (options.length + 1);
       setActive(options[next - 1] ?? null);
     } else if (event.key === 'Escape' && (isListed || isEmpty)) {
       event.preventDefault();

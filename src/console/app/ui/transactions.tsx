@@ -57,7 +57,7 @@ const FEE = fee('number named');
 const status = (classes: string): Column<ListedTransaction> => [
   'Status',
   classes,
-  ({ status: one }) => <MinedStatus status={one} />,
+  ({ status: value }) => <MinedStatus status={value} />,
 ];
 const STATUS = status('nowrap');
 
@@ -84,7 +84,7 @@ export const PENDING_COLUMNS: readonly Column<ListedPending>[] = [
   SENDER,
   FEE,
   ['Nonce', 'number wide named', ({ sender }) => sender.nonce],
-  ['Received', 'number when', ({ receipt_time: at }) => <Ago at={at} />],
+  ['Received', 'number when', ({ receipt_time: time }) => <Ago time={time} />],
   TX_ID,
 ];
 

@@ -25,53 +25,53 @@ const DATED = 2 * 86_400;
 
 interface TimeProps {
   /** Unix seconds. */
-  at: number;
+  time: number;
   /** Whether the time is one of the chain, whose clock may differ on a devnet (default: of the server). */
   chain?: boolean;
 }
 
 interface AgoProps extends Pick<TimeProps, 'chain'> {
   /** Unix seconds; null for no time. */
-  at: number | null;
+  time: number | null;
   /** The text for no time. */
   none?: string;
 }
 
 /** Renders the time since a moment, also with the local date if it is days ago, and with the time in UTC as title. */
-export function Ago({ at, chain = false, none }: AgoProps) {
-  if (at === null) return <span class="quiet">{none}</span>;
-  const seconds = (chain ? chainNow : now).value - at;
+export function Ago({ time, chain = false, none }: AgoProps) {
+  if (time === null) return <span class="quiet">{none}</span>;
+  const seconds = (chain ? chainNow : now).value - time;
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>
+    <time dateTime={new Date(time * 1000).toISOString()} title={exactTime(time)}>
       {seconds < DATED ? (
         ago(seconds)
       ) : (
         <>
           <span class="since nowrap">{ago(seconds)}</span>{' '}
-          <span class="date quiet nowrap">{localTime(at).slice(0, 10)}</span>
+          <span class="date quiet nowrap">{localTime(time).slice(0, 10)}</span>
         </>
       )}
     </time>
   );
 }
 
-const Local = ({ at }: { at: number }) => (
-  <time class="nowrap" dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>
-    {localTime(at)}
+const Local = ({ time }: { time: number }) => (
+  <time class="nowrap" dateTime={new Date(time * 1000).toISOString()} title={exactTime(time)}>
+    {localTime(time)}
   </time>
 );
 
 /** Renders the local time, and the time since. */
-export const When = ({ at, chain = false }: TimeProps) => (
+export const When = ({ time, chain = false }: TimeProps) => (
   <>
-    <Local at={at} /> <span class="quiet">({ago((chain ? chainNow : now).value - at)})</span>
+    <Local time={time} /> <span class="quiet">({ago((chain ? chainNow : now).value - time)})</span>
   </>
 );
 
-/** Renders the local time of a future event, and the time until then. @param at Unix seconds */
-export const Due = ({ at }: { at: number }) => (
+/** Renders the local time of a future event, and the time until then. @param time Unix seconds */
+export const Due = ({ time }: { time: number }) => (
   <>
-    <Local at={at} /> <span class="quiet">({until(at - now.value)})</span>
+    <Local time={time} /> <span class="quiet">({until(time - now.value)})</span>
   </>
 );
 
@@ -164,16 +164,16 @@ interface HashProps {
 
 export function Hash({ value, to, whole = false, copy }: HashProps) {
   const text = whole ? value : shortHash(value);
-  const shown = <span class={whole ? 'mono fit' : 'mono nowrap'}>{text}</span>;
+  const content = <span class={whole ? 'mono fit' : 'mono nowrap'}>{text}</span>;
   return (
     <span class="with-copy">
       {to === undefined ? (
         <span title={value} class={whole ? 'fit' : undefined}>
-          {shown}
+          {content}
         </span>
       ) : (
         <a href={to} title={value} class={whole ? 'fit' : undefined}>
-          {shown}
+          {content}
         </a>
       )}
       {copy === undefined ? null : <Copy text={value} what={copy} />}
@@ -273,11 +273,11 @@ type Cost = Record<(typeof BUDGET)[number][1], number>;
 /** Minimum share that a bar shows. A smaller share would be invisible. */
 const MIN_SHARE = 0.01;
 
-/** Renders a share in per cent, and as a bar from one per cent. @param most the whole */
-export const Meter = ({ value, most }: { value: number; most: number }) => (
+/** Renders a share in per cent, and as a bar from one per cent. @param total the whole */
+export const Meter = ({ value, total }: { value: number; total: number }) => (
   <span class="meter">
-    {value < MIN_SHARE * most ? null : <progress max={most} value={value} aria-hidden="true" />}
-    <span class="number">{percent(value, most)}</span>
+    {value < MIN_SHARE * total ? null : <progress max={total} value={value} aria-hidden="true" />}
+    <span class="number">{percent(value, total)}</span>
   </span>
 );
 
@@ -290,7 +290,7 @@ export const CostTable = ({ cost }: { cost: Cost }) => (
     columns={[
       ['Cost', '', ([name]) => name],
       ['Used', 'number', ([, member]) => count(cost[member])],
-      ['Of tenure budget', 'number', ([, member, limit]) => <Meter value={cost[member]} most={limit} />],
+      ['Of tenure budget', 'number', ([, member, limit]) => <Meter value={cost[member]} total={limit} />],
     ]}
   />
 );
@@ -298,5 +298,5 @@ export const CostTable = ({ cost }: { cost: Cost }) => (
 /** Renders the largest share of a tenure's budget among the dimensions of a cost. */
 export function CostShare({ cost }: { cost: Cost }) {
   const shares = BUDGET.map(([, member, limit]) => cost[member] / limit);
-  return <Meter value={Math.max(...shares)} most={1} />;
+  return <Meter value={Math.max(...shares)} total={1} />;
 }

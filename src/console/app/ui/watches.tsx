@@ -87,7 +87,7 @@ const newestQuery = liveQuery({
     // Keeps watches that were added or removed since.
     store(
       watches.value.map((watch) => {
-        const newest = answers.find(([one]) => isSame(one, watch))?.[1] ?? null;
+        const newest = answers.find(([watched]) => isSame(watched, watch))?.[1] ?? null;
         const read = readWatch(watch, newest, now);
         if (read.isNews) news.push(read.watch);
         return read.watch;
@@ -126,7 +126,7 @@ const hookPath = ({ kind, id }: Watched): string =>
 
 /** Renders a button that watches the shown object, and a link that creates a chainhook for it. */
 export function TellMe(watched: Watched) {
-  const isWatched = watches.value.some((one) => isSame(one, watched));
+  const isWatched = watches.value.some((watch) => isSame(watch, watched));
   return (
     <section class="row small" aria-label="Notifications">
       <span class="quiet">Notify me of new transactions:</span>
@@ -167,7 +167,7 @@ export function WatchedHere() {
           ),
         ],
         ['Kind', '', ({ kind }) => kind],
-        ['New transaction', 'named', ({ changed_at: at }) => <Ago at={at} none="none since" />],
+        ['New transaction', 'named', ({ changed_at: time }) => <Ago time={time} none="none since" />],
         ['Actions', 'number', (watch) => <Button text="Remove" class="link" onClick={() => stopWatching(watch)} />],
       ]}
     />

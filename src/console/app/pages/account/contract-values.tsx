@@ -443,7 +443,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
     const place = index === 0 ? ' first' : '';
     if (path === '') {
       const whole = ({ tx_id, value, fields: parts }: ReadLog) =>
-        parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} many={200} /> : null;
+        parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} maxLength={200} /> : null;
       return [name, `fill${place}`, whole];
     }
     return [

@@ -155,7 +155,7 @@ function Deployment({ address, loaded }: { address: string; loaded: LoadedContra
         facts={({ tx_id, block, clarity_version: clarity }) => [
           ['Transaction', <TxLink id={tx_id} whole />],
           ['Block', <BlockLink height={block.height} />],
-          ['Time', <When chain at={block.time} />],
+          ['Time', <When chain time={block.time} />],
           ['Clarity version', clarity ?? 'the default of its epoch'],
         ]}
       />

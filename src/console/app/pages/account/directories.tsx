@@ -61,7 +61,7 @@ export function Contracts() {
     <Page
       title="Contracts"
       lead="The latest deployments, and the most called contracts."
-      beside={
+      aside={
         isDevnet() === true ? (
           <ButtonLink text="Deploy a contract" href={pathTo('newContract')} class="primary" />
         ) : undefined
@@ -85,7 +85,7 @@ export function Contracts() {
           [
             'Deployed',
             'nowrap named',
-            ({ deployment }) => (deployment === null ? null : <Ago chain at={secondsOf(deployment.time)} />),
+            ({ deployment }) => (deployment === null ? null : <Ago chain time={secondsOf(deployment.time)} />),
           ],
           [
             'Block',
@@ -211,14 +211,14 @@ function StxHolders() {
       title="Holders of STX"
       source="/extended/v3/tokens/stx/holders"
       loaded={holders}
-      of="holder"
+      item="holder"
       stacked
       keyOf={({ principal }) => principal}
       empty="Nobody holds STX."
       columns={[
         HOLDER,
         ['Balance', 'number named', ({ balance }) => <Stx micro={balance} />],
-        ['Share of the supply', 'number named', ({ share }) => <Meter value={share} most={1} />, { label: 'share' }],
+        ['Share of the supply', 'number named', ({ share }) => <Meter value={share} total={1} />, { label: 'share' }],
       ]}
     />
   );

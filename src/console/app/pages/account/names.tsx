@@ -52,7 +52,7 @@ function NamesOf({ namespace, fallback, all }: { namespace: string; fallback: st
           name="namespace"
           choices={all.map((name) => [name, `.${name}`])}
           chosen={namespace}
-          usual={fallback}
+          fallback={fallback}
         />
       }
       stacked

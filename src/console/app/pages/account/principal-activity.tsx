@@ -84,7 +84,7 @@ const Seen = ({ activity }: { activity: Answer<'/stackside/v1/principals/{princi
     <span class="quiet">never in a block</span>
   ) : (
     <>
-      <When chain at={activity.time} />, block <BlockLink height={activity.block_height} />,{' '}
+      <When chain time={activity.time} />, block <BlockLink height={activity.block_height} />,{' '}
       <TxLink id={activity.tx_id} />
     </>
   );

@@ -59,7 +59,7 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
   <List
     label="Transactions"
     loaded={useGet('/extended/v3/principals/{principal}/transactions', { principal, ...listQuery() }, version)}
-    of="transaction"
+    item="transaction"
     keyOf={({ transaction }) => transaction.tx_id}
     empty="No transaction concerns this principal."
     stacked
@@ -89,7 +89,7 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
       ],
       ['Fee', 'number wide named', ({ transaction }) => <Fee micro={transaction.fee_rate} />],
       TRANSACTION,
-      ['Age', 'number when', ({ transaction: { block } }) => <Ago chain at={block.time} />],
+      ['Age', 'number when', ({ transaction: { block } }) => <Ago chain time={block.time} />],
     ]}
   />
 );
@@ -109,7 +109,7 @@ export function Transfers({ principal, direction, version }: PrincipalProps & { 
         version,
       )}
       aside={<CsvLink principal={principal} />}
-      of="transfer"
+      item="transfer"
       keyOf={eventKey}
       empty={isInbound ? 'The principal received no STX.' : 'The principal sent no STX.'}
       stacked
@@ -142,7 +142,7 @@ export const Pending = ({ principal, version }: PrincipalProps) => (
   <ListPanel
     title="Pending transactions"
     loaded={useGet('/extended/v3/principals/{principal}/mempool/transactions', { principal, ...listQuery() }, version)}
-    of="transaction"
+    item="transaction"
     columns={PENDING_COLUMNS}
     keyOf={idOf}
     empty="No transaction is pending."
@@ -209,7 +209,7 @@ const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
   <ListPanel
     title="Non-fungible tokens"
     loaded={useGet('/extended/v3/principals/{principal}/balances/nft', { principal, ...listQuery() }, version)}
-    of="token"
+    item="token"
     keyOf={({ asset_identifier: asset, value }) => `${asset} ${value.hex}`}
     empty="The principal holds no non-fungible token."
     columns={[
@@ -235,7 +235,7 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
           <a href={withQuery({ [TOKEN]: null, [CURSOR]: null })}>All tokens</a>
         </>
       }
-      of="transfer"
+      item="transfer"
       pager={CURSOR}
       keyOf={eventKey}
       empty="The principal neither sent nor received this token."

@@ -182,7 +182,7 @@ function CycleRewards({ principal, version }: PrincipalProps) {
     <ListPanel
       title="Rewards by cycle"
       loaded={useGet('/stackside/v1/principals/{principal}/staking-rewards', params, version)}
-      of="row"
+      item="row"
       pager="cycles"
       keyOf={({ cycle, pox_version: pox, type, bond_index: bond }) => `${cycle} ${pox} ${type} ${bond}`}
       empty="The principal stacked in no cycle."

@@ -131,13 +131,13 @@ function Holders({ asset, supply }: { asset: string; supply: string }) {
     <ListPanel
       title="Holders"
       loaded={useGet('/extended/v3/tokens/ft/{asset_identifier}/holders', params, tipVersion.value)}
-      of="holder"
+      item="holder"
       keyOf={({ principal }) => principal}
       empty="Nobody holds the token."
       columns={[
         HOLDER,
         ['Balance', 'number', ({ balance }) => <TokenAmount asset={asset} value={balance} />],
-        ['Share', 'number', ({ balance }) => <Meter value={shareOf(balance, supply)} most={1} />],
+        ['Share', 'number', ({ balance }) => <Meter value={shareOf(balance, supply)} total={1} />],
         [
           'Transfers',
           'number medium',
@@ -190,7 +190,7 @@ function Collection({ asset }: { asset: string }) {
       <ListPanel
         title="Tokens, newest first"
         loaded={mints}
-        of="token"
+        item="token"
         pager="offset"
         keyOf={({ value }) => value.hex}
         columns={[
@@ -280,7 +280,7 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
       <ListPanel
         title="History"
         loaded={history}
-        of="event"
+        item="event"
         keyOf={({ transaction }) => `${transaction.tx_id} ${transaction.event_index}`}
         empty="This token was never minted."
         columns={[

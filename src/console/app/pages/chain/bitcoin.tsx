@@ -31,7 +31,7 @@ export function BitcoinBlock({ id }: { id: string }) {
     <Page
       kind="Bitcoin block"
       title={height === null ? id : count(height)}
-      beside={height === null ? null : <Neighbours page="bitcoinBlock" height={height} tip={newest} />}
+      aside={height === null ? null : <Neighbours page="bitcoinBlock" height={height} tip={newest} />}
     >
       <Show loaded={block} missing="The server has no Stacks block that was built on this Bitcoin block.">
         {({ burn_block_time: time, burn_block_hash: hash, burn_block_height: height, stacks_blocks: blocks }) => (
@@ -40,7 +40,7 @@ export function BitcoinBlock({ id }: { id: string }) {
               title="Bitcoin block"
               source={`/extended/v2/burn-blocks/${hash}`}
               facts={[
-                ['Time', <When chain at={time} />],
+                ['Time', <When chain time={time} />],
                 ['Hash', <Hash value={hash} whole copy="Bitcoin block hash" />],
                 ['Stacks blocks', count(blocks.length)],
               ]}
@@ -102,7 +102,7 @@ export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
   ['Height', 'nowrap', (block) => <BitcoinBlockLink height={block.burn_block_height} />],
   ['Hash', 'medium', ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />],
   ['Stacks blocks', 'number', ({ stacks_blocks: blocks }) => count(blocks.length)],
-  ['Age', 'number', ({ burn_block_time: time }) => <Ago chain at={time} />],
+  ['Age', 'number', ({ burn_block_time: time }) => <Ago chain time={time} />],
 ];
 
 export const hashOfBitcoinBlock = ({ burn_block_hash: hash }: BitcoinBlockObject): string => hash;
@@ -117,7 +117,7 @@ export const BitcoinBlocks = () => (
         offsetQuery('offset', BLOCKS_PER_PAGE),
         tip.value?.burn_block_height ?? 0,
       )}
-      of="block"
+      item="block"
       pager="offset"
       columns={BITCOIN_BLOCK_COLUMNS}
       keyOf={hashOfBitcoinBlock}
@@ -192,7 +192,7 @@ function Outputs({ address, version }: ListProps) {
     <ListPanel
       title="Payments of miners"
       loaded={useGet('/extended/v2/addresses/{burnchain_address}/pox-transactions', params, version)}
-      of="payment"
+      item="payment"
       pager="outputs"
       keyOf={outputKey}
       empty="No miner paid to this address."

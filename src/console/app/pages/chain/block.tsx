@@ -18,7 +18,7 @@ export function Block({ id }: { id: string }) {
     <Page
       kind="Block"
       title={height === null ? id : count(height)}
-      beside={height === null ? null : <Neighbours page="block" height={height} tip={tip.value?.block_height} />}
+      aside={height === null ? null : <Neighbours page="block" height={height} tip={tip.value?.block_height} />}
     >
       {loaded.error?.status === 404 ? <OrphanMark hash={id} /> : null}
       <Show loaded={loaded} rows={8} missing={missingText(id, server.value.status?.index.height ?? null)}>
@@ -74,7 +74,7 @@ function BlockFacts({ block }: { block: BlockObject }) {
         title="Block"
         source={source}
         facts={[
-          ['Time', <When chain at={block.block_time} />],
+          ['Time', <When chain time={block.block_time} />],
           ['Transactions', count(block.tx_count)],
           ['Hash', <Hash value={block.hash} whole copy="block hash" />],
           ['Index block hash', <Hash value={block.index_block_hash} whole copy="index block hash" />],
@@ -98,7 +98,7 @@ function BlockTransactions({ hash, total }: { hash: string; total: number }) {
       title="Transactions"
       label="Transactions of the block"
       loaded={mapped(loaded, (page) => ({ ...page, total }))}
-      of="transaction"
+      item="transaction"
       columns={COLUMNS_IN_BLOCK}
       keyOf={idOf}
       empty="The block has no transactions."
@@ -118,7 +118,7 @@ function BlockSignatures({ hash }: { hash: string }) {
         results: results.map((signature, index) => ({ signature, index })),
       }))}
       aside={<a href={pathTo('staking')}>Signers of the cycle</a>}
-      of="signature"
+      item="signature"
       keyOf={({ index }) => String(index)}
       empty="The block has no signatures: signers sign blocks since Nakamoto."
       columns={[
@@ -146,7 +146,7 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
     (block) => <CostShare cost={block} />,
     { title: 'Share of the execution cost that comes closest to its limit' },
   ],
-  ['Age', 'number when', ({ block_time: time }) => <Ago chain at={time} />],
+  ['Age', 'number when', ({ block_time: time }) => <Ago chain time={time} />],
 ];
 
 /** Renders blocks, newest first. */
@@ -156,7 +156,7 @@ export const Blocks = () => (
       title="Blocks"
       loaded={useGet('/extended/v2/blocks', listQuery('cursor', BLOCKS_PER_PAGE), tipVersion.value)}
       aside={<a href={pathTo('forks')}>Forks</a>}
-      of="block"
+      item="block"
       columns={BLOCK_COLUMNS}
       keyOf={({ hash }) => hash}
       empty="No block has arrived yet."

@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<ListedFork>[] = [
   ['Blocks', 'number named', ({ blocks }) => count(blocks)],
   ['On the chain', 'named', ({ was_canonical: was }) => <WasCanonical was={was} />],
   ['First block', 'wide named', ({ index_block_hash: hash }) => <Hash value={hash} />],
-  ['Time', 'number when', ({ time }) => (time === null ? '–' : <Ago chain at={time} />)],
+  ['Time', 'number when', ({ time }) => (time === null ? '–' : <Ago chain time={time} />)],
 ];
 
 export const Forks = () => (
@@ -87,7 +87,7 @@ function Branches({ fork }: { fork: ForkObject }) {
                 ? 'Yes: the chain was reorganized'
                 : 'Never: another block came first',
           ],
-          ['Time', fork.time !== null && <When chain at={fork.time} />],
+          ['Time', fork.time !== null && <When chain time={fork.time} />],
         ]}
       />
       <TablePanel
@@ -131,7 +131,7 @@ const Lost = ({ fork }: { fork: ForkObject }) => (
   <TablePanel
     title="Transactions of the orphaned blocks"
     source={`/stackside/v1/forks/${fork.index_block_hash}`}
-    after={fork.is_whole ? null : <Footer>The fork has more blocks or transactions than are shown.</Footer>}
+    footer={fork.is_whole ? null : <Footer>The fork has more blocks or transactions than are shown.</Footer>}
     rows={fork.transactions}
     keyOf={({ tx_id: id, orphaned_in: { index_block_hash: hash } }) => `${hash} ${id}`}
     empty="The orphaned blocks have no transactions."

@@ -85,7 +85,7 @@ const InBlock = ({ block, version }: { block: number; version: string }) => (
         <span class="quiet">in the order of a miner</span> <a href={withQuery({ block: null })}>Close</a>
       </>
     }
-    of="transaction"
+    item="transaction"
     columns={PENDING_COLUMNS}
     keyOf={idOf}
     empty="Fewer blocks would be filled now."
@@ -124,7 +124,7 @@ const FoundPending = ({ conditions, version, isAny }: FoundPendingProps) => (
   <List
     label="Pending transactions"
     loaded={useGet('/stackside/v1/mempool/transactions', { ...listQuery(), ...conditions }, version)}
-    of="transaction"
+    item="transaction"
     columns={PENDING_COLUMNS}
     keyOf={idOf}
     empty={({ cursor: { next } }) => (isAny ? nothingMatches(next !== null) : 'No transaction is pending.')}
@@ -185,7 +185,7 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
       aside={
         oldest === null ? null : (
           <span>
-            Oldest: <TxLink id={oldest.tx_id} /> <Ago at={oldest.receipt_time} />
+            Oldest: <TxLink id={oldest.tx_id} /> <Ago time={oldest.receipt_time} />
           </span>
         )
       }

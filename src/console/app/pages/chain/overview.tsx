@@ -111,7 +111,7 @@ function chainFigures(
         'no block yet'
       ) : (
         <>
-          newest block <Ago at={now.value - age} chain />
+          newest block <Ago time={now.value - age} chain />
         </>
       ),
     ],

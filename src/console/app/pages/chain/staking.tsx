@@ -82,7 +82,7 @@ function CycleSigners({ cycle }: { cycle: number }) {
         ['Signer', 'first nowrap', ({ signer_address: address }) => <Principal principal={address} />],
         ['Key', 'wide', ({ signing_key: key }) => <Hash value={key} copy="signing key" />],
         ['Weight', 'number named', ({ weight }) => count(weight)],
-        ['Share', 'number named', ({ weight_percent: share }) => <Meter value={share} most={100} />],
+        ['Share', 'number named', ({ weight_percent: share }) => <Meter value={share} total={100} />],
         ['Stacked', 'number named', ({ stacked_amount: stacked }) => <Stx micro={stacked} />],
       ]}
     />

@@ -107,7 +107,7 @@ const Mined = ({ block, largest, isFresh }: TileProps<StripBlock> & { isFresh: b
     <span>{plural(block.transactions, 'transaction')}</span>
     <span>{block.median_fee === null ? 'no fees' : `~${stxText(block.median_fee)}`}</span>
     <span class="tile-foot row spread">
-      {bytes(block.size)} <Ago chain at={block.time} />
+      {bytes(block.size)} <Ago chain time={block.time} />
     </span>
   </a>
 );

@@ -92,7 +92,7 @@ export function Transaction({ id: txId }: { id: string }) {
       kind={transaction === null ? 'Transaction' : kindOf(transaction.tx_type)}
       title={shortHash(id)}
       heading={<Hash value={id} whole copy="transaction id" />}
-      beside={transaction === null ? null : <Status status={transaction.tx_status} />}
+      aside={transaction === null ? null : <Status status={transaction.tx_status} />}
       lead={
         transaction === null ? null : (
           <p class="sentence" title={plainText(sentence(transaction))}>
@@ -163,7 +163,7 @@ function TransactionFacts({ transaction }: { transaction: TransactionObject }) {
 function minedFacts(transaction: MinedTransaction) {
   const { block_height: height, block_time: time, burn_block_height: bitcoinHeight, tx_index: index } = transaction;
   return [
-    ['Time', <When chain at={time} />],
+    ['Time', <When chain time={time} />],
     [
       'Block',
       <span>
@@ -305,7 +305,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
           rolledBack ? 'Result, rolled back' : 'Result',
           result === null ? null : (
             <span>
-              <LongValue repr={result.repr} label="Result" many={LONG_VALUE} />{' '}
+              <LongValue repr={result.repr} label="Result" maxLength={LONG_VALUE} />{' '}
               <Copy text={result.repr} what="result" />
             </span>
           ),
@@ -335,7 +335,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
               'half',
               ({ repr, title }) => (
                 <Copied text={repr} what={`value of ${visible(title)}`}>
-                  <LongValue repr={repr} label={`Value of ${visible(title)}`} many={LONG_VALUE} />
+                  <LongValue repr={repr} label={`Value of ${visible(title)}`} maxLength={LONG_VALUE} />
                 </Copied>
               ),
             ],
@@ -377,10 +377,10 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
     >
       <div class="row spread">
         <h2>{isDropped ? 'Dropped' : 'In the mempool'}</h2>
-        <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} of="the state of the transaction" />
+        <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} subject="the state of the transaction" />
       </div>
       <p>
-        The transaction arrived at <When at={received} />.
+        The transaction arrived at <When time={received} />.
       </p>
       {isDropped ? (
         <p>{DROPPED[status] ?? 'The node dropped this transaction.'}</p>
@@ -477,7 +477,7 @@ const AllTransactions = () => (
   <List
     label="Transactions"
     loaded={useGet('/extended/v3/transactions', listQuery(), tipVersion.value)}
-    of="transaction"
+    item="transaction"
     columns={MINED_COLUMNS}
     keyOf={idOf}
     empty="No transaction has arrived yet."

@@ -78,8 +78,8 @@ export function Deliveries({ hook }: { hook: Hook }) {
           chosen={state}
         />
       }
-      after={<ResendFailed hook={uuid} />}
-      of="delivery"
+      footer={<ResendFailed hook={uuid} />}
+      item="delivery"
       keyOf={({ id }) => id}
       empty="Nothing was delivered yet."
       columns={[
@@ -107,7 +107,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
         ['Attempts', 'number medium', ({ attempt_count: attempts }) => count(attempts)],
         ['Reason', 'medium nowrap', ({ reason }) => words(reason)],
         ['Size', 'number wide', ({ body_bytes: size }) => bytes(size)],
-        ['Queued', 'number', ({ created_at: time }) => <Ago at={time} />],
+        ['Queued', 'number', ({ created_at: time }) => <Ago time={time} />],
       ]}
     >
       {waiting === null ? null : (
@@ -160,7 +160,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
       kind="Delivery"
       title={id}
       heading={<span class="mono break">{id}</span>}
-      beside={state === null ? null : <StateBadge state={state} />}
+      aside={state === null ? null : <StateBadge state={state} />}
       lead={<a href={pathTo('hook', { id: hook })}>All deliveries of the chainhook</a>}
     >
       <Show loaded={loaded} rows={6}>
@@ -183,9 +183,9 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
                 ['Reason', words(delivery.reason)],
                 ['Blocks applied', <Heights blocks={delivery.apply} />],
                 ['Blocks rolled back', delivery.rollback.length === 0 ? null : <Heights blocks={delivery.rollback} />],
-                ['Queued', <When at={delivery.created_at} />],
-                ['Delivered', delivery.delivered_at === null ? null : <When at={delivery.delivered_at} />],
-                ['Next attempt', delivery.next_attempt_at === null ? null : <Due at={delivery.next_attempt_at} />],
+                ['Queued', <When time={delivery.created_at} />],
+                ['Delivered', delivery.delivered_at === null ? null : <When time={delivery.delivered_at} />],
+                ['Next attempt', delivery.next_attempt_at === null ? null : <Due time={delivery.next_attempt_at} />],
                 ['Size', bytes(delivery.body_bytes)],
                 ['SHA-256 of the body', <Hash value={delivery.body_sha256} whole copy="SHA-256" />],
               ]}
@@ -216,7 +216,7 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
     keyOf={({ at, duration_ms: time }) => `${at} ${time}`}
     empty="The delivery was not sent yet."
     columns={[
-      ['When', 'nowrap', ({ at }) => <Ago at={at} />],
+      ['When', 'nowrap', ({ at }) => <Ago time={at} />],
       [
         'Answer',
         'nowrap',

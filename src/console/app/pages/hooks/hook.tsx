@@ -36,7 +36,7 @@ export function Hook({ id }: { id: string }) {
     <Page
       kind="Chainhook"
       title={data === null ? id : visible(data.definition.name || id)}
-      beside={data === null ? null : <HealthBadge hook={data} />}
+      aside={data === null ? null : <HealthBadge hook={data} />}
       lead={data === null ? null : <code class="break">{data.definition.action.url}</code>}
     >
       <Show loaded={loaded} rows={5}>
@@ -75,11 +75,11 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
     <>
       <p class="break">
         The last attempt failed{failed === null ? '' : ' at '}
-        {failed === null ? null : <When at={failed} />}: <code>{visible(error ?? 'no answer')}</code>
+        {failed === null ? null : <When time={failed} />}: <code>{visible(error ?? 'no answer')}</code>
       </p>
       {next === null ? null : (
         <p>
-          The next attempt is at <Due at={next} />.
+          The next attempt is at <Due time={next} />.
         </p>
       )}
       {waiting === null || !isHeldUp ? null : <p>{waiting}.</p>}
@@ -120,9 +120,9 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
           [
             'Waiting deliveries',
             count(status.pending_deliveries),
-            oldest === null ? null : ['oldest ', <Ago at={oldest} />],
+            oldest === null ? null : ['oldest ', <Ago time={oldest} />],
           ],
-          ['Last delivery', last === null ? '–' : <Ago at={last} />, code === null ? null : `last answer ${code}`],
+          ['Last delivery', last === null ? '–' : <Ago time={last} />, code === null ? null : `last answer ${code}`],
           ['Failures in a row', count(status.consecutive_failures)],
           ['Matching blocks', count(status.occurrence_count), `of ${count(status.evaluated_block_count)} evaluated`],
           ['Blocks behind', count(status.lag_blocks)],
@@ -207,7 +207,7 @@ function Backfills({ hook }: { hook: string }) {
       <ListPanel
         title="Backfills"
         loaded={backfills}
-        of="backfill"
+        item="backfill"
         pager="offset"
         keyOf={({ id }) => id}
         empty="No past blocks were delivered yet."
@@ -226,12 +226,12 @@ function Backfills({ hook }: { hook: string }) {
             'Searched',
             'number',
             ({ from_height: from, to_height: to, next_height: next }) => (
-              <Meter value={next - from} most={to - from + 1} />
+              <Meter value={next - from} total={to - from + 1} />
             ),
           ],
           ['Matches', 'number medium', ({ matched_blocks: blocks }) => count(blocks)],
           ['Delivered', 'number medium', ({ deliveries }) => count(deliveries.delivered)],
-          ['Created', 'number wide', ({ created_at: time }) => <Ago at={time} />],
+          ['Created', 'number wide', ({ created_at: time }) => <Ago time={time} />],
           [
             'Actions',
             'number',
@@ -301,7 +301,7 @@ function SampleReceivers() {
             Set <code>STACKSIDE_SIGNING_SECRET</code> to the signing secret, which the page Chainhooks has.
           </p>
         </div>
-        <SourceBlock of={sourceTokens(language)} label={`Source of ${file}`} />
+        <SourceBlock tokens={sourceTokens(language)} label={`Source of ${file}`} />
       </Panel>
     </>
   );

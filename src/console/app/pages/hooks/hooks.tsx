@@ -32,7 +32,7 @@ export function Hooks() {
     <Page
       title="Chainhooks"
       lead="A chainhook sends an HTTP POST to your URL whenever a block contains something that its filters match."
-      beside={
+      aside={
         <>
           {session.value?.access === 'key' ? <SignOut /> : null}
           <ButtonLink text="New chainhook" href={newHookPath(chosen)} class="primary" />
@@ -164,7 +164,7 @@ function HookList({ consumer, isPart = false }: HookListProps) {
           <a href={withQuery({ consumer, offset: null })}>{plural(hooks.data.total, 'chainhook')}</a>
         ) : null
       }
-      of="chainhook"
+      item="chainhook"
       pager={isPart ? undefined : 'offset'}
       keyOf={({ uuid }) => uuid}
       empty="There is no chainhook yet."
@@ -183,7 +183,7 @@ function HookList({ consumer, isPart = false }: HookListProps) {
           ({ status: { last_delivery_at: time, last_delivery_status_code: code } }) => (
             <>
               {code === null ? null : <span class="quiet">{code} </span>}
-              <Ago at={time} none="none" />
+              <Ago time={time} none="none" />
             </>
           ),
         ],

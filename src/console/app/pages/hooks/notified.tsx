@@ -112,7 +112,7 @@ const Notified = ({ loaded, isOf = () => true }: { loaded: Loaded<HookDelivery[]
           </a>
         ),
       ],
-      ['Queued', 'number when', ({ delivery }) => <Ago at={delivery.created_at} />],
+      ['Queued', 'number when', ({ delivery }) => <Ago time={delivery.created_at} />],
     ]}
   />
 );

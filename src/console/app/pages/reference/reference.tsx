@@ -125,7 +125,7 @@ export function ApiReference() {
   return (
     <Page
       title={TITLE}
-      beside={<JsonLink source={DOCUMENT} of="this page" />}
+      aside={<JsonLink source={DOCUMENT} subject="this page" />}
       lead={<Described text={loaded.data?.description ?? ''} />}
     >
       <Show loaded={loaded} rows={12}>
@@ -143,7 +143,7 @@ export function OperationPage({ id }: { id: string }) {
     <Page
       kind={TITLE}
       title={operation?.summary ?? id}
-      beside={<ButtonLink text="All operations" href={pathTo('reference')} />}
+      aside={<ButtonLink text="All operations" href={pathTo('reference')} />}
       lead={
         operation === undefined ? null : (
           <>
@@ -187,7 +187,7 @@ function Answers({ operation: { answers }, schemas }: { operation: Operation } &
         )}
         {example === undefined ? null : (
           <Panel title="Example of a response">
-            <SourceBlock of={jsonTokens(JSON.stringify(example, null, 2))} label="Example in JSON" />
+            <SourceBlock tokens={jsonTokens(JSON.stringify(example, null, 2))} label="Example in JSON" />
           </Panel>
         )}
       </div>

@@ -75,17 +75,17 @@ function indented(text: string): string {
 
 function ResponseView({ response }: { response: Response }) {
   const { status, type, milliseconds, bytes: size, text, isCut } = response;
-  const shownText = text === null ? null : indented(text.slice(0, MAX_SHOWN));
+  const body = text === null ? null : indented(text.slice(0, MAX_SHOWN));
   return (
     <div class="result">
       <div class="panel-head small">
         <span class={status < 400 ? 'badge ok' : 'badge bad'}>{status}</span> {count(Math.round(milliseconds))} ms,{' '}
         {bytes(size)}
-        {type === '' ? '' : `, ${type}`} {shownText === null ? null : <Copy text={shownText} what="response" />}
+        {type === '' ? '' : `, ${type}`} {body === null ? null : <Copy text={body} what="response" />}
       </div>
-      {shownText === null ? <p class="panel-body quiet">The response isn’t a text.</p> : null}
-      {shownText === '' ? <p class="panel-body quiet">The response has no body.</p> : null}
-      {(shownText ?? '') === '' ? null : <SourceBlock of={jsonTokens(shownText ?? '')} label="Body of the response" />}
+      {body === null ? <p class="panel-body quiet">The response isn’t a text.</p> : null}
+      {body === '' ? <p class="panel-body quiet">The response has no body.</p> : null}
+      {(body ?? '') === '' ? null : <SourceBlock tokens={jsonTokens(body ?? '')} label="Body of the response" />}
       {isCut ? <p class="panel-body quiet">The rest of the response is cut off.</p> : null}
     </div>
   );

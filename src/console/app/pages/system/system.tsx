@@ -111,7 +111,7 @@ function Alerts() {
         aside={
           time === null ? null : (
             <span class="quiet">
-              {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} firing, <Ago at={time} />
+              {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} firing, <Ago time={time} />
             </span>
           )
         }
@@ -128,7 +128,7 @@ function Alerts() {
           ['Fires if', 'nowrap named', (alert) => <Threshold alert={alert} />],
           ['Now', 'named', ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; '))],
           ['Severity', 'wide', ({ severity }) => severity],
-          ['Since', 'nowrap named', ({ since }) => (since === null ? '–' : <Ago at={since} />)],
+          ['Since', 'nowrap named', ({ since }) => (since === null ? '–' : <Ago time={since} />)],
         ]}
       />
     </>
@@ -281,10 +281,10 @@ function Data() {
               source={SYSTEM}
               facts={[
                 ['Entries', count(journal.entries)],
-                ['Oldest', journal.oldest_at === null ? null : <When at={journal.oldest_at} />],
-                ['Newest', journal.newest_at === null ? null : <When at={journal.newest_at} />],
+                ['Oldest', journal.oldest_at === null ? null : <When time={journal.oldest_at} />],
+                ['Newest', journal.newest_at === null ? null : <When time={journal.newest_at} />],
               ]}
-              after={<Empty>{durability}</Empty>}
+              footer={<Empty>{durability}</Empty>}
             />
           </div>
         )}
@@ -482,7 +482,7 @@ function Outcome({ inspection: { state, ended_at: end } }: { inspection: Check |
   return (
     <>
       <Badge tone={tone}>{text}</Badge>
-      {end === null ? null : <Ago at={end} />}
+      {end === null ? null : <Ago time={end} />}
     </>
   );
 }
@@ -530,7 +530,7 @@ function Recent({ recent }: { recent: Log['recent'] }) {
       empty={recent.length === 0 ? 'Nothing was logged yet.' : 'No event matches.'}
       stacked
       columns={[
-        ['When', 'when nowrap', ({ at }) => <Ago at={at} />],
+        ['When', 'when nowrap', ({ at }) => <Ago time={at} />],
         ['Level', '', (event) => <Level level={event.level} />],
         ['Event', 'first nowrap', ({ event }) => words(event)],
         ['Thread', 'wide nowrap', ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`)],
@@ -574,7 +574,7 @@ const Kinds = ({ kinds }: { kinds: Log['kinds'] }) => (
       ['Event', 'fill break', ({ event }) => <code>{event}</code>],
       ['Level', '', ({ level, count: number }) => <Level level={level} quiet={number === 0} />],
       ['Count', 'number', ({ count: number }) => count(number)],
-      ['Last', 'nowrap medium', ({ last_at: time }) => <Ago at={time} none="never" />],
+      ['Last', 'nowrap medium', ({ last_at: time }) => <Ago time={time} none="never" />],
     ]}
   />
 );
