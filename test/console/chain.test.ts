@@ -51,13 +51,13 @@ import {
   decimalText,
   duration,
   exactTime,
+  hexToText,
   localTime,
   percent,
   shortPrincipal,
-  smallestOf,
   stxText,
-  textOfHex,
-  typedOf,
+  toAmountInput,
+  toSmallestUnit,
   unitIn,
   visible,
 } from '../../src/console/app/chain/format.ts';
@@ -86,13 +86,13 @@ import {
 import { isLogMatch, logFieldsOf } from '../../src/console/app/chain/log.ts';
 import { networkMistake, pathMistake } from '../../src/console/app/chain/path-mistake.ts';
 import {
-  type FoundItem,
-  foundGroups,
+  groupResults,
   MAX_RECENT,
   markedParts,
-  pageOfFound,
+  pageOfResult,
   pageOfSearch,
   recentOf,
+  type SearchResult,
   searchedText,
 } from '../../src/console/app/chain/search.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
@@ -491,18 +491,18 @@ describe('formats', () => {
 
   test('converts a typed amount to the smallest unit exactly, and back', () => {
     const amounts = ['1', '0', '0.0', '1.', '.5', '1.5', '1.50000000', '340282366920938463463374607431768.211455'];
-    expect(amounts.map((typed) => [smallestOf(typed, 6), amountMistake(typed, 6, 'STX')])).toEqual(
+    expect(amounts.map((typed) => [toSmallestUnit(typed, 6), amountMistake(typed, 6, 'STX')])).toEqual(
       ['1000000', '0', '0', '1000000', '500000', '1500000', '1500000', String(2n ** 128n - 1n)].map((one) => [
         one,
         null,
       ]),
     );
-    expect([smallestOf('', 6), amountMistake('', 6, 'STX'), typedOf('', 6)]).toEqual(['', null, '']);
+    expect([toSmallestUnit('', 6), amountMistake('', 6, 'STX'), toAmountInput('', 6)]).toEqual(['', null, '']);
     assertProperty(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }), fc.nat({ max: 38 }), (amount, decimals) => {
-        const typed = typedOf(String(amount), decimals);
-        expect([smallestOf(typed, decimals), amountMistake(typed, decimals, 'X')]).toEqual([String(amount), null]);
-        expect(smallestOf(decimalText(amount, decimals), decimals)).toBe(String(amount));
+        const typed = toAmountInput(String(amount), decimals);
+        expect([toSmallestUnit(typed, decimals), amountMistake(typed, decimals, 'X')]).toEqual([String(amount), null]);
+        expect(toSmallestUnit(decimalText(amount, decimals), decimals)).toBe(String(amount));
       }),
       { always: 'each amount is one' },
     );
@@ -518,7 +518,11 @@ describe('formats', () => {
     ['0x10', 'Enter a number.'],
     ['0.0000001', 'STX has 6 decimals, and this number has more.'],
   ])('rejects the amount %s and keeps the typed text', (typed, mistake) => {
-    expect([amountMistake(typed, 6, 'STX'), smallestOf(typed, 6), typedOf(typed, 6)]).toEqual([mistake, typed, typed]);
+    expect([amountMistake(typed, 6, 'STX'), toSmallestUnit(typed, 6), toAmountInput(typed, 6)]).toEqual([
+      mistake,
+      typed,
+      typed,
+    ]);
     // The definition's schema also rejects it.
     const filters = { events: [{ type: 'stx_transfer', min_amount: typed }] };
     expect(mistakesOf({ ...draftBy(null, '', 'testnet', ''), filters }).map(({ path }) => path)).toContain(
@@ -529,7 +533,7 @@ describe('formats', () => {
   test('rejects an amount beyond 128 bits with a message', () => {
     const typed = '340282366920938463463374607431768.211456';
     expect(amountMistake(typed, 6, 'STX')).toBe('No amount is as large.');
-    const filters = { events: [{ type: 'stx_transfer', min_amount: smallestOf(typed, 6) }] };
+    const filters = { events: [{ type: 'stx_transfer', min_amount: toSmallestUnit(typed, 6) }] };
     expect(mistakesOf({ ...draftBy(null, '', 'testnet', ''), filters }).map(({ message }) => message)).toContain(
       'is larger than any amount',
     );
@@ -546,9 +550,9 @@ describe('formats', () => {
   });
 
   test('shows a memo as text without trailing zeros, or null', () => {
-    expect(textOfHex('0x68690000')).toBe('hi');
-    expect(textOfHex('0x0000')).toBe('');
-    expect(textOfHex('0xff00')).toBeNull();
+    expect(hexToText('0x68690000')).toBe('hi');
+    expect(hexToText('0x0000')).toBe('');
+    expect(hexToText('0xff00')).toBeNull();
   });
 
   test('escapes invisible characters, and keeps line breaks', () => {
@@ -1134,7 +1138,7 @@ test('the days before and after a day follow the calendar', () => {
 });
 
 describe('search', () => {
-  const found = (kind: FoundItem['kind'], id: string, match: FoundItem['match'] = 'start'): FoundItem => ({
+  const found = (kind: SearchResult['kind'], id: string, match: SearchResult['match'] = 'start'): SearchResult => ({
     kind,
     id,
     match,
@@ -1146,7 +1150,7 @@ describe('search', () => {
 
   test('lists results by kind, with the kind of the best result first', () => {
     const [token, contract, other] = [found('token', 'a'), found('contract', 'b'), found('token', 'c')];
-    expect(foundGroups([token, contract, other])).toEqual([
+    expect(groupResults([token, contract, other])).toEqual([
       { kind: 'token', title: 'Tokens', items: [token, other] },
       { kind: 'contract', title: 'Contracts', items: [contract] },
     ]);
@@ -1187,8 +1191,8 @@ describe('search', () => {
       expect(pageOfSearch(text, results)).toEqual({ page, params });
     }
     for (const text of ['what is this?', 'ab'.repeat(32), '', '::', 'SP']) expect(pageOfSearch(text, [])).toBeNull();
-    expect(pageOfFound(found('address', `${address}.pool`)).page).toBe('contract');
-    expect(pageOfFound(found('burn_block', '0x00')).page).toBe('bitcoinBlock');
+    expect(pageOfResult(found('address', `${address}.pool`)).page).toBe('contract');
+    expect(pageOfResult(found('burn_block', '0x00')).page).toBe('bitcoinBlock');
   });
 
   test('marks the searched text in any case', () => {
@@ -1199,7 +1203,7 @@ describe('search', () => {
 
   test('stores the newest eight results once each, and ignores stored data in another form', () => {
     const items = Array.from({ length: 12 }, (_, n) => found('contract', String(n), 'exact'));
-    const add = (recent: readonly FoundItem[], item: FoundItem) => withFirst(recent, item, MAX_RECENT);
+    const add = (recent: readonly SearchResult[], item: SearchResult) => withFirst(recent, item, MAX_RECENT);
     const kept = items.reduce(add, []);
     expect(kept.map(({ id }) => id)).toEqual(['11', '10', '9', '8', '7', '6', '5', '4']);
     expect(add(kept, items[5]!).map(({ id }) => id)).toEqual(['5', '11', '10', '9', '8', '7', '6', '4']);

@@ -13,8 +13,8 @@ function asking() {
       requests.push(request);
       return request.promise;
     },
-    answered: (answer) => seen.push(answer),
-    failed: (error) => seen.push(String(error)),
+    onAnswer: (answer) => seen.push(answer),
+    onError: (error) => seen.push(String(error)),
     now: () => time.now,
   });
   const answer = async (at: number, text: string) => {

@@ -19,12 +19,12 @@ export type Answer<P extends keyof paths, M extends Method = 'get'> = Json<
 /** The JSON body of an operation's requests. */
 export type Body<P extends keyof paths, M extends Method> = Json<Member<Operation<P, M>, 'requestBody'>>;
 
-type Given<P extends keyof paths, M extends Method> = Member<Operation<P, M>, 'parameters'>;
+type OperationParams<P extends keyof paths, M extends Method> = Member<Operation<P, M>, 'parameters'>;
 type Optional<T> = { [Name in keyof T]: T[Name] | null | undefined };
 
 /** The parameters of an operation's path and query. One of the query is left out if it is null or undefined. */
-export type Params<P extends keyof paths, M extends Method = 'get'> = Member<Given<P, M>, 'path'> &
-  Optional<Member<Given<P, M>, 'query'>>;
+export type Params<P extends keyof paths, M extends Method = 'get'> = Member<OperationParams<P, M>, 'path'> &
+  Optional<Member<OperationParams<P, M>, 'query'>>;
 
 /** Thrown if the API rejects a request, or the request never reached it. */
 export class RequestError extends Error {
@@ -43,7 +43,7 @@ export class RequestError extends Error {
 }
 
 /** Throws an error that isn't a RequestError: only requests may fail. */
-export function onlyRequestError(error: unknown): asserts error is RequestError {
+export function assertRequestError(error: unknown): asserts error is RequestError {
   if (!(error instanceof RequestError)) throw error;
 }
 
@@ -71,7 +71,7 @@ export function messageOf(body: unknown, status: number): string {
 }
 
 /** Throws the error of a request without a response. @throws RequestError; DOMException if the request was aborted */
-export function unreachable(error: unknown): never {
+export function throwUnreachable(error: unknown): never {
   if (error instanceof DOMException && error.name === 'AbortError') throw error;
   throw new RequestError(0, 'The server does not answer. It may be starting again.');
 }
@@ -81,10 +81,10 @@ const MAX_ERROR = 500;
 
 /** Sends a request. @throws RequestError if it is rejected or gets no answer; DOMException if it was aborted */
 export async function responseOf(url: string, init: RequestInit = {}): Promise<Response> {
-  const response = await fetch(url, init).catch(unreachable);
+  const response = await fetch(url, init).catch(throwUnreachable);
   if (response.ok) return response;
   const { status, headers } = response;
-  const text = await response.text().catch(unreachable);
+  const text = await response.text().catch(throwUnreachable);
   // The node's errors are plain text, this server's errors are JSON, and a proxy's errors are HTML.
   const isPlain = headers.get('content-type')?.startsWith('text/plain') === true;
   const body = parsedJson(text) ?? (isPlain ? { message: text.slice(0, MAX_ERROR) } : undefined);
@@ -94,7 +94,7 @@ export async function responseOf(url: string, init: RequestInit = {}): Promise<R
 /** Sends a request for JSON. @throws RequestError, also if the answer isn't JSON; DOMException if it was aborted */
 export async function jsonOf(url: string, init: RequestInit = {}): Promise<unknown> {
   const response = await responseOf(url, init);
-  const value = parsedJson(await response.text().catch(unreachable));
+  const value = parsedJson(await response.text().catch(throwUnreachable));
   if (value === undefined) throw new RequestError(response.status, messageOf(null, response.status));
   return value;
 }
@@ -135,7 +135,7 @@ const change =
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer<P, M>> => {
     const response = await responseOf(urlOf(path, params), withBody(method.toUpperCase(), body, headers));
-    return parsedJson(await response.text().catch(unreachable)) as Answer<P, M>;
+    return parsedJson(await response.text().catch(throwUnreachable)) as Answer<P, M>;
   };
 
 export const post = change('post');

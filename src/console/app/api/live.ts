@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { isObject } from '../../../base/json.ts';
-import { type Answer, get, onlyRequestError } from './api.ts';
+import { type Answer, assertRequestError, get } from './api.ts';
 import { liveQuery } from './order.ts';
 
 /** `waiting` before the first connection, `live` while connected, `lost` while reconnecting. */
@@ -42,7 +42,7 @@ function concerns({ event, ...named }: Subject, method: unknown, params: Record<
   return event === method && Object.entries(named).every(([name, value]) => params[name] === value);
 }
 
-function received(text: string): void {
+function handleMessage(text: string): void {
   const message: unknown = JSON.parse(text);
   if (!isObject(message) || !isObject(message.params)) return;
   for (const { subject, listeners } of subscriptions.values()) {
@@ -54,10 +54,10 @@ function received(text: string): void {
 /** The tip, read at each block and connection. If a read fails, the next block or connection reads it again. */
 const tipQuery = liveQuery({
   ask: (signal) => get('/extended', {}, signal),
-  answered({ chain_tip: chainTip = null }) {
+  onAnswer({ chain_tip: chainTip = null }) {
     tip.value = chainTip;
   },
-  failed: onlyRequestError,
+  onError: assertRequestError,
 });
 
 function connect(): void {
@@ -70,7 +70,7 @@ function connect(): void {
     tipQuery.refresh();
   };
   socket.onmessage = ({ data }) => {
-    if (typeof data === 'string') received(data);
+    if (typeof data === 'string') handleMessage(data);
   };
   socket.onclose = () => {
     connection.value = 'lost';

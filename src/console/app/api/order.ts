@@ -10,10 +10,10 @@ interface LiveQuery {
   end(): void;
 }
 
-interface LiveQueryOptions<T> {
+interface QueryOptions<T> {
   ask: (signal: AbortSignal) => Promise<T>;
-  answered: (answer: T) => void;
-  failed: (error: unknown) => void;
+  onAnswer: (answer: T) => void;
+  onError: (error: unknown) => void;
   /** Returns the time in milliseconds. */
   now?: () => number;
 }
@@ -25,45 +25,45 @@ const LOST_MS = 30_000;
  * Makes a live query. Requests never overlap, so no older answer arrives after a newer one. A change doesn't cancel the
  * running request unless it is lost, so answers arrive even if the data changes faster than the server answers.
  */
-export function liveQuery<T>({ ask, answered, failed, now = () => performance.now() }: LiveQueryOptions<T>): LiveQuery {
-  let underWay: AbortController | null = null;
+export function liveQuery<T>({ ask, onAnswer, onError, now = () => performance.now() }: QueryOptions<T>): LiveQuery {
+  let current: AbortController | null = null;
   let since = 0;
   let isOutdated = false;
 
   function request(): void {
     const controller = new AbortController();
-    underWay = controller;
+    current = controller;
     since = now();
     isOutdated = false;
-    const ended = (use: () => void): void => {
-      if (underWay !== controller) return;
-      underWay = null;
+    const finish = (use: () => void): void => {
+      if (current !== controller) return;
+      current = null;
       if (isOutdated) request();
       use();
     };
     ask(controller.signal).then(
-      (answer) => ended(() => answered(answer)),
-      (error: unknown) => ended(() => failed(error)),
+      (answer) => finish(() => onAnswer(answer)),
+      (error: unknown) => finish(() => onError(error)),
     );
   }
 
-  function giveUp(): void {
-    underWay?.abort();
-    underWay = null;
+  function cancel(): void {
+    current?.abort();
+    current = null;
   }
 
   function restart(): void {
-    giveUp();
+    cancel();
     request();
   }
 
   return {
     refresh() {
-      if (underWay === null) request();
+      if (current === null) request();
       else if (now() - since > LOST_MS) restart();
       else isOutdated = true;
     },
     restart,
-    end: giveUp,
+    end: cancel,
   };
 }

@@ -1,6 +1,6 @@
 /** Responses of the API, and parts of the bundle, as the state of a component. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, get, onlyRequestError, type Params, RequestError, urlOf } from './api.ts';
+import { type Answer, assertRequestError, get, type Params, RequestError, urlOf } from './api.ts';
 import { connection } from './live.ts';
 import type { paths } from './openapi.d.ts';
 import { liveQuery } from './order.ts';
@@ -36,9 +36,9 @@ export function useAnswer<T>(
   useEffect(() => {
     const newQuery = liveQuery({
       ask: (signal) => latest.current(signal),
-      answered: (data) => setState({ key, data, error: null }),
-      failed(error) {
-        onlyRequestError(error);
+      onAnswer: (data) => setState({ key, data, error: null }),
+      onError(error) {
+        assertRequestError(error);
         setState((previous) => ({ key, data: previous.key === key ? previous.data : null, error }));
       },
     });
@@ -67,7 +67,7 @@ export function useGet<P extends Parameters<typeof get>[0] & keyof paths>(
 }
 
 /** Returns loaded data in another form. */
-export const mapped = <T, U>({ data, ...loaded }: Loaded<T>, form: (data: T) => U): Loaded<U> => ({
+export const mapLoaded = <T, U>({ data, ...loaded }: Loaded<T>, form: (data: T) => U): Loaded<U> => ({
   ...loaded,
   data: data === null ? null : form(data),
 });

@@ -49,7 +49,7 @@ interface Body {
   content?: Readonly<Record<string, Content>>;
 }
 
-interface Referring {
+interface WithReference {
   $ref?: string;
 }
 
@@ -60,9 +60,9 @@ interface DocumentedOperation {
   tags: readonly string[];
   deprecated?: boolean;
   security?: readonly unknown[];
-  parameters?: readonly (Parameter & Referring)[];
+  parameters?: readonly (Parameter & WithReference)[];
   requestBody?: Body;
-  responses: Readonly<Record<string, Body & Referring>>;
+  responses: Readonly<Record<string, Body & WithReference>>;
 }
 
 /** The parts of the document that the reference shows. */
@@ -82,7 +82,7 @@ const JSON_TYPE = 'application/json';
 /** Returns the last part of a reference: `Limit` for `#/components/parameters/Limit`. */
 const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
 
-const resolved = <T>(part: T & Referring, shared: Readonly<Record<string, T>>): T =>
+const resolveReference = <T>(part: T & WithReference, shared: Readonly<Record<string, T>>): T =>
   part.$ref === undefined ? part : (shared[nameOf(part.$ref)] ?? part);
 
 function operationOf(
@@ -92,7 +92,7 @@ function operationOf(
   { parameters, responses }: ApiDocument['components'],
 ) {
   const answers = Object.entries(documented.responses).map(([status, response]) => {
-    const { description: meaning = '', content = {} } = resolved(response, responses);
+    const { description: meaning = '', content = {} } = resolveReference(response, responses);
     const schema = Object.values(content)[0]?.schema ?? null;
     return { status, description: meaning, schema, types: Object.keys(content) };
   });
@@ -107,7 +107,7 @@ function operationOf(
     method: method.toUpperCase(),
     isDeprecated: documented.deprecated === true,
     needsKey: documented.security !== undefined,
-    parameters: (documented.parameters ?? []).map((parameter): Parameter => resolved(parameter, parameters)),
+    parameters: (documented.parameters ?? []).map((parameter): Parameter => resolveReference(parameter, parameters)),
     /** JSON body of its requests; null if they have none. */
     body: json === undefined ? null : { ...json, required: requestBody?.required === true },
     /** Media types of its successful response. */
@@ -147,11 +147,11 @@ export interface Field {
 }
 
 /** Returns a schema, or the one that it refers to. */
-export const followed = (schema: Schema, schemas: Schemas): Schema => resolved<Schema>(schema, schemas);
+export const resolveSchema = (schema: Schema, schemas: Schemas): Schema => resolveReference<Schema>(schema, schemas);
 
 /** Returns the members of an object, including inherited ones. */
 export function fieldsOf(schema: Schema, schemas: Schemas): Field[] {
-  const { allOf = [], properties = {}, required = [], additionalProperties } = followed(schema, schemas);
+  const { allOf = [], properties = {}, required = [], additionalProperties } = resolveSchema(schema, schemas);
   const others = typeof additionalProperties === 'object' ? { '…': additionalProperties } : {};
   return [
     ...allOf.flatMap((base) => fieldsOf(base, schemas)),
@@ -165,20 +165,20 @@ export function fieldsOf(schema: Schema, schemas: Schemas): Field[] {
 
 /** Returns the schemas that a value may have, if there are several; the types of null are left out. */
 export function variantsOf(schema: Schema, schemas: Schemas): readonly Schema[] {
-  const { oneOf, anyOf } = followed(schema, schemas);
+  const { oneOf, anyOf } = resolveSchema(schema, schemas);
   return (oneOf ?? anyOf ?? []).filter(({ type }) => type !== 'null');
 }
 
 /** Returns the schema of the items of a list, also of a list in a list; the schema itself if it is none. */
 export function itemOf(schema: Schema, schemas: Schemas): Schema {
-  const { items } = followed(schema, schemas);
+  const { items } = resolveSchema(schema, schemas);
   return items === undefined ? schema : itemOf(items, schemas);
 }
 
 /** Returns the type of a schema in words: `array of Block`, `string or null`. */
 export function typeText(schema: Schema, schemas: Schemas): string {
   if (schema.$ref !== undefined) {
-    const target = followed(schema, schemas);
+    const target = resolveSchema(schema, schemas);
     const isPlain = fieldsOf(target, schemas).length === 0 && variantsOf(target, schemas).length === 0;
     return isPlain ? typeText(target, schemas) : nameOf(schema.$ref);
   }
@@ -206,7 +206,7 @@ export function limitsText({ minimum, maximum, minItems, maxItems, default: defa
 
 /** Returns an example of a value; undefined if the document has none. */
 export function exampleOf(schema: Schema, schemas: Schemas): unknown {
-  const { examples, const: only, enum: words, items, allOf, properties } = followed(schema, schemas);
+  const { examples, const: only, enum: words, items, allOf, properties } = resolveSchema(schema, schemas);
   if (examples?.[0] !== undefined) return examples[0];
   if (only !== undefined) return only;
   if (words !== undefined) return words[0];
@@ -231,7 +231,7 @@ export const exampleText = ({ example, schema }: Parameter): string => {
 };
 
 /** The contents of an operation's form. */
-export interface Filled {
+export interface FormContents {
   /** Values of the parameters by name; an empty one isn't sent. */
   values: Readonly<Record<string, string>>;
   body: string;
@@ -241,33 +241,33 @@ export interface Filled {
 }
 
 /** Returns the request of an operation's form. */
-export function requestOf({ method, path, parameters, body }: Operation, filled: Filled) {
+export function requestOf({ method, path, parameters, body }: Operation, contents: FormContents) {
   const params: Record<string, string | string[] | null> = {};
   const headers: Record<string, string> = {};
   for (const { name, in: place, explode = false } of parameters) {
-    const value = filled.values[name]?.trim() ?? '';
+    const value = contents.values[name]?.trim() ?? '';
     if (place === 'path') params[name] = value;
     else if (value === '') continue;
     else if (place === 'header') headers[name] = value;
     else params[name] = explode ? value.split(',').map((item) => item.trim()) : value;
   }
-  if (filled.type !== '') headers.accept = filled.type;
-  if (filled.key !== '') headers['x-api-key'] = filled.key;
-  const hasBody = body !== null && filled.body.trim() !== '';
+  if (contents.type !== '') headers.accept = contents.type;
+  if (contents.key !== '') headers['x-api-key'] = contents.key;
+  const hasBody = body !== null && contents.body.trim() !== '';
   if (hasBody) headers['content-type'] = JSON_TYPE;
-  return { method, path: urlOf(path, params), headers, body: hasBody ? filled.body : null };
+  return { method, path: urlOf(path, params), headers, body: hasBody ? contents.body : null };
 }
 
 export type Request = ReturnType<typeof requestOf>;
 
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Returns a request as a curl command. @param origin of the server: `https://api.example` */
 export function curlOf({ method, path, headers, body }: Request, origin: string): string {
   return [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(origin + path)}`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...(body === null ? [] : [`-d ${quoted(body)}`]),
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${shellQuote(origin + path)}`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${shellQuote(`${name}: ${value}`)}`),
+    ...(body === null ? [] : [`-d ${shellQuote(body)}`]),
   ].join(' \\\n  ');
 }
 

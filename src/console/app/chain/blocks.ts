@@ -8,11 +8,11 @@ export type StripBlock = NewestBlocks['blocks'][number];
 /** Returns the newest blocks by tenure, newest first, each with the orphaned blocks at its height or above the tip. */
 export function tenuresOf({ blocks, orphans }: NewestBlocks) {
   const tip = blocks[0]?.height ?? 0;
-  const placed = blocks.map((block) => ({
+  const blocksWithOrphans = blocks.map((block) => ({
     block,
     orphans: orphans.filter(({ height }) => Math.min(height, tip) === block.height),
   }));
-  const tenures = Map.groupBy(placed, ({ block }) => block.burn_block_height);
+  const tenures = Map.groupBy(blocksWithOrphans, ({ block }) => block.burn_block_height);
   return [...tenures].map(([bitcoinHeight, places]) => ({ bitcoinHeight, places }));
 }
 

@@ -88,7 +88,7 @@ const DEFINE = /^define-(public|private|read-only|constant|data-var|map|fungible
 
 /** Returns the definitions of a source, in order. */
 export function definitions(source: string): Definition[] {
-  const all = placed(source);
+  const all = tokensWithLines(source);
   const definitions: Definition[] = [];
   for (const [index, { kind, text, line }] of all.entries()) {
     const defined = kind === 'keyword' || kind === 'name' ? DEFINE.exec(text)?.[1] : undefined;
@@ -178,7 +178,7 @@ const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
 
 /** Returns the calls of built-in functions in a function of a contract, with their lines. */
 function builtInCalls(source: string, name: string): { name: string; line: number }[] {
-  const all = placed(source);
+  const all = tokensWithLines(source);
   const start = all.findIndex(
     ({ text }, index) =>
       /^define-(public|private)$/.test(text) && all[nextToken(all, nextToken(all, index + 1) + 1)]?.text === name,
@@ -230,7 +230,7 @@ function decimalsOf(literal: string | null): number | null {
   return digits === undefined || Number(digits) > MAX_DECIMALS ? null : Number(digits);
 }
 
-const meaning = (source: string): string[] =>
+const tokenTexts = (source: string): string[] =>
   tokens(source)
     .filter((token) => !isBlank(token))
     .map(({ text }) => text);
@@ -238,7 +238,7 @@ const meaning = (source: string): string[] =>
 const HEAD_END = [')', '(', 'ok'];
 
 /** Returns the literal or constant that a function without parameters returns; null if it returns anything else. */
-function returned(texts: readonly string[], defined: readonly Definition[], name: string): string | null {
+function constantResult(texts: readonly string[], defined: readonly Definition[], name: string): string | null {
   const head = ['(', 'define-read-only', '(', name, ...HEAD_END];
   const offset = texts.findIndex((_, start) => head.every((text, index) => texts[start + index] === text));
   if (offset < 0) return null;
@@ -250,9 +250,9 @@ function returned(texts: readonly string[], defined: readonly Definition[], name
 
 /** Returns the results of a token's functions (SIP-009, SIP-010); null if the source computes them. */
 export function tokenFacts(source: string) {
-  const texts = meaning(source);
+  const texts = tokenTexts(source);
   const defined = definitions(source);
-  const literal = (name: string) => returned(texts, defined, name);
+  const literal = (name: string) => constantResult(texts, defined, name);
   return {
     name: literalText(literal('get-name')),
     symbol: literalText(literal('get-symbol')),
@@ -264,9 +264,9 @@ export function tokenFacts(source: string) {
 const CLOSES: Readonly<Record<string, string>> = { '(': ')', '{': '}' };
 const CLOSERS = Object.values(CLOSES);
 
-type Placed = Token & { line: number };
+type LineToken = Token & { line: number };
 
-function placed(source: string): Placed[] {
+function tokensWithLines(source: string): LineToken[] {
   let line = 1;
   return tokens(source).map((token) => {
     const begins = line;
@@ -276,8 +276,8 @@ function placed(source: string): Placed[] {
 }
 
 /** Returns the line of a bracket that has no partner; null if all match. */
-function bracketLine(all: readonly Placed[]): number | null {
-  const open: Placed[] = [];
+function bracketLine(all: readonly LineToken[]): number | null {
+  const open: LineToken[] = [];
   for (const token of all) {
     if (token.kind !== 'paren') continue;
     if (CLOSES[token.text] !== undefined) open.push(token);
@@ -286,14 +286,14 @@ function bracketLine(all: readonly Placed[]): number | null {
   return open[0]?.line ?? null;
 }
 
-const stringLine = (all: readonly Placed[]): number | null =>
+const stringLine = (all: readonly LineToken[]): number | null =>
   all.find(({ kind, text }) => kind === 'string' && !/^u?"(?:\\[\s\S]|[^"\\])*"$/.test(text))?.line ?? null;
 
 /**
  * Returns the line with a name that the message quotes. The message has the full name of a contract; the source may have
  * only its end.
  */
-function namedLine(all: readonly Placed[], message: string): number | null {
+function namedLine(all: readonly LineToken[], message: string): number | null {
   const names = [...message.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
   const isNamed = ({ kind, text }: Token, name: string): boolean =>
     kind !== 'comment' &&
@@ -312,6 +312,6 @@ const TYPES = /^(u?int|bool|principal|none|\(.*|buff.*|string.*)$/;
 
 /** Returns the line that a message refers to, from 1; null if the message doesn't identify it. */
 export function mistakeLine(source: string, message: string): number | null {
-  const all = placed(source);
+  const all = tokensWithLines(source);
   return stringLine(all) ?? bracketLine(all) ?? namedLine(all, message);
 }

@@ -55,14 +55,14 @@ const argumentsIn = (list: unknown): readonly Argument[] | null =>
 /** A function of a contract's interface. */
 export type ContractFunction = Omit<Readable, 'kind'>;
 
-const named = <T extends { name: unknown; output: unknown }>(members: readonly T[]) =>
+const validMembers = <T extends { name: unknown; output: unknown }>(members: readonly T[]) =>
   members.flatMap(({ name, output, ...rest }) =>
     typeof name === 'string' ? [{ ...rest, name, output: textOf(output) }] : [],
   );
 
 /** Returns the functions with an access in the node's JSON. Members of another form are left out. */
 export const functionsOf = (contractInterface: unknown, access: 'public' | 'read_only'): ContractFunction[] =>
-  named(
+  validMembers(
     objectsIn(isObject(contractInterface) ? contractInterface.functions : null)
       .filter((member) => member.access === access)
       .map(({ name, args, outputs }) => ({
@@ -79,7 +79,7 @@ export function readables(contractInterface: unknown): Readable[] {
   const { variables, maps } = isObject(contractInterface) ? contractInterface : {};
   return [
     ...functionsOf(contractInterface, 'read_only').map((member) => ({ kind: 'function' as const, ...member })),
-    ...named([
+    ...validMembers([
       ...objectsIn(variables).map(({ access, name, type }) => ({
         kind: access === 'constant' ? ('constant' as const) : ('variable' as const),
         name,
@@ -120,7 +120,7 @@ const OPTIONS = ['none', 'some'];
 const SIDES = ['ok', 'err'];
 
 /** Returns the choice in a draft: the user's choice, or the first. */
-const chosen = (draft: Draft, path: string, choices: readonly string[]): string =>
+const draftChoice = (draft: Draft, path: string, choices: readonly string[]): string =>
   choices.find((choice) => choice === draft.get(path)) ?? choices[0] ?? '';
 
 const HELP = {
@@ -193,25 +193,25 @@ function typedValue(type: AbiType, text: string): Uint8Array | string {
   if ('buffer' in type) {
     const bytes = bufferOf(text);
     if (bytes === null) return 'must have hex digits in pairs after 0x';
-    return tooLong(bytes.length, type.buffer.length, 'byte') ?? clarity.buffer(bytes);
+    return lengthMistake(bytes.length, type.buffer.length, 'byte') ?? clarity.buffer(bytes);
   }
   if ('string-ascii' in type) {
     if (!ASCII.test(text)) return 'must have ASCII characters only';
-    return tooLong(text.length, type['string-ascii'].length, 'character') ?? clarity.ascii(text);
+    return lengthMistake(text.length, type['string-ascii'].length, 'character') ?? clarity.ascii(text);
   }
   if ('string-utf8' in type) {
     if (!text.isWellFormed()) return 'must not have half a character';
     const bytes = utf8Bytes(text);
     return (
-      tooLong([...text].length, type['string-utf8'].length, 'character') ??
-      tooLong(bytes.length, MAX_VALUE_SIZE, 'byte') ??
+      lengthMistake([...text].length, type['string-utf8'].length, 'character') ??
+      lengthMistake(bytes.length, MAX_VALUE_SIZE, 'byte') ??
       clarity.utf8(text)
     );
   }
   throw new TypeError("a nested type can't be a field");
 }
 
-const tooLong = (length: number, limit: number, unit: string): string | null =>
+const lengthMistake = (length: number, limit: number, unit: string): string | null =>
   length > Math.min(limit, MAX_VALUE_SIZE) ? `has ${plural(length, unit)}, and at most ${count(limit)} fit` : null;
 
 /** The form of an argument: its fields, with those of its parts, and its serialized value. */
@@ -226,16 +226,16 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
   const choice = (help: string, choices: readonly string[]) => fieldOf(path, help, { choices, typed: null });
   if (type === 'none') return { fields: [], encode: clarity.none };
   if (type === 'bool') {
-    return { fields: [choice('bool', BOOLS)], encode: () => clarity.bool(chosen(draft, path, BOOLS) === 'true') };
+    return { fields: [choice('bool', BOOLS)], encode: () => clarity.bool(draftChoice(draft, path, BOOLS) === 'true') };
   }
   if (typeof type === 'object' && 'optional' in type) {
     const fields = [choice('optional', OPTIONS)];
-    if (chosen(draft, path, OPTIONS) === 'none') return { fields, encode: clarity.none };
+    if (draftChoice(draft, path, OPTIONS) === 'none') return { fields, encode: clarity.none };
     const some = inner('some', type.optional);
     return { fields: [...fields, ...some.fields], encode: () => clarity.some(some.encode()) };
   }
   if (typeof type === 'object' && 'response' in type) {
-    const isOk = chosen(draft, path, SIDES) === 'ok';
+    const isOk = draftChoice(draft, path, SIDES) === 'ok';
     const side = isOk ? inner('ok', type.response.ok) : inner('err', type.response.error);
     return {
       fields: [choice('response', SIDES), ...side.fields],
@@ -252,7 +252,7 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
     return {
       fields: [fieldOf(path, help, { typed: 'items', maxItems }), ...items.flatMap(({ fields }) => fields)],
       encode() {
-        if (isNumber) return clarity.list(all(items));
+        if (isNumber) return clarity.list(encodeAll(items));
         throw new DraftError([{ path, message: `must be a number of items from 0 to ${count(maxItems)}` }]);
       },
     };
@@ -262,7 +262,7 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
     return {
       fields: entries.flatMap(({ fields }) => fields),
       encode() {
-        const values = all(entries);
+        const values = encodeAll(entries);
         // Built from entries, so that a key such as `__proto__` isn't special.
         return clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, nth) => [name, values[nth] as Uint8Array])));
       },
@@ -282,7 +282,7 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
 export const formFields = (argument: Argument, draft: Draft): readonly Field[] => formOf(argument, draft).fields;
 
 /** Returns all values. @throws DraftError with the mistakes of all */
-function all(parts: readonly ArgumentForm[]): Uint8Array[] {
+function encodeAll(parts: readonly ArgumentForm[]): Uint8Array[] {
   const mistakes: Mistake[] = [];
   const values = parts.map((part) => {
     try {
@@ -303,7 +303,7 @@ export function encodedArguments(
   draft: Draft,
 ): { values: readonly Uint8Array[]; mistakes: readonly Mistake[] } {
   try {
-    return { values: all(args.map((arg) => formOf(arg, draft))), mistakes: [] };
+    return { values: encodeAll(args.map((arg) => formOf(arg, draft))), mistakes: [] };
   } catch (error) {
     if (error instanceof DraftError) return { values: [], mistakes: error.mistakes };
     throw error;
@@ -326,11 +326,11 @@ export interface Leaf {
   value: ClarityField;
 }
 
-const joined = (path: string, part: string | number): string => (path === '' ? String(part) : `${path}.${part}`);
+const joinPath = (path: string, part: string | number): string => (path === '' ? String(part) : `${path}.${part}`);
 
 /** Generates the parts of a value on demand. @param containers the types that contain the value, outermost first */
 export function* leavesOf(value: ClarityValue, path = '', containers: readonly string[] = []): Generator<Leaf, void> {
-  const under = (part: string | number): string => joined([...containers].reduce(joined, path), part);
+  const under = (part: string | number): string => joinPath([...containers].reduce(joinPath, path), part);
   switch (value.type) {
     case 'some':
     case 'ok':

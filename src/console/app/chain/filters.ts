@@ -1,6 +1,6 @@
 /** Filters of lists of transactions: texts in the query of a page's URL, conditions of the API, and descriptions. */
 import type { paths } from '../api/openapi.d.ts';
-import { amountMistake, DAY, shortPrincipal, smallestOf, visible } from './format.ts';
+import { amountMistake, DAY, shortPrincipal, toSmallestUnit, visible } from './format.ts';
 import { contractMistake, principalMistake } from './path-mistake.ts';
 import { kindOf, STATUSES } from './transaction.ts';
 
@@ -56,7 +56,7 @@ const amount =
   (member: 'min_amount' | 'max_amount') =>
   (text: string): Meaning => {
     const mistake = amountMistake(text, 6, 'STX');
-    return mistake === null ? { [member]: smallestOf(text, 6) } : `“${text}” is not an amount of STX. ${mistake}`;
+    return mistake === null ? { [member]: toSmallestUnit(text, 6) } : `“${text}” is not an amount of STX. ${mistake}`;
   };
 
 /** Returns the start of a day in UTC, in Unix seconds; null if the day doesn't exist. */

@@ -45,7 +45,7 @@ function typedParts(typed: string): { whole: string; fraction: string } | null {
 }
 
 /** Converts a typed amount to the smallest unit. Returns a text with a {@link amountMistake} unchanged. */
-export function smallestOf(typed: string, decimals: number): string {
+export function toSmallestUnit(typed: string, decimals: number): string {
   const parts = typedParts(typed);
   if (parts === null || parts.fraction.length > decimals) return typed;
   const { whole, fraction } = parts;
@@ -66,11 +66,11 @@ export function amountMistake(typed: string, decimals: number, unit: string): st
   if (parts.fraction.length > decimals) {
     return decimals === 0 ? `${unit} has no decimals.` : `${unit} has ${decimals} decimals, and this number has more.`;
   }
-  return BigInt(smallestOf(text, decimals)) > MAX_UINT ? 'No amount is as large.' : null;
+  return BigInt(toSmallestUnit(text, decimals)) > MAX_UINT ? 'No amount is as large.' : null;
 }
 
 /** Formats an amount in the smallest unit for an input: `1234.5`. Returns the text unchanged if it isn't an amount. */
-export const typedOf = (smallest: string, decimals: number): string =>
+export const toAmountInput = (smallest: string, decimals: number): string =>
   /^\d+$/.test(smallest) ? decimalText(smallest, decimals).replaceAll(',', '') : smallest;
 
 /** Formats the time since an event, in one unit: `just now`, `45 s ago`, `3 min ago`, `12 d ago`. */
@@ -134,7 +134,7 @@ export const visible = (text: string): string =>
   text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 
 /** Returns the text of bytes in hex, without trailing zeros; null if they aren't UTF-8 text. */
-export const textOfHex = (hex: string): string | null => strictText(fromHex(hex.replace(/(00)+$/, '')));
+export const hexToText = (hex: string): string | null => strictText(fromHex(hex.replace(/(00)+$/, '')));
 
 /** Converts an identifier of the API to words: `abort_by_response` becomes `abort by response`. */
 export const words = (identifier: string): string => identifier.replaceAll('_', ' ');

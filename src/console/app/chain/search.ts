@@ -3,8 +3,8 @@ import type { PageName } from '../../page-paths.ts';
 import type { Answer } from '../api/api.ts';
 import { storedList } from './stored-list.ts';
 
-export type FoundItem = Answer<'/stackside/v1/search'>['results'][number];
-type FoundKind = FoundItem['kind'];
+export type SearchResult = Answer<'/stackside/v1/search'>['results'][number];
+type ResultKind = SearchResult['kind'];
 
 /** A page with the parameters of its path. */
 export interface PageOf {
@@ -13,7 +13,7 @@ export interface PageOf {
 }
 
 /** Each kind: its title, and the page of its objects with the parameter of its path. An address may be a contract. */
-const KINDS: Readonly<Record<FoundKind, readonly [title: string, page: PageName, param: string]>> = {
+const KINDS: Readonly<Record<ResultKind, readonly [title: string, page: PageName, param: string]>> = {
   block: ['Blocks', 'block', 'id'],
   burn_block: ['Bitcoin blocks', 'bitcoinBlock', 'id'],
   transaction: ['Transactions', 'transaction', 'id'],
@@ -26,13 +26,13 @@ const KINDS: Readonly<Record<FoundKind, readonly [title: string, page: PageName,
 };
 
 /** Groups results by kind. The kind of the best result comes first. */
-export const foundGroups = (results: readonly FoundItem[]) =>
+export const groupResults = (results: readonly SearchResult[]) =>
   [...Map.groupBy(results, ({ kind }) => kind)].map(([kind, items]) => ({ kind, title: KINDS[kind][0], items }));
 
 const principalPage = (id: string): PageOf => ({ page: id.includes('.') ? 'contract' : 'principal', params: { id } });
 
 /** Returns the page of a result. */
-export function pageOfFound({ kind, id }: Pick<FoundItem, 'kind' | 'id'>): PageOf {
+export function pageOfResult({ kind, id }: Pick<SearchResult, 'kind' | 'id'>): PageOf {
   if (kind === 'address') return principalPage(id);
   const [, page, param] = KINDS[kind];
   return { page, params: { [param]: id } };
@@ -61,13 +61,13 @@ export function pageOfText(text: string): PageOf | null {
 }
 
 /** Returns the page of an exact match, else of the text's form, else of the best result; null if there is none. */
-export function pageOfSearch(text: string, results: readonly FoundItem[]): PageOf | null {
+export function pageOfSearch(text: string, results: readonly SearchResult[]): PageOf | null {
   const [best] = results;
   const page = pageOfText(text);
   // The path of a block that the user searched by height contains the height.
-  if (best?.match === 'exact' && !(best.kind === 'block' && page?.page === 'block')) return pageOfFound(best);
+  if (best?.match === 'exact' && !(best.kind === 'block' && page?.page === 'block')) return pageOfResult(best);
   if (page !== null) return page;
-  if (best !== undefined) return pageOfFound(best);
+  if (best !== undefined) return pageOfResult(best);
   return NAME.test(text) ? { page: 'name', params: { name: text } } : null;
 }
 
@@ -81,13 +81,13 @@ export function markedParts(text: string, searched: string): readonly [string, s
 /** Maximum number of recent results. */
 export const MAX_RECENT = 8;
 
-const isKind = (kind: unknown): kind is FoundKind => typeof kind === 'string' && Object.hasOwn(KINDS, kind);
+const isKind = (kind: unknown): kind is ResultKind => typeof kind === 'string' && Object.hasOwn(KINDS, kind);
 
-function recentItem(stored: unknown): FoundItem[] {
+function recentItem(stored: unknown): SearchResult[] {
   const { kind, id, label, detail } = Object(stored) as Record<string, unknown>;
   if (!isKind(kind) || typeof id !== 'string' || typeof label !== 'string') return [];
   return [{ kind, id, label, detail: typeof detail === 'string' ? detail : null, match: 'exact', block_height: null }];
 }
 
 /** Reads the recent results that the browser has stored, newest first. Invalid ones are ignored. */
-export const recentOf = (stored: string | null): FoundItem[] => storedList(stored, recentItem, MAX_RECENT);
+export const recentOf = (stored: string | null): SearchResult[] => storedList(stored, recentItem, MAX_RECENT);

@@ -72,10 +72,10 @@ const milliseconds = (value: number): string => `${Number(value.toPrecision(3))}
 
 type Latency = NonNullable<ServerStatus['events']>['latency'];
 
-type Described = readonly [value: string, note: string];
+type FigureText = readonly [value: string, note: string];
 
 /** Describes how long the last events took until they were on the disk. */
-export const latencyFigure = (latency: Latency): Described =>
+export const latencyFigure = (latency: Latency): FigureText =>
   latency === null
     ? ['–', 'none came since the start']
     : [
@@ -86,7 +86,7 @@ export const latencyFigure = (latency: Latency): Described =>
 type Archive = NonNullable<ServerStatus['archive']>;
 
 /** Describes how far the archive of the log is. */
-export const archiveFigure = (archive: Omit<Archive, 'base'>): Described => [
+export const archiveFigure = (archive: Omit<Archive, 'base'>): FigureText => [
   archive.behind_entries === 0 ? 'Complete' : `Behind by ${duration(Math.ceil(archive.behind_seconds))}`,
   archive.failing
     ? `the last attempt failed; see the log. The archive has entries up to ${count(archive.entry)}`
@@ -97,7 +97,7 @@ export const archiveFigure = (archive: Omit<Archive, 'base'>): Described => [
 export function baseFigure(
   { entry, height, made_at: madeAt, making, failing }: Archive['base'],
   now: number,
-): Described {
+): FigureText {
   const value = madeAt === null ? 'None yet' : `${duration(Math.max(0, now - madeAt))} old`;
   if (making !== null) {
     const { number, of: total, table, sent_bytes: sent } = making;

@@ -74,7 +74,7 @@ export const causeTitle = (cause: string): string =>
   cause === 'block_found' ? 'New Bitcoin block' : `New budget${cause.replace(/^extended_?/, ': ').replace(/: $/, '')}`;
 
 /** Describes the effect of a transaction, as parts of a sentence without its fee. */
-function deed(transaction: Transaction): Part[] {
+function effectParts(transaction: Transaction): Part[] {
   const fate = fateOf(transaction.tx_status);
   const sender: Part = { principal: transaction.sender_address };
   switch (transaction.tx_type) {
@@ -109,7 +109,7 @@ function deed(transaction: Transaction): Part[] {
   }
 }
 
-const undone = (transaction: Transaction): string =>
+const failureText = (transaction: Transaction): string =>
   transaction.tx_type === 'contract_call' && fateOf(transaction.tx_status) === 'failed' ? ', which failed' : '';
 
 /** Returns the account that pays the fee for the sender; null if there is none. */
@@ -122,7 +122,7 @@ export function sentence(transaction: Transaction): Part[] {
   const sponsor = sponsorOf(transaction);
   const payer: Part[] = sponsor === null ? [] : [', paid by ', { principal: sponsor }];
   const paid: Part[] = fee === '0' ? [] : [`; fee ${stxText(fee)}`, ...payer];
-  return [...deed(transaction), undone(transaction), ...paid, '.'];
+  return [...effectParts(transaction), failureText(transaction), ...paid, '.'];
 }
 
 /** Returns the role of a principal in a transaction, in a word. @param net its change of STX, in micro-STX */
@@ -307,7 +307,7 @@ export function balanceChanges(
 }
 
 /** Ranks by fee, from 1; null if more than {@link MAX_COUNTED} transactions offer a higher fee. */
-type FeePlaces = Record<'all' | 'type', number | null>;
+type FeeRanks = Record<'all' | 'type', number | null>;
 
 /** Maximum number of transactions with a higher fee that the API counts. */
 const MAX_COUNTED = 10_000;
@@ -325,7 +325,7 @@ const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
 const atLeast = `More than ${count(MAX_COUNTED)}`;
 
 /** Describes the rank of a fee: `By fee, this is number 18 of all pending transactions and number 4 of …`. */
-export function feeRankText({ all, type }: FeePlaces, kind: Transaction['tx_type']): string {
+export function feeRankText({ all, type }: FeeRanks, kind: Transaction['tx_type']): string {
   const ofKind = `pending ${PLURALS[kind]}`;
   if (type === null) return `${atLeast} ${ofKind} offer a higher fee.`;
   const numberOfKind = `number ${count(type)} of ${ofKind}; number 1 offers the most.`;

@@ -13,18 +13,18 @@ import { System } from './system/system.tsx';
 
 export type AdminPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system' | 'sql'>;
 
-const managing = (title: string, page: (params: Params) => ComponentChild) => (params: Params) => (
+const signedInPage = (title: string, page: (params: Params) => ComponentChild) => (params: Params) => (
   <SignedIn key={Object.values(params).join(' ')} title={title}>
     {page(params)}
   </SignedIn>
 );
 
 export const ADMIN_PAGES: Readonly<Record<AdminPage, (params: Params) => ComponentChild>> = {
-  hooks: managing('Chainhooks', () => <Hooks />),
-  newHook: managing('New chainhook', () => <NewHook />),
-  hook: managing('Chainhook', ({ id = '' }) => <Hook id={id} />),
-  editHook: managing('Chainhook', ({ id = '' }) => <EditHook id={id} />),
-  delivery: managing('Delivery', ({ id = '', delivery = '' }) => <Delivery hook={id} id={delivery} />),
+  hooks: signedInPage('Chainhooks', () => <Hooks />),
+  newHook: signedInPage('New chainhook', () => <NewHook />),
+  hook: signedInPage('Chainhook', ({ id = '' }) => <Hook id={id} />),
+  editHook: signedInPage('Chainhook', ({ id = '' }) => <EditHook id={id} />),
+  delivery: signedInPage('Delivery', ({ id = '', delivery = '' }) => <Delivery hook={id} id={delivery} />),
   system: () => <System />,
   sql: () => (
     <Page title="SQL" lead="Queries of the index, which only read.">

@@ -3,7 +3,7 @@ import type { Answer } from '../api/api.ts';
 import { useGet } from '../api/use-answer.ts';
 import { type Steps, withGaps } from '../chain/chart.ts';
 import { bytes, count } from '../chain/format.ts';
-import { Chart, type DrawnSeries } from '../ui/chart.tsx';
+import { Chart, type ColouredSeries } from '../ui/chart.tsx';
 import { every } from '../ui/clock.ts';
 import { DataPanel } from '../ui/parts.tsx';
 
@@ -23,13 +23,13 @@ interface HistoryChart {
   title: string;
   format: (value: number) => string;
   steps?: Steps;
-  series: readonly (readonly [name: string, colour: DrawnSeries['colour'], member: Member])[];
+  series: readonly (readonly [name: string, colour: ColouredSeries['colour'], member: Member])[];
   empty?: string;
 }
 
 type Member = Exclude<keyof History, 'times' | 'interval_seconds'>;
 
-const ofServer: readonly HistoryChart[] = [
+const SERVER_CHARTS: readonly HistoryChart[] = [
   { title: 'Events from the node', format: rate, series: [['Events', 'accent', 'events_per_second']] },
   { title: 'Requests to the API', format: rate, series: [['Requests', 'ok', 'requests_per_second']] },
   {
@@ -46,7 +46,7 @@ const ofServer: readonly HistoryChart[] = [
   { title: 'Memory', format: bytes, series: [['Resident', 'wait', 'memory_bytes']] },
 ];
 
-const ofDeliveries: readonly HistoryChart[] = [
+const DELIVERY_CHARTS: readonly HistoryChart[] = [
   {
     title: 'Delivery duration',
     format: milliseconds,
@@ -96,7 +96,7 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
 }
 
 /** Renders charts of events, requests, processor and memory. */
-export const ServerCharts = () => <Charts charts={ofServer} />;
+export const ServerCharts = () => <Charts charts={SERVER_CHARTS} />;
 
 /** Renders charts of the duration and the results of deliveries. */
-export const DeliveryCharts = () => <Charts charts={ofDeliveries} />;
+export const DeliveryCharts = () => <Charts charts={DELIVERY_CHARTS} />;

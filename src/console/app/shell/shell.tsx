@@ -203,7 +203,7 @@ const isSearchKey = ({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent)
 const ACTIONS: Readonly<Record<string, () => void>> = { '/': focusSearch, '?': showKeys, d: nextTheme };
 
 /** Handles a key. @returns whether the key is a shortcut */
-function pressed(key: string, previousKey: string): boolean {
+function handleKey(key: string, previousKey: string): boolean {
   const page = previousKey === 'g' ? PAGES[key]?.[0] : undefined;
   const action = page === undefined ? ACTIONS[key] : () => go(pathTo(page));
   action?.();
@@ -224,7 +224,7 @@ function Keys() {
       if (event.key === 'Escape' && isTyping(event.target)) (event.target as HTMLElement).blur();
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (dialog.current?.open === true) return;
-      if (pressed(event.key, previousKey)) event.preventDefault();
+      if (handleKey(event.key, previousKey)) event.preventDefault();
       previousKey = event.key;
     };
     addEventListener('keydown', listen);

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { onlyRequestError } from '../api/api.ts';
+import { assertRequestError } from '../api/api.ts';
 import { announce, Button } from './parts.tsx';
 
 interface Action<Result> {
@@ -48,7 +48,7 @@ export function useAction<Result = unknown>(onSuccess: () => void = () => {}): A
           },
           (error: unknown) => {
             if (controller.signal.aborted && error instanceof DOMException) return;
-            onlyRequestError(error);
+            assertRequestError(error);
             if (!controller.signal.aborted) setProblem(error.message);
           },
         )

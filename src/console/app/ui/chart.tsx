@@ -23,21 +23,21 @@ import { now } from './clock.ts';
 import { Button, type Column, Empty, Table } from './parts.tsx';
 
 /** A series with the name of its colour in the style sheet. */
-export interface DrawnSeries extends ChartSeries {
+export interface ColouredSeries extends ChartSeries {
   colour: 'accent' | 'ok' | 'bad' | 'wait';
 }
 
-type Drawn = 'lines' | 'bars' | 'held';
+type Shape = 'lines' | 'bars' | 'held';
 
 interface ChartProps {
   label: string;
   /** Unix seconds, ascending. */
   times: readonly number[];
-  series: readonly DrawnSeries[];
+  series: readonly ColouredSeries[];
   format: (value: number) => string;
   scale?: TimeScale;
   /** How values are drawn (default: lines). A held value stays until the next time; a bar shows only its time. */
-  drawn?: Drawn;
+  shape?: Shape;
   steps?: Steps;
   empty: string;
 }
@@ -81,15 +81,15 @@ function SpanChart({
   series,
   format,
   scale = 'hour',
-  drawn = 'lines',
+  shape = 'lines',
   steps = 'any',
   empty,
 }: ChartProps) {
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   if (series.every((item) => newestOf(item) === null)) return <Empty>{empty}</Empty>;
   const index = pointedIndex !== null && pointedIndex < times.length ? pointedIndex : null;
-  const above = outliers(series);
-  const shownValue = (item: DrawnSeries): string => {
+  const above = clippedMax(series);
+  const shownValue = (item: ColouredSeries): string => {
     return valueText(index === null ? newestOf(item) : (item.values[index] ?? null), format);
   };
   return (
@@ -109,7 +109,7 @@ function SpanChart({
         series={series}
         format={format}
         scale={scale}
-        drawn={drawn}
+        shape={shape}
         steps={steps}
         index={index}
         onPoint={setPointedIndex}
@@ -142,9 +142,9 @@ const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 *
 const BAR = { share: 0.7, min: 2, max: 28 };
 
 /** Returns the range of the time axis, in Unix seconds, with room for bars: half a day or half an hour at both ends. */
-function timesAround(times: readonly number[], scale: TimeScale, drawn: Drawn): Range {
+function timeRange(times: readonly number[], scale: TimeScale, shape: Shape): Range {
   const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0];
-  const room = scale === 'days' ? HALF_DAY : drawn === 'bars' ? HALF_HOUR : 0;
+  const room = scale === 'days' ? HALF_DAY : shape === 'bars' ? HALF_HOUR : 0;
   return [Math.min(first, last - MIN_SPAN[scale]) - room, last + room];
 }
 
@@ -164,21 +164,21 @@ function runsOf(points: readonly (Point | null)[]): Point[][] {
   return runs.filter(({ length }) => length > 0);
 }
 
-const lineOf = (run: readonly Point[], drawn: Drawn): string =>
-  run.map(({ x, y }, nth) => (nth === 0 ? `M${x} ${y}` : drawn === 'held' ? `H${x}V${y}` : `L${x} ${y}`)).join('');
+const lineOf = (run: readonly Point[], shape: Shape): string =>
+  run.map(({ x, y }, nth) => (nth === 0 ? `M${x} ${y}` : shape === 'held' ? `H${x}V${y}` : `L${x} ${y}`)).join('');
 
 /** The attributes of a line. Other shapes are filled. */
 const STROKE = { fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 };
 
 /** Renders a series as lines with the area below them. A value without neighbours is a point. */
-function Lines({ points, drawn, base, colour }: SeriesProps) {
+function Lines({ points, shape, base, colour }: SeriesProps) {
   const runs = runsOf(points);
   return (
     <g class={colour}>
-      {drawn === 'held' ? null : (
-        <path opacity="0.12" d={runs.map((run) => `${lineOf(run, drawn)}V${base}H${run[0]?.x ?? 0}Z`).join('')} />
+      {shape === 'held' ? null : (
+        <path opacity="0.12" d={runs.map((run) => `${lineOf(run, shape)}V${base}H${run[0]?.x ?? 0}Z`).join('')} />
       )}
-      <path {...STROKE} d={runs.map((run) => lineOf(run, drawn)).join('')} />
+      <path {...STROKE} d={runs.map((run) => lineOf(run, shape)).join('')} />
       {runs.map(([first, second]) =>
         first === undefined || second !== undefined ? null : <circle key={first.x} cx={first.x} cy={first.y} r="2" />,
       )}
@@ -188,7 +188,7 @@ function Lines({ points, drawn, base, colour }: SeriesProps) {
 
 interface SeriesProps {
   points: readonly (Point | null)[];
-  drawn: Drawn;
+  shape: Shape;
   /** Vertical position of the lowest value, in pixels. */
   base: number;
   colour: string;
@@ -218,7 +218,7 @@ const MOVES: Readonly<Record<string, number>> = {
 };
 
 /** Renders the plot. Its cursor follows the pointer, and the arrow keys. */
-function Plot({ label, times, series, format, scale, drawn, steps, index, onPoint }: PlotProps) {
+function Plot({ label, times, series, format, scale, shape, steps, index, onPoint }: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -240,7 +240,7 @@ function Plot({ label, times, series, format, scale, drawn, steps, index, onPoin
   };
   const shownIndex = index ?? last;
   const values = series.map((item) => `${item.name} ${valueText(item.values[shownIndex] ?? null, format)}`).join(', ');
-  const layout = { times, series, format, scale, drawn, steps, width };
+  const layout = { times, series, format, scale, shape, steps, width };
   return (
     <div
       ref={frame}
@@ -262,12 +262,12 @@ function Plot({ label, times, series, format, scale, drawn, steps, index, onPoin
   );
 }
 
-const knownOf = (series: readonly ChartSeries[]): number[] =>
+const valuesOf = (series: readonly ChartSeries[]): number[] =>
   series.flatMap(({ values }) => values.filter((value) => value !== null));
 
 /** Returns the highest value if the axis doesn't show it; null otherwise. */
-function outliers(series: readonly ChartSeries[]): number | null {
-  const values = knownOf(series);
+function clippedMax(series: readonly ChartSeries[]): number | null {
+  const values = valuesOf(series);
   const max = values.reduce((high, value) => Math.max(high, value), 0);
   return max > axisTop(values) ? max : null;
 }
@@ -275,21 +275,21 @@ function outliers(series: readonly ChartSeries[]): number | null {
 const valueText = (value: number | null, format: (value: number) => string): string =>
   value === null ? '–' : format(value);
 
-type Layout = Pick<PlotProps, 'times' | 'series' | 'format' | 'scale' | 'drawn' | 'steps'> & { width: number };
+type Layout = Pick<PlotProps, 'times' | 'series' | 'format' | 'scale' | 'shape' | 'steps'> & { width: number };
 
 /** Returns the positions of a plot: its labels, and the functions from values to pixels. */
-function positions({ times, series, format, scale, drawn, steps, width }: Layout) {
-  const range = valueRange(knownOf(series), drawn !== 'held');
+function positions({ times, series, format, scale, shape, steps, width }: Layout) {
+  const range = valueRange(valuesOf(series), shape !== 'held');
   const base = HEIGHT - BELOW;
   const ticks = valueTicks(range, Math.floor((base - ABOVE) / BETWEEN.y), steps);
   const left = 12 + 7 * Math.max(3, ...ticks.map((value) => format(value).length));
-  const along = timesAround(times, scale, drawn);
+  const along = timeRange(times, scale, shape);
   const room = width - left - RIGHT;
   const xOf = (time: number) => rounded(left + (room * (time - along[0])) / (along[1] - along[0] || 1));
   const yOf = (value: number) =>
     rounded(Math.max(ABOVE / 2, base - ((base - ABOVE) * (value - range[0])) / (range[1] - range[0])));
-  const timesBelow = timeTicks(along, Math.floor(room / BETWEEN.x), scale);
-  return { base, left, xOf, yOf, ticks, timesBelow, zero: yOf(Math.max(0, range[0])), top: range[1] };
+  const timeLabels = timeTicks(along, Math.floor(room / BETWEEN.x), scale);
+  return { base, left, xOf, yOf, ticks, timeLabels, zero: yOf(Math.max(0, range[0])), top: range[1] };
 }
 
 function nearest(x: number, layout: Layout, width: number): number {
@@ -302,9 +302,9 @@ function nearest(x: number, layout: Layout, width: number): number {
 }
 
 function Drawing({ index, ...layout }: Layout & { index: number | null }) {
-  const { times, series, format, scale, drawn, width } = layout;
-  const { base, left, xOf, yOf, ticks, timesBelow, zero, top } = positions(layout);
-  const Series = drawn === 'bars' ? Bars : Lines;
+  const { times, series, format, scale, shape, width } = layout;
+  const { base, left, xOf, yOf, ticks, timeLabels, zero, top } = positions(layout);
+  const Series = shape === 'bars' ? Bars : Lines;
   const lines = series.map(({ colour, values }) => ({
     colour,
     points: values.map((value, nth) => (value === null ? null : { x: xOf(times[nth] ?? 0), y: yOf(value) })),
@@ -319,13 +319,13 @@ function Drawing({ index, ...layout }: Layout & { index: number | null }) {
           </text>
         </g>
       ))}
-      {timesBelow.map((time) => (
+      {timeLabels.map((time) => (
         <text key={time} x={xOf(time)} y={base + 18} text-anchor="middle">
           {timeLabel(time, scale)}
         </text>
       ))}
       {lines.map(({ colour, points }) => (
-        <Series key={colour} colour={colour} points={points} drawn={drawn} base={zero} />
+        <Series key={colour} colour={colour} points={points} shape={shape} base={zero} />
       ))}
       {series.map(({ colour, values }) => (
         <path

@@ -1,6 +1,6 @@
 /** The clock of this computer, and the clock of the chain. The clock of a devnet starts at a fixed time. */
 import { computed, effect, signal } from '@preact/signals';
-import { get, onlyRequestError } from '../api/api.ts';
+import { assertRequestError, get } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/order.ts';
 import { isDevnet, server } from './server-status.ts';
@@ -14,23 +14,23 @@ export const now = signal(seconds());
 export const every = (span: number): number => Math.floor(now.value / span);
 
 /** Seconds that the chain is ahead of the browser's clock; negative if it is behind. */
-const ahead = signal(0);
+const chainOffset = signal(0);
 
 /** Unix seconds by the chain's clock. */
-export const chainNow = computed(() => now.value + ahead.value);
+export const chainNow = computed(() => now.value + chainOffset.value);
 
 /** A chain in real time may be this far behind the last event, because pending transactions arrive between its blocks. */
 const REAL_TIME_SECONDS = 3_600;
 
 const devnetQuery = liveQuery({
   ask: (signal) => get('/stackside/v1/devnet', {}, signal),
-  answered({ tip }) {
+  onAnswer({ tip }) {
     // The newest block has the time of its arrival by the chain's clock.
     const arrival = server.peek().status?.events?.last_received_at ?? now.peek();
     const offset = tip.time - arrival;
-    ahead.value = offset < 0 && offset > -REAL_TIME_SECONDS ? 0 : offset;
+    chainOffset.value = offset < 0 && offset > -REAL_TIME_SECONDS ? 0 : offset;
   },
-  failed: onlyRequestError,
+  onError: assertRequestError,
 });
 
 const onDevnet = computed(() => isDevnet() === true);

@@ -1,12 +1,12 @@
 /** Primary names of addresses (BNS-V2) and metadata of fungible tokens. A page requests each only once. */
 import { type Signal, signal } from '@preact/signals';
 import { assetContractOf } from '../../../codec/identifiers.ts';
-import { type Answer, get, onlyRequestError, post } from '../api/api.ts';
+import { type Answer, assertRequestError, get, post } from '../api/api.ts';
 import { type TokenUnit, unitIn } from '../chain/format.ts';
 import { server } from './server-status.ts';
 
 /** Maximum addresses in a request. */
-const MAX_ASKED = 50;
+const MAX_BATCH = 50;
 
 /** Names by address; null for an address without one. */
 const names = signal<ReadonlyMap<string, string | null>>(new Map());
@@ -22,8 +22,8 @@ function askAllNames(): void {
   const all = addresses;
   addresses = [];
   // The page shows elsewhere that the server is away. The addresses stay without names.
-  for (let start = 0; start < all.length; start += MAX_ASKED)
-    askNames(all.slice(start, start + MAX_ASKED)).catch(onlyRequestError);
+  for (let start = 0; start < all.length; start += MAX_BATCH)
+    askNames(all.slice(start, start + MAX_BATCH)).catch(assertRequestError);
 }
 
 /** Reports whether the server can return names: it knows the whole chain. */
@@ -45,20 +45,20 @@ export function primaryNameOf(principal: string): string | null {
 type Token = Answer<'/metadata/v1/ft'>['results'][number];
 
 /** Milliseconds before the metadata of a token without decimals is requested again. */
-const AGAIN_MS = 60_000;
+const RETRY_MS = 60_000;
 
 const tokens = new Map<string, { token: Signal<Token | null>; askAgainAt: number }>();
 
 /** Maximum tokens in a response: the contracts with identifiers that start like the requested one. */
-const MAX_ALIKE = 60;
+const MAX_RESULTS = 60;
 
 /** Maximum concurrent requests: a list may have hundreds of tokens. */
-const AT_ONCE = 4;
+const MAX_REQUESTS = 4;
 const waiting: (() => Promise<void>)[] = [];
 let running = 0;
 
 function askNext(): void {
-  const next = running < AT_ONCE ? waiting.shift() : undefined;
+  const next = running < MAX_REQUESTS ? waiting.shift() : undefined;
   if (next === undefined) return;
   running += 1;
   void next().finally(() => {
@@ -70,7 +70,7 @@ function askNext(): void {
 async function ask(contract: string, token: Signal<Token | null>): Promise<void> {
   // The list returns nothing if the token is missing. The route of one token would return an error, which the browser
   // would show.
-  const { results } = await get('/metadata/v1/ft', { address: contract, limit: MAX_ALIKE });
+  const { results } = await get('/metadata/v1/ft', { address: contract, limit: MAX_RESULTS });
   const metadata = results.find(({ contract_principal }) => contract_principal === contract);
   if (metadata === undefined) return;
   token.value = metadata;
@@ -83,10 +83,10 @@ export function tokenOf(asset: string): Token | null {
   let cached = tokens.get(contract);
   if (cached === undefined || performance.now() >= cached.askAgainAt) {
     const token = cached?.token ?? signal<Token | null>(null);
-    cached = { token, askAgainAt: performance.now() + AGAIN_MS };
+    cached = { token, askAgainAt: performance.now() + RETRY_MS };
     tokens.set(contract, cached);
     // The page shows elsewhere that the server is away. Amounts stay in the smallest unit.
-    waiting.push(() => ask(contract, token).catch(onlyRequestError));
+    waiting.push(() => ask(contract, token).catch(assertRequestError));
     askNext();
   }
   const metadata = cached.token.value;

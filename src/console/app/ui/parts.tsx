@@ -355,7 +355,7 @@ export const offsetQuery = (name = 'offset', limit = PER_PAGE): { limit: number;
 });
 
 /** Returns the offsets of the pages next to a page. @param more whether the list continues after the page */
-export const offsetsBeside = (offset: number, limit: number, more: boolean): Omit<PagerProps, 'name' | 'total'> => ({
+export const neighbourOffsets = (offset: number, limit: number, more: boolean): Omit<PagerProps, 'name' | 'total'> => ({
   next: more ? String(offset + limit) : null,
   previous: offset > limit ? String(offset - limit) : '',
 });
@@ -373,11 +373,11 @@ interface ListPage {
 }
 
 /** Returns the cursors of the pages next to a page; null if the list has only this one. */
-function pagesBeside({ cursor, next_cursor, prev_cursor, offset = 0, limit = 0, total }: ListPage, isPaged: boolean) {
+function pageCursors({ cursor, next_cursor, prev_cursor, offset = 0, limit = 0, total }: ListPage, isPaged: boolean) {
   // In v2, the next block is the newer one.
   if (next_cursor !== undefined) return { next: prev_cursor ?? null, previous: next_cursor };
   if (typeof cursor === 'object' && cursor !== null) return cursor;
-  return isPaged ? offsetsBeside(offset, limit, offset + limit < (total ?? 0)) : null;
+  return isPaged ? neighbourOffsets(offset, limit, offset + limit < (total ?? 0)) : null;
 }
 
 interface ListFooterProps {
@@ -390,7 +390,7 @@ interface ListFooterProps {
 
 /** Renders the links to other pages of a list, and its total; if it has only one page, its part of the total. */
 function ListFooter({ page, item, pager }: ListFooterProps) {
-  const cursors = pagesBeside(page, pager !== undefined);
+  const cursors = pageCursors(page, pager !== undefined);
   const total = item === undefined || page.total == null ? null : plural(page.total, item);
   if (cursors !== null) return <Pager name={pager ?? 'cursor'} {...cursors} total={total} />;
   return total === null || page.results.length >= (page.total ?? 0) ? null : (

@@ -3,10 +3,10 @@ import { computed, signal } from '@preact/signals';
 import { percentDecoded } from '../../../base/percent-encoding.ts';
 import { type PageName, pagePaths } from '../../page-paths.ts';
 
-const here = () => ({ path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash });
+const readUrl = () => ({ path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash });
 
 /** The current path, query and fragment. */
-export const place = signal(here());
+export const place = signal(readUrl());
 
 /** Path parameters by name. */
 export type Params = Readonly<Record<string, string>>;
@@ -80,9 +80,9 @@ function restore(position: number): void {
 }
 
 /** Shows a history entry again, at the position where the user left it. */
-function showAgain(state: string | null): void {
+function showEntry(state: string | null): void {
   positions.set(entry, scrollY);
-  place.value = here();
+  place.value = readUrl();
   if (state === null) {
     // The browser made the entry for a link to a part of the page, and scrolls there.
     entry = newEntry();
@@ -94,7 +94,7 @@ function showAgain(state: string | null): void {
 }
 
 /** Adopts the entry of a new document, and its position if it was shown before. */
-function takeUpEntry(): void {
+function restoreEntry(): void {
   history.scrollRestoration = 'manual';
   positions = new Map(JSON.parse(sessionStorage.getItem(POSITIONS) ?? '[]') as [string, number][]);
   const state = history.state as string | null;
@@ -118,7 +118,7 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
     entry = newEntry();
     history.pushState(entry, '', to);
   }
-  place.value = here();
+  place.value = readUrl();
   if (location.pathname !== previousPath) {
     scrollTo(0, 0);
     document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
@@ -142,8 +142,8 @@ function linkOf(event: MouseEvent): URL | null {
 
 /** Handles clicks on links of the console, and back and forward. Called once. */
 export function startRouter(): void {
-  takeUpEntry();
-  addEventListener('popstate', ({ state }) => showAgain(state));
+  restoreEntry();
+  addEventListener('popstate', ({ state }) => showEntry(state));
   document.addEventListener('click', (event) => {
     const clicked = linkOf(event);
     if (clicked === null) return;

@@ -4,18 +4,18 @@ import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
-import { get, onlyRequestError } from '../api/api.ts';
+import { assertRequestError, get } from '../api/api.ts';
 import { liveQuery } from '../api/order.ts';
 import { count, visible } from '../chain/format.ts';
 import {
-  type FoundItem,
-  foundGroups,
+  groupResults,
   MAX_RECENT,
   markedParts,
   type PageOf,
-  pageOfFound,
+  pageOfResult,
   pageOfSearch,
   recentOf,
+  type SearchResult,
   searchedText,
 } from '../chain/search.ts';
 import { withFirst, without } from '../chain/stored-list.ts';
@@ -28,7 +28,7 @@ export const SEARCH_ID = 'search';
 
 /** Milliseconds without typing before the search starts. */
 const PAUSE_MS = 120;
-const MAX_FOUND = 20;
+const MAX_RESULTS = 20;
 
 const SEARCHABLE =
   'Search for a height, an id of a block or transaction, a Stacks or Bitcoin address, a contract, a token or a name.';
@@ -37,19 +37,19 @@ const NOT_FOUND = `Nothing was found. ${SEARCHABLE}`;
 const RECENT_KEY = 'stackside.recent';
 
 /** Results that the user opened before, stored only in this browser. */
-const recent = signal<readonly FoundItem[]>(recentOf(localStorage.getItem(RECENT_KEY)));
+const recent = signal<readonly SearchResult[]>(recentOf(localStorage.getItem(RECENT_KEY)));
 
-function setRecent(items: readonly FoundItem[]): void {
+function setRecent(items: readonly SearchResult[]): void {
   recent.value = items;
   localStorage.setItem(RECENT_KEY, JSON.stringify(items));
 }
 
-const addRecent = (item: FoundItem): void => setRecent(withFirst(recent.value, item, MAX_RECENT));
+const addRecent = (item: SearchResult): void => setRecent(withFirst(recent.value, item, MAX_RECENT));
 
 const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
 
-async function foundFor(text: string, signal?: AbortSignal): Promise<{ text: string; results: readonly FoundItem[] }> {
-  const { results } = await get('/stackside/v1/search', { q: text, limit: MAX_FOUND }, signal);
+async function searchFor(text: string, signal?: AbortSignal): Promise<Omit<SearchAnswer, 'problem'>> {
+  const { results } = await get('/stackside/v1/search', { q: text, limit: MAX_RESULTS }, signal);
   return { text, results };
 }
 
@@ -66,13 +66,13 @@ const Marked = ({ text, searched }: { text: string; searched: string }) => {
 
 interface OptionsProps {
   id: string;
-  groups: readonly { kind: string; title: string; items: readonly FoundItem[] }[];
+  groups: readonly { kind: string; title: string; items: readonly SearchResult[] }[];
   searched: string;
-  active: FoundItem | null;
-  choose: (item: FoundItem) => void;
+  active: SearchResult | null;
+  choose: (item: SearchResult) => void;
 }
 
-const optionId = (id: string, { kind, id: itemId }: FoundItem): string => `${id}-${kind}-${encodeURIComponent(itemId)}`;
+const optionId = (id: string, item: SearchResult): string => `${id}-${item.kind}-${encodeURIComponent(item.id)}`;
 
 /** Renders the groups of the list. The field keeps the focus; pressing an option chooses it. */
 const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
@@ -112,7 +112,7 @@ const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
 interface SearchAnswer {
   /** The searched text; empty before the first answer. */
   text: string;
-  results: readonly FoundItem[];
+  results: readonly SearchResult[];
   problem: string | null;
 }
 
@@ -126,13 +126,13 @@ function useSearch(typed: string, isOpen: boolean): SearchAnswer {
   const query = useRef<ReturnType<typeof liveQuery> | null>(null);
   useEffect(() => {
     const newQuery = liveQuery({
-      ask: (signal) => foundFor(latest.current, signal),
-      answered({ text, results }) {
+      ask: (signal) => searchFor(latest.current, signal),
+      onAnswer({ text, results }) {
         setAnswer({ text, results, problem: null });
         announce(results.length === 0 ? 'Nothing was found.' : `${count(results.length)} results`);
       },
-      failed(error) {
-        onlyRequestError(error);
+      onError(error) {
+        assertRequestError(error);
         setAnswer({ text: latest.current, results: [], problem: error.message });
       },
     });
@@ -166,7 +166,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const [problem, setProblem] = useState<string | null>(null);
   const [text, setText] = useState(first);
   const [isOpen, setOpen] = useState(false);
-  const [active, setActive] = useState<FoundItem | null>(null);
+  const [active, setActive] = useState<SearchResult | null>(null);
   const whole = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const typed = searchedText(text);
@@ -174,7 +174,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const isRecent = typed === '';
   const groups = isRecent
     ? [{ kind: 'name' as const, title: 'Recent', items: recent.value }].filter(({ items }) => items.length > 0)
-    : foundGroups(searchAnswer.results);
+    : groupResults(searchAnswer.results);
   const options = groups.flatMap(({ items }) => items);
   const isListed = isOpen && problem === null && options.length > 0;
   const isEmpty =
@@ -198,9 +198,9 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     go(pathOf(to));
   }
 
-  function choose(item: FoundItem): void {
+  function choose(item: SearchResult): void {
     addRecent(item);
-    leave(pageOfFound(item));
+    leave(pageOfResult(item));
   }
 
   function fail(message: string): void {
@@ -219,7 +219,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     // A result that arrives after the user went to another page is ignored.
     const isWanted = () => !signal.aborted && place.value === from;
     const lookup =
-      searchAnswer.text === typed && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : foundFor(typed);
+      searchAnswer.text === typed && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : searchFor(typed);
     lookup.then(
       ({ results }) => {
         if (!isWanted()) return;
@@ -227,19 +227,19 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
         const [best] = results;
         if (to === null) fail(NOT_FOUND);
         else {
-          const isBest = best !== undefined && (best.match === 'exact' || pathOf(pageOfFound(best)) === pathOf(to));
+          const isBest = best !== undefined && (best.match === 'exact' || pathOf(pageOfResult(best)) === pathOf(to));
           if (isBest) addRecent(best);
           leave(to);
         }
       },
       (error: unknown) => {
-        onlyRequestError(error);
+        assertRequestError(error);
         if (isWanted()) fail(error.message);
       },
     );
   }
 
-  function pressed(event: TargetedKeyboardEvent<HTMLInputElement>): void {
+  function handleKey(event: TargetedKeyboardEvent<HTMLInputElement>): void {
     const index = active === null ? -1 : options.indexOf(active);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && !event.altKey) {
@@ -258,7 +258,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     }
   }
 
-  function remove(item: FoundItem): void {
+  function remove(item: SearchResult): void {
     setRecent(without(recent.value, item));
     setActive(null);
     announce(`${item.label} was removed from the recent searches.`);
@@ -299,7 +299,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           aria-keyshortcuts={id === SEARCH_ID ? '/ Control+K Meta+K' : undefined}
           onFocus={() => setOpen(true)}
           onClick={() => setOpen(true)}
-          onKeyDown={pressed}
+          onKeyDown={handleKey}
           onInput={({ currentTarget }) => {
             newSearch();
             setProblem(null);

@@ -1,28 +1,28 @@
 /** The state of the server and its node, read every few seconds for all pages. */
 import { effect, signal } from '@preact/signals';
-import { get, onlyRequestError, type RequestError } from '../api/api.ts';
+import { assertRequestError, get, type RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/order.ts';
 import type { Loaded } from '../api/use-answer.ts';
 import type { ServerStatus } from '../chain/types.ts';
 
-interface Known {
+interface LastStatus {
   status: ServerStatus | null;
   /** Error of the last request; null if it succeeded. */
   error: RequestError | null;
 }
 
 /** The last status of the server. */
-export const server = signal<Known>({ status: null, error: null });
+export const server = signal<LastStatus>({ status: null, error: null });
 
 const EVERY_MS = 5_000;
 const statusQuery = liveQuery({
   ask: (signal) => get('/stackside/v1/status', {}, signal),
-  answered(status) {
+  onAnswer(status) {
     server.value = { status, error: null };
   },
-  failed(error) {
-    onlyRequestError(error);
+  onError(error) {
+    assertRequestError(error);
     server.value = { ...server.value, error };
   },
 });

@@ -94,7 +94,7 @@ export const idOf = ({ tx_id }: { tx_id: string }): string => tx_id;
 export const searchPath = (conditions: ChosenFilters['conditions'], principal?: string): string =>
   urlOf('/stackside/v1/transactions', { ...conditions, principal, limit: PER_PAGE });
 
-interface FoundProps {
+interface MatchingProps {
   conditions: NonNullable<ChosenFilters['conditions']>;
   /** The principal that the transactions concern; undefined for any. */
   principal?: string;
@@ -102,7 +102,7 @@ interface FoundProps {
 }
 
 /** Renders the transactions of the chain that meet conditions, newest first. */
-export function FoundTransactions({ conditions, principal, version = tipVersion.value }: FoundProps) {
+export function MatchingTransactions({ conditions, principal, version = tipVersion.value }: MatchingProps) {
   return (
     <List
       label="Transactions"

@@ -1,7 +1,7 @@
 /** Notifications about accounts, contracts, tokens and names, by this browser at each block or by a chainhook. */
 
 import { effect, signal } from '@preact/signals';
-import { get, onlyRequestError, RequestError } from '../api/api.ts';
+import { assertRequestError, get, RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/order.ts';
 import { visible } from '../chain/format.ts';
@@ -81,7 +81,7 @@ const newestQuery = liveQuery({
     }
     return answers;
   },
-  answered(answers) {
+  onAnswer(answers) {
     const now = Math.floor(Date.now() / 1000);
     const news: Watch[] = [];
     // Keeps watches that were added or removed since.
@@ -96,7 +96,7 @@ const newestQuery = liveQuery({
     for (const watch of news) notify(watch);
   },
   // The next block tries again.
-  failed: onlyRequestError,
+  onError: assertRequestError,
 });
 
 function startToWatch({ kind, id }: Watched): void {

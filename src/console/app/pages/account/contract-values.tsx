@@ -10,7 +10,7 @@ import { clarityRepr } from '../../../../codec/clarity-text.ts';
 import { toHex } from '../../../../codec/hex.ts';
 import { type Answer, jsonOf } from '../../api/api.ts';
 import { interfacePath, readContract } from '../../api/node.ts';
-import { mapped, useAnswer, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import {
   type Argument,
   type ContractFunction,
@@ -61,14 +61,14 @@ interface ContractReadsProps {
   parameter: string;
 }
 
-interface OfInterfaceProps {
+interface InterfacePanelProps {
   contract: string;
   title: string;
   children: (contractInterface: unknown) => ComponentChildren;
 }
 
 /** Renders a panel that depends on the node's interface of a contract. */
-export function OfInterface({ contract, title, children }: OfInterfaceProps) {
+export function InterfacePanel({ contract, title, children }: InterfacePanelProps) {
   const path = interfacePath(contract);
   const loaded = useAnswer(path, (signal) => jsonOf(path, { signal }));
   const isAway = loaded.data === null && AWAY.includes(loaded.error?.status ?? 0);
@@ -158,7 +158,7 @@ export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps
 
 /** Reads from a contract through the node. The node's interface of the contract determines the forms. */
 export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
-  <OfInterface contract={contract} title="Read-only calls">
+  <InterfacePanel contract={contract} title="Read-only calls">
     {(contractInterface) => (
       <ChosenItem
         label="Function or data"
@@ -182,7 +182,7 @@ export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
         )}
       </ChosenItem>
     )}
-  </OfInterface>
+  </InterfacePanel>
 );
 
 /** Maximum characters of a link that contains the arguments. Servers reject much longer links. */
@@ -436,7 +436,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
     version,
   );
   const withFields = (log: Log): ReadLog => ({ ...log, fields: logFields(log.value.hex) });
-  const logs = mapped(loaded, (page) => ({ ...page, results: page.results.map(withFields) }));
+  const logs = mapLoaded(loaded, (page) => ({ ...page, results: page.results.map(withFields) }));
   const results = logs.data?.results ?? [];
   const columns = logColumns(results.map(({ fields }) => fields));
   const fields = columns.map(({ path, name, isNumber }, index): Column<ReadLog> => {

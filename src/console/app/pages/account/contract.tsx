@@ -35,10 +35,10 @@ import { TellMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
 import { OtherNetwork, PrincipalHistory, principalTabs, StxFigures, usePrincipalVersion } from './principal.tsx';
 
-const OF_ACCOUNTS = ['transactions', 'received', 'sent', 'balance', 'tokens'];
+const ACCOUNT_TABS = ['transactions', 'received', 'sent', 'balance', 'tokens'];
 
 /** The parts of a contract that is deployed. */
-const OF_CODE = ['source', 'functions', 'read', 'call', 'deployer'];
+const CODE_TABS = ['source', 'functions', 'read', 'call', 'deployer'];
 
 /** Sizes of a contract's tabs; a tab without a size isn't listed. */
 type Sizes = Readonly<Partial<Record<string, number>>>;
@@ -101,7 +101,7 @@ export function Contract({ contract }: { contract: string }) {
     ['calls', 'Calls', () => <ContractCalls {...shared} functions={functions} />],
     ['logs', 'Logs', () => <Values {...shared} tab="logs" />],
     ['deployer', 'Same deployer', () => <SameDeployer contract={contract} deployer={address} />],
-    ...principalTabs({ principal: contract, version }).filter(([id]) => OF_ACCOUNTS.includes(id)),
+    ...principalTabs({ principal: contract, version }).filter(([id]) => ACCOUNT_TABS.includes(id)),
   ];
   const isMissing = loaded.error?.status === 404 && !loaded.error.isBeforeHistory && !BOOT_ADDRESS.test(address);
   const tabParameter = place.value.query.get('tab');
@@ -109,7 +109,7 @@ export function Contract({ contract }: { contract: string }) {
     ([id]) =>
       (id === tabParameter || sizes[id] !== 0) &&
       (id !== 'call' || isDevnet() === true) &&
-      !(isMissing && OF_CODE.includes(id)),
+      !(isMissing && CODE_TABS.includes(id)),
   );
   return (
     <Page

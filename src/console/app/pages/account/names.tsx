@@ -2,7 +2,7 @@
 
 import type { Answer } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { mapped, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, exactTime, visible, words } from '../../chain/format.ts';
 import { Form, TextField } from '../../ui/form.tsx';
 import { Button, Choices, Empty, ListPanel, listQuery, Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
@@ -32,7 +32,7 @@ export function Names() {
           return fallback === undefined ? (
             <Empty>No namespace exists yet.</Empty>
           ) : (
-            <NamesOf namespace={namespaceParameter ?? fallback} fallback={fallback} all={all} />
+            <NamespaceNames namespace={namespaceParameter ?? fallback} fallback={fallback} all={all} />
           );
         }}
       </Show>
@@ -41,7 +41,7 @@ export function Names() {
 }
 
 /** @param fallback the namespace of a page without the parameter */
-function NamesOf({ namespace, fallback, all }: { namespace: string; fallback: string; all: readonly string[] }) {
+function NamespaceNames({ namespace, fallback, all }: { namespace: string; fallback: string; all: readonly string[] }) {
   return (
     <ListPanel
       title={`Names of .${namespace}`}
@@ -147,7 +147,7 @@ export function Name({ name }: { name: string }) {
 const Subdomains = ({ name }: { name: string }) => (
   <ListPanel
     title="Subdomains"
-    loaded={mapped(useGet('/v1/names/{name}/subdomains', { name }), (results) => ({ results }))}
+    loaded={mapLoaded(useGet('/v1/names/{name}/subdomains', { name }), (results) => ({ results }))}
     keyOf={(subdomain) => subdomain}
     empty="The name has no subdomains."
     columns={[['Subdomain', '', (subdomain) => <NameLink name={subdomain} />]]}

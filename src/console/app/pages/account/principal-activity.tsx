@@ -2,7 +2,7 @@
 
 import { assetContractOf, assetNameOf } from '../../../../codec/identifiers.ts';
 import { type Answer, urlOf } from '../../api/api.ts';
-import { mapped, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { scaleOf } from '../../chain/chart.ts';
 import { count, plural, visible } from '../../chain/format.ts';
 import { Chart } from '../../ui/chart.tsx';
@@ -100,7 +100,7 @@ export function CounterpartiesTab(props: PrincipalProps) {
           <ListPanel
             key={direction}
             title={direction === 'sent' ? 'Sent most to' : 'Received most from'}
-            loaded={mapped(activity, ({ [direction]: page }) => page)}
+            loaded={mapLoaded(activity, ({ [direction]: page }) => page)}
             aside={
               transfers === 0 ? null : <span class="quiet">of the newest {plural(transfers, 'transfer')} of STX</span>
             }
@@ -165,7 +165,7 @@ export function BalanceTab({ principal, version }: PrincipalProps) {
                 ]}
                 format={format}
                 scale={scaleOf(times)}
-                drawn="held"
+                shape="held"
                 empty="The account never had any."
               />
               {complete || points.length === 0 ? null : (

@@ -2,7 +2,7 @@
 
 import { useGet } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
-import { textOfHex, visible } from '../../chain/format.ts';
+import { hexToText, visible } from '../../chain/format.ts';
 import { action, directionOf } from '../../chain/transaction.ts';
 import { NftLink } from '../../ui/code.tsx';
 import { AGE, BLOCK, TRANSACTION } from '../../ui/columns.tsx';
@@ -11,8 +11,8 @@ import { List, ListPanel, listQuery } from '../../ui/parts.tsx';
 import { place, withQuery } from '../../ui/router.ts';
 import {
   Fee,
-  FoundTransactions,
   idOf,
+  MatchingTransactions,
   MinedStatus,
   PENDING_COLUMNS,
   Sentence,
@@ -46,7 +46,7 @@ export function PrincipalTransactions({ principal, version }: PrincipalProps) {
     >
       {(conditions) =>
         chosen.isAny ? (
-          <FoundTransactions conditions={conditions} principal={principal} version={version} />
+          <MatchingTransactions conditions={conditions} principal={principal} version={version} />
         ) : (
           <AllTransactions principal={principal} version={version} />
         )
@@ -125,7 +125,7 @@ export function Transfers({ principal, direction, version }: PrincipalProps & { 
           'Memo',
           'wide short',
           ({ memo }) => {
-            const text = memo === null ? '' : (textOfHex(memo.hex) ?? memo.hex);
+            const text = memo === null ? '' : (hexToText(memo.hex) ?? memo.hex);
             return text === '' ? null : <ChainText text={text} />;
           },
         ],

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
-import { mapped, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
 import { networkMistake } from '../../chain/path-mistake.ts';
 import { TextField } from '../../ui/form.tsx';
@@ -121,7 +121,7 @@ export function StxFigures({ principal, version }: PrincipalProps) {
 const PrincipalNames = (props: PrincipalProps) => (
   <ListPanel
     title="Names"
-    loaded={mapped(useNames(props), ({ names: results }) => ({ results }))}
+    loaded={mapLoaded(useNames(props), ({ names: results }) => ({ results }))}
     keyOf={(name) => name}
     empty="The principal owns no name."
     columns={[['Name', '', (name) => <NameLink name={name} />]]}

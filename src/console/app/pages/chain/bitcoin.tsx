@@ -11,8 +11,8 @@ import {
   Copied,
   DataPanel,
   ListPanel,
+  neighbourOffsets,
   offsetQuery,
-  offsetsBeside,
   Page,
   Panel,
   Show,
@@ -169,7 +169,7 @@ function Rewards({ address, version }: ListProps) {
       // The route returns no total: one more reward shows that there is a next page.
       const params = { address, limit: limit + 1, offset };
       const { results } = await get('/extended/v1/burnchain/rewards/{address}', params, signal);
-      return { results: results.slice(0, limit), cursor: offsetsBeside(offset, limit, results.length > limit) };
+      return { results: results.slice(0, limit), cursor: neighbourOffsets(offset, limit, results.length > limit) };
     },
     version,
   );

@@ -1,7 +1,7 @@
 /** The pages of blocks: the list, and one block with its transactions, execution cost and signatures. */
 
 import { tip, tipVersion } from '../../api/live.ts';
-import { mapped, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
 import type { Block as BlockObject } from '../../chain/types.ts';
 import { BLOCKS_PER_PAGE, type Column, Icon, ListPanel, listQuery, Page, Panel, Show } from '../../ui/parts.tsx';
@@ -97,7 +97,7 @@ function BlockTransactions({ hash, total }: { hash: string; total: number }) {
     <ListPanel
       title="Transactions"
       label="Transactions of the block"
-      loaded={mapped(loaded, (page) => ({ ...page, total }))}
+      loaded={mapLoaded(loaded, (page) => ({ ...page, total }))}
       item="transaction"
       columns={COLUMNS_IN_BLOCK}
       keyOf={idOf}
@@ -113,7 +113,7 @@ function BlockSignatures({ hash }: { hash: string }) {
   return (
     <ListPanel
       title="Signatures of signers"
-      loaded={mapped(loaded, ({ results, total }) => ({
+      loaded={mapLoaded(loaded, ({ results, total }) => ({
         total,
         results: results.map((signature, index) => ({ signature, index })),
       }))}

@@ -161,10 +161,10 @@ const NEAREST = 5;
 /** Renders a note on the page of a block, if a fork has another block at its height. */
 export function ForkMark({ height }: { height: number }) {
   const forks = useGet('/stackside/v1/forks', { limit: NEAREST, to_height: height }, tipVersion.value);
-  const here = forks.data?.results.filter(({ top_height: top }) => top >= height) ?? [];
+  const forksHere = forks.data?.results.filter(({ top_height: top }) => top >= height) ?? [];
   return (
     <>
-      {here.map(({ index_block_hash: hash }) => (
+      {forksHere.map(({ index_block_hash: hash }) => (
         <p key={hash} class="note wait">
           Another block of this height is not on the chain: <a href={pathTo('fork', { hash })}>its fork</a>.
         </p>

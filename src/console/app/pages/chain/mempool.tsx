@@ -2,7 +2,7 @@
 
 import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
-import { type Loaded, mapped, useGet } from '../../api/use-answer.ts';
+import { type Loaded, mapLoaded, useGet } from '../../api/use-answer.ts';
 import { blockTitle, type Projection, projectionNotes, queuePositionText } from '../../chain/blocks.ts';
 import { type Bar, mergedRanges } from '../../chain/chart.ts';
 import { type ChosenFilters, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
@@ -108,19 +108,19 @@ function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }
       aside={<Choices label="Order" name="sort" choices={ORDERS} chosen={order} />}
     >
       {(conditions) => (
-        <FoundPending conditions={{ ...conditions, sort_by: order }} version={version} isAny={chosen.isAny} />
+        <MatchingPending conditions={{ ...conditions, sort_by: order }} version={version} isAny={chosen.isAny} />
       )}
     </FilteredPanel>
   );
 }
 
-interface FoundPendingProps {
+interface MatchingPendingProps {
   conditions: NonNullable<ChosenFilters['conditions']> & { sort_by: (typeof ORDERS)[number][0] };
   version: string;
   isAny: boolean;
 }
 
-const FoundPending = ({ conditions, version, isAny }: FoundPendingProps) => (
+const MatchingPending = ({ conditions, version, isAny }: MatchingPendingProps) => (
   <List
     label="Pending transactions"
     loaded={useGet('/stackside/v1/mempool/transactions', { ...listQuery(), ...conditions }, version)}
@@ -133,7 +133,7 @@ const FoundPending = ({ conditions, version, isAny }: FoundPendingProps) => (
 );
 
 /** Renders the position of a pending transaction, what it waits for, and the fee for the next block. */
-export function Standing({ position }: { position: Answer<'/stackside/v1/mempool/transactions/{tx_id}'> }) {
+export function QueuePosition({ position }: { position: Answer<'/stackside/v1/mempool/transactions/{tx_id}'> }) {
   const { projected, awaits, fee_for_next_block: fee } = position;
   return (
     <>
@@ -181,7 +181,7 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
     <ListPanel
       title={type === null ? 'By fee' : `By fee: ${kindOf(type)}`}
       label="Pending transactions by fee"
-      loaded={mapped(distribution, () => ({ results: bars }))}
+      loaded={mapLoaded(distribution, () => ({ results: bars }))}
       aside={
         oldest === null ? null : (
           <span>

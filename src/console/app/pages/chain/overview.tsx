@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { actingFor } from '../../api/session.ts';
-import { mapped, useAnswer, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
 import { firstSteps } from '../../chain/state.ts';
@@ -228,7 +228,7 @@ function NewestTransactions() {
   return (
     <ListPanel
       title="Newest transactions"
-      loaded={mapped(newest, ({ results }) => ({ results }))}
+      loaded={mapLoaded(newest, ({ results }) => ({ results }))}
       aside={<a href={pathTo('transactions')}>All</a>}
       columns={NEWEST_COLUMNS}
       keyOf={idOf}
@@ -270,7 +270,7 @@ function ActivityCharts() {
               format={count}
               steps="whole"
               scale={by === 'hour' ? 'hour' : 'days'}
-              drawn="bars"
+              shape="bars"
               empty="No block has arrived yet."
             />
           ))}

@@ -6,7 +6,7 @@ import { get, RequestError } from '../../api/api.ts';
 import { tip, tipVersion, useUpdates } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
-import { bytes, count, plural, shortHash, textOfHex, visible } from '../../chain/format.ts';
+import { bytes, count, hexToText, plural, shortHash, visible } from '../../chain/format.ts';
 import {
   balanceChanges,
   causeTitle,
@@ -35,8 +35,8 @@ import {
   JsonLink,
   List,
   listQuery,
+  neighbourOffsets,
   offsetQuery,
-  offsetsBeside,
   Page,
   Pager,
   Panel,
@@ -48,7 +48,7 @@ import {
 } from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
-import { FoundTransactions, idOf, MINED_COLUMNS, Sentence, Status, searchPath } from '../../ui/transactions.tsx';
+import { idOf, MatchingTransactions, MINED_COLUMNS, Sentence, Status, searchPath } from '../../ui/transactions.tsx';
 import {
   BitcoinBlockLink,
   BlockLink,
@@ -65,7 +65,7 @@ import {
 } from '../../ui/values.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
 import { TransactionNotified } from '../hooks/notified.tsx';
-import { Standing, useMempoolVersion } from './mempool.tsx';
+import { QueuePosition, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
 /** Returns a transaction in any state. @param offset of its events @throws RequestError 404 if it is unknown */
@@ -272,7 +272,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
 }
 
 function Memo({ hex }: { hex: string }) {
-  const text = textOfHex(hex);
+  const text = hexToText(hex);
   if (text === '') return <span class="quiet">none</span>;
   return text === null ? <span class="mono break">{hex}</span> : <ChainText text={text} />;
 }
@@ -358,7 +358,7 @@ function Events({ transaction, offset }: { transaction: MinedTransaction; offset
       <EventTable events={events} />
       <Pager
         name="offset"
-        {...offsetsBeside(offset, PER_PAGE, offset + PER_PAGE < total)}
+        {...neighbourOffsets(offset, PER_PAGE, offset + PER_PAGE < total)}
         total={plural(total, 'event')}
       />
     </Panel>
@@ -419,7 +419,7 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const level = levels === null ? undefined : LEVELS.find(([name]) => Number(fee) >= (levels[name] ?? 0));
   return (
     <>
-      {rank.data === null ? null : <Standing position={rank.data} />}
+      {rank.data === null ? null : <QueuePosition position={rank.data} />}
       {place === null || rank.data?.awaits.length !== 0 ? null : <p>{feeRankText(place, type)}</p>}
       {levels === null ? null : <p>The fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
     </>
@@ -467,7 +467,7 @@ export function Transactions() {
         chosen={chosen}
         source={chosen.isAny ? searchPath(chosen.conditions) : `/extended/v3/transactions?limit=${PER_PAGE}`}
       >
-        {(conditions) => (chosen.isAny ? <FoundTransactions conditions={conditions} /> : <AllTransactions />)}
+        {(conditions) => (chosen.isAny ? <MatchingTransactions conditions={conditions} /> : <AllTransactions />)}
       </FilteredPanel>
     </Page>
   );

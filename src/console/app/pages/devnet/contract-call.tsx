@@ -11,14 +11,14 @@ import { useAction } from '../../ui/actions.tsx';
 import { Check, Form, Mistakes, TextField } from '../../ui/form.tsx';
 import { Button, Problem } from '../../ui/parts.tsx';
 import { go, withQuery } from '../../ui/router.ts';
-import { ArgumentFields, ChosenItem, OfInterface } from '../account/contract-values.tsx';
-import { type DevnetAccount, OfAccounts, type Sent, SentTransaction, useSender } from './sending.tsx';
+import { ArgumentFields, ChosenItem, InterfacePanel } from '../account/contract-values.tsx';
+import { type DevnetAccount, type Sent, SentTransaction, useSender, WithAccounts } from './sending.tsx';
 
 const CALLED = 'call';
 
 /** Renders the choice of a function of a contract, and its form. */
 export const ContractCall = ({ contract }: { contract: string }) => (
-  <OfInterface contract={contract} title="Call a function">
+  <InterfacePanel contract={contract} title="Call a function">
     {(contractInterface) => (
       <ChosenItem
         label="Function"
@@ -29,13 +29,13 @@ export const ContractCall = ({ contract }: { contract: string }) => (
         choose={(name) => go(withQuery({ [CALLED]: name }))}
       >
         {({ name }, args) => (
-          <OfAccounts key={name}>
+          <WithAccounts key={name}>
             {(accounts) => <CallForm accounts={accounts} contract={contract} name={name} args={args} />}
-          </OfAccounts>
+          </WithAccounts>
         )}
       </ChosenItem>
     )}
-  </OfInterface>
+  </InterfacePanel>
 );
 
 /** Converts an argument to a literal. The route reads hex as a serialized value, but Clarity reads it as a buffer. */

@@ -2,7 +2,7 @@
 
 import { type Answer, get, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { mapped, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, exactTime, plural } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { every } from '../../ui/clock.ts';
@@ -99,7 +99,7 @@ function Contracts() {
   return (
     <ListPanel
       title="Newest contracts"
-      loaded={mapped(newest, ({ results }) => ({ results }))}
+      loaded={mapLoaded(newest, ({ results }) => ({ results }))}
       aside={
         <>
           <a href={pathTo('newContract')}>Deploy a contract</a> <a href={pathTo('contracts')}>All</a>

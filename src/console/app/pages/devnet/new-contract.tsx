@@ -8,7 +8,7 @@ import { useAction } from '../../ui/actions.tsx';
 import { ChoiceField, Form, onCtrlEnter, TextField } from '../../ui/form.tsx';
 import { Button, ButtonLink, Panel, Problem } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { type DevnetAccount, OfAccounts, SentTransaction, useSender } from './sending.tsx';
+import { type DevnetAccount, SentTransaction, useSender, WithAccounts } from './sending.tsx';
 
 const VERSIONS = ['1', '2', '3', '4', '5'];
 
@@ -26,7 +26,7 @@ const EXAMPLE = `(define-data-var count uint u0)
 /** Returns the name of a contract in a file: `counter` of `counter.clar`. */
 const nameOf = (file: string): string => file.replace(/\.[^.]*$/, '').replaceAll(/[^a-zA-Z0-9_-]/g, '-');
 
-interface Deployed {
+interface Deployment {
   sent: Answer<'/stackside/v1/devnet/deploy', 'post'>;
   name: string;
   source: string;
@@ -34,7 +34,7 @@ interface Deployed {
 
 export const NewContract = () => (
   <Panel title="New contract">
-    <OfAccounts>{(accounts) => <ContractForm accounts={accounts} />}</OfAccounts>
+    <WithAccounts>{(accounts) => <ContractForm accounts={accounts} />}</WithAccounts>
   </Panel>
 );
 
@@ -43,7 +43,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
   const [name, setName] = useState('counter');
   const [version, setVersion] = useState('');
   const { sender, field: senderField } = useSender(accounts);
-  const { run, result, problem, busy } = useAction<Deployed>();
+  const { run, result, problem, busy } = useAction<Deployment>();
 
   async function open(file: File | undefined): Promise<void> {
     if (file === undefined || editor.current === null) return;
@@ -125,7 +125,7 @@ function selectLine(editor: HTMLTextAreaElement, line: number): void {
   editor.scrollTop = (editor.scrollHeight * (line - 1)) / lines.length;
 }
 
-function DeployedContract({ sent, name, source, showLine }: Deployed & { showLine: (line: number) => void }) {
+function DeployedContract({ sent, name, source, showLine }: Deployment & { showLine: (line: number) => void }) {
   const path = pathTo('contract', { id: `${sent.sender}.${name}` });
   const line = sent.error === null ? null : (mistakeLine(source, sent.error) ?? sent.error_line);
   const place = line === null ? null : <Button text={`Go to line ${line}`} onClick={() => showLine(line)} />;

@@ -14,7 +14,7 @@ import { WholeValue } from '../account/contract-values.tsx';
 export type DevnetAccount = Answer<'/stackside/v1/devnet'>['accounts'][number];
 
 /** Renders content from the accounts of a simulated chain, which are read again at each block. */
-export const OfAccounts = ({ children }: { children: (accounts: readonly DevnetAccount[]) => ComponentChildren }) => (
+export const WithAccounts = ({ children }: { children: (accounts: readonly DevnetAccount[]) => ComponentChildren }) => (
   <Show loaded={useGet('/stackside/v1/devnet', {}, tipVersion.value)}>{({ accounts }) => children(accounts)}</Show>
 );
 

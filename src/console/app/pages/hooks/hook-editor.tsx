@@ -9,9 +9,9 @@ import {
   amountMistake,
   count,
   plural,
-  smallestOf,
   type TokenUnit,
-  typedOf,
+  toAmountInput,
+  toSmallestUnit,
   visible,
   words,
 } from '../../chain/format.ts';
@@ -388,7 +388,7 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
   const [typed, setTyped] = useState('');
   const places = decimals ?? 0;
   // The input stays as the user typed it, such as `1.50`, as long as it means the value.
-  const input = smallestOf(typed, places) === value ? typed : typedOf(value, places);
+  const input = toSmallestUnit(typed, places) === value ? typed : toAmountInput(value, places);
   const name = decimals === null ? null : (symbol ?? 'whole tokens');
   const wrong = amountMistake(input, places, symbol ?? 'The smallest unit');
   const isRight = wrong === null && input !== '';
@@ -407,7 +407,7 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
       onChange={(changed) => {
         const text = changed.trimStart();
         setTyped(text);
-        onChange(smallestOf(text, places));
+        onChange(toSmallestUnit(text, places));
       }}
     />
   );
@@ -445,12 +445,12 @@ function HookPreview({ draft }: { draft: Draft | null }) {
         {isRight ? null : <span class="quiet">Correct the filters first.</span>}
         <Problem text={problem} />
       </div>
-      {result === null ? null : <PreviewFound {...result} />}
+      {result === null ? null : <PreviewResult {...result} />}
     </Panel>
   );
 }
 
-function PreviewFound({ matched_blocks: blocks, matched_transactions: transactions, payloads: [first] }: Preview) {
+function PreviewResult({ matched_blocks: blocks, matched_transactions: transactions, payloads: [first] }: Preview) {
   const text = first === undefined ? '' : JSON.stringify(first, null, 2);
   return (
     <>

@@ -3,7 +3,7 @@
 import { type Answer, get, post, remove } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { actingFor, session, signOut } from '../../api/session.ts';
-import { mapped, useAnswer, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
 import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
@@ -39,7 +39,7 @@ export function Hooks() {
         </>
       }
     >
-      {session.value?.operator === true ? <OfConsumers chosen={chosen} /> : <OfConsumer consumer={null} />}
+      {session.value?.operator === true ? <AllConsumers chosen={chosen} /> : <ConsumerHooks consumer={null} />}
       <DeliveryCharts />
     </Page>
   );
@@ -60,7 +60,7 @@ const newHookPath = (consumer: string | null): string =>
   consumer === null ? pathTo('newHook') : `${pathTo('newHook')}?${new URLSearchParams({ consumer })}`;
 
 /** Renders the chainhooks and the secret of a consumer. @param consumer null for the session's consumer */
-const OfConsumer = ({ consumer }: { consumer: string | null }) => (
+const ConsumerHooks = ({ consumer }: { consumer: string | null }) => (
   <>
     <HookList consumer={consumer} />
     <Secret key={consumer} consumer={consumer} />
@@ -71,14 +71,14 @@ const OfConsumer = ({ consumer }: { consumer: string | null }) => (
 const MAX_LISTS = 12;
 
 /** Renders the chainhooks of a consumer for the operator. @param chosen null for all consumers */
-function OfConsumers({ chosen }: { chosen: string | null }) {
+function AllConsumers({ chosen }: { chosen: string | null }) {
   const consumers = useGet('/chainhooks/consumers', {}, tipVersion.value);
   const ownConsumer = session.value?.consumer ?? null;
   return (
     <Show loaded={consumers}>
       {({ results }) => {
-        const isOwnAlone = chosen === null && results.every(({ consumer }) => consumer === ownConsumer);
-        if (isOwnAlone) return <OfConsumer consumer={null} />;
+        const isOnlyOwn = chosen === null && results.every(({ consumer }) => consumer === ownConsumer);
+        if (isOnlyOwn) return <ConsumerHooks consumer={null} />;
         return (
           <>
             <ConsumerFilter consumers={results} chosen={chosen} />
@@ -91,7 +91,7 @@ function OfConsumers({ chosen }: { chosen: string | null }) {
             {chosen === null ? (
               results.slice(0, MAX_LISTS).map(({ consumer }) => <HookList key={consumer} consumer={consumer} isPart />)
             ) : (
-              <OfConsumer key={chosen} consumer={chosen} />
+              <ConsumerHooks key={chosen} consumer={chosen} />
             )}
           </>
         );
@@ -156,7 +156,7 @@ function HookList({ consumer, isPart = false }: HookListProps) {
   return (
     <ListPanel
       title={title}
-      loaded={isPart ? mapped(hooks, ({ results }) => ({ results })) : hooks}
+      loaded={isPart ? mapLoaded(hooks, ({ results }) => ({ results })) : hooks}
       // A link can't send the header that names another consumer.
       source={consumer === null || consumer === session.value?.consumer ? '/chainhooks/me' : undefined}
       aside={

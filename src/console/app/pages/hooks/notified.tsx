@@ -3,7 +3,7 @@
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { actingFor, readSession, session } from '../../api/session.ts';
-import { type Loaded, mapped, useAnswer } from '../../api/use-answer.ts';
+import { type Loaded, mapLoaded, useAnswer } from '../../api/use-answer.ts';
 import { plural, words } from '../../chain/format.ts';
 import { type Hook, payloadIncludes, STATE_TONES } from '../../chain/hooks.ts';
 import { ListPanel, PER_PAGE } from '../../ui/parts.tsx';
@@ -95,7 +95,7 @@ const Notified = ({ loaded, isOf = () => true }: { loaded: Loaded<HookDelivery[]
   <ListPanel
     title="Chainhook deliveries"
     label="Deliveries"
-    loaded={mapped(loaded, (deliveries) => ({ results: deliveries ?? [] }))}
+    loaded={mapLoaded(loaded, (deliveries) => ({ results: deliveries ?? [] }))}
     aside={<a href={pathTo('hooks')}>Chainhooks</a>}
     keyOf={({ hook, delivery }) => `${hook.uuid} ${delivery.id}`}
     empty="No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored."

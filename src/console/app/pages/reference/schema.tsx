@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import {
   type Field,
   fieldsOf,
-  followed,
   itemOf,
   limitsText,
+  resolveSchema,
   type Schema,
   type Schemas,
   typeText,
@@ -34,7 +34,7 @@ function Closed({ title, schema, schemas }: PartProps & { title: string }) {
 }
 
 function Member({ name, schema, isRequired, schemas }: Field & { schemas: Schemas }) {
-  const target = followed(schema, schemas);
+  const target = resolveSchema(schema, schemas);
   const inner = itemOf(target, schemas);
   const type = typeText(schema, schemas);
   const description = schema.description ?? target.description ?? '';

@@ -2,12 +2,12 @@
 
 import { useState } from 'preact/hooks';
 import { parsedJson } from '../../../../base/json.ts';
-import { unreachable } from '../../api/api.ts';
+import { throwUnreachable } from '../../api/api.ts';
 import {
   curlOf,
   exampleOf,
   exampleText,
-  type Filled,
+  type FormContents,
   jsonTokens,
   limitsText,
   type Operation,
@@ -42,7 +42,7 @@ interface Response {
 async function send(request: Request, signal: AbortSignal, report: (response: Response) => void): Promise<void> {
   const start = performance.now();
   const { method, path, headers, body } = request;
-  const response = await fetch(path, { method, headers, body, signal }).catch(unreachable);
+  const response = await fetch(path, { method, headers, body, signal }).catch(throwUnreachable);
   const type = response.headers.get('content-type') ?? '';
   const isText = /text|json/.test(type) || type === '';
   const decoder = new TextDecoder();
@@ -56,7 +56,7 @@ async function send(request: Request, signal: AbortSignal, report: (response: Re
   };
   const reader = response.body?.getReader();
   for (let isDone = reader === undefined; !isDone && !read.isCut; ) {
-    const { done, value } = await reader!.read().catch(unreachable);
+    const { done, value } = await reader!.read().catch(throwUnreachable);
     isDone = done;
     read.bytes += value?.length ?? 0;
     if (read.text !== null) read.text += decoder.decode(value, { stream: !done });
@@ -127,7 +127,7 @@ function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
 }
 
 /** Returns the first contents of a form: examples of the parameters and the body that the operation requires. */
-function initial({ parameters, body, types }: Operation, schemas: Schemas): Filled {
+function initial({ parameters, body, types }: Operation, schemas: Schemas): FormContents {
   const required = parameters.filter((parameter) => parameter.required === true);
   const example = body === null ? undefined : (body.example ?? exampleOf(body.schema, schemas));
   return {
@@ -140,11 +140,11 @@ function initial({ parameters, body, types }: Operation, schemas: Schemas): Fill
 
 /** Renders the parameters of an operation as a form, which sends the request. */
 export function TryIt({ operation, schemas }: { operation: Operation; schemas: Schemas }) {
-  const [filled, setFilled] = useState(() => initial(operation, schemas));
+  const [contents, setContents] = useState(() => initial(operation, schemas));
   const [response, setResponse] = useState<Response | null>(null);
   const { run, cancel, problem, busy } = useAction();
-  const change = (part: Partial<Filled>) => setFilled((previous) => ({ ...previous, ...part }));
-  const request = requestOf(operation, filled);
+  const change = (part: Partial<FormContents>) => setContents((previous) => ({ ...previous, ...part }));
+  const request = requestOf(operation, contents);
   const submit = () => {
     cancel();
     setResponse(null);
@@ -162,15 +162,15 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
                 key={parameter.name}
                 parameter={parameter}
                 schemas={schemas}
-                value={filled.values[parameter.name] ?? ''}
-                onChange={(value) => change({ values: { ...filled.values, [parameter.name]: value } })}
+                value={contents.values[parameter.name] ?? ''}
+                onChange={(value) => change({ values: { ...contents.values, [parameter.name]: value } })}
               />
             ))}
             {needsKey ? (
               <TextField
                 label="API key"
                 type="password"
-                value={filled.key}
+                value={contents.key}
                 help="Not needed if this browser is signed in, or if the server is open"
                 onChange={(key) => change({ key })}
               />
@@ -178,7 +178,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
             {types.length > 1 ? (
               <ChoiceField
                 label={<code>accept</code>}
-                value={filled.type}
+                value={contents.type}
                 choices={types}
                 help="Format of the response"
                 onChange={(type) => change({ type })}
@@ -191,7 +191,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
               <textarea
                 class="json editor"
                 spellcheck={false}
-                value={filled.body}
+                value={contents.body}
                 onInput={({ currentTarget }) => change({ body: currentTarget.value })}
               />
             </label>

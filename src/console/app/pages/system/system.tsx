@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Answer, post, remove } from '../../api/api.ts';
-import { mapped, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
 import { isLogMatch, logFieldsOf } from '../../chain/log.ts';
 import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
@@ -107,7 +107,7 @@ function Alerts() {
       {status === null ? null : <StateNote status={status} />}
       <ListPanel
         title="Alerts"
-        loaded={mapped(loaded, () => ({ results: alerts }))}
+        loaded={mapLoaded(loaded, () => ({ results: alerts }))}
         aside={
           time === null ? null : (
             <span class="quiet">
