@@ -36,13 +36,13 @@ async function picture(set: string, api: string, paths: Readonly<Record<string, 
   for (const [name, path] of Object.entries(paths)) {
     await follow(page, path);
     await loaded(page);
-    for (const one of LOOKS) {
-      await look(page, one);
+    for (const view of LOOKS) {
+      await look(page, view);
       await loaded(page);
       await drawn(page);
       const cut = await overflow(page);
-      if (cut > 0) process.stdout.write(`${name} is cut off by ${cut} px at ${one.name}\n`);
-      await page.screenshot({ path: join(folder, `${name.replaceAll(' ', '-')}-${one.name}.png`), fullPage: true });
+      if (cut > 0) process.stdout.write(`${name} is cut off by ${cut} px at ${view.name}\n`);
+      await page.screenshot({ path: join(folder, `${name.replaceAll(' ', '-')}-${view.name}.png`), fullPage: true });
     }
   }
   process.stdout.write(`${folder}: ${Object.keys(paths).length} pages in ${LOOKS.length} looks\n`);

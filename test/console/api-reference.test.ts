@@ -20,7 +20,7 @@ import { testApp } from '../api/test-app.ts';
 const document = (await (await testApp().request('/docs/json')).json()) as ApiDocument;
 const { groups, schemas } = readReference(document);
 const operations = groups.flatMap((group) => group.operations);
-const operationOf = (id: string): Operation => operations.find((one) => one.id === id)!;
+const operationOf = (id: string): Operation => operations.find((operation) => operation.id === id)!;
 const empty = { values: {}, body: '', key: '', type: '' };
 
 test('the reference has each operation of the document once, with resolved parameters and responses', () => {
@@ -52,10 +52,10 @@ test('a list has the example of its page with the example of its items', () => {
 });
 
 test('a search finds the operations that contain each word', () => {
-  const found = operations.filter((one) => isMatch(one, 'holders FT')).map(({ id }) => id);
-  expect(found).toContain('getFtHolders');
-  expect(found).not.toContain('getTransactions');
-  expect(operations.every((one) => isMatch(one, ''))).toBe(true);
+  const ids = operations.filter((operation) => isMatch(operation, 'holders FT')).map(({ id }) => id);
+  expect(ids).toContain('getFtHolders');
+  expect(ids).not.toContain('getTransactions');
+  expect(operations.every((operation) => isMatch(operation, ''))).toBe(true);
 });
 
 const example: Schemas = {

@@ -137,7 +137,7 @@ browserTest(
     await page.route('**/stackside/v1/alerts', (route) => route.fulfill({ json: exampleSystem.alerts() }));
     const sources = new Set<string>();
     const links = new Map<string, string[]>();
-    let shown = WIDE;
+    let shownLook = WIDE;
     for (const [name, path] of Object.entries(paths)) {
       await follow(page, path);
       await loaded(page);
@@ -154,14 +154,14 @@ browserTest(
         expect([name, await page.getByRole('table', { name: table }).count()]).toEqual([name, 1]);
       // A change of the theme and width takes time. So each page starts with the last look of the page before it, and a
       // quick run shows each page in only one look, alternating.
-      const other = shown === WIDE ? NARROW : WIDE;
-      for (const next of isFullRun ? [shown, other] : [other]) {
-        if (next !== shown) await look(page, next);
-        shown = next;
+      const other = shownLook === WIDE ? NARROW : WIDE;
+      for (const next of isFullRun ? [shownLook, other] : [other]) {
+        if (next !== shownLook) await look(page, next);
+        shownLook = next;
         await expectAccessible(page, isFullRun && next !== WIDE ? 'look' : 'all', name === 'overview');
         expect([name, await overflow(page)]).toEqual([name, 0]);
       }
-      if (shown === WIDE) {
+      if (shownLook === WIDE) {
         await page.setViewportSize(NARROW.viewport);
         expect([name, await overflow(page), await brokenAmounts(page)]).toEqual([name, 0, []]);
         await page.setViewportSize(WIDE.viewport);
@@ -252,10 +252,10 @@ browserTest('the longest state fits above the menu on the smallest screen', asyn
   const { page, complaints } = visited;
   await loaded(page);
   const status = await answerOf<ServerStatus>(server, '/stackside/v1/status');
-  const behind = { state: 'catching_up', reason: 'It is behind.', ready: false } as const;
+  const state = { state: 'catching_up', reason: 'It is behind.', ready: false } as const;
   const json: ServerStatus = {
     ...status,
-    ...behind,
+    ...state,
     index: { height: 4_680_000, tip_age_seconds: 9, chain_id: 0x8000_0000 },
     node: { height: 5_200_000, chain_id: 0x8000_0000 },
   };
@@ -565,27 +565,27 @@ browserTest('transactions are filtered by a form, a link and chips, and an inval
   await page.getByLabel('Status').selectOption('Failed, for any reason');
   await page.getByRole('button', { name: 'Apply' }).click();
   await queryIs('?type=contract_call&status=failed');
-  const found = await listed(
+  const transactions = await listed(
     server,
     '/stackside/v1/transactions?type=contract_call&status=abort_by_response,abort_by_post_condition,problematic_skipped&limit=50',
   );
   // The previous list stays until the list of the new URL is there.
-  const isFound = () => until(async () => (await rows.count()) === found.length, 'the list of the address');
+  const isFound = () => until(async () => (await rows.count()) === transactions.length, 'the list of the address');
   await isFound();
   await page.getByRole('link', { name: 'Remove the filter Status: Failed, for any reason' }).click();
   await queryIs('?type=contract_call');
   await page.goBack();
   await queryIs('?type=contract_call&status=failed');
   await isFound();
-  const sender = found[0]?.sender.address ?? '';
+  const sender = transactions[0]?.sender.address ?? '';
   await page.goto(`${server.api}/principals/${sender}?status=failed`);
   await rows.first().waitFor();
-  expect(await rows.count()).toBe(found.filter((one) => one.sender.address === sender).length);
+  expect(await rows.count()).toBe(transactions.filter((transaction) => transaction.sender.address === sender).length);
   await page.goto(`${server.api}/transactions?sender=SPNOPE&min=much`);
   await page.getByRole('alert').getByText('Sender: This is not a valid Stacks address: SPNOPE.').waitFor();
   await page.getByRole('alert').getByText('STX sent, at least: “much”').waitFor();
-  for (const shown of [WIDE, NARROW]) {
-    await expectFits(page, shown, 'all', false);
+  for (const view of [WIDE, NARROW]) {
+    await expectFits(page, view, 'all', false);
   }
   await page.getByRole('textbox', { name: 'Sender' }).fill(sender);
   await page.getByRole('textbox', { name: 'STX sent, at least' }).fill('400000000');
@@ -648,7 +648,7 @@ browserTest('the next page of a list is shown from its start, although other con
 
 browserTest('the chosen tab is visible if the tabs are wider than the page', async () => {
   const transactions = await listed(server, '/extended/v3/transactions?limit=50');
-  const contract = transactions.find((one) => one.contract_call?.contract_id.includes('token-'));
+  const contract = transactions.find((transaction) => transaction.contract_call?.contract_id.includes('token-'));
   await using visited = await visit(`${server.api}/contracts/${contract?.contract_call?.contract_id}`);
   const { page } = visited;
   await look(page, { ...WIDE, viewport: { width: 1000, height: 800 } });
@@ -658,8 +658,8 @@ browserTest('the chosen tab is visible if the tabs are wider than the page', asy
     await link.click();
     await page.locator('.tabs [aria-current]', { hasText: name }).waitFor();
     await until(() =>
-      link.evaluate((one) => {
-        const [inner, outer] = [one.getBoundingClientRect(), one.parentElement?.getBoundingClientRect()];
+      link.evaluate((element) => {
+        const [inner, outer] = [element.getBoundingClientRect(), element.parentElement?.getBoundingClientRect()];
         return outer !== undefined && inner.left >= outer.left && inner.right <= outer.right;
       }),
     );
@@ -684,21 +684,21 @@ browserTest('the browser handles links to a part of the page, and a link to the 
       link.remove();
       [followed, history.length];
     }`);
-  const [, before] = await click('#main');
-  for (const to of ['#post-conditions', 'http://elsewhere.example/']) expect(await click(to)).toEqual([false, before]);
+  const [, entries] = await click('#main');
+  for (const to of ['#post-conditions', 'http://elsewhere.example/']) expect(await click(to)).toEqual([false, entries]);
   for (const [nth, to] of ['?offset=0#main', '/blocks', '/transactions#main'].entries()) {
-    expect(await click(to)).toEqual([true, before + nth + 1]);
+    expect(await click(to)).toEqual([true, entries + nth + 1]);
     expect(page.url()).toEndWith(to);
   }
   // So Back leads to the page before.
-  expect(await click('/transactions')).toEqual([true, before + 4]);
-  expect(await click('/transactions')).toEqual([true, before + 4]);
+  expect(await click('/transactions')).toEqual([true, entries + 4]);
+  expect(await click('/transactions')).toEqual([true, entries + 4]);
 });
 
 browserTest('a server with partial history shows its first block, and panels explain missing data', async () => {
   const events = [...devnetEvents({ seed: 7, blocks: 20, forkEvery: 0 })];
-  const [begun] = beginnings(events).filter(({ height }) => height === 10);
-  using directory = ingestOf((begun?.events ?? []).map(received));
+  const [beginning] = beginnings(events).filter(({ height }) => height === 10);
+  using directory = ingestOf((beginning?.events ?? []).map(received));
   await using late = await serving({}, directory.path);
   await using visited = await visit(late.api);
   const { page, complaints } = visited;
@@ -822,7 +822,7 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   await page.getByRole('button', { name: 'Resend' }).click();
   await page.getByText('redelivery', { exact: true }).waitFor();
   await page.locator('.badge', { hasText: 'delivered' }).waitFor();
-  expect(received.filter((one) => one === id)).toHaveLength(2);
+  expect(received.filter((delivery) => delivery === id)).toHaveLength(2);
   expect(complaints).toEqual([]);
 });
 
@@ -837,11 +837,11 @@ const QUIET_NOTIFICATIONS = `{
 }`;
 
 browserTest('the browser notifies about watched items, and a new chainhook starts with their filters', async () => {
-  await using own = await serving(OPEN);
+  await using ownServer = await serving(OPEN);
   const paid = transfer(alice, 0, 200);
   const first = block(null, 'first', [paid]);
-  await postEvents([posted(first.event)], own.events);
-  await using visited = await visit(`${own.api}/principals/${alice.address}`);
+  await postEvents([posted(first.event)], ownServer.events);
+  await using visited = await visit(`${ownServer.api}/principals/${alice.address}`);
   const { page, complaints } = visited;
   await page.evaluate(QUIET_NOTIFICATIONS);
   const tell = page.getByRole('region', { name: 'Notifications' });
@@ -851,7 +851,7 @@ browserTest('the browser notifies about watched items, and a new chainhook start
   const stored = () => page.evaluate(() => localStorage.getItem('stackside.watches') ?? '');
   await until(async () => (await stored()).includes(paid.id));
   const news = transfer(alice, 1, 200);
-  await postEvents([posted(block(first, 'second', [news]).event)], own.events);
+  await postEvents([posted(block(first, 'second', [news]).event)], ownServer.events);
   await until(async () => (await page.evaluate('told.length')) === 1);
   expect(await page.evaluate('told[0].title + told[0].tag')).toBe(
     `New transaction: ${alice.address}account ${alice.address} ${news.id}`,
@@ -884,15 +884,15 @@ browserTest('a query runs on request, shows its rows, is saved, and can be cance
   const query = 'SELECT block_height, tx_count, 1.5 AS half FROM v1_blocks WHERE block_height < 4';
   await using visited = await visit(`${server.api}/sql?${new URLSearchParams({ q: query })}`);
   const { page, complaints } = visited;
-  const asked: string[] = [];
+  const requests: string[] = [];
   page.on('request', (request) => {
-    if (request.method() === 'POST') asked.push(request.postData() ?? '');
+    if (request.method() === 'POST') requests.push(request.postData() ?? '');
   });
   const editor = page.getByRole('textbox', { name: 'SQL' });
   await page.reload();
   await page.getByText('v1_hook_deliveries', { exact: true }).waitFor();
   await loaded(page);
-  expect([await editor.inputValue(), asked]).toEqual([query, []]);
+  expect([await editor.inputValue(), requests]).toEqual([query, []]);
   await editor.press('Control+Enter');
   const result = page.getByRole('table', { name: 'Result' });
   await result.getByRole('link', { name: '3', exact: true }).waitFor();
@@ -977,8 +977,8 @@ browserTest('the page of a devnet controls its simulated node, and shows its acc
     ['/stackside/v1/devnet/time', { seconds: 600 }],
     ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '1500000' }],
   ]);
-  for (const shown of [WIDE, NARROW]) {
-    await expectFits(page, shown, 'look');
+  for (const view of [WIDE, NARROW]) {
+    await expectFits(page, view, 'look');
   }
   expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
 });
@@ -1049,8 +1049,8 @@ browserTest('hostile texts from the chain are shown as plain text', async () => 
     await follow(page, path);
     await loaded(page);
     expect([path, await attacksIn(page)]).toEqual([path, { foreign: 0, links: 0, hidden: false }]);
-    for (const shown of [NARROW, WIDE]) {
-      await page.setViewportSize(shown.viewport);
+    for (const view of [NARROW, WIDE]) {
+      await page.setViewportSize(view.viewport);
       expect([path, await overflow(page)]).toEqual([path, 0]);
     }
   }
@@ -1082,9 +1082,9 @@ const ODD = {
 browserTest("a form for a contract's interface reads values through the node", async () => {
   const chain = new SimulatedChain({ seed: 3, accounts: 4 });
   using node = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answerRpc(served(chain), request) });
-  await using own = await serving({ nodeRpc: node.url.origin });
-  await postEvents([chain.genesis(), ...chain.mine(null, { newTenure: true }).events], own.events);
-  await using visited = await visit(`${own.api}/contracts/${BNS}?tab=read`);
+  await using ownServer = await serving({ nodeRpc: node.url.origin });
+  await postEvents([chain.genesis(), ...chain.mine(null, { newTenure: true }).events], ownServer.events);
+  await using visited = await visit(`${ownServer.api}/contracts/${BNS}?tab=read`);
   const { page, complaints } = visited;
   const result = page.getByRole('region', { name: 'Result' });
   await page.getByLabel('Function or data').selectOption('can-name-be-registered');
@@ -1116,7 +1116,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   const json = { okay: true, result: toHex(clarity.list(items)) };
   await page.route('**/v2/contracts/call-read/**', (route) => route.fulfill({ json }));
   await look(page, { ...NARROW, viewport: { width: 320, height: 700 } });
-  await page.goto(`${own.api}/contracts/${BNS}?tab=read`);
+  await page.goto(`${ownServer.api}/contracts/${BNS}?tab=read`);
   await loaded(page);
   expect(await page.getByRole('option').count()).toBe(202);
   await page.getByRole('textbox', { name: /within-another uint/ }).fill('7');
@@ -1126,9 +1126,9 @@ browserTest("a form for a contract's interface reads values through the node", a
   await result.getByText('199', { exact: true }).first().waitFor();
   await expectFits(page, undefined, 'look');
 
-  const asked: string[] = [];
+  const requests: string[] = [];
   await page.route(/\/v2\/(data_var|map_entry)\//, async (route) => {
-    asked.push(`${route.request().url().slice(own.api.length)} ${route.request().postData()}`);
+    requests.push(`${route.request().url().slice(ownServer.api.length)} ${route.request().postData()}`);
     await route.fulfill({ json: { data: '0x03' } });
   });
   await page.getByLabel('Function or data').selectOption('total/all?');
@@ -1138,7 +1138,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   await page.getByRole('button', { name: 'Read' }).click();
   await result.getByText('true bool').waitFor();
   const path = BNS.replace('.', '/');
-  expect(asked).toEqual([
+  expect(requests).toEqual([
     `/v2/data_var/${path}/total%2Fall%3F?proof=0 null`,
     `/v2/map_entry/${path}/owners?proof=0 "0x0100000000000000000000000000000005"`,
   ]);

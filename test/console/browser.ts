@@ -179,11 +179,11 @@ const SHELL = ['header.bar', 'nav.nav', 'dialog#keys'];
  */
 export async function expectAccessible(page: Page, rules: keyof typeof RULES = 'all', withShell = true): Promise<void> {
   if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(axe);
-  const found = (await page.evaluate(`axe.run(
+  const violations = (await page.evaluate(`axe.run(
     { exclude: ${JSON.stringify(withShell ? REPEATED : [...REPEATED, ...SHELL])} },
     { runOnly: ${JSON.stringify(RULES[rules])}, resultTypes: ['violations'], selectors: false, preload: false },
   ).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))`)) as string[][];
-  expect([page.url(), ...found]).toEqual([page.url()]);
+  expect([page.url(), ...violations]).toEqual([page.url()]);
 }
 
 /** Pixels by which a page exceeds the window, or a table exceeds its container. 0 if nothing is cut off. */
@@ -192,8 +192,8 @@ export const overflow = (page: Page): Promise<number> =>
     .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`);
 
 /** Checks that a page is accessible in a look, or in the present one, and that nothing is cut off. */
-export async function expectFits(page: Page, shown?: Look, ...rules: [(keyof typeof RULES)?, boolean?]): Promise<void> {
-  if (shown !== undefined) await look(page, shown);
+export async function expectFits(page: Page, view?: Look, ...rules: [(keyof typeof RULES)?, boolean?]): Promise<void> {
+  if (view !== undefined) await look(page, view);
   await expectAccessible(page, ...rules);
   expect([page.url(), await overflow(page)]).toEqual([page.url(), 0]);
 }

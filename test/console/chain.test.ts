@@ -134,7 +134,7 @@ const transferOf = (fields: object = {}): Transaction =>
   });
 
 describe('the sentence about a transaction', () => {
-  const text = (one: Transaction) => plainText(sentence(one));
+  const text = (transaction: Transaction) => plainText(sentence(transaction));
 
   test('describes a mined, a pending and a dropped transfer', () => {
     expect(text(transferOf())).toBe('SP2J6…V9EJ7 sent 10 STX to SP000…6VF78; fee 0.003 STX.');
@@ -479,8 +479,8 @@ describe('formats', () => {
     [ago(1), 'just now'],
     [ago(3700), '1 h ago'],
     [shortPrincipal(`${SENDER}.pool`), 'SP2J6…V9EJ7.pool'],
-  ])('shows %s', (shown, expected) => {
-    expect(shown).toBe(expected);
+  ])('shows %s', (text, expected) => {
+    expect(text).toBe(expected);
   });
 
   test('shows all decimals of an amount', () => {
@@ -492,8 +492,8 @@ describe('formats', () => {
   test('converts a typed amount to the smallest unit exactly, and back', () => {
     const amounts = ['1', '0', '0.0', '1.', '.5', '1.5', '1.50000000', '340282366920938463463374607431768.211455'];
     expect(amounts.map((typed) => [toSmallestUnit(typed, 6), amountMistake(typed, 6, 'STX')])).toEqual(
-      ['1000000', '0', '0', '1000000', '500000', '1500000', '1500000', String(2n ** 128n - 1n)].map((one) => [
-        one,
+      ['1000000', '0', '0', '1000000', '500000', '1500000', '1500000', String(2n ** 128n - 1n)].map((amount) => [
+        amount,
         null,
       ]),
     );
@@ -585,11 +585,11 @@ describe('charts', () => {
   });
 
   test('clip a few outliers, which would flatten all other values', () => {
-    const usual = Array.from({ length: 40 }, (_, nth) => 5 + (nth % 3));
-    expect(axisTop(usual)).toBe(7);
-    expect(axisTop([...usual, 900])).toBeCloseTo(8.4);
+    const ordinary = Array.from({ length: 40 }, (_, nth) => 5 + (nth % 3));
+    expect(axisTop(ordinary)).toBe(7);
+    expect(axisTop([...ordinary, 900])).toBeCloseTo(8.4);
     expect(axisTop([1, 1, 900])).toBe(900);
-    expect(axisTop([...usual.map(() => 0), 900])).toBe(900);
+    expect(axisTop([...ordinary.map(() => 0), 900])).toBe(900);
     expect(axisTop([])).toBe(0);
   });
 
@@ -600,8 +600,8 @@ describe('charts', () => {
     expect(valueRange([1_000, 1_100], false)).toEqual([988, 1_112]);
     expect(valueRange([10, 1_100], false)).toEqual([0, 1_188]);
     expect(valueRange([0, 0], false)).toEqual([0, 1]);
-    const [least, most] = valueRange([700, 700], false);
-    expect([least < 700, most > 700]).toEqual([true, true]);
+    const [min, max] = valueRange([700, 700], false);
+    expect([min < 700, max > 700]).toEqual([true, true]);
   });
 
   test('show a span that is shorter than their values', () => {
@@ -715,7 +715,7 @@ describe("the chain's state", () => {
 });
 
 test('times are local, and the exact time is in UTC', () => {
-  const before = process.env.TZ;
+  const timeZone = process.env.TZ;
   try {
     process.env.TZ = 'Asia/Kolkata';
     expect([localTime(1_795_305_600), timeLabel(1_795_305_600, 'hour')]).toEqual(['2026-11-22 05:30:00', '05:30']);
@@ -723,12 +723,12 @@ test('times are local, and the exact time is in UTC', () => {
     expect(localTime(1_795_305_600)).toBe('2026-11-21 19:00:00');
     expect(exactTime(1_795_305_600)).toBe('2026-11-22 00:00:00 UTC');
   } finally {
-    process.env.TZ = before ?? 'Etc/UTC';
+    process.env.TZ = timeZone ?? 'Etc/UTC';
   }
 });
 
 describe('the steps to the first block', () => {
-  const steps = (given: object) =>
+  const steps = (fields: object) =>
     firstSteps({
       state: 'waiting_for_the_node',
       observer: '[[events_observer]]',
@@ -736,7 +736,7 @@ describe('the steps to the first block', () => {
       node: { height: null, chain_id: null },
       index: { height: null, chain_id: null },
       events: { endpoint: '127.0.0.1:3700', last_received_at: null },
-      ...given,
+      ...fields,
     } as ServerStatus).map(({ name, progress }) => `${name} ${progress}`);
   const node = { height: 60, chain_id: 1 };
 
@@ -868,7 +868,7 @@ test('a failing chainhook shows the reason, the next retry and the waiting deliv
     interrupted_reason: 'it is gone',
     pending_deliveries: 2,
   });
-  expect([well, failing, interrupted].map((one) => failureLine(one, 740))).toEqual([
+  expect([well, failing, interrupted].map((item) => failureLine(item, 740))).toEqual([
     null,
     'status 503: \\u{202e}database is locked; next attempt in 4 min 20 s',
     'it is gone',
@@ -936,11 +936,11 @@ describe("a value in a page's path", () => {
 
 test("a token's unit comes only from its own contract, and only if it is readable", () => {
   const asset_identifier = 'SP1.pool::coin';
-  const of = (facts: object) => unitIn(asset_identifier, { asset_identifier, ...facts });
-  expect(of({ symbol: 'CN', decimals: 6 })).toEqual({ symbol: 'CN', decimals: 6 });
-  expect(of({ symbol: 'CN', decimals: 0 })).toEqual({ symbol: 'CN', decimals: 0 });
-  expect(of({ symbol: ' ', decimals: 39 })).toEqual({ symbol: null, decimals: null });
-  expect(of({ decimals: -1 })).toEqual({ symbol: null, decimals: null });
+  const unit = (facts: object) => unitIn(asset_identifier, { asset_identifier, ...facts });
+  expect(unit({ symbol: 'CN', decimals: 6 })).toEqual({ symbol: 'CN', decimals: 6 });
+  expect(unit({ symbol: 'CN', decimals: 0 })).toEqual({ symbol: 'CN', decimals: 0 });
+  expect(unit({ symbol: ' ', decimals: 39 })).toEqual({ symbol: null, decimals: null });
+  expect(unit({ decimals: -1 })).toEqual({ symbol: null, decimals: null });
   expect(unitIn('SP1.pool::other', { asset_identifier, symbol: 'CN', decimals: 6 })).toBeNull();
   expect(unitIn(asset_identifier, {})).toBeNull();
 });
@@ -996,7 +996,7 @@ describe('transaction filters', () => {
 });
 
 test('branches of a fork are rows by height, with one row for each orphaned block', () => {
-  const made = (height: number, name: string) => ({
+  const blockOf = (height: number, name: string) => ({
     height,
     index_block_hash: name,
     hash: name,
@@ -1004,8 +1004,8 @@ test('branches of a fork are rows by height, with one row for each orphaned bloc
     was_canonical: null,
   });
   const fork = {
-    orphaned: [made(5, 'a'), made(6, 'b'), made(6, 'c')],
-    canonical: [made(5, 'x'), made(6, 'y'), made(7, 'z')],
+    orphaned: [blockOf(5, 'a'), blockOf(6, 'b'), blockOf(6, 'c')],
+    canonical: [blockOf(5, 'x'), blockOf(6, 'y'), blockOf(7, 'z')],
   };
   const rows = branchRows(fork).map(({ height, orphaned, canonical }) => [height, orphaned?.hash, canonical?.hash]);
   expect(rows).toEqual([
@@ -1138,7 +1138,7 @@ test('the days before and after a day follow the calendar', () => {
 });
 
 describe('search', () => {
-  const found = (kind: SearchResult['kind'], id: string, match: SearchResult['match'] = 'start'): SearchResult => ({
+  const result = (kind: SearchResult['kind'], id: string, match: SearchResult['match'] = 'start'): SearchResult => ({
     kind,
     id,
     match,
@@ -1149,7 +1149,7 @@ describe('search', () => {
   const address = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 
   test('lists results by kind, with the kind of the best result first', () => {
-    const [token, contract, other] = [found('token', 'a'), found('contract', 'b'), found('token', 'c')];
+    const [token, contract, other] = [result('token', 'a'), result('contract', 'b'), result('token', 'c')];
     expect(groupResults([token, contract, other])).toEqual([
       { kind: 'token', title: 'Tokens', items: [token, other] },
       { kind: 'contract', title: 'Contracts', items: [contract] },
@@ -1167,32 +1167,32 @@ describe('search', () => {
   });
 
   test("opens an exact match, else the page for the text's form, else the best result", () => {
-    const part = found('contract', `${address}.pool`);
+    const part = result('contract', `${address}.pool`);
     const tokenOf = `${address}.pool::coin`;
     for (const [text, results, page, params] of [
-      ['12', [found('block', '0xab', 'exact')], 'block', { id: '12' }],
-      ['12', [found('burn_block', '0xab', 'exact')], 'bitcoinBlock', { id: '0xab' }],
-      ['0xab', [found('block', '0xab', 'exact')], 'block', { id: '0xab' }],
+      ['12', [result('block', '0xab', 'exact')], 'block', { id: '12' }],
+      ['12', [result('burn_block', '0xab', 'exact')], 'bitcoinBlock', { id: '0xab' }],
+      ['0xab', [result('block', '0xab', 'exact')], 'block', { id: '0xab' }],
       [
         '1Bg',
-        [found('bitcoin_address', '1Bg', 'exact'), found('address', address, 'exact')],
+        [result('bitcoin_address', '1Bg', 'exact'), result('address', address, 'exact')],
         'bitcoinAddress',
         { address: '1Bg' },
       ],
-      ['12', [found('transaction', '0x12')], 'block', { id: '12' }],
+      ['12', [result('transaction', '0x12')], 'block', { id: '12' }],
       ['#0012', [], 'block', { id: '0012' }],
       [address.toLowerCase(), [], 'principal', { id: address }],
       [`${address.toLowerCase()}.Pool`, [part], 'contract', { id: `${address}.Pool` }],
       [tokenOf, [], 'token', { asset: tokenOf }],
       ['poo', [part], 'contract', { id: part.id }],
       ['alice.btc', [], 'name', { name: 'alice.btc' }],
-      ['alice.btc', [found('name', 'alice.btc2')], 'name', { name: 'alice.btc2' }],
+      ['alice.btc', [result('name', 'alice.btc2')], 'name', { name: 'alice.btc2' }],
     ] as const) {
       expect(pageOfSearch(text, results)).toEqual({ page, params });
     }
     for (const text of ['what is this?', 'ab'.repeat(32), '', '::', 'SP']) expect(pageOfSearch(text, [])).toBeNull();
-    expect(pageOfResult(found('address', `${address}.pool`)).page).toBe('contract');
-    expect(pageOfResult(found('burn_block', '0x00')).page).toBe('bitcoinBlock');
+    expect(pageOfResult(result('address', `${address}.pool`)).page).toBe('contract');
+    expect(pageOfResult(result('burn_block', '0x00')).page).toBe('bitcoinBlock');
   });
 
   test('marks the searched text in any case', () => {
@@ -1202,13 +1202,13 @@ describe('search', () => {
   });
 
   test('stores the newest eight results once each, and ignores stored data in another form', () => {
-    const items = Array.from({ length: 12 }, (_, n) => found('contract', String(n), 'exact'));
+    const items = Array.from({ length: 12 }, (_, n) => result('contract', String(n), 'exact'));
     const add = (recent: readonly SearchResult[], item: SearchResult) => withFirst(recent, item, MAX_RECENT);
-    const kept = items.reduce(add, []);
-    expect(kept.map(({ id }) => id)).toEqual(['11', '10', '9', '8', '7', '6', '5', '4']);
-    expect(add(kept, items[5]!).map(({ id }) => id)).toEqual(['5', '11', '10', '9', '8', '7', '6', '4']);
-    expect(without(kept, items[11]!)).toEqual(kept.slice(1));
-    expect(recentOf(JSON.stringify(kept))).toEqual(kept);
+    const stored = items.reduce(add, []);
+    expect(stored.map(({ id }) => id)).toEqual(['11', '10', '9', '8', '7', '6', '5', '4']);
+    expect(add(stored, items[5]!).map(({ id }) => id)).toEqual(['5', '11', '10', '9', '8', '7', '6', '4']);
+    expect(without(stored, items[11]!)).toEqual(stored.slice(1));
+    expect(recentOf(JSON.stringify(stored))).toEqual(stored);
     for (const stored of [null, '', '{', '{}', 'null', '[1, null, {"kind": "toString", "id": "x", "label": "x"}]']) {
       expect(recentOf(stored)).toEqual([]);
     }

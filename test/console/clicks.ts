@@ -23,21 +23,23 @@ const patterns: readonly string[] = Object.values(pagePaths);
 /** Returns the pattern of a path, or null if no page has the path. */
 function patternOf(path: string): string | null {
   const segments = path.split('/');
-  const found = patterns.find((pattern) => {
+  const match = patterns.find((pattern) => {
     const parts = pattern.split('/');
-    return parts.length === segments.length && parts.every((part, at) => part.startsWith('{') || part === segments[at]);
+    return (
+      parts.length === segments.length && parts.every((part, index) => part.startsWith('{') || part === segments[index])
+    );
   });
-  return found ?? null;
+  return match ?? null;
 }
 
 /** Returns true if a link leads to a row's page: the same pattern, the same query parameters, and no other tab. */
 function leadsTo(link: string, { page }: Thing): boolean {
-  const [pattern = '', wanted = ''] = page.split('?');
+  const [pattern = '', query = ''] = page.split('?');
   const { pathname, searchParams } = new URL(link, 'http://console');
   if (patternOf(pathname) !== pattern) return false;
-  const asked = [...new URLSearchParams(wanted)];
-  if (!asked.some(([name]) => name === 'tab') && searchParams.has('tab')) return false;
-  return asked.every(([name, value]) => (value === '' ? searchParams.has(name) : searchParams.get(name) === value));
+  const params = [...new URLSearchParams(query)];
+  if (!params.some(([name]) => name === 'tab') && searchParams.has('tab')) return false;
+  return params.every(([name, value]) => (value === '' ? searchParams.has(name) : searchParams.get(name) === value));
 }
 
 /** Pages that the search opens. */
@@ -72,12 +74,12 @@ export function clicksTo(things: readonly Thing[], links: ReadonlyMap<string, re
         ? path === pagePaths.overview
         : !path.includes('?') && FOUND_BY_SEARCH.includes(patternOf(path) ?? '');
     let here = [...links.keys()].filter(begins);
-    const known = new Set<string>();
+    const visitedKinds = new Set<string>();
     for (let clicks = 0; here.length > 0; clicks++) {
       if (here.some((path) => leadsTo(path, thing))) return clicks;
       const next = here.flatMap((path) => (looked.get(kindOf(path)) ?? []).flatMap(([, list]) => list));
-      for (const path of here) known.add(kindOf(path));
-      here = [...new Set(next)].filter((path) => leadsTo(path, thing) || !known.has(kindOf(path)));
+      for (const path of here) visitedKinds.add(kindOf(path));
+      here = [...new Set(next)].filter((path) => leadsTo(path, thing) || !visitedKinds.has(kindOf(path)));
     }
     return Number.POSITIVE_INFINITY;
   };

@@ -110,11 +110,11 @@ const draftOf = (name: string, { typed }: Filled) => new Map(typed.map(([path, t
 describe("an argument's form", () => {
   test('encodes each value like stacks.js, and decodes it', () => {
     assertProperty(
-      fc.property(filled, (one) => {
-        const { values, mistakes } = encodedArguments([{ name: 'a', type: one.type }], draftOf('a', one));
+      fc.property(filled, (example) => {
+        const { values, mistakes } = encodedArguments([{ name: 'a', type: example.type }], draftOf('a', example));
         expect(mistakes).toEqual([]);
         const [bytes = new Uint8Array(0)] = values;
-        expect(toHex(bytes)).toBe(toHex(serializeCVBytes(one.value)));
+        expect(toHex(bytes)).toBe(toHex(serializeCVBytes(example.value)));
         const value = decodedHex(toHex(bytes));
         expect(toHex(value?.bytes ?? new Uint8Array(0))).toBe(toHex(bytes));
       }),
@@ -124,11 +124,11 @@ describe("an argument's form", () => {
 
   test('has exactly one field for each typed text', () => {
     assertProperty(
-      fc.property(filled, (one) => {
-        const fields = formFields({ name: 'a', type: one.type }, draftOf('a', one));
+      fc.property(filled, (example) => {
+        const fields = formFields({ name: 'a', type: example.type }, draftOf('a', example));
         const paths = fields.map(({ path }) => path);
         expect(new Set(paths).size).toBe(paths.length);
-        const typed = new Set(draftOf('a', one).keys());
+        const typed = new Set(draftOf('a', example).keys());
         expect(typed.difference(new Set(paths)).size).toBe(0);
         const left = new Set(paths).difference(typed);
         // A field without typed text is a choice, and its first option is none.
@@ -298,8 +298,8 @@ describe("a value's parts", () => {
     ['a\u0000', null],
     ['a\nb', null],
     ['\u202eevil', null],
-  ])('show the bytes of %j as text %j', (text, shown) => {
-    expect(printableText(Buffer.from(text))).toBe(shown);
+  ])('show the bytes of %j as text %j', (text, expected) => {
+    expect(printableText(Buffer.from(text))).toBe(expected);
   });
 });
 

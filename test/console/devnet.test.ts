@@ -26,8 +26,8 @@ afterAll(() => server?.[Symbol.asyncDispose]());
 
 /** Checks the displayed page in both looks. */
 async function looksGood(page: Page): Promise<void> {
-  for (const shown of [NARROW, WIDE]) {
-    await expectFits(page, shown);
+  for (const view of [NARROW, WIDE]) {
+    await expectFits(page, view);
     expect(await brokenAmounts(page)).toEqual([]);
   }
 }
@@ -41,14 +41,14 @@ interface State {
   accounts: unknown[];
 }
 
-const state = (of: Demo) => of.json<State>('/stackside/v1/devnet');
+const state = (demo: Demo) => demo.json<State>('/stackside/v1/devnet');
 
 /** Source of a contract with simulated functions. */
 async function sourceOf(name: string): Promise<string> {
   const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>(
     '/stackside/v1/devnet/contracts',
   );
-  return contracts.find((one) => one.name === name)!.source;
+  return contracts.find((contract) => contract.name === name)!.source;
 }
 
 browserTest(

@@ -17,9 +17,9 @@ function asking() {
     onError: (error) => seen.push(String(error)),
     now: () => time.now,
   });
-  const answer = async (at: number, text: string) => {
-    requests[at]?.resolve(text);
-    await requests[at]?.promise;
+  const answer = async (index: number, text: string) => {
+    requests[index]?.resolve(text);
+    await requests[index]?.promise;
   };
   return { query, requests, seen, answer, time };
 }
@@ -28,8 +28,8 @@ test('events faster than answers cause no concurrent requests and lose no answer
   const { query, requests, seen, answer } = asking();
   for (let event = 0; event < 100; event++) query.refresh();
   expect(requests.length).toBe(1);
-  for (let at = 0; at < 5; at++) {
-    await answer(at, `answer ${at}`);
+  for (let index = 0; index < 5; index++) {
+    await answer(index, `answer ${index}`);
     for (let event = 0; event < 20; event++) query.refresh();
   }
   expect(seen).toEqual(['answer 0', 'answer 1', 'answer 2', 'answer 3', 'answer 4']);

@@ -61,9 +61,9 @@ export async function pathsOfPages(
   { hook, pending }: { hook: string; pending: string },
 ): Promise<Record<string, string>> {
   const transactions = await listed(server, '/extended/v3/transactions?limit=50');
-  const id = (holds: (one: Listed) => boolean) => transactions.find(holds)?.tx_id ?? '';
+  const id = (holds: (transaction: Listed) => boolean) => transactions.find(holds)?.tx_id ?? '';
   const sender = transactions.find(({ type }) => type === 'token_transfer')?.sender.address ?? '';
-  const contract = `${transactions.find((one) => one.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
+  const contract = `${transactions.find((transaction) => transaction.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
   const deployer = contract.replace(/\..*/, '');
   const collection = await collectionOf(server);
   const mints = `/stackside/v1/tokens/nft/${encodeURIComponent(collection)}/mints?limit=1`;

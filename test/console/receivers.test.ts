@@ -67,12 +67,12 @@ interface Sent {
 
 /** The status of a receiver's answer to a delivery. */
 async function send(url: string, { id, body = BODY, age = 0, signature = (signed) => signed }: Sent): Promise<number> {
-  const at = Date.now() - age;
+  const time = Date.now() - age;
   const secrets = { secret, previous: null, rotatedAt: 0 };
-  const signed = signatureHeader(secrets, id, Buffer.from(BODY), at)['webhook-signature'] ?? '';
+  const signed = signatureHeader(secrets, id, Buffer.from(BODY), time)['webhook-signature'] ?? '';
   const headers = {
     'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(at / 1000)),
+    'webhook-timestamp': String(Math.floor(time / 1000)),
     'webhook-signature': signature(signed),
   };
   return (await fetch(url, { method: 'POST', headers, body })).status;
@@ -107,7 +107,7 @@ for (const [language, command] of Object.entries(COMMANDS)) {
         { id: 'c', signature: (signed) => signed.replace('v1,', 'v2,') },
         { id: 'c', signature: (signed) => signed.slice(0, -4) },
       ];
-      for (const one of refused) expect([one, await send(url, one)]).toEqual([one, 401]);
+      for (const delivery of refused) expect([delivery, await send(url, delivery)]).toEqual([delivery, 401]);
     },
   );
 }
@@ -118,10 +118,10 @@ test.skipIf(!hasCurl)(
   'the curl script sends a delivery that a receiver accepts, or rejects with another secret',
   async () => {
     await using receiver = await running(COMMANDS.typescript ?? []);
-    const answer = async (own: Uint8Array) => {
+    const answer = async (signingKey: Uint8Array) => {
       const script = Bun.spawn(['sh', 'send.sh', receiver.url], {
         cwd: directory,
-        env: { ...env, STACKSIDE_SIGNING_SECRET: signingSecret(own) },
+        env: { ...env, STACKSIDE_SIGNING_SECRET: signingSecret(signingKey) },
       });
       return (await new Response(script.stdout).text()).split('\r\n')[0];
     };

@@ -65,7 +65,9 @@ now = ((await server.json<Steered>('/stackside/v1/devnet')).tip.time + 2) * 1000
 await server.steer('/stackside/v1/devnet/mine');
 
 const results = await listed(server, '/extended/v3/transactions?limit=50');
-const call = results.find((one) => one.status === 'success' && one.contract_call?.function_name === 'transfer');
+const call = results.find(
+  (transaction) => transaction.status === 'success' && transaction.contract_call?.function_name === 'transfer',
+);
 if (call === undefined) throw new Error('the newest transactions of the chain have no transfer of tokens');
 const chain: Chain = { call: call.tx_id, sender: call.sender.address };
 

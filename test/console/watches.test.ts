@@ -40,24 +40,24 @@ test('an unknown template name returns null, even if every object has that prope
 const watch: Watch = { kind: 'account', id: ADDRESS, seen: null, changed_at: null };
 
 test('only a later transaction is news, not the first one or none', () => {
-  const known = readWatch(watch, '0xa', 5);
-  expect(known).toEqual({ watch: { ...watch, seen: '0xa' }, isNews: false });
-  expect(readWatch(known.watch, '0xa', 6).isNews).toBe(false);
-  expect(readWatch(known.watch, '0xb', 7)).toEqual({ watch: { ...watch, seen: '0xb', changed_at: 7 }, isNews: true });
-  expect(readWatch(known.watch, null, 8)).toEqual({ watch: known.watch, isNews: false });
+  const first = readWatch(watch, '0xa', 5);
+  expect(first).toEqual({ watch: { ...watch, seen: '0xa' }, isNews: false });
+  expect(readWatch(first.watch, '0xa', 6).isNews).toBe(false);
+  expect(readWatch(first.watch, '0xb', 7)).toEqual({ watch: { ...watch, seen: '0xb', changed_at: 7 }, isNews: true });
+  expect(readWatch(first.watch, null, 8)).toEqual({ watch: first.watch, isNews: false });
 });
 
 test('watches are unique, newest first, and limited in number', () => {
   const named = (n: number): Watch => ({ ...watch, kind: 'name', id: `n${n}.btc` });
   const add = (watches: Watch[], item: Watch) => withFirst(watches, item, MAX_WATCHES);
-  const kept = Array.from({ length: 30 }, (_, n) => named(n)).reduce(add, []);
-  expect(kept.length).toBe(MAX_WATCHES);
-  expect(kept[0]?.id).toBe('n29.btc');
-  expect(add(kept, named(25)).map(({ id }) => id)).toEqual([
+  const stored = Array.from({ length: 30 }, (_, n) => named(n)).reduce(add, []);
+  expect(stored.length).toBe(MAX_WATCHES);
+  expect(stored[0]?.id).toBe('n29.btc');
+  expect(add(stored, named(25)).map(({ id }) => id)).toEqual([
     'n25.btc',
-    ...kept.map(({ id }) => id).filter((id) => id !== 'n25.btc'),
+    ...stored.map(({ id }) => id).filter((id) => id !== 'n25.btc'),
   ]);
-  expect(without(kept, { kind: 'token', id: 'n29.btc' })).toEqual(kept);
+  expect(without(stored, { kind: 'token', id: 'n29.btc' })).toEqual(stored);
 });
 
 test('stored watches are read back, and invalid ones are ignored', () => {
