@@ -339,7 +339,7 @@ describe('balance changes', () => {
 describe('the chainhook form', () => {
   test('has the fields of each filter on the server', () => {
     expect(filterTypes).toEqual(Object.keys(filterSchemas) as FilterType[]);
-    expect(fieldsOf('contract_call').map(({ name, many, required }) => [name, many, required])).toEqual([
+    expect(fieldsOf('contract_call').map(({ name, isList, required }) => [name, isList, required])).toEqual([
       ['contract_identifier', false, false],
       ['function_name', false, false],
       ['argument.index', false, false],
@@ -436,9 +436,9 @@ describe('the strip of blocks', () => {
       orphans: [orphan(6), orphan(5), orphan(3), orphan(3), orphan(1)],
     });
     expect(
-      tenures.map(({ bitcoinHeight, places }) => [
+      tenures.map(({ bitcoinHeight, entries }) => [
         bitcoinHeight,
-        places.map((place) => [place.block.height, place.orphans.map(({ height }) => height)]),
+        entries.map((entry) => [entry.block.height, entry.orphans.map(({ height }) => height)]),
       ]),
     ).toEqual([
       [102, [[5, [6, 5]]]],
@@ -802,7 +802,7 @@ test("a fee's rank is shown up to the API's limit", () => {
       { all: 18, type: 4 },
       { all: null, type: 4 },
       { all: null, type: null },
-    ].map((places) => feeRankText(places, 'contract_call')),
+    ].map((ranks) => feeRankText(ranks, 'contract_call')),
   ).toEqual([
     'By fee, this is number 18 of all pending transactions and number 4 of pending contract calls; number 1 offers the most.',
     'More than 10,000 pending transactions offer a higher fee. By fee, this is number 4 of pending contract calls; number 1 offers the most.',
@@ -966,8 +966,8 @@ describe('transaction filters', () => {
       from_time: 1_769_817_600,
       to_time: 1_769_990_399,
     });
-    expect(chosen('tab=transactions&sender=')).toMatchObject({ isAny: false, conditions: {} });
-    expect(chosen('status=failed', PENDING_FILTERS)).toMatchObject({ isAny: false, conditions: {} });
+    expect(chosen('tab=transactions&sender=')).toMatchObject({ isActive: false, conditions: {} });
+    expect(chosen('status=failed', PENDING_FILTERS)).toMatchObject({ isActive: false, conditions: {} });
   });
 
   test('are described in words', () => {
@@ -1085,7 +1085,7 @@ describe('SQL results', () => {
       ],
     };
     expect(numericColumns(result)).toEqual([false, false, true, false, false]);
-    expect(chartColumns(result)).toEqual({ along: [0, 1, 2], up: [2] });
+    expect(chartColumns(result)).toEqual({ xColumns: [0, 1, 2], yColumns: [2] });
     const day = Date.parse('2026-01-01') / 1000;
     expect(pointsOf(result, 0, 2)).toEqual({
       times: [day, day + 86_400, day + 2 * 86_400],

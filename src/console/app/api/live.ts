@@ -38,8 +38,8 @@ function send(method: 'subscribe' | 'unsubscribe', subject: Subject): void {
 }
 
 /** Reports whether a notification belongs to a subscription. Notifications of a transaction or principal name it. */
-function concerns({ event, ...named }: Subject, method: unknown, params: Record<string, unknown>): boolean {
-  return event === method && Object.entries(named).every(([name, value]) => params[name] === value);
+function concerns({ event, ...fields }: Subject, method: unknown, params: Record<string, unknown>): boolean {
+  return event === method && Object.entries(fields).every(([name, value]) => params[name] === value);
 }
 
 function handleMessage(text: string): void {

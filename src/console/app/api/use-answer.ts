@@ -73,7 +73,7 @@ export const mapLoaded = <T, U>({ data, ...loaded }: Loaded<T>, form: (data: T) 
 });
 
 /** The error if a part of the bundle doesn't exist: another version of the server names its parts differently. */
-const GONE = new RequestError(
+const PART_MISSING = new RequestError(
   0,
   'This part of the console could not be loaded. The server may be stopped, or have another version now.',
 );
@@ -85,7 +85,7 @@ const parts = new Map<string, unknown>();
 export function usePart<Part>(name: string, load: () => Promise<Part>): Loaded<Part> {
   const { data, error } = useAnswer(`part ${name}`, async () => {
     const part = await load().catch((reason: unknown) => {
-      throw reason instanceof TypeError ? GONE : reason;
+      throw reason instanceof TypeError ? PART_MISSING : reason;
     });
     parts.set(name, part);
     return part;

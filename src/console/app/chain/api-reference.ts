@@ -82,8 +82,8 @@ const JSON_TYPE = 'application/json';
 /** Returns the last part of a reference: `Limit` for `#/components/parameters/Limit`. */
 const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
 
-const resolveReference = <T>(part: T & WithReference, shared: Readonly<Record<string, T>>): T =>
-  part.$ref === undefined ? part : (shared[nameOf(part.$ref)] ?? part);
+const resolveReference = <T>(part: T & WithReference, components: Readonly<Record<string, T>>): T =>
+  part.$ref === undefined ? part : (components[nameOf(part.$ref)] ?? part);
 
 function operationOf(
   path: string,
@@ -182,8 +182,8 @@ export function typeText(schema: Schema, schemas: Schemas): string {
     const isPlain = fieldsOf(target, schemas).length === 0 && variantsOf(target, schemas).length === 0;
     return isPlain ? typeText(target, schemas) : nameOf(schema.$ref);
   }
-  const { type, items, enum: words, const: only } = schema;
-  if (only !== undefined) return JSON.stringify(only);
+  const { type, items, enum: words, const: constant } = schema;
+  if (constant !== undefined) return JSON.stringify(constant);
   if (words !== undefined) return words.map((word) => JSON.stringify(word)).join(' | ');
   if (items !== undefined) return `array of ${typeText(items, schemas)}`;
   const variants = schema.oneOf ?? schema.anyOf;
@@ -206,9 +206,9 @@ export function limitsText({ minimum, maximum, minItems, maxItems, default: defa
 
 /** Returns an example of a value; undefined if the document has none. */
 export function exampleOf(schema: Schema, schemas: Schemas): unknown {
-  const { examples, const: only, enum: words, items, allOf, properties } = resolveSchema(schema, schemas);
+  const { examples, const: constant, enum: words, items, allOf, properties } = resolveSchema(schema, schemas);
   if (examples?.[0] !== undefined) return examples[0];
-  if (only !== undefined) return only;
+  if (constant !== undefined) return constant;
   if (words !== undefined) return words[0];
   if (items !== undefined) {
     const item = exampleOf(items, schemas);
@@ -244,11 +244,11 @@ export interface FormContents {
 export function requestOf({ method, path, parameters, body }: Operation, contents: FormContents) {
   const params: Record<string, string | string[] | null> = {};
   const headers: Record<string, string> = {};
-  for (const { name, in: place, explode = false } of parameters) {
+  for (const { name, in: location, explode = false } of parameters) {
     const value = contents.values[name]?.trim() ?? '';
-    if (place === 'path') params[name] = value;
+    if (location === 'path') params[name] = value;
     else if (value === '') continue;
-    else if (place === 'header') headers[name] = value;
+    else if (location === 'header') headers[name] = value;
     else params[name] = explode ? value.split(',').map((item) => item.trim()) : value;
   }
   if (contents.type !== '') headers.accept = contents.type;

@@ -13,7 +13,7 @@ export function tenuresOf({ blocks, orphans }: NewestBlocks) {
     orphans: orphans.filter(({ height }) => Math.min(height, tip) === block.height),
   }));
   const tenures = Map.groupBy(blocksWithOrphans, ({ block }) => block.burn_block_height);
-  return [...tenures].map(([bitcoinHeight, places]) => ({ bitcoinHeight, places }));
+  return [...tenures].map(([bitcoinHeight, entries]) => ({ bitcoinHeight, entries }));
 }
 
 /** Minimum fill of a block in per cent, so that its colour is visible. */
@@ -38,11 +38,11 @@ export const blockTitle = (block: number): string =>
 
 /** Describes the transactions outside of the expected blocks, and those that aren't shown. */
 export function projectionNotes({ total, considered, waiting, beyond }: Projection): string[] {
-  const some = (number: number, text: string) => (number > 0 ? [`${plural(number, 'transaction')} ${text}`] : []);
+  const note = (number: number, text: string) => (number > 0 ? [`${plural(number, 'transaction')} ${text}`] : []);
   return [
-    ...some(beyond, 'would be in later blocks.'),
-    ...some(waiting.nonce, 'can’t be mined before another with a lower nonce.'),
-    ...some(waiting.balance, 'can’t be paid from the account’s balance.'),
+    ...note(beyond, 'would be in later blocks.'),
+    ...note(waiting.nonce, 'can’t be mined before another with a lower nonce.'),
+    ...note(waiting.balance, 'can’t be paid from the account’s balance.'),
     ...(considered < total ? [`The blocks contain the ${count(considered)} transactions with the highest fees.`] : []),
   ];
 }

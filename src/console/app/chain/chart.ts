@@ -64,9 +64,9 @@ export const firstIn = (times: readonly number[], seconds: number): number =>
 /** Returns every n-th index, so that a table stays readable. The newest is the first. */
 export function sampledIndexes(length: number, limit: number): number[] {
   const step = Math.max(1, Math.ceil(length / limit));
-  const places: number[] = [];
-  for (let place = length - 1; place >= 0; place -= step) places.push(place);
-  return places;
+  const indexes: number[] = [];
+  for (let index = length - 1; index >= 0; index -= step) indexes.push(index);
+  return indexes;
 }
 
 /** Inserts an empty time into each gap, so that no line crosses it. @param step seconds between two values */
@@ -76,11 +76,11 @@ export function withGaps<Series extends ChartSeries>(
   step: number,
 ): { times: number[]; series: Series[] } {
   const isLast = (index: number): boolean => (times[index + 1] ?? 0) - (times[index] ?? 0) > 2 * step;
-  const parted = <T>(values: readonly T[], gap: (value: T) => T | null): (T | null)[] =>
+  const insertGaps = <T>(values: readonly T[], gap: (value: T) => T | null): (T | null)[] =>
     values.flatMap((value, index) => (isLast(index) ? [value, gap(value)] : [value]));
   return {
-    times: parted(times, (time) => time + step).map(Number),
-    series: series.map((item) => ({ ...item, values: parted(item.values, () => null) })),
+    times: insertGaps(times, (time) => time + step).map(Number),
+    series: series.map((item) => ({ ...item, values: insertGaps(item.values, () => null) })),
   };
 }
 
@@ -128,7 +128,7 @@ export function timeTicks(range: Range, limit: number, scale: TimeScale): number
   if (scale === 'numbers') return multiples(range, stepOf(minStep, 'whole'));
   if (scale !== 'years')
     return multiples(range, scale === 'days' ? Math.ceil(minStep / DAY) * DAY : stepOf(minStep, 'seconds'));
-  const months = [1, 2, 3, 6, 12].find((some) => some * 31 * DAY >= minStep) ?? 12 * Math.ceil(minStep / (365 * DAY));
+  const months = [1, 2, 3, 6, 12].find((step) => step * 31 * DAY >= minStep) ?? 12 * Math.ceil(minStep / (365 * DAY));
   const first = new Date(range[0] * 1000).getUTCFullYear() * 12;
   return multiples([first, first + (12 * (range[1] - range[0])) / (365 * DAY) + 13], months)
     .map((month) => Date.UTC(Math.floor(month / 12), month % 12) / 1000)

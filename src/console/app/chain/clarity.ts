@@ -91,9 +91,9 @@ export function definitions(source: string): Definition[] {
   const all = tokensWithLines(source);
   const definitions: Definition[] = [];
   for (const [index, { kind, text, line }] of all.entries()) {
-    const defined = kind === 'keyword' || kind === 'name' ? DEFINE.exec(text)?.[1] : undefined;
-    if (defined !== undefined) {
-      const definition = definitionAt(all, index + 1, defined as DefinitionKind, line);
+    const definitionKind = kind === 'keyword' || kind === 'name' ? DEFINE.exec(text)?.[1] : undefined;
+    if (definitionKind !== undefined) {
+      const definition = definitionAt(all, index + 1, definitionKind as DefinitionKind, line);
       if (definition !== null) definitions.push(definition);
     }
   }
@@ -210,8 +210,8 @@ export function errorSource(source: string, name: string, error: string) {
   const lines = source.split('\n').flatMap((text, index) => (text.includes(error) ? [index + 1] : []));
   const [line] = lines;
   if (line !== undefined) return lines.length > 1 ? null : { ...none, line, meaning: null };
-  const meaningOf = (called: string): string => BUILT_IN[called]?.[Number(/^u(\d+)$/.exec(value)?.[1]) - 1] ?? '';
-  const [call, ...others] = builtInCalls(source, name).filter(({ name: called }) => meaningOf(called) !== '');
+  const meaningOf = (builtIn: string): string => BUILT_IN[builtIn]?.[Number(/^u(\d+)$/.exec(value)?.[1]) - 1] ?? '';
+  const [call, ...others] = builtInCalls(source, name).filter(({ name: builtIn }) => meaningOf(builtIn) !== '');
   return call === undefined || others.length > 0 ? null : { ...none, line: call.line, meaning: meaningOf(call.name) };
 }
 

@@ -247,7 +247,7 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
     const text = draft.get(path) ?? '0';
     const length = Number(text);
     const isNumber = Number.isInteger(length) && length >= 0 && length <= maxItems && String(length) === text;
-    const items = Array.from({ length: isNumber ? length : 0 }, (_, place) => inner(place, type.list.type));
+    const items = Array.from({ length: isNumber ? length : 0 }, (_, index) => inner(index, type.list.type));
     const help = `list: the number of its items, at most ${count(maxItems)}`;
     return {
       fields: [fieldOf(path, help, { typed: 'items', maxItems }), ...items.flatMap(({ fields }) => fields)],
@@ -330,7 +330,7 @@ const joinPath = (path: string, part: string | number): string => (path === '' ?
 
 /** Generates the parts of a value on demand. @param containers the types that contain the value, outermost first */
 export function* leavesOf(value: ClarityValue, path = '', containers: readonly string[] = []): Generator<Leaf, void> {
-  const under = (part: string | number): string => joinPath([...containers].reduce(joinPath, path), part);
+  const partPath = (part: string | number): string => joinPath([...containers].reduce(joinPath, path), part);
   switch (value.type) {
     case 'some':
     case 'ok':
@@ -338,11 +338,11 @@ export function* leavesOf(value: ClarityValue, path = '', containers: readonly s
       yield* leavesOf(value.value, path, [...containers, value.type]);
       return;
     case 'tuple':
-      for (const [name, entry] of value.value) yield* leavesOf(entry, under(name));
+      for (const [name, entry] of value.value) yield* leavesOf(entry, partPath(name));
       return;
     case 'list':
       if (value.value.length === 0) break;
-      for (const [place, item] of value.value.entries()) yield* leavesOf(item, under(place));
+      for (const [index, item] of value.value.entries()) yield* leavesOf(item, partPath(index));
       return;
   }
   const type = value.type === 'none' ? 'optional' : value.type === 'list' ? 'list' : clarityTypeOf(value);
@@ -366,8 +366,8 @@ const namesOf = (path: string): string[] => path.split('.');
 /** Returns the rank of a column: first the fields that describe the event, then the others; outer fields come first. */
 function rank(path: string): number {
   const names = namesOf(path);
-  const place = LEADING.indexOf(names.at(-1) ?? '');
-  return place < 0 ? 1_000_000 + names.length : place + names.length * LEADING.length;
+  const position = LEADING.indexOf(names.at(-1) ?? '');
+  return position < 0 ? 1_000_000 + names.length : position + names.length * LEADING.length;
 }
 
 /** Returns the shortest end of a path that no other path ends with. */

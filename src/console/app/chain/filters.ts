@@ -46,7 +46,7 @@ const STATUS_WORDS: Readonly<Record<string, string>> = {
 
 const statusWords = (choice: string): string => STATUS_WORDS[choice] ?? STATUSES[choice as keyof typeof STATUSES];
 
-const oneOf = (choices: Filter['input'], text: string): string =>
+const choiceMistake = (choices: Filter['input'], text: string): string =>
   `“${text}” is none of ${Array.isArray(choices) ? choices.map(([value]) => value).join(', ') : ''}.`;
 
 const typeChoices = TYPES.map((type) => [type, kindOf(type)] as const);
@@ -82,7 +82,7 @@ const FILTERS = {
     input: typeChoices,
     meaning(text) {
       const type = TYPES.find((name) => name === text);
-      return type === undefined ? oneOf(typeChoices, text) : { type: [type] };
+      return type === undefined ? choiceMistake(typeChoices, text) : { type: [type] };
     },
     words: (text) => kindOf(text as (typeof TYPES)[number]),
   },
@@ -91,7 +91,7 @@ const FILTERS = {
     input: statusChoices,
     meaning(text) {
       const status = Object.hasOwn(STATUS_CHOICES, text) ? STATUS_CHOICES[text] : undefined;
-      return status === undefined ? oneOf(statusChoices, text) : { status };
+      return status === undefined ? choiceMistake(statusChoices, text) : { status };
     },
     words: statusWords,
   },
@@ -156,9 +156,9 @@ export function chosenFilters(query: URLSearchParams, names: readonly FilterName
   const { from_time: from = 0, to_time: to = Number.POSITIVE_INFINITY } = conditions;
   const last = filters.find(({ name }) => name === 'to');
   if (from > to && last !== undefined) last.mistake = `${last.label}: The last day is before the first one.`;
-  const isRight = filters.every(({ mistake }) => mistake === null);
+  const isValid = filters.every(({ mistake }) => mistake === null);
   // With an invalid filter, no request is made.
-  return { filters, isAny: filters.some(({ text }) => text !== ''), conditions: isRight ? conditions : null };
+  return { filters, isActive: filters.some(({ text }) => text !== ''), conditions: isValid ? conditions : null };
 }
 
 export type ChosenFilters = ReturnType<typeof chosenFilters>;

@@ -34,13 +34,13 @@ export function decimalText(smallest: string | bigint, decimals: number): string
 }
 
 /** Pattern of a typed amount: digits before and after a point. */
-const TYPED = /^(?=\.?\d)(\d*)(?:\.(\d*?)0*)?$/;
+const TYPED_AMOUNT = /^(?=\.?\d)(\d*)(?:\.(\d*?)0*)?$/;
 /** Pattern of thousands separators as the console writes them. */
 const THOUSANDS = /^\d{1,3}(?:,\d{3})+(?=\.|$)/;
 
 /** Returns the digits before and after the point of a typed amount, without trailing zeros; null if it is invalid. */
 function typedParts(typed: string): { whole: string; fraction: string } | null {
-  const match = TYPED.exec(typed.trim().replace(THOUSANDS, (digits) => digits.replaceAll(',', '')));
+  const match = TYPED_AMOUNT.exec(typed.trim().replace(THOUSANDS, (digits) => digits.replaceAll(',', '')));
   return match === null ? null : { whole: match[1] ?? '', fraction: match[2] ?? '' };
 }
 

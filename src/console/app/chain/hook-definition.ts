@@ -41,7 +41,7 @@ export interface FilterField {
   /** The words to choose from; null for a text. */
   choices: readonly string[] | null;
   /** Whether several words may be chosen. */
-  many: boolean;
+  isList: boolean;
   /** Whether it is an amount in the smallest unit, which the form shows in whole units. */
   isAmount: boolean;
 }
@@ -73,7 +73,7 @@ const membersOf = ({ properties = {}, required = [] }: Schema): FilterField[] =>
           required: required.includes(name),
           help: helpOf(schema),
           choices: wordsOf(schema.items ?? schema),
-          many: schema.type === 'array',
+          isList: schema.type === 'array',
           isAmount: schema.$id === AMOUNT,
         }
       : membersOf(schema).map((field) => ({ ...field, name: `${name}.${field.name}`, required: false })),
@@ -82,7 +82,7 @@ const membersOf = ({ properties = {}, required = [] }: Schema): FilterField[] =>
 /** Returns the description of a schema without its quotation marks for code. */
 const helpOf = ({ description = '' }: Schema): string => description.replaceAll('`', '');
 
-const WRITTEN: Readonly<Record<string, string>> = {
+const WORDS: Readonly<Record<string, string>> = {
   stx: 'STX',
   ft: 'fungible token',
   nft: 'non-fungible token',
@@ -93,7 +93,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
 export const titleOf = (name: string): string =>
   name
     .split(/[_.]/)
-    .map((word) => WRITTEN[word] ?? word)
+    .map((word) => WORDS[word] ?? word)
     .join(' ')
     .replace(/^./, (letter) => letter.toUpperCase());
 
@@ -167,13 +167,13 @@ function memberMistakes(
   const missing = required
     .filter((name) => object[name] === undefined)
     .map((name) => ({ path: `${parent}.${name}`, message: 'is required' }));
-  const wrong = Object.entries(object).flatMap(([name, value]) => {
+  const invalid = Object.entries(object).flatMap(([name, value]) => {
     const [property, path] = [properties[name], `${parent}.${name}`];
     if (property?.properties !== undefined && isObject(value)) return memberMistakes(property, value, path, name);
     const message = property === undefined ? `is not a field of ${objectName}` : mistakeIn(property, value);
     return message === null ? [] : [{ path, message }];
   });
-  return [...missing, ...wrong];
+  return [...missing, ...invalid];
 }
 
 const isUrl = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);

@@ -101,6 +101,6 @@ export const principalMistake = (text: string, orContract: boolean): string | nu
 export function networkMistake(principal: string, chainId: number | null): string | null {
   const isMainnet = chainId === MAINNET_CHAIN_ID;
   if (chainId === null || /^S[PM]/.test(principal) === isMainnet) return null;
-  const [its, own] = isMainnet ? ['testnet', 'mainnet'] : ['mainnet', 'a testnet'];
-  return `This is an address of ${its}, and this server has the chain of ${own}.`;
+  const [addressNetwork, ownNetwork] = isMainnet ? ['testnet', 'mainnet'] : ['mainnet', 'a testnet'];
+  return `This is an address of ${addressNetwork}, and this server has the chain of ${ownNetwork}.`;
 }

@@ -23,9 +23,9 @@ function numberOf(value: SqlValue): number | null {
 const secondsOf = (value: SqlValue): number | null =>
   typeof value === 'string' && TIME.test(value) ? Date.parse(value) / 1000 : null;
 
-const all = ({ rows }: SqlResult, column: number, read: (value: SqlValue) => number | null): boolean => {
+const all = ({ rows }: SqlResult, column: number, parse: (value: SqlValue) => number | null): boolean => {
   const values = rows.map((row) => row[column] ?? null).filter((value) => value !== null);
-  return values.length > 0 && values.every((value) => read(value) !== null);
+  return values.length > 0 && values.every((value) => parse(value) !== null);
 };
 
 /** Reports for each column whether it contains only numbers. */
@@ -51,28 +51,29 @@ export function pageOf(column: string, value: SqlValue): PageOf | null {
   return page === null ? null : { page, params: { id } };
 }
 
-/** Returns the columns for the axes of a chart: times and numbers along, numbers up. */
-export function chartColumns(result: SqlResult): { along: number[]; up: number[] } {
+/** Returns the columns for the axes of a chart: times and numbers for x, numbers for y. */
+export function chartColumns(result: SqlResult): { xColumns: number[]; yColumns: number[] } {
   const columns = result.columns.map((_, column) => column);
-  const up = columns.filter((column) => all(result, column, numberOf));
-  return { along: columns.filter((column) => up.includes(column) || all(result, column, secondsOf)), up };
+  const yColumns = columns.filter((column) => all(result, column, numberOf));
+  const xColumns = columns.filter((column) => yColumns.includes(column) || all(result, column, secondsOf));
+  return { xColumns, yColumns };
 }
 
-/** Returns the points of a chart by a column's times or numbers. @param along the column; null for row numbers */
+/** Returns the points of a chart by a column's times or numbers. @param xColumn null for row numbers */
 export function pointsOf(
   result: SqlResult,
-  along: number | null,
-  up: number,
+  xColumn: number | null,
+  yColumn: number,
 ): { times: number[]; values: (number | null)[]; scale: TimeScale } {
-  const isTime = along !== null && all(result, along, secondsOf);
+  const isTime = xColumn !== null && all(result, xColumn, secondsOf);
   const points = result.rows
     .map((row, number) => {
-      const place = along === null ? number + 1 : (isTime ? secondsOf : numberOf)(row[along] ?? null);
-      return { place, value: numberOf(row[up] ?? null) };
+      const x = xColumn === null ? number + 1 : (isTime ? secondsOf : numberOf)(row[xColumn] ?? null);
+      return { x, value: numberOf(row[yColumn] ?? null) };
     })
-    .filter((point): point is { place: number; value: number | null } => point.place !== null)
-    .sort((a, b) => a.place - b.place);
-  const times = points.map(({ place }) => place);
+    .filter((point): point is { x: number; value: number | null } => point.x !== null)
+    .sort((a, b) => a.x - b.x);
+  const times = points.map(({ x }) => x);
   const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
   const ofTimes = span > 2 * DAY || times.every((time) => time % DAY === 0) ? 'days' : 'hour';
   return { times, values: points.map(({ value }) => value), scale: isTime ? ofTimes : 'numbers' };

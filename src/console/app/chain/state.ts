@@ -130,12 +130,12 @@ const STEP_OF: Partial<Record<ServerStatus['state'], FirstStep['name']>> = {
 /** Returns the steps of a server without a block. A server that only reads has no step for the observer. */
 export function firstSteps({ state, node, index, events, observer, simulated_node }: ServerStatus): FirstStep[] {
   const hasEvent = events?.last_received_at != null;
-  const isRight = state !== 'wrong_chain' && node.chain_id !== null;
+  const isRightChain = state !== 'wrong_chain' && node.chain_id !== null;
   const network = networkName(node.chain_id ?? index.chain_id, simulated_node);
   const isConfigured = hasEvent || (observer === null && state.startsWith('waiting'));
   const facts: [name: FirstStep['name'], isDone: boolean, text: string][] = [
     ['Node', node.height !== null, node.height === null ? 'It doesn’t answer.' : 'It answers.'],
-    ['Chain', isRight, network === null ? 'Unknown until the node answers.' : `${network}.`],
+    ['Chain', isRightChain, network === null ? 'Unknown until the node answers.' : `${network}.`],
     [
       'Height',
       (node.height ?? 0) > 0,
@@ -149,10 +149,10 @@ export function firstSteps({ state, node, index, events, observer, simulated_nod
     facts.push(['Observer', isConfigured, text]);
   }
   facts.push(['Events', hasEvent, hasEvent ? 'Events arrive. The first block is next.' : 'None has arrived yet.']);
-  const undone = facts.find(([name, isDone]) => (STEP_OF[state] === undefined ? !isDone : name === STEP_OF[state]));
+  const openStep = facts.find(([name, isDone]) => (STEP_OF[state] === undefined ? !isDone : name === STEP_OF[state]));
   return facts.map(([name, isDone, text]) => ({
     name,
     text,
-    progress: name === undone?.[0] ? 'now' : isDone ? 'done' : 'later',
+    progress: name === openStep?.[0] ? 'now' : isDone ? 'done' : 'later',
   }));
 }

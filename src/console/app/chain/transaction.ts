@@ -86,8 +86,8 @@ function effectParts(transaction: Transaction): Part[] {
     }
     case 'contract_call': {
       const { contract_id: contract, function_name: name } = transaction.contract_call;
-      const called = verb(fate === 'failed' ? 'done' : fate, 'called', 'call');
-      return [sender, called, { contract, function: name }];
+      const verbText = verb(fate === 'failed' ? 'done' : fate, 'called', 'call');
+      return [sender, verbText, { contract, function: name }];
     }
     case 'smart_contract':
       return [sender, verb(fate, 'deployed', 'deploy'), { principal: transaction.smart_contract.contract_id }];
@@ -99,8 +99,8 @@ function effectParts(transaction: Transaction): Part[] {
     case 'tenure_change': {
       const { cause } = transaction.tenure_change_payload;
       const reason = CAUSES[cause ?? ''] ?? `with a new budget of ${words((cause ?? '').replace('extended_', ''))}`;
-      const what = cause === 'block_found' ? ' began a tenure ' : ' extended its tenure ';
-      return ['The miner ', sender, what, reason];
+      const actionText = cause === 'block_found' ? ' began a tenure ' : ' extended its tenure ';
+      return ['The miner ', sender, actionText, reason];
     }
     case 'poison_microblock':
       return [sender, ' reported a fork of microblocks'];
@@ -121,8 +121,8 @@ export function sentence(transaction: Transaction): Part[] {
   const { fee_rate: fee } = transaction;
   const sponsor = sponsorOf(transaction);
   const payer: Part[] = sponsor === null ? [] : [', paid by ', { principal: sponsor }];
-  const paid: Part[] = fee === '0' ? [] : [`; fee ${stxText(fee)}`, ...payer];
-  return [...effectParts(transaction), failureText(transaction), ...paid, '.'];
+  const feeParts: Part[] = fee === '0' ? [] : [`; fee ${stxText(fee)}`, ...payer];
+  return [...effectParts(transaction), failureText(transaction), ...feeParts, '.'];
 }
 
 /** Returns the role of a principal in a transaction, in a word. @param net its change of STX, in micro-STX */
@@ -157,7 +157,7 @@ export function action(transaction: ListedTransaction | ListedPending): Part[] {
 }
 
 /** Reasons why a transaction is no longer pending. */
-export const DROPPED: Readonly<Record<string, string>> = {
+export const DROP_REASONS: Readonly<Record<string, string>> = {
   dropped_replace_by_fee:
     'Another transaction of the same account with the same nonce paid a higher fee and replaced this one.',
   dropped_replace_across_fork: 'A transaction of another fork with the same nonce replaced this one.',
@@ -256,10 +256,10 @@ export function failedCondition(
   reason: string | null,
 ): number | null {
   if (reason !== null && reason !== '') {
-    const named = conditions.flatMap((condition, index) =>
+    const indexes = conditions.flatMap((condition, index) =>
       isNamed(conditionWords(condition), sender, reason) ? [index] : [],
     );
-    return named.length === 1 ? (named[0] ?? null) : null;
+    return indexes.length === 1 ? (indexes[0] ?? null) : null;
   }
   return conditions.length === 1 && mode === 'allow' ? 0 : null;
 }

@@ -10,7 +10,7 @@ import { DataPanel } from '../ui/parts.tsx';
 type History = Answer<'/stackside/v1/history'>;
 
 /** Seconds between reads of the history: the server adds a value to it as often. */
-const EVERY = 10;
+const HISTORY_EVERY = 10;
 const NOTHING_YET = 'The first values appear ten seconds after the start.';
 
 const short = (value: number): string => String(Number(value.toPrecision(3)));
@@ -73,7 +73,7 @@ const valuesOf = (history: History, member: Member): readonly (number | null)[] 
   member.startsWith('deliveries_') && history.delivery_ms.every((time) => time === null) ? [] : history[member];
 
 function Charts({ charts }: { charts: readonly HistoryChart[] }) {
-  const loaded = useGet('/stackside/v1/history', {}, every(EVERY));
+  const loaded = useGet('/stackside/v1/history', {}, every(HISTORY_EVERY));
   const drawnSeries = (history: History, series: HistoryChart['series']) =>
     series.map(([name, colour, member]) => ({ name, colour, values: valuesOf(history, member) }));
   return (

@@ -6,7 +6,7 @@ import { usePart } from '../api/use-answer.ts';
 import { visible } from '../chain/format.ts';
 import { pathMistake } from '../chain/path-mistake.ts';
 import { ButtonLink, Page, Show } from '../ui/parts.tsx';
-import { current, lastPart, type Params, place } from '../ui/router.ts';
+import { current, lastPart, type Params, url } from '../ui/router.ts';
 import { Search } from '../ui/search.tsx';
 import { Contract } from './account/contract.tsx';
 import { Contracts, Tokens } from './account/directories.tsx';
@@ -79,7 +79,7 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
 const NotFound = ({ message }: { message: string }) => (
   <Page title="Page not found" lead={<span class="break">{visible(message)}</span>}>
     <div class="row">
-      <Search id="search-again" text={lastPart(place.value.path)} />
+      <Search id="search-again" text={lastPart(url.value.path)} />
       <ButtonLink text="Go to the overview" href="/" />
     </div>
   </Page>

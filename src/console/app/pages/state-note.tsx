@@ -23,7 +23,7 @@ export function StateNote({ status, label = 'State of the server', children }: S
     <section class={`note stack ${tone === 'bad' ? 'bad' : 'wait'}`} aria-label={label} aria-live="polite">
       <div class="row spread">
         <h2>{isLive ? 'The node is away' : stateTitle(state)}</h2>
-        {observer === null ? null : <Copy text={observer} what="configuration" />}
+        {observer === null ? null : <Copy text={observer} name="configuration" />}
       </div>
       {isLive || reason !== null ? <p>{isLive ? AWAY : reason}</p> : null}
       {isLive ? null : <p>{next}</p>}

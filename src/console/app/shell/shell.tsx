@@ -7,7 +7,7 @@ import { connection } from '../api/live.ts';
 import { count } from '../chain/format.ts';
 import { chainState, networkName } from '../chain/state.ts';
 import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
-import { current, go, pathTo, place } from '../ui/router.ts';
+import { current, go, pathTo, url } from '../ui/router.ts';
 import { SEARCH_ID, Search } from '../ui/search.tsx';
 import { isDevnet, server } from '../ui/server-status.ts';
 import { Badge } from '../ui/values.tsx';
@@ -119,7 +119,7 @@ function ThemeSwitch() {
 }
 
 export function Shell({ children }: { children: ComponentChildren }) {
-  const { path } = place.value;
+  const { path } = url.value;
   useEffect(() => {
     isMenuOpen.value = false;
   }, [path]);

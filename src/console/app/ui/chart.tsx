@@ -88,7 +88,7 @@ function SpanChart({
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   if (series.every((item) => newestOf(item) === null)) return <Empty>{empty}</Empty>;
   const index = pointedIndex !== null && pointedIndex < times.length ? pointedIndex : null;
-  const above = clippedMax(series);
+  const hiddenMax = clippedMax(series);
   const shownValue = (item: ColouredSeries): string => {
     return valueText(index === null ? newestOf(item) : (item.values[index] ?? null), format);
   };
@@ -100,7 +100,7 @@ function SpanChart({
             <span class={item.colour}>■</span> {item.name} <strong>{shownValue(item)}</strong>
           </span>
         ))}
-        {above === null ? null : <span class="quiet">▲ up to {format(above)}, above the axis</span>}
+        {hiddenMax === null ? null : <span class="quiet">▲ up to {format(hiddenMax)}, above the axis</span>}
         <span class="quiet">{index === null ? newestLabel(times, scale) : timeLabel(times[index] ?? 0, scale)}</span>
       </figcaption>
       <Plot
@@ -132,9 +132,9 @@ type PlotProps = Required<Omit<ChartProps, 'empty'>> & {
 
 const HEIGHT = 150;
 /** Space around the plot, in pixels; the labels of values are at its left. */
-const [ABOVE, BELOW, RIGHT] = [10, 24, 10];
+const [TOP, BOTTOM, RIGHT] = [10, 24, 10];
 /** Minimum distance between two labels, in pixels. */
-const BETWEEN = { x: 76, y: 34 };
+const MIN_GAP = { x: 76, y: 34 };
 const [HALF_HOUR, HALF_DAY] = [1_800, 43_200];
 /** Minimum time span of the chart, so that the first values of a server don't fill it. */
 const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
@@ -153,7 +153,7 @@ interface Point {
   y: number;
 }
 
-const rounded = (value: number): number => Math.round(10 * value) / 10;
+const round = (value: number): number => Math.round(10 * value) / 10;
 
 function runsOf(points: readonly (Point | null)[]): Point[][] {
   const runs: Point[][] = [[]];
@@ -201,7 +201,7 @@ function Bars({ points, base, colour }: SeriesProps) {
   return (
     <path
       class={colour}
-      d={drawnPoints.map(({ x, y }) => `M${rounded(x - width / 2)} ${base}V${y}h${rounded(width)}V${base}Z`).join('')}
+      d={drawnPoints.map(({ x, y }) => `M${round(x - width / 2)} ${base}V${y}h${round(width)}V${base}Z`).join('')}
     />
   );
 }
@@ -280,15 +280,15 @@ type Layout = Pick<PlotProps, 'times' | 'series' | 'format' | 'scale' | 'shape' 
 /** Returns the positions of a plot: its labels, and the functions from values to pixels. */
 function positions({ times, series, format, scale, shape, steps, width }: Layout) {
   const range = valueRange(valuesOf(series), shape !== 'held');
-  const base = HEIGHT - BELOW;
-  const ticks = valueTicks(range, Math.floor((base - ABOVE) / BETWEEN.y), steps);
+  const base = HEIGHT - BOTTOM;
+  const ticks = valueTicks(range, Math.floor((base - TOP) / MIN_GAP.y), steps);
   const left = 12 + 7 * Math.max(3, ...ticks.map((value) => format(value).length));
-  const along = timeRange(times, scale, shape);
+  const span = timeRange(times, scale, shape);
   const room = width - left - RIGHT;
-  const xOf = (time: number) => rounded(left + (room * (time - along[0])) / (along[1] - along[0] || 1));
+  const xOf = (time: number) => round(left + (room * (time - span[0])) / (span[1] - span[0] || 1));
   const yOf = (value: number) =>
-    rounded(Math.max(ABOVE / 2, base - ((base - ABOVE) * (value - range[0])) / (range[1] - range[0])));
-  const timeLabels = timeTicks(along, Math.floor(room / BETWEEN.x), scale);
+    round(Math.max(TOP / 2, base - ((base - TOP) * (value - range[0])) / (range[1] - range[0])));
+  const timeLabels = timeTicks(span, Math.floor(room / MIN_GAP.x), scale);
   return { base, left, xOf, yOf, ticks, timeLabels, zero: yOf(Math.max(0, range[0])), top: range[1] };
 }
 
@@ -338,7 +338,7 @@ function Drawing({ index, ...layout }: Layout & { index: number | null }) {
       ))}
       {index === null ? null : (
         <g>
-          <path {...STROKE} d={`M${xOf(times[index] ?? 0)} ${ABOVE}V${base}`} />
+          <path {...STROKE} d={`M${xOf(times[index] ?? 0)} ${TOP}V${base}`} />
           {lines.map(({ colour, points }) => {
             const point = points[index] ?? null;
             return point === null ? null : <circle key={colour} class={colour} cx={point.x} cy={point.y} r="3.5" />;
@@ -349,7 +349,7 @@ function Drawing({ index, ...layout }: Layout & { index: number | null }) {
   );
 }
 
-const ALONG: Readonly<Record<TimeScale, readonly [name: string, text: (place: number) => string]>> = {
+const TIME_COLUMNS: Readonly<Record<TimeScale, readonly [name: string, text: (value: number) => string]>> = {
   hour: ['Time', (seconds) => localTime(seconds).slice(11, 19)],
   days: ['Day', (seconds) => exactTime(seconds).slice(0, 10)],
   years: ['Day', (seconds) => exactTime(seconds).slice(0, 10)],
@@ -361,7 +361,7 @@ type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'form
 /** Renders the values as a table, but only while the table is open. */
 function ChartTable({ label, times, series, format, scale }: TableProps) {
   const [open, setOpen] = useState(false);
-  const [along, text] = ALONG[scale];
+  const [title, text] = TIME_COLUMNS[scale];
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>As a table</summary>
@@ -371,12 +371,12 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
           rows={sampledIndexes(times.length, MAX_ROWS)}
           keyOf={String}
           columns={[
-            [along, 'nowrap', (place) => text(times[place] ?? 0)],
+            [title, 'nowrap', (index) => text(times[index] ?? 0)],
             ...series.map(
               ({ name, values }): Column<number> => [
                 name,
                 'number',
-                (place) => valueText(values[place] ?? null, format),
+                (index) => valueText(values[index] ?? null, format),
               ],
             ),
           ]}

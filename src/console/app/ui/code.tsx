@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
 import { bufferText, visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
-import { go, pathTo, place } from './router.ts';
+import { go, pathTo, url } from './router.ts';
 
 const TONES: Readonly<Partial<Record<Token['kind'], string>>> = {
   keyword: 'accent',
@@ -78,7 +78,7 @@ export const SourceBlock = ({ tokens, label }: { tokens: readonly Token[]; label
 
 /** Renders the source of a contract with numbered lines. Each number links to its line. */
 export function Source({ source }: { source: string }) {
-  const marked = Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
+  const marked = Number(/^#L(\d+)$/.exec(url.value.hash)?.[1] ?? 0);
   const line = useRef<HTMLLIElement>(null);
   // The router scrolls to the top of a new page, and the source is read later.
   useEffect(() => line.current?.scrollIntoView({ block: 'center' }), []);
@@ -99,7 +99,7 @@ export function Source({ source }: { source: string }) {
                 aria-label={`Line ${number}`}
                 onClick={(event) => {
                   event.preventDefault();
-                  go(`${place.value.path}${location.search}#L${number}`, { replace: true });
+                  go(`${url.value.path}${location.search}#L${number}`, { replace: true });
                 }}
               >
                 {number}

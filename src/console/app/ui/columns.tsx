@@ -1,6 +1,6 @@
 /** Columns that several lists have. Each one reads the same members of an item of the API. */
 import type { Column } from './parts.tsx';
-import { Ago, BlockLink, End, Principal, TxLink } from './values.tsx';
+import { Ago, BlockLink, Party, Principal, TxLink } from './values.tsx';
 
 /** Returns the Unix seconds of a time in ISO 8601. */
 export const secondsOf = (time: string): number => Date.parse(time) / 1000;
@@ -38,12 +38,12 @@ export const TIME: Column<{ time: string }> = [
 export const FROM: Column<{ sender: string | null }> = [
   'From',
   'named',
-  ({ sender }) => <End principal={sender} nobody="minted" />,
+  ({ sender }) => <Party principal={sender} nobody="minted" />,
 ];
 export const TO: Column<{ recipient: string | null }> = [
   'To',
   'named',
-  ({ recipient }) => <End principal={recipient} nobody="burnt" />,
+  ({ recipient }) => <Party principal={recipient} nobody="burnt" />,
 ];
 
 export const HOLDER: Column<{ principal: string }> = [

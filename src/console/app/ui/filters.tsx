@@ -12,14 +12,14 @@ const DATE = { type: 'date' } as const;
 const TEXT = { type: 'text' } as const;
 
 /** Renders the form of a list's filters, and the active filters, each with a link that removes it. */
-function Filters({ chosen: { filters, isAny, conditions } }: { chosen: ChosenFilters }) {
+function Filters({ chosen: { filters, isActive, conditions } }: { chosen: ChosenFilters }) {
   const active = filters.filter(({ text }) => text !== '');
   const without = (names: readonly string[]) =>
     withQuery({ cursor: null, ...Object.fromEntries(names.map((name) => [name, null])) });
   const inWords = active.map(({ words, mistake }) => mistake ?? words).join(', ');
   const lastText = useRef(inWords);
   useEffect(() => {
-    if (lastText.current !== inWords) announce(isAny ? `Filtered by ${inWords}` : 'No filter');
+    if (lastText.current !== inWords) announce(isActive ? `Filtered by ${inWords}` : 'No filter');
     lastText.current = inWords;
   }, [inWords]);
   const submit = (value: (name: string) => string, form: HTMLFormElement) => {
@@ -78,7 +78,7 @@ function Filters({ chosen: { filters, isAny, conditions } }: { chosen: ChosenFil
           <Button text="Apply" type="submit" class="primary" />
         </Form>
       </details>
-      {isAny ? (
+      {isActive ? (
         <ul class="row" aria-label="Active filters">
           {active.map(({ name, words, text }) => (
             <li key={name}>

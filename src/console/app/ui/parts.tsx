@@ -5,7 +5,7 @@ import { type ComponentChildren, type ComponentProps, Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Loaded } from '../api/use-answer.ts';
 import { plural, visible } from '../chain/format.ts';
-import { place, withQuery } from './router.ts';
+import { url, withQuery } from './router.ts';
 
 interface PageProps {
   /** Title of the document and of the page. */
@@ -223,9 +223,9 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
       <table aria-label={label} class={stacked ? 'stacked' : ''}>
         <thead>
           <tr>
-            {columns.map(([name, classes, , { title } = {}], place) => (
+            {columns.map(([name, classes, , { title } = {}], index) => (
               // Keys are indexes: names may be fields that a contract chose, and may repeat.
-              <th key={place} scope="col" class={classes} title={title}>
+              <th key={index} scope="col" class={classes} title={title}>
                 {name}
               </th>
             ))}
@@ -237,8 +237,8 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
             return (
               <Fragment key={keyOf(row)}>
                 <tr>
-                  {columns.map((column, place) => (
-                    <td key={place} class={column[1]} data-label={labelOf(column)}>
+                  {columns.map((column, index) => (
+                    <td key={index} class={column[1]} data-label={labelOf(column)}>
                       {column[2](row)}
                     </td>
                   ))}
@@ -289,9 +289,9 @@ export const ButtonLink = ({
 /** Renders items with commas between them. */
 export const Commas = ({ items }: { items: readonly ComponentChildren[] }) => (
   <>
-    {items.map((item, place) => (
-      <Fragment key={place}>
-        {place === 0 ? '' : ', '}
+    {items.map((item, index) => (
+      <Fragment key={index}>
+        {index === 0 ? '' : ', '}
         {item}
       </Fragment>
     ))}
@@ -315,7 +315,7 @@ interface PagerProps {
 
 /** Renders links to the first, previous and next page of a list. */
 export function Pager({ name = 'cursor', next, previous, total = null }: PagerProps) {
-  const isFirst = !place.value.query.has(name);
+  const isFirst = !url.value.query.has(name);
   if (isFirst && next === null) return total === null ? null : <Footer>{total}</Footer>;
   const step = (cursor: string | null, text: ComponentChildren, rel: string) =>
     cursor === null ? (
@@ -345,13 +345,13 @@ export const BLOCKS_PER_PAGE = 30;
 /** Returns the query for the list page of the URL's cursor. @param name of the query parameter for the cursor */
 export const listQuery = (name = 'cursor', limit = PER_PAGE): { limit: number; cursor: string | null } => ({
   limit,
-  cursor: place.value.query.get(name),
+  cursor: url.value.query.get(name),
 });
 
 /** Returns the query for the list page of the URL's offset. @param name of the query parameter for the offset */
 export const offsetQuery = (name = 'offset', limit = PER_PAGE): { limit: number; offset: number } => ({
   limit,
-  offset: Math.max(0, Number(place.value.query.get(name)) || 0),
+  offset: Math.max(0, Number(url.value.query.get(name)) || 0),
 });
 
 /** Returns the offsets of the pages next to a page. @param more whether the list continues after the page */
@@ -432,7 +432,7 @@ type ChoiceList<Value> = readonly (readonly [value: Value, text: ComponentChildr
 
 /** Returns the value of a query parameter if it is one of the choices, otherwise the first choice. */
 export const choiceOf = <Value,>(name: string, choices: ChoiceList<Value>): Value =>
-  (choices.find(([value]) => value === place.value.query.get(name)) ?? choices[0]!)[0];
+  (choices.find(([value]) => value === url.value.query.get(name)) ?? choices[0]!)[0];
 
 interface ChoicesProps {
   /** Name of the choice for screen readers. */
@@ -443,14 +443,14 @@ interface ChoicesProps {
   /** The choice of a page without the parameter (default: the first). */
   fallback?: string | null;
   /** Query parameters that a new choice removes. It also removes the cursor. */
-  without?: readonly string[];
+  clears?: readonly string[];
   class?: string;
 }
 
 /** Renders links that choose a value of a query parameter. */
 export function Choices(props: ChoicesProps) {
-  const { label, name, choices, chosen, fallback = choices[0]?.[0] ?? null, without = [], class: kind = '' } = props;
-  const others = Object.fromEntries(['cursor', ...without].map((other) => [other, null]));
+  const { label, name, choices, chosen, fallback = choices[0]?.[0] ?? null, clears = [], class: kind = '' } = props;
+  const others = Object.fromEntries(['cursor', ...clears].map((other) => [other, null]));
   return (
     <nav class={`row small ${kind}`} aria-label={label}>
       {choices.map(([value, text]) => (
@@ -475,7 +475,7 @@ export type Tab = readonly [id: string, title: ComponentChildren, content: () =>
  * shown one is scrolled to.
  */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
-  const { path, query } = place.value;
+  const { path, query } = url.value;
   const [tabId, , content] = tabs.find(([id]) => id === query.get('tab')) ?? tabs[0]!;
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -550,16 +550,16 @@ async function copyText(text: string): Promise<void> {
 }
 
 /** Renders a button that copies a text. @param what name of the text: `address` */
-export function Copy({ text, what }: { text: string; what: string }) {
+export function Copy({ text, name }: { text: string; name: string }) {
   const [copied, setCopied] = useState(false);
   const copy = () =>
     void copyText(text).then(() => {
-      announce(`Copied ${what}`);
+      announce(`Copied ${name}`);
       setCopied(true);
       setTimeout(() => setCopied(false), COPIED_MS);
     });
   return (
-    <button type="button" class="icon-button" aria-label={`Copy ${what}`} title={`Copy ${what}`} onClick={copy}>
+    <button type="button" class="icon-button" aria-label={`Copy ${name}`} title={`Copy ${name}`} onClick={copy}>
       <Icon name={copied ? 'check' : 'copy'} />
     </button>
   );
@@ -568,16 +568,16 @@ export function Copy({ text, what }: { text: string; what: string }) {
 interface CopiedProps {
   text: string;
   /** Name of the text: `address`. */
-  what: string;
+  name: string;
   /** The text as it is shown. */
   children?: ComponentChildren;
 }
 
 /** Renders a text with a button that copies it. */
-export const Copied = ({ text, what, children = <span class="mono break">{text}</span> }: CopiedProps) => (
+export const Copied = ({ text, name, children = <span class="mono break">{text}</span> }: CopiedProps) => (
   <span class="with-copy">
     {children}
-    <Copy text={text} what={what} />
+    <Copy text={text} name={name} />
   </span>
 );
 

@@ -6,7 +6,7 @@ import { type PageName, pagePaths } from '../../page-paths.ts';
 const readUrl = () => ({ path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash });
 
 /** The current path, query and fragment. */
-export const place = signal(readUrl());
+export const url = signal(readUrl());
 
 /** Path parameters by name. */
 export type Params = Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export const lastPart = (path: string): string =>
   percentDecoded(path.split('/').findLast((part) => part !== '') ?? '') ?? '';
 
 /** The page shown, with its parameters; null if no page has the path. */
-export const current = computed(() => pageAt(place.value.path));
+export const current = computed(() => pageAt(url.value.path));
 
 /** Returns the path of a page. @param params path parameters by name */
 export function pathTo(page: PageName, params: Readonly<Record<string, string | number>> = {}): string {
@@ -40,13 +40,13 @@ export function pathTo(page: PageName, params: Readonly<Record<string, string | 
 
 /** Returns the current path with changed query parameters; null removes a parameter. */
 export function withQuery(changes: Readonly<Record<string, string | null>>): string {
-  const query = new URLSearchParams(place.value.query);
+  const query = new URLSearchParams(url.value.query);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) query.delete(name);
     else query.set(name, value);
   }
   const text = query.toString();
-  return text === '' ? place.value.path : `${place.value.path}?${text}`;
+  return text === '' ? url.value.path : `${url.value.path}?${text}`;
 }
 
 const newEntry = (): string => Math.random().toString(36);
@@ -82,7 +82,7 @@ function restore(position: number): void {
 /** Shows a history entry again, at the position where the user left it. */
 function showEntry(state: string | null): void {
   positions.set(entry, scrollY);
-  place.value = readUrl();
+  url.value = readUrl();
   if (state === null) {
     // The browser made the entry for a link to a part of the page, and scrolls there.
     entry = newEntry();
@@ -118,7 +118,7 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
     entry = newEntry();
     history.pushState(entry, '', to);
   }
-  place.value = readUrl();
+  url.value = readUrl();
   if (location.pathname !== previousPath) {
     scrollTo(0, 0);
     document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });

@@ -21,7 +21,7 @@ import {
 import { withFirst, without } from '../chain/stored-list.ts';
 import { Form } from './form.tsx';
 import { announce, Button } from './parts.tsx';
-import { go, pathTo, place } from './router.ts';
+import { go, pathTo, url } from './router.ts';
 
 /** The id of the search field at the top of every page. */
 export const SEARCH_ID = 'search';
@@ -152,13 +152,13 @@ function useSearch(typed: string, isOpen: boolean): SearchAnswer {
   return answer;
 }
 
-let submitted = new AbortController();
+let controller = new AbortController();
 
 /** Makes the result of an earlier search obsolete: the next search and any typing do. */
 function newSearch(): AbortSignal {
-  submitted.abort();
-  submitted = new AbortController();
-  return submitted.signal;
+  controller.abort();
+  controller = new AbortController();
+  return controller.signal;
 }
 
 /** Renders the search field. @param id of the field @param text initial text */
@@ -167,7 +167,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const [text, setText] = useState(first);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState<SearchResult | null>(null);
-  const whole = useRef<HTMLElement>(null);
+  const container = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const typed = searchedText(text);
   const searchAnswer = useSearch(typed, isOpen);
@@ -214,15 +214,15 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
       return;
     }
     if (typed === '') return;
-    const from = place.value;
+    const from = url.value;
     const signal = newSearch();
     // A result that arrives after the user went to another page is ignored.
-    const isWanted = () => !signal.aborted && place.value === from;
+    const isCurrent = () => !signal.aborted && url.value === from;
     const lookup =
       searchAnswer.text === typed && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : searchFor(typed);
     lookup.then(
       ({ results }) => {
-        if (!isWanted()) return;
+        if (!isCurrent()) return;
         const to = pageOfSearch(typed, results);
         const [best] = results;
         if (to === null) fail(NOT_FOUND);
@@ -234,7 +234,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
       },
       (error: unknown) => {
         assertRequestError(error);
-        if (isWanted()) fail(error.message);
+        if (isCurrent()) fail(error.message);
       },
     );
   }
@@ -246,8 +246,8 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
       event.preventDefault();
       setOpen(true);
       // The field is the position before the first option and after the last one.
-      const next = (index + 1 + step + options.length + 1) % (options.length + 1);
-      setActive(options[next - 1] ?? null);
+      const nextIndex = (index + 1 + step + options.length + 1) % (options.length + 1);
+      setActive(options[nextIndex - 1] ?? null);
     } else if (event.key === 'Escape' && (isListed || isEmpty)) {
       event.preventDefault();
       event.stopPropagation();
@@ -269,9 +269,9 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const message = problem ?? answer ?? (isOpen && isRecent && !isListed ? SEARCHABLE : null);
   return (
     <search
-      ref={whole}
+      ref={container}
       onFocusOut={({ relatedTarget }) => {
-        if (!whole.current?.contains(relatedTarget as Node | null)) close();
+        if (!container.current?.contains(relatedTarget as Node | null)) close();
       }}
     >
       <Form onSubmit={submit}>

@@ -21,7 +21,7 @@ import { Copy, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
 
 /** Age in seconds above which a time also shows its date. */
-const DATED = 2 * 86_400;
+const MIN_DATED_AGE = 2 * 86_400;
 
 interface TimeProps {
   /** Unix seconds. */
@@ -43,7 +43,7 @@ export function Ago({ time, chain = false, none }: AgoProps) {
   const seconds = (chain ? chainNow : now).value - time;
   return (
     <time dateTime={new Date(time * 1000).toISOString()} title={exactTime(time)}>
-      {seconds < DATED ? (
+      {seconds < MIN_DATED_AGE ? (
         ago(seconds)
       ) : (
         <>
@@ -176,7 +176,7 @@ export function Hash({ value, to, whole = false, copy }: HashProps) {
           {content}
         </a>
       )}
-      {copy === undefined ? null : <Copy text={value} what={copy} />}
+      {copy === undefined ? null : <Copy text={value} name={copy} />}
     </span>
   );
 }
@@ -199,7 +199,7 @@ export function Principal({ principal, whole = false, copy = false }: PrincipalP
       <a href={principalPath(principal)} title={principal} class={whole ? 'mono break' : 'mono nowrap'}>
         {whole ? principal : shortPrincipal(principal)}
       </a>
-      {copy ? <Copy text={principal} what={principal.includes('.') ? 'contract identifier' : 'address'} /> : null}
+      {copy ? <Copy text={principal} name={principal.includes('.') ? 'contract identifier' : 'address'} /> : null}
       {name === null ? null : (
         <span class="quiet">
           <ChainText text={name} />
@@ -256,7 +256,7 @@ export const Badge = ({ tone, children }: { tone: Tone | 'accent'; children: Com
 );
 
 /** Renders the sender or the recipient of an asset. A mint has no sender, and a burn has no recipient. */
-export const End = ({ principal, nobody }: { principal: string | null; nobody: 'minted' | 'burnt' }) =>
+export const Party = ({ principal, nobody }: { principal: string | null; nobody: 'minted' | 'burnt' }) =>
   principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
 
 /** The dimensions of a cost, each with the budget of a tenure. A tenure extension resets it. */

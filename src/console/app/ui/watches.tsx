@@ -88,9 +88,9 @@ const newestQuery = liveQuery({
     store(
       watches.value.map((watch) => {
         const newest = answers.find(([watched]) => isSame(watched, watch))?.[1] ?? null;
-        const read = readWatch(watch, newest, now);
-        if (read.isNews) news.push(read.watch);
-        return read.watch;
+        const update = readWatch(watch, newest, now);
+        if (update.isNews) news.push(update.watch);
+        return update.watch;
       }),
     );
     for (const watch of news) notify(watch);

@@ -42,7 +42,7 @@ import {
   Panel,
   Show,
 } from '../../ui/parts.tsx';
-import { go, place, withQuery } from '../../ui/router.ts';
+import { go, url, withQuery } from '../../ui/router.ts';
 import { ChainText, Principal } from '../../ui/values.tsx';
 
 /** Statuses of the server if the node can't be reached, or doesn't answer in time. */
@@ -94,7 +94,7 @@ const KINDS = [
 
 const noCall = (): Record<string, null> =>
   Object.fromEntries(
-    [...place.value.query.keys()]
+    [...url.value.query.keys()]
       .filter((name) => name.startsWith(ARGUMENT) || name === SENDER)
       .map((name) => [name, null]),
   );
@@ -115,9 +115,9 @@ interface ChosenItemProps<Item> {
 /** Renders the choice of a function or of data in the node's interface of a contract, and the form of the chosen item. */
 export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps<Item>) {
   const { label, parameter, groups, none, unknown, choose, children } = props;
-  const items = groups.flatMap(([, some]) => some);
+  const items = groups.flatMap(([, items]) => items);
   if (items.length === 0) return <Empty>{none}</Empty>;
-  const chosenName = place.value.query.get(parameter);
+  const chosenName = url.value.query.get(parameter);
   const item = chosenName === null ? items[0] : items.find(({ name }) => name === chosenName);
   return (
     <>
@@ -126,10 +126,10 @@ export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps
           {label}
           <select value={item?.name ?? ''} onChange={({ currentTarget }) => choose(currentTarget.value)}>
             {item === undefined ? <option value="" /> : null}
-            {groups.map(([title, some]) =>
-              some.length === 0 ? null : (
+            {groups.map(([title, items]) =>
+              items.length === 0 ? null : (
                 <optgroup key={title} label={title}>
-                  {some.map(({ name }) => (
+                  {items.map(({ name }) => (
                     <option key={name} value={name}>
                       {visible(name)}
                     </option>
@@ -202,26 +202,26 @@ interface ReadFormProps extends ContractReadsProps {
 
 /** Renders the form of the arguments, which is filled from the link and stored in it, and the result of the call. */
 function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
-  const { query } = place.value;
+  const { query } = url.value;
   const [draft, setDraft] = useState<Draft>(
     () => new Map([...query].flatMap(([name, text]) => (name.startsWith(ARGUMENT) ? [[name.slice(4), text]] : []))),
   );
   // Every node accepts the address of an account as the sender.
   const [deployer = ''] = contract.split('.');
   const [sender, setSender] = useState(query.get(SENDER) ?? deployer);
-  const [tried, setTried] = useState(false);
-  const called = encodedArguments(args, draft);
+  const [isSubmitted, setIsSubmitted] = useState(false);
+  const encodedCall = encodedArguments(args, draft);
   const from = encodedArguments([{ name: 'Sender', type: 'principal' }], new Map([['Sender', sender]]));
-  const mistakes = [...called.mistakes, ...from.mistakes];
-  const next = (times: number): ReadRequest | null =>
-    mistakes.length > 0 ? null : { args: called.values.map(toHex), sender: sender.trim(), times };
-  const [request, setRequest] = useState(() => (args.length === 0 || draft.size > 0 ? next(0) : null));
+  const mistakes = [...encodedCall.mistakes, ...from.mistakes];
+  const makeRequest = (times: number): ReadRequest | null =>
+    mistakes.length > 0 ? null : { args: encodedCall.values.map(toHex), sender: sender.trim(), times };
+  const [request, setRequest] = useState(() => (args.length === 0 || draft.size > 0 ? makeRequest(0) : null));
 
   const submit = () => {
-    setTried(true);
-    const now = next((request?.times ?? 0) + 1);
-    if (now === null) return;
-    setRequest(now);
+    setIsSubmitted(true);
+    const nextRequest = makeRequest((request?.times ?? 0) + 1);
+    if (nextRequest === null) return;
+    setRequest(nextRequest);
     const fields = args.flatMap((arg) => formFields(arg, draft));
     const typed = fields.flatMap(({ path }) =>
       draft.has(path) ? [[`${ARGUMENT}${path}`, draft.get(path) ?? '']] : [],
@@ -234,7 +234,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
     });
     if (link.length <= MAX_LINK) go(link, { replace: true });
   };
-  const shownMistakes = tried ? mistakes : [];
+  const shownMistakes = isSubmitted ? mistakes : [];
   return (
     <>
       <Form class="panel-body form stack" onSubmit={submit}>
@@ -330,18 +330,18 @@ function ReadResult({ contract, item: { kind, name }, request: { args, sender, t
 /** Maximum characters to show of a text or of hex. The copy buttons copy everything. */
 const MAX_SHOWN_LENGTH = 2_000;
 
-const cut = (text: string, limit = MAX_SHOWN_LENGTH): string =>
+const shorten = (text: string, limit = MAX_SHOWN_LENGTH): string =>
   text.length > limit ? `${text.slice(0, limit)}… (${count(text.length)} characters)` : text;
 
 /** Number of parts of a value to show at first, and with each request for more. */
-const PARTS = 100;
+const PARTS_PER_PAGE = 100;
 
 /** Splits the type of a part: the containers of the value, and its own type. */
 const PART_TYPE = /^((?:(?:ok|err|some) )*)(.*)$/;
 
 /** Renders a value in hex by its parts, each with its type, and the hex. If it isn't a Clarity value, there are no parts. */
 export function WholeValue({ hex }: { hex: string }) {
-  const [limit, setLimit] = useState(PARTS);
+  const [limit, setLimit] = useState(PARTS_PER_PAGE);
   const value = decodedHex(hex);
   const parts = value === null ? [] : [...leavesOf(value).take(limit + 1)];
   const facts = parts.slice(0, limit).map(({ path, type, value: part }): [string, ComponentChildren] => {
@@ -361,15 +361,15 @@ export function WholeValue({ hex }: { hex: string }) {
           ...facts,
           [
             'Hex',
-            <Copied text={hex} what="hex">
-              <code class="break">{cut(hex)}</code>
+            <Copied text={hex} name="hex">
+              <code class="break">{shorten(hex)}</code>
             </Copied>,
           ],
         ]}
       />
       {parts.length <= limit ? null : (
         <div class="panel-body row">
-          <Button text="Show more parts" onClick={() => setLimit(limit + PARTS)} />
+          <Button text="Show more parts" onClick={() => setLimit(limit + PARTS_PER_PAGE)} />
         </div>
       )}
     </div>
@@ -394,20 +394,20 @@ function Part({ value, whole = false }: { value: ClarityField; whole?: boolean }
       const [text, hex] = [printableText(value.value), toHex(value.value)];
       return whole ? (
         <>
-          {text === null ? null : <ChainText text={`“${cut(text)}” `} />}
-          <code class="break">{cut(hex)}</code>
+          {text === null ? null : <ChainText text={`“${shorten(text)}” `} />}
+          <code class="break">{shorten(hex)}</code>
         </>
       ) : (
-        <span title={cut(hex)} class={text === null ? 'mono' : ''}>
-          {text === null ? shortHash(hex) : <ChainText text={cut(text, MAX_CELL)} />}
+        <span title={shorten(hex)} class={text === null ? 'mono' : ''}>
+          {text === null ? shortHash(hex) : <ChainText text={shorten(text, MAX_CELL)} />}
         </span>
       );
     }
     case 'string-ascii':
     case 'string-utf8':
-      return <ChainText text={cut(value.value, whole ? MAX_SHOWN_LENGTH : MAX_CELL)} />;
+      return <ChainText text={shorten(value.value, whole ? MAX_SHOWN_LENGTH : MAX_CELL)} />;
     case 'list':
-      return <Value repr={cut(clarityRepr(value.bytes))} />;
+      return <Value repr={shorten(clarityRepr(value.bytes))} />;
   }
 }
 
@@ -440,11 +440,11 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
   const results = logs.data?.results ?? [];
   const columns = logColumns(results.map(({ fields }) => fields));
   const fields = columns.map(({ path, name, isNumber }, index): Column<ReadLog> => {
-    const place = index === 0 ? ' first' : '';
+    const firstClass = index === 0 ? ' first' : '';
     if (path === '') {
-      const whole = ({ tx_id, value, fields: parts }: ReadLog) =>
+      const renderValue = ({ tx_id, value, fields: parts }: ReadLog) =>
         parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} maxLength={200} /> : null;
-      return [name, `fill${place}`, whole];
+      return [name, `fill${firstClass}`, renderValue];
     }
     return [
       visible(name),
@@ -453,7 +453,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
       { title: visible(path), label: visible(name) },
     ];
   });
-  const topic: Column<ReadLog> = ['Topic', 'field', (log) => <ChainText text={cut(log.topic, MAX_CELL)} />];
+  const topic: Column<ReadLog> = ['Topic', 'field', (log) => <ChainText text={shorten(log.topic, MAX_CELL)} />];
   return (
     <ListPanel
       title="Logs"
@@ -473,10 +473,10 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
           (log) => {
             const key = keyOf(log);
             const isOpen = open.has(key);
-            const hidden = (log.fields?.size ?? 0) - columns.filter(({ path }) => log.fields?.has(path)).length;
+            const hiddenCount = (log.fields?.size ?? 0) - columns.filter(({ path }) => log.fields?.has(path)).length;
             return (
               <Button
-                text={isOpen ? 'Less' : hidden === 0 ? 'Details' : `${count(hidden)} more`}
+                text={isOpen ? 'Less' : hiddenCount === 0 ? 'Details' : `${count(hiddenCount)} more`}
                 aria-expanded={isOpen}
                 onClick={() => setOpen(open.symmetricDifference(new Set([key])))}
               />

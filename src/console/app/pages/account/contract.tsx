@@ -27,7 +27,7 @@ import {
   TablePanel,
   Tabs,
 } from '../../ui/parts.tsx';
-import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
 import { idOf, MinedStatus } from '../../ui/transactions.tsx';
 import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
@@ -104,7 +104,7 @@ export function Contract({ contract }: { contract: string }) {
     ...principalTabs({ principal: contract, version }).filter(([id]) => ACCOUNT_TABS.includes(id)),
   ];
   const isMissing = loaded.error?.status === 404 && !loaded.error.isBeforeHistory && !BOOT_ADDRESS.test(address);
-  const tabParameter = place.value.query.get('tab');
+  const tabParameter = url.value.query.get('tab');
   const shownTabs = tabs.filter(
     ([id]) =>
       (id === tabParameter || sizes[id] !== 0) &&
@@ -116,7 +116,7 @@ export function Contract({ contract }: { contract: string }) {
       kind="Contract"
       title={name}
       heading={
-        <Copied text={contract} what="contract identifier">
+        <Copied text={contract} name="contract identifier">
           {name}
         </Copied>
       }
@@ -160,7 +160,7 @@ function Deployment({ address, loaded }: { address: string; loaded: LoadedContra
         ]}
       />
       {source === null ? null : (
-        <Panel title="Source" source={loaded.source} aside={<Copy text={source} what="source" />}>
+        <Panel title="Source" source={loaded.source} aside={<Copy text={source} name="source" />}>
           <Source source={source} />
         </Panel>
       )}
@@ -252,7 +252,7 @@ interface ContractCallsProps {
 }
 
 function ContractCalls({ contract, functions, version }: ContractCallsProps) {
-  const name = place.value.query.get(FUNCTION);
+  const name = url.value.query.get(FUNCTION);
   const params = { contract_id: contract, function_name: name, ...searchQuery('arg'), ...listQuery() };
   return (
     <ListPanel
@@ -285,7 +285,7 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
           name={FUNCTION}
           choices={[[null, 'All'], ...functions.map((item) => [item, <ChainText key={item} text={item} />] as const)]}
           chosen={name}
-          without={FILTER}
+          clears={FILTER}
         />
       )}
       <FilterForm nameLabel={name === null ? null : 'Argument'} />
@@ -299,9 +299,9 @@ const MAX_TITLE = 2_000;
 
 function Arguments({ values }: { values: readonly { name: string; repr: string }[] }) {
   const text = values.map(({ repr }) => repr).join(' ');
-  const named = values.map(({ name, repr }) => `${name} ${repr}`).join('\n');
+  const namedValues = values.map(({ name, repr }) => `${name} ${repr}`).join('\n');
   return (
-    <span title={visible(named.slice(0, MAX_TITLE))}>
+    <span title={visible(namedValues.slice(0, MAX_TITLE))}>
       <Value repr={text.length > MAX_ARGUMENTS ? `${text.slice(0, MAX_ARGUMENTS)}…` : text} />
     </span>
   );
@@ -363,7 +363,7 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
 /** Query parameters of the filter of calls or logs: a name, a condition on its value, and the first and last block. */
 const FILTER = ['name', 'is', 'from', 'to'];
 
-const filterText = (parameter: string): string => place.value.query.get(parameter) ?? '';
+const filterText = (parameter: string): string => url.value.query.get(parameter) ?? '';
 
 /** Returns the filter in the query, for the API. @param kind the kind of thing that the filter's name belongs to */
 function searchQuery(kind: 'field' | 'arg'): Readonly<Record<string, string | null>> {

@@ -6,7 +6,7 @@ import { type Loaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { addDays, count } from '../../chain/format.ts';
 import { CONTRACT, HOLDER, secondsOf } from '../../ui/columns.tsx';
 import { ButtonLink, Choices, type Column, choiceOf, ListPanel, listQuery, Page, Tabs } from '../../ui/parts.tsx';
-import { pathTo, place, withQuery } from '../../ui/router.ts';
+import { pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Stx, TokenAmount } from '../../ui/values.tsx';
 import { shareOf } from './token.tsx';
@@ -18,7 +18,7 @@ const Day = ({ day }: { day: string }) => (
       ‹
     </a>
     <span class="nowrap">{day} (UTC)</span>
-    {place.value.query.has('day') ? (
+    {url.value.query.has('day') ? (
       <a href={withQuery({ day: addDays(day, 1), cursor: null })} aria-label={`The day after ${day}`}>
         ›
       </a>
@@ -29,14 +29,14 @@ const Day = ({ day }: { day: string }) => (
 const dayOf = ({ data }: Loaded<{ day: string }>) => (data === null ? null : <Day day={data.day} />);
 
 const countsOfDay = <Member extends string>(
-  what: string,
+  title: string,
   member: Member,
   { data }: Loaded<{ day: string }>,
 ): Column<Record<Member, number>> => [
-  `${what} of the day`,
+  `${title} of the day`,
   'number named',
   ({ [member]: number }) => count(number),
-  { label: `${what.toLowerCase()} on ${data?.day}` },
+  { label: `${title.toLowerCase()} on ${data?.day}` },
 ];
 
 const ORDERS = [
@@ -51,7 +51,7 @@ const TRAITS = [
   ['sip-013', 'Semi-fungible'],
 ] as const;
 
-const dayQuery = () => ({ ...listQuery(), day: place.value.query.get('day') });
+const dayQuery = () => ({ ...listQuery(), day: url.value.query.get('day') });
 
 export function Contracts() {
   const [order, trait] = [choiceOf('order', ORDERS), choiceOf('trait', TRAITS)];

@@ -6,7 +6,7 @@ import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, exactTime, visible, words } from '../../chain/format.ts';
 import { Form, TextField } from '../../ui/form.tsx';
 import { Button, Choices, Empty, ListPanel, listQuery, Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
-import { go, pathTo, place } from '../../ui/router.ts';
+import { go, pathTo, url } from '../../ui/router.ts';
 import { Badge, Hash, NameLink, Principal, TxLink } from '../../ui/values.tsx';
 import { TellMe } from '../../ui/watches.tsx';
 
@@ -15,14 +15,14 @@ const DEFAULT_NAMESPACE = 'btc';
 
 export function Names() {
   const namespaces = useGet('/v1/namespaces', {});
-  const namespaceParameter = place.value.query.get('namespace');
-  const look = (value: (name: string) => string) => {
+  const namespaceParameter = url.value.query.get('namespace');
+  const submit = (value: (name: string) => string) => {
     const name = value('name').toLowerCase();
     if (name !== '') go(pathTo('name', { name }));
   };
   return (
     <Page title="Names" lead="The Bitcoin name system: names, subdomains and their zonefiles.">
-      <Form class="form row" onSubmit={look}>
+      <Form class="form row" onSubmit={submit}>
         <TextField label="Name" name="name" placeholder="alice.btc" />
         <Button text="Look up" type="submit" />
       </Form>

@@ -8,7 +8,7 @@ import { count, plural, visible } from '../../chain/format.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { unitOf } from '../../ui/metadata.ts';
 import { Choices, Commas, DataPanel, Footer, ListPanel, Panel, PER_PAGE, Show } from '../../ui/parts.tsx';
-import { place } from '../../ui/router.ts';
+import { url } from '../../ui/router.ts';
 import { Badge, BlockLink, ChainText, NameLink, Principal, Stx, TxLink, When } from '../../ui/values.tsx';
 
 export interface PrincipalProps {
@@ -52,7 +52,7 @@ export const useNames = ({ principal, version }: PrincipalProps) =>
 
 /** Renders the first and last activity of an account, and its names. */
 export function SeenFacts(props: PrincipalProps) {
-  const owned = useNames(props).data?.names ?? [];
+  const names = useNames(props).data?.names ?? [];
   return (
     <DataPanel
       title="Seen"
@@ -62,13 +62,13 @@ export function SeenFacts(props: PrincipalProps) {
         ['Last seen', <Seen activity={last} />],
         [
           'Names',
-          owned.length === 0 ? null : (
+          names.length === 0 ? null : (
             <span>
-              <Commas items={owned.slice(0, MAX_NAMES).map((name) => <NameLink key={name} name={name} />)} />
-              {owned.length > MAX_NAMES ? (
+              <Commas items={names.slice(0, MAX_NAMES).map((name) => <NameLink key={name} name={name} />)} />
+              {names.length > MAX_NAMES ? (
                 <>
                   {' and '}
-                  <a href={`${place.value.path}?tab=names`}>{plural(owned.length - MAX_NAMES, 'other')}</a>
+                  <a href={`${url.value.path}?tab=names`}>{plural(names.length - MAX_NAMES, 'other')}</a>
                 </>
               ) : null}
             </span>
@@ -109,7 +109,7 @@ export function CounterpartiesTab(props: PrincipalProps) {
             stacked
             columns={[
               ['Account', 'main', ({ principal }) => <Principal principal={principal} />],
-              ['Transfers', 'number named', ({ transfers: some }) => count(some)],
+              ['Transfers', 'number named', ({ transfers: number }) => count(number)],
               ['STX', 'number', ({ amount }) => <Stx micro={amount} />],
             ]}
           />
@@ -123,7 +123,7 @@ const ASSET = 'asset';
 
 /** Renders the balance of an account over time, of STX or of one of its tokens. */
 export function BalanceTab({ principal, version }: PrincipalProps) {
-  const asset = place.value.query.get(ASSET);
+  const asset = url.value.query.get(ASSET);
   const tokens = useGet('/extended/v3/principals/{principal}/balances/ft', { principal, limit: PER_PAGE }, version);
   const balances = useGet(
     '/stackside/v1/principals/{principal}/balance-history',
@@ -202,7 +202,7 @@ export const historyPath = (principal: string, format: 'csv' | 'json', from: str
 
 /** Renders a link to the file with all movements of an account, for the days in the query if there are any. */
 export function CsvLink({ principal }: { principal: string }) {
-  const day = (name: string): string => /^\d{4}-\d{2}-\d{2}$/.exec(place.value.query.get(name) ?? '')?.[0] ?? '';
+  const day = (name: string): string => /^\d{4}-\d{2}-\d{2}$/.exec(url.value.query.get(name) ?? '')?.[0] ?? '';
   return (
     <a
       href={historyPath(principal, 'csv', day('from'), day('to'))}

@@ -8,7 +8,7 @@ import { NftLink } from '../../ui/code.tsx';
 import { AGE, BLOCK, TRANSACTION } from '../../ui/columns.tsx';
 import { FilteredPanel } from '../../ui/filters.tsx';
 import { List, ListPanel, listQuery } from '../../ui/parts.tsx';
-import { place, withQuery } from '../../ui/router.ts';
+import { url, withQuery } from '../../ui/router.ts';
 import {
   Fee,
   idOf,
@@ -22,7 +22,7 @@ import {
   Ago,
   Asset,
   ChainText,
-  End,
+  Party,
   Principal,
   principalPath,
   SmallestUnit,
@@ -34,18 +34,18 @@ import { CsvLink, type PrincipalProps } from './principal-activity.tsx';
 
 /** Renders the transactions of a principal that meet the filters in the query, newest first. */
 export function PrincipalTransactions({ principal, version }: PrincipalProps) {
-  const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
+  const chosen = chosenFilters(url.value.query, CHAIN_FILTERS);
   return (
     <FilteredPanel
       title="Transactions"
       chosen={chosen}
       source={
-        chosen.isAny ? searchPath(chosen.conditions, principal) : `/extended/v3/principals/${principal}/transactions`
+        chosen.isActive ? searchPath(chosen.conditions, principal) : `/extended/v3/principals/${principal}/transactions`
       }
       aside={<CsvLink principal={principal} />}
     >
       {(conditions) =>
-        chosen.isAny ? (
+        chosen.isActive ? (
           <MatchingTransactions conditions={conditions} principal={principal} version={version} />
         ) : (
           <AllTransactions principal={principal} version={version} />
@@ -118,7 +118,7 @@ export function Transfers({ principal, direction, version }: PrincipalProps & { 
           isInbound ? 'From' : 'To',
           'main',
           ({ sender, recipient }) =>
-            isInbound ? <End principal={sender} nobody="minted" /> : <End principal={recipient} nobody="burnt" />,
+            isInbound ? <Party principal={sender} nobody="minted" /> : <Party principal={recipient} nobody="burnt" />,
         ],
         ['Amount', 'number', ({ amount }) => <Stx micro={amount} />],
         [
@@ -160,7 +160,7 @@ export const tokenMovesPath = (principal: string, asset: string): string =>
 
 /** Renders the tokens of a principal, or its transfers of the token in the query. */
 export function Tokens(props: PrincipalProps) {
-  const asset = place.value.query.get(TOKEN);
+  const asset = url.value.query.get(TOKEN);
   if (asset !== null) return <TokenMoves key={asset} asset={asset} {...props} />;
   return (
     <>
@@ -251,7 +251,7 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
             return (
               <>
                 {other === null ? null : <span class="quiet">{isSender ? 'to ' : 'from '}</span>}
-                <End principal={other} nobody={isSender ? 'burnt' : 'minted'} />
+                <Party principal={other} nobody={isSender ? 'burnt' : 'minted'} />
               </>
             );
           },

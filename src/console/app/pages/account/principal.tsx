@@ -48,7 +48,7 @@ import { Pending, PrincipalTransactions, Tokens, Transfers } from './principal-l
 export function Account({ principal }: { principal: string }) {
   const version = usePrincipalVersion(principal);
   return (
-    <Page kind="Account" title={principal} heading={<Copied text={principal} what="address" />}>
+    <Page kind="Account" title={principal} heading={<Copied text={principal} name="address" />}>
       <OtherNetwork principal={principal} />
       <StxFigures principal={principal} version={version} />
       <div class="grid">
@@ -239,7 +239,7 @@ const rewardFacts = ({ accrued, claimed, claimable }: Rewards) =>
 export function PrincipalHistory({ principal }: { principal: string }) {
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');
-  const isTurned = from !== '' && to !== '' && to < from;
+  const isReversed = from !== '' && to !== '' && to < from;
   return (
     <details>
       <summary>Export a date range as CSV</summary>
@@ -251,7 +251,7 @@ export function PrincipalHistory({ principal }: { principal: string }) {
         <div class="form row">
           <TextField label="From" type="date" value={from} onChange={setFrom} />
           <TextField label="To" type="date" value={to} onChange={setTo} />
-          {isTurned ? (
+          {isReversed ? (
             <Problem text="The last day is before the first one." />
           ) : (
             <>

@@ -63,7 +63,7 @@ export function Token({ asset }: { asset: string }) {
       kind={supply.data?.total === null ? 'Collection' : 'Token'}
       title={name}
       heading={
-        <Copied text={asset} what="asset identifier">
+        <Copied text={asset} name="asset identifier">
           <bdi>{name}</bdi>
           {symbol === null ? null : <Badge tone="plain">{visible(symbol)}</Badge>}
         </Copied>
@@ -216,19 +216,19 @@ function DeclaredFacts({ asset }: { asset: string }) {
   const params = { contract_id: contract, include: ['source_code' as const] };
   const { data, source } = useGet('/extended/v3/smart-contracts/{contract_id}', params);
   const token = tokenOf(asset);
-  const declared = tokenFacts(data?.source_code ?? '');
-  const isSaid = token !== null && (token.name !== undefined || token.symbol !== undefined);
+  const sourceFacts = tokenFacts(data?.source_code ?? '');
+  const hasMetadata = token !== null && (token.name !== undefined || token.symbol !== undefined);
   const {
     name = null,
     symbol = null,
     decimals = null,
     token_uri: uri = null,
-  } = isSaid ? token : { ...declared, token_uri: declared.uri };
+  } = hasMetadata ? token : { ...sourceFacts, token_uri: sourceFacts.uri };
   if (name === null && symbol === null && decimals === null && uri === null) return null;
   return (
     <Panel
-      title={isSaid ? 'Metadata from the contract' : 'Metadata in the source'}
-      source={isSaid ? `/metadata/v1/ft/${contract}` : source}
+      title={hasMetadata ? 'Metadata from the contract' : 'Metadata in the source'}
+      source={hasMetadata ? `/metadata/v1/ft/${contract}` : source}
       facts={[
         ['Name', textOrNull(name)],
         ['Symbol', textOrNull(symbol)],

@@ -25,8 +25,8 @@ export function BitcoinBlock({ id }: { id: string }) {
   const block = useGet('/extended/v2/burn-blocks/{height_or_hash}', { height_or_hash: id }, tipVersion.value);
   const newest = tip.value?.burn_block_height;
   // If no Stacks block was built on a Bitcoin block, the API doesn't return the block, but may return its payouts.
-  const without = block.error?.status === 404 && Number(id) <= (newest ?? 0) ? Number(id) : null;
-  const height = block.data?.burn_block_height ?? without;
+  const emptyHeight = block.error?.status === 404 && Number(id) <= (newest ?? 0) ? Number(id) : null;
+  const height = block.data?.burn_block_height ?? emptyHeight;
   return (
     <Page
       kind="Bitcoin block"
@@ -50,7 +50,7 @@ export function BitcoinBlock({ id }: { id: string }) {
           </>
         )}
       </Show>
-      {without === null ? null : <Payments height={without} />}
+      {emptyHeight === null ? null : <Payments height={emptyHeight} />}
     </Page>
   );
 }
@@ -132,16 +132,16 @@ export function BitcoinAddress({ address }: { address: string }) {
   const total = useGet('/extended/v1/burnchain/rewards/{address}/total', { address }, version);
   // The search converts the address. The console has no code for that.
   const account = useGet('/stackside/v1/search', { q: address });
-  const same = account.data?.results.find(({ kind, match }) => kind === 'address' && match === 'exact');
+  const match = account.data?.results.find(({ kind, match }) => kind === 'address' && match === 'exact');
   return (
-    <Page kind="Bitcoin address" title={address} heading={<Copied text={address} what="Bitcoin address" />}>
+    <Page kind="Bitcoin address" title={address} heading={<Copied text={address} name="Bitcoin address" />}>
       <DataPanel
         title="Rewards"
         loaded={total}
         rows={2}
         facts={({ reward_amount: amount }) => [
           ['Paid to stackers at this address', <Btc satoshis={amount} />],
-          ['Account of the same key', same === undefined ? 'none' : <Principal principal={same.id} whole />],
+          ['Account of the same key', match === undefined ? 'none' : <Principal principal={match.id} whole />],
         ]}
       />
       <Rewards address={address} version={version} />

@@ -5,7 +5,7 @@ import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { branchRows, FATES } from '../../chain/blocks.ts';
 import { count } from '../../chain/format.ts';
-import { DROPPED, kindOf } from '../../chain/transaction.ts';
+import { DROP_REASONS, kindOf } from '../../chain/transaction.ts';
 import { type Column, Footer, ListPanel, listQuery, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
@@ -147,7 +147,7 @@ const Lost = ({ fork }: { fork: ForkObject }) => (
           <>
             <Badge tone={FATES[fate].tone}>{FATES[fate].words}</Badge>{' '}
             {height === null ? null : <BlockLink height={height} />}
-            {fate === 'dropped' ? (DROPPED[status ?? ''] ?? null) : null}
+            {fate === 'dropped' ? (DROP_REASONS[status ?? ''] ?? null) : null}
           </>
         ),
       ],

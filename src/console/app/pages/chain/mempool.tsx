@@ -22,7 +22,7 @@ import {
   Show,
   Table,
 } from '../../ui/parts.tsx';
-import { pathTo, place, withQuery } from '../../ui/router.ts';
+import { pathTo, url, withQuery } from '../../ui/router.ts';
 import { idOf, PENDING_COLUMNS } from '../../ui/transactions.tsx';
 import { Ago, Principal, Stx, TxLink } from '../../ui/values.tsx';
 import { BlockStrip } from './strip.tsx';
@@ -34,7 +34,7 @@ export const useMempoolVersion = (): string => `${tipVersion.value} ${useUpdates
 
 export function Mempool() {
   const version = useMempoolVersion();
-  const { query } = place.value;
+  const { query } = url.value;
   const chosen = chosenFilters(query, PENDING_FILTERS);
   const block = Number(query.get('block'));
   return (
@@ -108,7 +108,7 @@ function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }
       aside={<Choices label="Order" name="sort" choices={ORDERS} chosen={order} />}
     >
       {(conditions) => (
-        <MatchingPending conditions={{ ...conditions, sort_by: order }} version={version} isAny={chosen.isAny} />
+        <MatchingPending conditions={{ ...conditions, sort_by: order }} version={version} isActive={chosen.isActive} />
       )}
     </FilteredPanel>
   );
@@ -117,17 +117,17 @@ function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }
 interface MatchingPendingProps {
   conditions: NonNullable<ChosenFilters['conditions']> & { sort_by: (typeof ORDERS)[number][0] };
   version: string;
-  isAny: boolean;
+  isActive: boolean;
 }
 
-const MatchingPending = ({ conditions, version, isAny }: MatchingPendingProps) => (
+const MatchingPending = ({ conditions, version, isActive }: MatchingPendingProps) => (
   <List
     label="Pending transactions"
     loaded={useGet('/stackside/v1/mempool/transactions', { ...listQuery(), ...conditions }, version)}
     item="transaction"
     columns={PENDING_COLUMNS}
     keyOf={idOf}
-    empty={({ cursor: { next } }) => (isAny ? nothingMatches(next !== null) : 'No transaction is pending.')}
+    empty={({ cursor: { next } }) => (isActive ? nothingMatches(next !== null) : 'No transaction is pending.')}
     stacked
   />
 );

@@ -3,7 +3,7 @@ import { tip } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, percent } from '../../chain/format.ts';
 import { ListPanel, listQuery, Page, PER_PAGE, Show, Tabs } from '../../ui/parts.tsx';
-import { place, withQuery } from '../../ui/router.ts';
+import { url, withQuery } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, BlockLink, Btc, Hash, Meter, Principal, Stx } from '../../ui/values.tsx';
 import { Payments } from './bitcoin.tsx';
 
@@ -24,7 +24,7 @@ const bitcoinVersion = (): number => tip.value?.burn_block_height ?? 0;
 
 function Cycles() {
   const cycles = useGet('/extended/v2/pox/cycles', { limit: 20 }, bitcoinVersion());
-  const cycleParameter = place.value.query.get('cycle') ?? '';
+  const cycleParameter = url.value.query.get('cycle') ?? '';
   return (
     <>
       <ListPanel
@@ -108,7 +108,7 @@ const LOCK_UPS: Readonly<Record<string, string>> = { l1: 'on Bitcoin', l2: 'as s
 const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active: 'ok', upcoming: 'accent' };
 
 function Bonds() {
-  const bondParameter = place.value.query.get('bond');
+  const bondParameter = url.value.query.get('bond');
   const bonds = useGet('/extended/v3/staking/bonds', listQuery('bonds'), bitcoinVersion());
   return (
     <>
@@ -144,8 +144,8 @@ function Bonds() {
       />
       <Show loaded={bonds}>
         {({ results }) => {
-          const used = results.find(({ registrations }) => registrations.registered_count > 0) ?? results[0];
-          const bond = bondParameter === null ? used?.index : Number(bondParameter);
+          const defaultBond = results.find(({ registrations }) => registrations.registered_count > 0) ?? results[0];
+          const bond = bondParameter === null ? defaultBond?.index : Number(bondParameter);
           return bond === undefined ? null : <Registrations bond={bond} />;
         }}
       </Show>

@@ -14,7 +14,7 @@ import {
 } from '../../chain/blocks.ts';
 import { bytes, count, plural, stxText } from '../../chain/format.ts';
 import { Show } from '../../ui/parts.tsx';
-import { pathTo, place } from '../../ui/router.ts';
+import { pathTo, url } from '../../ui/router.ts';
 import { Ago } from '../../ui/values.tsx';
 
 /** Number of mined blocks, and maximum number of expected blocks. */
@@ -62,13 +62,13 @@ function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly 
         ))}
       </ol>
       <ol aria-label="Newest blocks">
-        {tenuresOf(newest).map(({ bitcoinHeight, places }) => (
+        {tenuresOf(newest).map(({ bitcoinHeight, entries }) => (
           <li key={bitcoinHeight}>
             <a class="tenure-name" href={pathTo('bitcoinBlock', { id: bitcoinHeight })}>
               Bitcoin {count(bitcoinHeight)}
             </a>
             <ol>
-              {places.map(({ block, orphans }) => (
+              {entries.map(({ block, orphans }) => (
                 <li key={block.index_block_hash}>
                   <Mined block={block} largest={largest} isFresh={seen.current.get(block.index_block_hash) === true} />
                   {orphans.map(({ index_block_hash: hash, height }) => (
@@ -86,7 +86,7 @@ function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly 
   );
 }
 
-const look = (size: number, largest: number, medianFee: string | null) => ({
+const tileStyle = (size: number, largest: number, medianFee: string | null) => ({
   '--full': `${fillOf(size, largest)}%`,
   '--strength': `${16 + 7 * (medianFee === null ? 0 : feeLevel(medianFee))}%`,
 });
@@ -101,7 +101,7 @@ const Mined = ({ block, largest, isFresh }: TileProps<StripBlock> & { isFresh: b
   <a
     class={isFresh ? 'tile fresh' : 'tile'}
     href={pathTo('block', { id: block.height })}
-    style={look(block.size, largest, block.median_fee)}
+    style={tileStyle(block.size, largest, block.median_fee)}
   >
     <strong>{count(block.height)}</strong>
     <span>{plural(block.transactions, 'transaction')}</span>
@@ -116,8 +116,8 @@ const Expected = ({ block, largest }: TileProps<ProjectedBlock>) => (
   <a
     class="tile wait"
     href={`${pathTo('mempool')}?block=${block.block}`}
-    style={look(block.size, largest, block.fees.median)}
-    aria-current={Number(place.value.query.get('block')) === block.block ? 'true' : undefined}
+    style={tileStyle(block.size, largest, block.fees.median)}
+    aria-current={Number(url.value.query.get('block')) === block.block ? 'true' : undefined}
   >
     <strong>{blockTitle(block.block)}</strong>
     <span>{plural(block.transactions, 'transaction')}</span>

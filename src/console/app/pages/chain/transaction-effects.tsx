@@ -125,7 +125,7 @@ export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) 
 export function PostConditions({ transaction }: { transaction: Transaction }) {
   const { post_conditions: conditions, post_condition_mode: mode, sender_address: sender } = transaction;
   if (conditions.length === 0 && mode === 'allow') return null;
-  const failed =
+  const failedIndex =
     isMined(transaction) && transaction.tx_status === 'abort_by_post_condition'
       ? failedCondition(conditions, mode, sender, transaction.vm_error)
       : null;
@@ -148,7 +148,7 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
                 {amount === null || asset === null ? null : <TokenAmount asset={asset} value={amount} />}
                 {value === null ? null : <Value repr={value} />}{' '}
                 {asset === null ? null : <Asset identifier={asset} fungible={amount !== null} />}{' '}
-                {index === failed ? <Badge tone="bad">did not hold</Badge> : null}
+                {index === failedIndex ? <Badge tone="bad">did not hold</Badge> : null}
               </li>
             );
           })}
@@ -180,11 +180,11 @@ function Reason({ transaction }: { transaction: MinedTransaction }) {
     return <p>Miners skipped the transaction: executing it would have taken too long or too much memory.</p>;
   }
   if (status === 'abort_by_post_condition') {
-    const failed = failedCondition(conditions, mode, transaction.sender_address, transaction.vm_error);
-    if (failed !== null) {
+    const failedIndex = failedCondition(conditions, mode, transaction.sender_address, transaction.vm_error);
+    if (failedIndex !== null) {
       return (
         <p>
-          <a href="#post-conditions">Post-condition {failed + 1}</a> did not hold.
+          <a href="#post-conditions">Post-condition {failedIndex + 1}</a> did not hold.
         </p>
       );
     }

@@ -11,7 +11,7 @@ import {
   balanceChanges,
   causeTitle,
   confirmations,
-  DROPPED,
+  DROP_REASONS,
   fateOf,
   feeRankText,
   kindOf,
@@ -46,7 +46,7 @@ import {
   Table,
   TablePanel,
 } from '../../ui/parts.tsx';
-import { place } from '../../ui/router.ts';
+import { url } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
 import { idOf, MatchingTransactions, MINED_COLUMNS, Sentence, Status, searchPath } from '../../ui/transactions.tsx';
 import {
@@ -239,7 +239,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
         <Panel
           title="Contract"
           source={`${source}?include=source_code`}
-          aside={<Copy text={code} what="source" />}
+          aside={<Copy text={code} name="source" />}
           facts={[
             ['Contract', <Principal principal={contract} whole copy />],
             ['Clarity version', version ?? 'the default of its epoch'],
@@ -306,7 +306,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
           result === null ? null : (
             <span>
               <LongValue repr={result.repr} label="Result" maxLength={LONG_VALUE} />{' '}
-              <Copy text={result.repr} what="result" />
+              <Copy text={result.repr} name="result" />
             </span>
           ),
         ],
@@ -334,7 +334,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
               'Value',
               'half',
               ({ repr, title }) => (
-                <Copied text={repr} what={`value of ${visible(title)}`}>
+                <Copied text={repr} name={`value of ${visible(title)}`}>
                   <LongValue repr={repr} label={`Value of ${visible(title)}`} maxLength={LONG_VALUE} />
                 </Copied>
               ),
@@ -366,7 +366,7 @@ function Events({ transaction, offset }: { transaction: MinedTransaction; offset
 }
 
 function Waiting({ transaction }: { transaction: PendingTransaction }) {
-  const { tx_id: id, tx_status: status, receipt_time: received, fee_rate: fee } = transaction;
+  const { tx_id: id, tx_status: status, receipt_time: receivedAt, fee_rate: fee } = transaction;
   const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;
   const isDropped = fateOf(status) === 'dropped';
   return (
@@ -380,10 +380,10 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
         <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} subject="the state of the transaction" />
       </div>
       <p>
-        The transaction arrived at <When time={received} />.
+        The transaction arrived at <When time={receivedAt} />.
       </p>
       {isDropped ? (
-        <p>{DROPPED[status] ?? 'The node dropped this transaction.'}</p>
+        <p>{DROP_REASONS[status] ?? 'The node dropped this transaction.'}</p>
       ) : (
         <>
           <Prospects transaction={transaction} />
@@ -413,14 +413,14 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_type: type, fee_rate: fee } = transaction;
   const version = useMempoolVersion();
   const rank = useGet('/stackside/v1/mempool/transactions/{tx_id}', { tx_id: id }, version);
-  const place = rank.data?.position_by_fee ?? null;
+  const feePosition = rank.data?.position_by_fee ?? null;
   const fees = useGet('/extended/v2/mempool/fees', {}, version);
   const levels = fees.data?.all ?? null;
   const level = levels === null ? undefined : LEVELS.find(([name]) => Number(fee) >= (levels[name] ?? 0));
   return (
     <>
       {rank.data === null ? null : <QueuePosition position={rank.data} />}
-      {place === null || rank.data?.awaits.length !== 0 ? null : <p>{feeRankText(place, type)}</p>}
+      {feePosition === null || rank.data?.awaits.length !== 0 ? null : <p>{feeRankText(feePosition, type)}</p>}
       {levels === null ? null : <p>The fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
     </>
   );
@@ -446,7 +446,7 @@ function RawBytes({ id }: { id: string }) {
       {({ raw_tx: hex }) => (
         <>
           <p class="panel-body with-copy">
-            {bytes(hex.length / 2 - 1)} <Copy text={hex} what="raw bytes" />
+            {bytes(hex.length / 2 - 1)} <Copy text={hex} name="raw bytes" />
           </p>
           <Scrollable label="Raw bytes in hex" class="code scroll">
             {hex}
@@ -459,15 +459,15 @@ function RawBytes({ id }: { id: string }) {
 
 /** Renders the mined transactions that meet the filters in the query, newest first. */
 export function Transactions() {
-  const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
+  const chosen = chosenFilters(url.value.query, CHAIN_FILTERS);
   return (
     <Page title="Transactions" lead="Transactions of the canonical chain, newest first.">
       <FilteredPanel
         title="Transactions"
         chosen={chosen}
-        source={chosen.isAny ? searchPath(chosen.conditions) : `/extended/v3/transactions?limit=${PER_PAGE}`}
+        source={chosen.isActive ? searchPath(chosen.conditions) : `/extended/v3/transactions?limit=${PER_PAGE}`}
       >
-        {(conditions) => (chosen.isAny ? <MatchingTransactions conditions={conditions} /> : <AllTransactions />)}
+        {(conditions) => (chosen.isActive ? <MatchingTransactions conditions={conditions} /> : <AllTransactions />)}
       </FilteredPanel>
     </Page>
   );

@@ -14,7 +14,7 @@ import { go, withQuery } from '../../ui/router.ts';
 import { ArgumentFields, ChosenItem, InterfacePanel } from '../account/contract-values.tsx';
 import { type DevnetAccount, type Sent, SentTransaction, useSender, WithAccounts } from './sending.tsx';
 
-const CALLED = 'call';
+const CALL = 'call';
 
 /** Renders the choice of a function of a contract, and its form. */
 export const ContractCall = ({ contract }: { contract: string }) => (
@@ -22,11 +22,11 @@ export const ContractCall = ({ contract }: { contract: string }) => (
     {(contractInterface) => (
       <ChosenItem
         label="Function"
-        parameter={CALLED}
+        parameter={CALL}
         groups={[['Public functions', functionsOf(contractInterface, 'public')]]}
         none="The contract has no public function."
         unknown="The contract has no public function"
-        choose={(name) => go(withQuery({ [CALLED]: name }))}
+        choose={(name) => go(withQuery({ [CALL]: name }))}
       >
         {({ name }, args) => (
           <WithAccounts key={name}>
@@ -55,14 +55,14 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [draft, setDraft] = useState<Draft>(new Map());
   const [literals, setLiterals] = useState<Draft>(new Map());
   const [areLiteral, setAreLiteral] = useState(false);
-  const [tried, setTried] = useState(false);
+  const [isSubmitted, setIsSubmitted] = useState(false);
   const { sender, field: senderField } = useSender(accounts);
   const { run, result, problem, busy } = useAction<Sent>();
   const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodedArguments(args, draft);
-  const shownMistakes = tried ? mistakes : [];
+  const shownMistakes = isSubmitted ? mistakes : [];
 
   const submit = () => {
-    setTried(true);
+    setIsSubmitted(true);
     if (mistakes.length > 0) return;
     const encoded = areLiteral ? args.map((arg) => literalArgument(literals.get(arg.name) ?? '')) : values.map(toHex);
     const body = { ...sender, contract, function: name, arguments: encoded };

@@ -20,10 +20,10 @@ const SOURCE = '/stackside/v1/devnet';
 type State = Answer<typeof SOURCE>;
 
 /** Seconds between reads of the state: snapshots and pending transactions change without a block. */
-const EVERY = 3;
+const STATE_EVERY = 3;
 
 export const DevnetControls = () => (
-  <Show loaded={useGet(SOURCE, {}, `${tipVersion.value} ${every(EVERY)}`)}>
+  <Show loaded={useGet(SOURCE, {}, `${tipVersion.value} ${every(STATE_EVERY)}`)}>
     {(state) => (
       <>
         <Figures label="The simulated chain" figures={figuresOf(state)} />
@@ -135,7 +135,7 @@ interface Field {
   isOptional?: boolean;
 }
 
-interface Steering {
+interface Command {
   action: string;
   fields: readonly Field[];
   /** Runs the command. @returns its result, as a sentence */
@@ -146,15 +146,15 @@ interface Steering {
 const distance = (value: (name: string) => string): { count: number } | { until_height: number } =>
   value('until') === '' ? { count: Number(value('count')) } : { until_height: Number(value('until')) };
 
-const FAR: readonly Field[] = [
+const DISTANCE_FIELDS: readonly Field[] = [
   { name: 'count', label: 'Blocks', value: '1', type: 'number' },
   { name: 'until', label: 'or up to height', value: '', type: 'number', isOptional: true },
 ];
 
-const ALL: readonly Steering[] = [
+const COMMANDS: readonly Command[] = [
   {
     action: 'Mine',
-    fields: FAR,
+    fields: DISTANCE_FIELDS,
     async run(value) {
       const { blocks } = await post('/stackside/v1/devnet/mine', {}, distance(value));
       return `Mined ${heights(blocks)}.`;
@@ -162,7 +162,7 @@ const ALL: readonly Steering[] = [
   },
   {
     action: 'Mine Bitcoin blocks',
-    fields: FAR,
+    fields: DISTANCE_FIELDS,
     async run(value) {
       const { bitcoin_blocks: blocks } = await post('/stackside/v1/devnet/bitcoin', {}, distance(value));
       return `Made ${heights(blocks)}, each with the first block of a tenure.`;
@@ -189,9 +189,9 @@ const ALL: readonly Steering[] = [
     action: 'Go back',
     fields: [{ name: 'place', label: 'To a snapshot, or a height', value: 'default' }],
     async run(value) {
-      const place = value('place');
-      const { orphaned } = await post('/stackside/v1/devnet/revert', {}, await placeOf(place));
-      const state = isHeight(place) ? `that after block ${count(place)}` : `that of ${place}`;
+      const target = value('place');
+      const { orphaned } = await post('/stackside/v1/devnet/revert', {}, await toTargetBody(target));
+      const state = isHeight(target) ? `that after block ${count(target)}` : `that of ${target}`;
       return `The state is ${state}; ${plural(orphaned.length, 'block')} left the chain.`;
     },
   },
@@ -219,29 +219,29 @@ const ALL: readonly Steering[] = [
   },
 ];
 
-const isHeight = (place: string): boolean => /^\d+$/.test(place);
+const isHeight = (target: string): boolean => /^\d+$/.test(target);
 
 /** Returns the body that identifies a snapshot, or the block at a height. @throws RequestError if there is no block */
-async function placeOf(place: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
-  if (!isHeight(place)) return { snapshot: place };
-  const { index_block_hash } = await get('/extended/v2/blocks/{height_or_hash}', { height_or_hash: place });
+async function toTargetBody(target: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
+  if (!isHeight(target)) return { snapshot: target };
+  const { index_block_hash } = await get('/extended/v2/blocks/{height_or_hash}', { height_or_hash: target });
   return { index_block_hash };
 }
 
 const SimulatedNode = () => (
   <Panel title="Simulated node" source={SOURCE}>
     <div class="panel-body grid" style={{ '--column': '26rem' }}>
-      {ALL.map((steering) => (
-        <Steer key={steering.action} {...steering} />
+      {COMMANDS.map((command) => (
+        <CommandForm key={command.action} {...command} />
       ))}
     </div>
   </Panel>
 );
 
-function Steer({ action, fields, run: steered }: Steering) {
+function CommandForm({ action, fields, run: runCommand }: Command) {
   const { run, result, problem, busy } = useAction<string>();
   return (
-    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => steered(value), String)}>
+    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String)}>
       {fields.map(({ name, label, value, type, step = 1, isOptional = false }) => (
         <TextField
           key={name}

@@ -128,9 +128,9 @@ function selectLine(editor: HTMLTextAreaElement, line: number): void {
 function DeployedContract({ sent, name, source, showLine }: Deployment & { showLine: (line: number) => void }) {
   const path = pathTo('contract', { id: `${sent.sender}.${name}` });
   const line = sent.error === null ? null : (mistakeLine(source, sent.error) ?? sent.error_line);
-  const place = line === null ? null : <Button text={`Go to line ${line}`} onClick={() => showLine(line)} />;
+  const lineButton = line === null ? null : <Button text={`Go to line ${line}`} onClick={() => showLine(line)} />;
   return (
-    <SentTransaction sent={sent} place={place}>
+    <SentTransaction sent={sent} errorLink={lineButton}>
       {sent.status === 'success' ? (
         <div class="panel-body row">
           <ButtonLink text="Open the contract" href={path} />

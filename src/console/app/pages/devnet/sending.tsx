@@ -74,14 +74,14 @@ export type Sent = Answer<'/stackside/v1/devnet/call', 'post'>;
 interface SentTransactionProps {
   sent: Sent;
   /** Link to the place of the error. */
-  place?: ComponentChildren;
+  errorLink?: ComponentChildren;
   /** Content that replaces the returned value. */
   children?: ComponentChildren;
 }
 
 export const SentTransaction = ({
   sent: { tx_id: id, status, error, block, result },
-  place,
+  errorLink,
   children,
 }: SentTransactionProps) => (
   <section class="result" aria-label="Result">
@@ -98,7 +98,7 @@ export const SentTransaction = ({
           'Error',
           error === null ? null : (
             <>
-              <span class="break">{visible(error)}</span> {place}
+              <span class="break">{visible(error)}</span> {errorLink}
             </>
           ),
         ],

@@ -55,19 +55,19 @@ export function FailedCall({ id }: { id: string }) {
 /** Renders buttons that mine the next block, and that replace or drop a transaction. @param fee in micro-STX */
 export function PendingSteps({ id, fee }: { id: string; fee: string }) {
   const { run, problem, busy } = useAction();
-  const [next, setNext] = useState(String(2n * BigInt(fee)));
+  const [newFee, setNewFee] = useState(String(2n * BigInt(fee)));
   const mine = () => post('/stackside/v1/devnet/mine', {}, {});
   const drop = () => post('/stackside/v1/devnet/drop', {}, { tx_id: id });
   const replace = () =>
     run(async () => {
-      const { tx_id: other } = await post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: next.trim() });
+      const { tx_id: other } = await post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: newFee.trim() });
       go(pathTo('transaction', { id: other }));
     }, 'Replaced the transaction');
   return (
     <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
       <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
       <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction')} />
-      <TextField label="Fee in micro-STX" value={next} onChange={setNext} />
+      <TextField label="Fee in micro-STX" value={newFee} onChange={setNewFee} />
       <Button text="Replace" type="submit" disabled={busy} />
       <Problem text={problem} />
     </Form>

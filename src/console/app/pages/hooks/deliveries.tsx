@@ -21,7 +21,7 @@ import {
   Show,
   TablePanel,
 } from '../../ui/parts.tsx';
-import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { Ago, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
 import { hookVersion } from './hooks.tsx';
 import { StateBadge } from './notified.tsx';
@@ -50,7 +50,7 @@ export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
 export function Deliveries({ hook }: { hook: Hook }) {
   const { uuid } = hook;
   const query = listQuery();
-  const state = STATES.find((name) => name === place.value.query.get('state')) ?? null;
+  const state = STATES.find((name) => name === url.value.query.get('state')) ?? null;
   const failing = state === null ? hook.status.failing_delivery : null;
   const states = state === null ? (failing === null ? [] : NOT_PENDING) : [state];
   const deliveries = useAnswer(
@@ -129,11 +129,11 @@ function ResendFailed({ hook }: { hook: string }) {
       const body = { state: ['dead' as const, 'failed' as const], ...(since === null ? {} : { since }) };
       await post('/chainhooks/me/{uuid}/deliveries/redeliver', { uuid: hook }, body);
     }, 'The deliveries are queued again');
-  const which = since === null ? 'all failed deliveries' : `deliveries that failed since ${day}`;
+  const selection = since === null ? 'all failed deliveries' : `deliveries that failed since ${day}`;
   return (
     <div class="panel-body form row">
       <TextField label="Failed since (UTC)" type="date" value={day} onChange={setDay} />
-      <Confirm action={`Resend ${which}`} question={`Resend ${which}?`} onConfirm={resend}>
+      <Confirm action={`Resend ${selection}`} question={`Resend ${selection}?`} onConfirm={resend}>
         The deliveries are queued in their original order, with their original bodies.
       </Confirm>
       <Problem text={problem} />
@@ -149,8 +149,8 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
   const { run, problem, busy } = useAction(loaded.retry);
   const resend = () =>
     run(async () => {
-      const queued = await post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params);
-      go(pathTo('delivery', { id: hook, delivery: queued.id }));
+      const redelivery = await post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params);
+      go(pathTo('delivery', { id: hook, delivery: redelivery.id }));
     }, 'The delivery is queued again');
   const skip = () => run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped');
   const state = loaded.data?.state ?? null;
@@ -236,17 +236,17 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
 );
 
 /** Number of characters of a body to show at first: a body may have megabytes. */
-const SHOWN = 20_000;
+const MAX_SHOWN = 20_000;
 
 function Payload({ payload, source }: { payload: object | null; source: string | undefined }) {
   const [whole, setWhole] = useState(false);
   if (payload === null) return <p class="panel-body quiet">The body is no longer stored.</p>;
   const text = JSON.stringify(payload, null, 2);
-  const isCut = !whole && text.length > SHOWN;
+  const isCut = !whole && text.length > MAX_SHOWN;
   return (
-    <Panel title="Body" source={source} aside={<Copy text={text} what="body" />}>
+    <Panel title="Body" source={source} aside={<Copy text={text} name="body" />}>
       <Scrollable label="Body of the request" class="code scroll">
-        {visible(isCut ? text.slice(0, SHOWN) : text)}
+        {visible(isCut ? text.slice(0, MAX_SHOWN) : text)}
       </Scrollable>
       {isCut ? (
         <div class="panel-body">

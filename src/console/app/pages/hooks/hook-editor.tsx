@@ -38,7 +38,7 @@ import { useAction } from '../../ui/actions.tsx';
 import { Check, ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
 import { unitOf } from '../../ui/metadata.ts';
 import { Button, ButtonLink, Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
-import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.ts';
 
 /** Returns the draft as a request body. The server checks each field. */
@@ -52,7 +52,7 @@ async function networkOf(signal: AbortSignal): Promise<string> {
 
 export function NewHook() {
   const loaded = useAnswer('network', networkOf);
-  const { query } = place.value;
+  const { query } = url.value;
   const consumer = query.get('consumer');
   const headers = actingFor(consumer);
   const template = templateOf(query.get('template'));
@@ -139,14 +139,14 @@ interface EditorProps {
 function Editor({ initial, action, save }: EditorProps) {
   const [draft, setDraft] = useState(initial);
   const [text, setText] = useState<string | null>(null);
-  const [tried, setTried] = useState(false);
+  const [isSubmitted, setIsSubmitted] = useState(false);
   const { run, problem, busy } = useAction();
   const parsed = text === null ? draft : draftOf(text);
   const mistakes = typeof parsed === 'string' ? [] : mistakesOf(parsed);
-  const isRight = typeof parsed !== 'string' && mistakes.length === 0;
+  const isValid = typeof parsed !== 'string' && mistakes.length === 0;
   const submit = () => {
-    setTried(true);
-    if (!isRight) return;
+    setIsSubmitted(true);
+    if (!isValid) return;
     run(async () => go(pathTo('hook', { id: (await save(parsed)).uuid })), 'The chainhook is saved');
   };
   // The form names fields by their labels, the JSON by their paths.
@@ -171,7 +171,7 @@ function Editor({ initial, action, save }: EditorProps) {
         />
       </nav>
       {text === null ? (
-        <HookForm draft={draft} mistakes={tried ? mistakes : []} onChange={setDraft} />
+        <HookForm draft={draft} mistakes={isSubmitted ? mistakes : []} onChange={setDraft} />
       ) : (
         <Panel title="Definition as JSON">
           <textarea
@@ -188,12 +188,12 @@ function Editor({ initial, action, save }: EditorProps) {
         mistakes={
           typeof parsed === 'string'
             ? [parsed]
-            : tried || text !== null
+            : isSubmitted || text !== null
               ? mistakes.map(({ path, message }) => `${text === null ? fieldTitle(path) : path} ${message}`)
               : []
         }
       />
-      <Problem text={isRight ? message : null} />
+      <Problem text={isValid ? message : null} />
       <HookPreview draft={typeof parsed === 'string' ? null : parsed} />
       <div class="row">
         <Button text={action} class="primary" disabled={busy} onClick={submit} />
@@ -340,7 +340,7 @@ interface FieldProps {
   onChange: (value: string | readonly string[]) => void;
 }
 
-function Field({ field: { name, required, help, choices, many }, value, unit, mistake, onChange }: FieldProps) {
+function Field({ field: { name, required, help, choices, isList }, value, unit, mistake, onChange }: FieldProps) {
   const label = required ? titleOf(name) : `${titleOf(name)} (optional)`;
   if (choices === null) {
     const text = value === undefined ? '' : String(value);
@@ -349,7 +349,7 @@ function Field({ field: { name, required, help, choices, many }, value, unit, mi
     const typed = (text: string) => onChange(text.trimStart());
     return <TextField label={label} value={text} help={help} mistake={mistake} onChange={typed} />;
   }
-  if (!many) {
+  if (!isList) {
     const all = [['', 'any'] as const, ...choices.map((choice) => [choice, words(choice)] as const)];
     return (
       <ChoiceField label={label} value={typeof value === 'string' ? value : ''} choices={all} onChange={onChange} />
@@ -386,12 +386,12 @@ interface AmountFieldProps {
 /** Renders a field for an amount in whole units. It reports the amount in the smallest unit, as in the definition. */
 function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChange }: AmountFieldProps) {
   const [typed, setTyped] = useState('');
-  const places = decimals ?? 0;
+  const digits = decimals ?? 0;
   // The input stays as the user typed it, such as `1.50`, as long as it means the value.
-  const input = toSmallestUnit(typed, places) === value ? typed : toAmountInput(value, places);
+  const input = toSmallestUnit(typed, digits) === value ? typed : toAmountInput(value, digits);
   const name = decimals === null ? null : (symbol ?? 'whole tokens');
-  const wrong = amountMistake(input, places, symbol ?? 'The smallest unit');
-  const isRight = wrong === null && input !== '';
+  const amountProblem = amountMistake(input, digits, symbol ?? 'The smallest unit');
+  const isValid = amountProblem === null && input !== '';
   return (
     <TextField
       label={name === null ? label : `${label}, in ${visible(name)}`}
@@ -399,15 +399,15 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
       help={
         name === null
           ? 'In the smallest unit of the token, because its decimals are unknown.'
-          : isRight && places > 0
+          : isValid && digits > 0
             ? `${count(value)} ${name === 'STX' ? 'micro-STX' : 'of the smallest unit'}`
             : ''
       }
-      mistake={wrong ?? mistake}
+      mistake={amountProblem ?? mistake}
       onChange={(changed) => {
         const text = changed.trimStart();
         setTyped(text);
-        onChange(toSmallestUnit(text, places));
+        onChange(toSmallestUnit(text, digits));
       }}
     />
   );
@@ -421,7 +421,7 @@ const MAX_SHOWN_LENGTH = 8_000;
 function HookPreview({ draft }: { draft: Draft | null }) {
   const [blocks, setBlocks] = useState('100');
   const { run, result, problem, busy } = useAction<Preview>();
-  const isRight = draft !== null && mistakesOf(draft).every(({ path }) => !path.startsWith('filters'));
+  const isValid = draft !== null && mistakesOf(draft).every(({ path }) => !path.startsWith('filters'));
   const search = () => {
     if (draft === null) return;
     const { filters, options } = draft;
@@ -441,8 +441,8 @@ function HookPreview({ draft }: { draft: Draft | null }) {
           value={blocks}
           onChange={setBlocks}
         />
-        <Button text={busy ? 'Searching…' : 'Search'} disabled={busy || !isRight} onClick={search} />
-        {isRight ? null : <span class="quiet">Correct the filters first.</span>}
+        <Button text={busy ? 'Searching…' : 'Search'} disabled={busy || !isValid} onClick={search} />
+        {isValid ? null : <span class="quiet">Correct the filters first.</span>}
         <Problem text={problem} />
       </div>
       {result === null ? null : <PreviewResult {...result} />}

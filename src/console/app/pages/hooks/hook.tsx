@@ -42,8 +42,8 @@ export function Hook({ id }: { id: string }) {
       <Show loaded={loaded} rows={5}>
         {(hook) => (
           <>
-            <State hook={hook} changed={loaded.retry} />
-            <Actions hook={hook} changed={loaded.retry} />
+            <State hook={hook} onChange={loaded.retry} />
+            <Actions hook={hook} onChange={loaded.retry} />
             <Tabs
               label="Parts of the chainhook"
               tabs={[
@@ -60,32 +60,32 @@ export function Hook({ id }: { id: string }) {
   );
 }
 
-function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
-  const { run, problem, busy } = useAction(changed);
+function Failure({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
+  const { run, problem, busy } = useAction(onChange);
   const { uuid, status } = hook;
-  const { failing_delivery: id, last_error: error, last_failed_at: failed, next_attempt_at: next } = status;
+  const { failing_delivery: id, last_error: error, last_failed_at: failedAt, next_attempt_at: next } = status;
   const waiting = waitingDeliveriesText(hook);
   if (id === null) return null;
   const params = { uuid, id };
   const tryNow = () =>
     run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params), 'The delivery is due now');
   const skip = () => run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped');
-  const isHeldUp = next !== null || status.status === 'interrupted';
+  const isBlocked = next !== null || status.status === 'interrupted';
   return (
     <>
       <p class="break">
-        The last attempt failed{failed === null ? '' : ' at '}
-        {failed === null ? null : <When time={failed} />}: <code>{visible(error ?? 'no answer')}</code>
+        The last attempt failed{failedAt === null ? '' : ' at '}
+        {failedAt === null ? null : <When time={failedAt} />}: <code>{visible(error ?? 'no answer')}</code>
       </p>
       {next === null ? null : (
         <p>
           The next attempt is at <Due time={next} />.
         </p>
       )}
-      {waiting === null || !isHeldUp ? null : <p>{waiting}.</p>}
+      {waiting === null || !isBlocked ? null : <p>{waiting}.</p>}
       <div class="row">
         {next === null ? null : <Button text="Try now" class="primary" disabled={busy} onClick={tryNow} />}
-        {isHeldUp ? <Skip onConfirm={skip} /> : null}
+        {isBlocked ? <Skip onConfirm={skip} /> : null}
         <ButtonLink text="Open the delivery" href={pathTo('delivery', { id: uuid, delivery: id })} />
       </div>
       <Problem text={problem} />
@@ -93,7 +93,7 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
   );
 }
 
-function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
+function State({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
   const { note, tone } = healthOf(hook);
   const { status } = hook;
   const { oldest_pending_at: oldest, last_delivery_at: last, last_delivery_status_code: code } = status;
@@ -106,7 +106,7 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
               ? 'The chainhook was interrupted: nothing is sent until it is enabled again.'
               : visible(note)}
           </p>
-          <Failure hook={hook} changed={changed} />
+          <Failure hook={hook} onChange={onChange} />
         </section>
       )}
       {status.warnings.map((warning) => (
@@ -132,8 +132,8 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
   );
 }
 
-function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookObject; changed: () => void }) {
-  const { run, problem, busy } = useAction(changed);
+function Actions({ hook: { uuid, status, definition }, onChange }: { hook: HookObject; onChange: () => void }) {
+  const { run, problem, busy } = useAction(onChange);
   const setEnabled = (enabled: boolean) =>
     run(
       () => patch('/chainhooks/me/{uuid}/enabled', { uuid }, { enabled }),
@@ -166,7 +166,7 @@ function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookOb
 function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
   const text = JSON.stringify(definition, null, 2);
   return (
-    <Panel title="Definition" source={`/chainhooks/me/${uuid}`} aside={<Copy text={text} what="definition" />}>
+    <Panel title="Definition" source={`/chainhooks/me/${uuid}`} aside={<Copy text={text} name="definition" />}>
       <Scrollable label="Definition as JSON" class="code">
         {visible(text)}
       </Scrollable>
@@ -202,7 +202,7 @@ function Backfills({ hook }: { hook: string }) {
     run(() => remove('/chainhooks/me/{uuid}/backfills/{job}', { uuid: hook, job }), 'The backfill is cancelled');
   return (
     <>
-      <NewBackfill hook={hook} started={backfills.retry} />
+      <NewBackfill hook={hook} onStart={backfills.retry} />
       <Problem text={problem} />
       <ListPanel
         title="Backfills"
@@ -244,9 +244,9 @@ function Backfills({ hook }: { hook: string }) {
   );
 }
 
-function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
+function NewBackfill({ hook, onStart }: { hook: string; onStart: () => void }) {
   const [dry, setDry] = useState(false);
-  const { run, problem, busy } = useAction(started);
+  const { run, problem, busy } = useAction(onStart);
   const submit = (value: (name: string) => string) => {
     const body = { from_height: Number(value('from')), to_height: Number(value('to')), dry_run: dry };
     run(() => post('/chainhooks/me/{uuid}/backfills', { uuid: hook }, body), 'The backfill is queued');
@@ -289,7 +289,7 @@ function SampleReceivers() {
         aside={
           <>
             <code>{file}</code>
-            <Copy text={source} what={file} />
+            <Copy text={source} name={file} />
           </>
         }
       >

@@ -21,13 +21,13 @@ import {
   Problem,
   Show,
 } from '../../ui/parts.tsx';
-import { pathTo, place, withQuery } from '../../ui/router.ts';
+import { pathTo, url, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 import { DeliveryCharts } from '../history-charts.tsx';
 import { HookLink } from './notified.tsx';
 
 export function Hooks() {
-  const chosen = place.value.query.get('consumer');
+  const chosen = url.value.query.get('consumer');
   return (
     <Page
       title="Chainhooks"
@@ -125,7 +125,7 @@ const ConsumerFilter = ({ consumers, chosen }: { consumers: Consumers; chosen: s
         }),
       ]}
       chosen={chosen}
-      without={['offset']}
+      clears={['offset']}
     />
   </Panel>
 );
@@ -147,8 +147,8 @@ function HookList({ consumer, isPart = false }: HookListProps) {
       if (offset > 0) return page;
       const failing = get('/chainhooks/me', { limit, failing: true }, signal, headers);
       // Awaited together: if the user leaves the page, both are aborted, and neither error may stay unhandled.
-      const [newest, failed] = await Promise.all([page, failing]);
-      return { ...newest, results: failingFirst(failed.results, newest.results) };
+      const [newest, failingPage] = await Promise.all([page, failing]);
+      return { ...newest, results: failingFirst(failingPage.results, newest.results) };
     },
     hookVersion(),
   );
@@ -249,7 +249,7 @@ function Secret({ consumer }: { consumer: string | null }) {
                   <p class="quiet">There is no secret: deliveries are not signed.</p>
                 ) : (
                   <p>
-                    <span aria-hidden="true">••••••••••••</span> <Copy text={value} what="secret" />
+                    <span aria-hidden="true">••••••••••••</span> <Copy text={value} name="secret" />
                   </p>
                 )}
                 {changes(value !== null)}

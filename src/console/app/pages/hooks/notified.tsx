@@ -34,16 +34,16 @@ export const StateBadge = ({ state }: { state: string }) => (
 
 /**
  * Requests the consumers that this browser may manage; null if there are none. The consumer null is the session's.
- * @param isOf reports for the operator whether a consumer counts @throws RequestError
+ * @param isIncluded reports for the operator whether a consumer counts @throws RequestError
  */
 export async function managedConsumers(
   signal: AbortSignal,
-  isOf: (consumer: { failing: number }) => boolean = () => true,
+  isIncluded: (consumer: { failing: number }) => boolean = () => true,
 ): Promise<(string | null)[] | null> {
   const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
   if (!isSignedIn) return null;
   if (!isOperator) return [null];
-  return (await get('/chainhooks/consumers', {}, signal)).results.filter(isOf).map(({ consumer }) => consumer);
+  return (await get('/chainhooks/consumers', {}, signal)).results.filter(isIncluded).map(({ consumer }) => consumer);
 }
 
 /** Requests the deliveries of blocks between two heights; null if this browser may manage no chainhooks. */
@@ -80,18 +80,18 @@ async function deliveriesWith(id: string, height: number, signal: AbortSignal): 
   return deliveries;
 }
 
-type IsOf = (block: { index_block_hash: string }) => boolean;
+type BlockFilter = (block: { index_block_hash: string }) => boolean;
 
 /** Describes the content of a delivery: `1 block applied`. */
-function contentOf({ apply, rollback }: Delivery, isOf: IsOf): string {
+function contentOf({ apply, rollback }: Delivery, isIncluded: BlockFilter): string {
   const counted = (blocks: Delivery['apply'], verb: string): string[] => {
-    const number = blocks.filter(isOf).length;
+    const number = blocks.filter(isIncluded).length;
     return number === 0 ? [] : [`${plural(number, 'block')} ${verb}`];
   };
   return [...counted(rollback, 'rolled back'), ...counted(apply, 'applied')].join(', ');
 }
 
-const Notified = ({ loaded, isOf = () => true }: { loaded: Loaded<HookDelivery[] | null>; isOf?: IsOf }) => (
+const Notified = ({ loaded, filter = () => true }: { loaded: Loaded<HookDelivery[] | null>; filter?: BlockFilter }) => (
   <ListPanel
     title="Chainhook deliveries"
     label="Deliveries"
@@ -102,7 +102,7 @@ const Notified = ({ loaded, isOf = () => true }: { loaded: Loaded<HookDelivery[]
     stacked
     columns={[
       ['Chainhook', 'main', ({ hook }) => <HookLink hook={hook} />],
-      ['Notified', 'named', ({ delivery }) => contentOf(delivery, isOf)],
+      ['Notified', 'named', ({ delivery }) => contentOf(delivery, filter)],
       [
         'Delivery',
         'named',
@@ -121,12 +121,12 @@ const Notified = ({ loaded, isOf = () => true }: { loaded: Loaded<HookDelivery[]
 export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash}'> }) {
   const { index_block_hash: id, height, top_height: top, orphaned } = fork;
   const hashes = new Set(orphaned.map(({ index_block_hash: hash }) => hash));
-  const isOf: IsOf = ({ index_block_hash: hash }) => hashes.has(hash);
+  const isIncluded: BlockFilter = ({ index_block_hash: hash }) => hashes.has(hash);
   const sent = useAnswer(`deliveries of ${id}`, async (signal) => {
     const all = await deliveriesOf(height, top, signal);
-    return all?.filter(({ delivery }) => delivery.apply.some(isOf) || delivery.rollback.some(isOf)) ?? null;
+    return all?.filter(({ delivery }) => delivery.apply.some(isIncluded) || delivery.rollback.some(isIncluded)) ?? null;
   });
-  return sent.error === null && sent.data === null ? null : <Notified loaded={sent} isOf={isOf} />;
+  return sent.error === null && sent.data === null ? null : <Notified loaded={sent} filter={isIncluded} />;
 }
 
 /** Renders the deliveries that contain a transaction of a block; nothing if there is none. */

@@ -46,7 +46,7 @@ async function send(request: Request, signal: AbortSignal, report: (response: Re
   const type = response.headers.get('content-type') ?? '';
   const isText = /text|json/.test(type) || type === '';
   const decoder = new TextDecoder();
-  const read: Response = {
+  const progress: Response = {
     status: response.status,
     type,
     milliseconds: 0,
@@ -55,17 +55,17 @@ async function send(request: Request, signal: AbortSignal, report: (response: Re
     isCut: false,
   };
   const reader = response.body?.getReader();
-  for (let isDone = reader === undefined; !isDone && !read.isCut; ) {
+  for (let isDone = reader === undefined; !isDone && !progress.isCut; ) {
     const { done, value } = await reader!.read().catch(throwUnreachable);
     isDone = done;
-    read.bytes += value?.length ?? 0;
-    if (read.text !== null) read.text += decoder.decode(value, { stream: !done });
-    read.isCut = (read.text?.length ?? 0) > MAX_SHOWN;
-    read.milliseconds = performance.now() - start;
-    report({ ...read });
+    progress.bytes += value?.length ?? 0;
+    if (progress.text !== null) progress.text += decoder.decode(value, { stream: !done });
+    progress.isCut = (progress.text?.length ?? 0) > MAX_SHOWN;
+    progress.milliseconds = performance.now() - start;
+    report({ ...progress });
   }
-  if (read.isCut) await reader?.cancel();
-  report({ ...read, milliseconds: performance.now() - start });
+  if (progress.isCut) await reader?.cancel();
+  report({ ...progress, milliseconds: performance.now() - start });
 }
 
 function indented(text: string): string {
@@ -81,7 +81,7 @@ function ResponseView({ response }: { response: Response }) {
       <div class="panel-head small">
         <span class={status < 400 ? 'badge ok' : 'badge bad'}>{status}</span> {count(Math.round(milliseconds))} ms,{' '}
         {bytes(size)}
-        {type === '' ? '' : `, ${type}`} {body === null ? null : <Copy text={body} what="response" />}
+        {type === '' ? '' : `, ${type}`} {body === null ? null : <Copy text={body} name="response" />}
       </div>
       {body === null ? <p class="panel-body quiet">The response isn’t a text.</p> : null}
       {body === '' ? <p class="panel-body quiet">The response has no body.</p> : null}
@@ -202,7 +202,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
           <div class="row">
             <Button text="Send" type="submit" class="primary" />
             {busy ? <Button text="Stop" onClick={cancel} /> : null}
-            <Copy text={curlOf(request, location.origin)} what="curl command" />
+            <Copy text={curlOf(request, location.origin)} name="curl command" />
             <Problem text={problem} />
           </div>
         </Form>

@@ -20,7 +20,7 @@ import {
   Scrollable,
   Table,
 } from '../../ui/parts.tsx';
-import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 
 const SQL = '/stackside/v1/sql';
 
@@ -50,7 +50,7 @@ function save(file: Blob, name: string): void {
 const QUERY = 'q';
 
 export function Sql() {
-  const queryText = place.value.query.get(QUERY) ?? '';
+  const queryText = url.value.query.get(QUERY) ?? '';
   const views = useGet(SQL, {});
   const editor = useRef<HTMLTextAreaElement>(null);
   const { run, cancel, problem, busy } = useAction<string>();
@@ -236,9 +236,9 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
 }
 
 function ResultChart({ result }: { result: QueryResult['result'] }) {
-  const { along, up } = chartColumns(result);
-  const [x, setX] = useState<number | null>(along[0] ?? null);
-  const [y, setY] = useState<number | null>(up.find((column) => column !== along[0]) ?? up[0] ?? null);
+  const { xColumns, yColumns } = chartColumns(result);
+  const [x, setX] = useState<number | null>(xColumns[0] ?? null);
+  const [y, setY] = useState<number | null>(yColumns.find((column) => column !== xColumns[0]) ?? yColumns[0] ?? null);
   if (result.rows.length < 2 || y === null) return null;
   const { times, values, scale } = pointsOf(result, x, y);
   const choiceAt = (column: number) => [String(column), visible(result.columns[column] ?? '')] as const;
@@ -249,13 +249,13 @@ function ResultChart({ result }: { result: QueryResult['result'] }) {
         <ChoiceField
           label="Along"
           value={String(x ?? '')}
-          choices={[['', 'Number of the row'], ...along.map(choiceAt)]}
+          choices={[['', 'Number of the row'], ...xColumns.map(choiceAt)]}
           onChange={(value) => setX(value === '' ? null : Number(value))}
         />
         <ChoiceField
           label="Up"
           value={String(y)}
-          choices={up.map(choiceAt)}
+          choices={yColumns.map(choiceAt)}
           onChange={(value) => setY(Number(value))}
         />
       </div>

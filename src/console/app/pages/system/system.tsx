@@ -26,7 +26,7 @@ import {
   TablePanel,
   Tabs,
 } from '../../ui/parts.tsx';
-import { place } from '../../ui/router.ts';
+import { url } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
@@ -172,7 +172,7 @@ const CHANGED = 'changed';
 function Settings() {
   const system = useGet(SYSTEM, {});
   const [searched, setSearched] = useState('');
-  const onlyChanged = place.value.query.has(CHANGED);
+  const onlyChanged = url.value.query.has(CHANGED);
   return (
     <Show loaded={system} rows={10}>
       {({ settings, listeners }) => {
@@ -325,7 +325,7 @@ function Inspections() {
     <Show loaded={inspections} rows={4}>
       {({ check, tables }) => {
         const isBusy = check?.state === 'running' || tables?.state === 'running';
-        const shared = { isBusy, changed: inspections.retry };
+        const shared = { isBusy, onChange: inspections.retry };
         return (
           <>
             <Inspection
@@ -360,16 +360,17 @@ type Check = NonNullable<Inspections['check']>;
 type Tables = NonNullable<Inspections['tables']>;
 
 function Findings({ findings }: Pick<Check, 'findings'>) {
-  const wrong = findings.filter(({ problems }) => problems.length > 0);
+  const failedFindings = findings.filter(({ problems }) => problems.length > 0);
   return (
     <>
       <p class="panel-body">
-        {count(findings.length)} checks ran: {wrong.length === 0 ? 'all passed.' : `${count(wrong.length)} failed.`}
+        {count(findings.length)} checks ran:{' '}
+        {failedFindings.length === 0 ? 'all passed.' : `${count(failedFindings.length)} failed.`}
       </p>
-      {wrong.length === 0 ? null : (
+      {failedFindings.length === 0 ? null : (
         <Table
           label="Failed checks"
-          rows={wrong}
+          rows={failedFindings}
           keyOf={({ name }) => name}
           columns={[
             ['Check', '', ({ name }) => name],
@@ -385,12 +386,12 @@ function Findings({ findings }: Pick<Check, 'findings'>) {
 const MAX_TABLES = 20;
 
 function Sizes({ sizes }: Pick<Tables, 'sizes'>) {
-  const sum = (some: Tables['sizes']) => some.reduce((all, size) => all + size.bytes, 0);
+  const sum = (entries: Tables['sizes']) => entries.reduce((all, size) => all + size.bytes, 0);
   const total = sum(sizes);
   const tables = [...Map.groupBy(sizes, ({ table }) => table)]
     .map(([name, all]) => ({ name, all: sum(all), indexes: sum(all.filter(({ kind }) => kind === 'index')) }))
     .sort((a, b) => b.all - a.all);
-  const others = tables.slice(MAX_TABLES);
+  const smallTables = tables.slice(MAX_TABLES);
   return (
     <>
       <Table
@@ -406,9 +407,10 @@ function Sizes({ sizes }: Pick<Tables, 'sizes'>) {
           ['Share', 'number', ({ all }) => percent(all, total)],
         ]}
       />
-      {others.length === 0 ? null : (
+      {smallTables.length === 0 ? null : (
         <p class="panel-body quiet">
-          {plural(others.length, 'smaller table')} with {bytes(others.reduce((sum, { all }) => sum + all, 0))} together
+          {plural(smallTables.length, 'smaller table')} with {bytes(smallTables.reduce((sum, { all }) => sum + all, 0))}{' '}
+          together
         </p>
       )}
     </>
@@ -424,15 +426,15 @@ interface InspectionProps {
   inspection: Check | Tables | null;
   isBusy: boolean;
   /** Called when an inspection was started or cancelled. */
-  changed: () => void;
+  onChange: () => void;
   children: ComponentChildren;
 }
 
 const INSPECTIONS = '/stackside/v1/inspections';
 
 function Inspection(props: InspectionProps) {
-  const { kind, title, action, explanation, inspection, isBusy, changed, children } = props;
-  const { run, problem, busy } = useAction(changed);
+  const { kind, title, action, explanation, inspection, isBusy, onChange, children } = props;
+  const { run, problem, busy } = useAction(onChange);
   const isRunning = inspection?.state === 'running';
   const start = () => run(() => post(INSPECTIONS, {}, { kind }), `${title} started`);
   const cancel = () => run(() => remove(INSPECTIONS, {}), `${title} cancelled`);
