@@ -22,7 +22,7 @@ export type Body<P extends keyof paths, M extends Method> = Json<Member<Operatio
 type OperationParams<P extends keyof paths, M extends Method> = Member<Operation<P, M>, 'parameters'>;
 type Optional<T> = { [Name in keyof T]: T[Name] | null | undefined };
 
-/** The parameters of an operation's path and query. One of the query is left out if it is null or undefined. */
+/** The parameters of an operation's path and query. A query parameter that is null or undefined is left out. */
 export type Params<P extends keyof paths, M extends Method = 'get'> = Member<OperationParams<P, M>, 'path'> &
   Optional<Member<OperationParams<P, M>, 'query'>>;
 

@@ -28,14 +28,14 @@ const FAILURES = ['abort_by_response', 'abort_by_post_condition', 'problematic_s
 /** 1,000 STX, in micro-STX. */
 const LARGE = '1000000000';
 
-/** Returns a part of a name in the form of the name system's prints. */
-const printed = (part: string): string => toHex(utf8Bytes(part));
+/** Returns a part of a name in hex, as the name system prints it. */
+const printedHex = (part: string): string => toHex(utf8Bytes(part));
 
 /** Returns the text in the name system's prints for operations on a name. @param name as `alice.btc` */
 function nameInPrints(name: string): string {
   const point = name.lastIndexOf('.');
   if (point === -1) return '';
-  return `(name ${printed(name.slice(0, point))}) (namespace ${printed(name.slice(point + 1))})`;
+  return `(name ${printedHex(name.slice(0, point))}) (namespace ${printedHex(name.slice(point + 1))})`;
 }
 
 export const templates = {

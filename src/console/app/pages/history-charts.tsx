@@ -9,7 +9,7 @@ import { DataPanel } from '../ui/parts.tsx';
 
 type History = Answer<'/stackside/v1/history'>;
 
-/** Seconds between reads of the history: the server adds a value to it as often. */
+/** Seconds between reads of the history. The server adds values at the same interval. */
 const HISTORY_EVERY = 10;
 const NOTHING_YET = 'The first values appear ten seconds after the start.';
 

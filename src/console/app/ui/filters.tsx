@@ -114,7 +114,7 @@ export const FilteredPanel = ({ chosen, children, ...panel }: FilteredPanelProps
   </Panel>
 );
 
-/** Returns the text of a filtered list without a row. @param isMore whether a next page may have some */
+/** Returns the text of a filtered list without a row. @param isMore whether there is a next page */
 export const nothingMatches = (isMore: boolean): string =>
   isMore
     ? 'None of the searched transactions matches. The next page continues the search.'

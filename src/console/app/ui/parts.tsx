@@ -549,7 +549,7 @@ async function copyText(text: string): Promise<void> {
   area.remove();
 }
 
-/** Renders a button that copies a text. @param what name of the text: `address` */
+/** Renders a button that copies a text. @param name of the text: `address` */
 export function Copy({ text, name }: { text: string; name: string }) {
   const [copied, setCopied] = useState(false);
   const copy = () =>

@@ -152,13 +152,13 @@ function useSearch(typed: string, isOpen: boolean): SearchAnswer {
   return answer;
 }
 
-let controller = new AbortController();
+let searchController = new AbortController();
 
-/** Makes the result of an earlier search obsolete: the next search and any typing do. */
+/** Makes earlier searches obsolete, so that their results are ignored. Called for each search, and when the user types. */
 function newSearch(): AbortSignal {
-  controller.abort();
-  controller = new AbortController();
-  return controller.signal;
+  searchController.abort();
+  searchController = new AbortController();
+  return searchController.signal;
 }
 
 /** Renders the search field. @param id of the field @param text initial text */

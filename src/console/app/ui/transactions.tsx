@@ -43,7 +43,7 @@ export const Fee = ({ micro }: { micro: string }) => (
   <span class={micro === '0' ? 'quiet' : ''}>{micro === '0' ? 'none' : stxText(micro)}</span>
 );
 
-/** Renders the status of a mined transaction in a table, unless it is success. */
+/** Renders the status of a mined transaction in a table. Success is paler than the other statuses. */
 export const MinedStatus = ({ status }: { status: string }) =>
   status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />;
 

@@ -273,7 +273,7 @@ type Cost = Record<(typeof BUDGET)[number][1], number>;
 /** Minimum share that a bar shows. A smaller share would be invisible. */
 const MIN_SHARE = 0.01;
 
-/** Renders a share in per cent, and as a bar from one per cent. @param total the whole */
+/** Renders the share of a value in a total: in per cent, and as a bar if it is at least one per cent. */
 export const Meter = ({ value, total }: { value: number; total: number }) => (
   <span class="meter">
     {value < MIN_SHARE * total ? null : <progress max={total} value={value} aria-hidden="true" />}

@@ -37,7 +37,7 @@ import { OtherNetwork, PrincipalHistory, principalTabs, StxFigures, usePrincipal
 
 const ACCOUNT_TABS = ['transactions', 'received', 'sent', 'balance', 'tokens'];
 
-/** The parts of a contract that is deployed. */
+/** Tabs that only a deployed contract has. */
 const CODE_TABS = ['source', 'functions', 'read', 'call', 'deployer'];
 
 /** Sizes of a contract's tabs; a tab without a size isn't listed. */

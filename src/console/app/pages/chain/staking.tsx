@@ -102,7 +102,7 @@ const Signers = () => (
   />
 );
 
-/** Place of a registration's locked BTC, by type. */
+/** Descriptions of where BTC is locked, by type of registration. */
 const LOCK_UPS: Readonly<Record<string, string>> = { l1: 'on Bitcoin', l2: 'as sBTC' };
 
 const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active: 'ok', upcoming: 'accent' };

@@ -126,7 +126,7 @@ const Expected = ({ block, largest }: TileProps<ProjectedBlock>) => (
   </a>
 );
 
-/** Explains the picture. */
+/** Renders the legend of the strip. */
 export const StripLegend = () => (
   <p class="panel-body quiet tiny">
     The fuller a block, the more bytes it has; the stronger its colour, the higher its median fee.{' '}

@@ -73,7 +73,7 @@ export type Sent = Answer<'/stackside/v1/devnet/call', 'post'>;
 
 interface SentTransactionProps {
   sent: Sent;
-  /** Link to the place of the error. */
+  /** Button or link to the line of the error. */
   errorLink?: ComponentChildren;
   /** Content that replaces the returned value. */
   children?: ComponentChildren;

@@ -8,7 +8,7 @@ import { Empty, type Fact, Figures, Panel, Show, TablePanel } from '../../ui/par
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';
-/** Seconds between reads of the state of hosts: each host reports as often. */
+/** Seconds between reads of the state of hosts. Each host reports at the same interval. */
 const HOSTS_EVERY = 5;
 /** Seconds without a report after which a host counts as gone. */
 const GONE_AFTER = 30;
