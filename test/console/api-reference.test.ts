@@ -2,7 +2,6 @@
 import { expect, test } from 'bun:test';
 import {
   type ApiDocument,
-  curlOf,
   exampleOf,
   fieldsOf,
   isMatch,
@@ -10,8 +9,9 @@ import {
   limitsText,
   type Operation,
   readReference,
-  requestOf,
   type Schemas,
+  toCurl,
+  toRequest,
   typeText,
   variantsOf,
 } from '../../src/console/app/chain/api-reference.ts';
@@ -92,7 +92,7 @@ test('limits and defaults are words', () => {
 });
 
 test('a request has escaped path parameters, its query without empty values, and its headers', () => {
-  const request = requestOf(operationOf('getFtHolders'), {
+  const request = toRequest(operationOf('getFtHolders'), {
     ...empty,
     values: { asset_identifier: 'S.t::a/b', limit: ' 5 ', cursor: '', 'stackside-min-height': '7' },
     key: 'secret',
@@ -111,18 +111,18 @@ test('a list of values is sent as repeated keys or with commas, according to the
     ...operationOf('getTransactions'),
     parameters: [repeated, { ...repeated, name: 'b', explode: false }],
   };
-  expect(requestOf(operation, { ...empty, values: { a: '1, 2', b: '1,2' } }).path).toEndWith('?a=1&a=2&b=1%2C2');
+  expect(toRequest(operation, { ...empty, values: { a: '1, 2', b: '1,2' } }).path).toEndWith('?a=1&a=2&b=1%2C2');
 });
 
 test('a body is sent as JSON, and quoted in the curl command', () => {
-  const request = requestOf(operationOf('registerChainhook'), { ...empty, body: `{"name":"it's"}`, type: 'text/csv' });
-  expect(curlOf(request, 'https://api.example')).toBe(
+  const request = toRequest(operationOf('registerChainhook'), { ...empty, body: `{"name":"it's"}`, type: 'text/csv' });
+  expect(toCurl(request, 'https://api.example')).toBe(
     String.raw`curl -X POST 'https://api.example/chainhooks/me' \
   -H 'accept: text/csv' \
   -H 'content-type: application/json' \
   -d '{"name":"it'\''s"}'`,
   );
-  expect(requestOf(operationOf('registerChainhook'), empty).body).toBeNull();
+  expect(toRequest(operationOf('registerChainhook'), empty).body).toBeNull();
 });
 
 test('the tokens of a JSON text are together the text, and names of members differ from strings', () => {

@@ -9,20 +9,20 @@ import {
   branchRows,
   feeLevel,
   fillOf,
+  groupByTenure,
   type NewestBlocks,
   type Projection,
   projectionNotes,
   queuePositionText,
   type StripBlock,
-  tenuresOf,
 } from '../../src/console/app/chain/blocks.ts';
 import {
   axisTop,
   type ChartSeries,
-  chartInWords,
-  firstIn,
-  mergedRanges,
-  sampledIndexes,
+  describeChart,
+  firstIndexIn,
+  mergeRanges,
+  sampleIndexes,
   scaleOf,
   spansOf,
   timeLabel,
@@ -32,14 +32,14 @@ import {
   withGaps,
 } from '../../src/console/app/chain/chart.ts';
 import {
-  definitions,
   errorSource,
   mistakeLine,
+  parseDefinitions,
   tokenFacts,
+  tokenize,
   tokenLines,
-  tokens,
 } from '../../src/console/app/chain/clarity.ts';
-import { CHAIN_FILTERS, chosenFilters, PENDING_FILTERS } from '../../src/console/app/chain/filters.ts';
+import { CHAIN_FILTERS, PENDING_FILTERS, parseFilters } from '../../src/console/app/chain/filters.ts';
 import {
   addDays,
   ago,
@@ -63,18 +63,18 @@ import {
 } from '../../src/console/app/chain/format.ts';
 import {
   amountUnit,
-  draftOf,
   fieldsOf,
   fieldTitle,
   fieldValue,
   filterTypes,
+  findMistakes,
   messageInForm,
-  mistakesOf,
+  parseDraft,
   titleOf,
   withField,
   withType,
 } from '../../src/console/app/chain/hook-definition.ts';
-import { draftBy } from '../../src/console/app/chain/hook-templates.ts';
+import { makeDraft } from '../../src/console/app/chain/hook-templates.ts';
 import {
   failingFirst,
   failureLine,
@@ -83,17 +83,17 @@ import {
   payloadIncludes,
   waitingDeliveriesText,
 } from '../../src/console/app/chain/hooks.ts';
-import { isLogMatch, logFieldsOf } from '../../src/console/app/chain/log.ts';
+import { isLogMatch, parseLogFields } from '../../src/console/app/chain/log.ts';
 import { networkMistake, pathMistake } from '../../src/console/app/chain/path-mistake.ts';
 import {
   groupResults,
   MAX_RECENT,
-  markedParts,
+  normalizeSearch,
   pageOfResult,
   pageOfSearch,
-  recentOf,
+  parseRecent,
   type SearchResult,
-  searchedText,
+  splitAtMatch,
 } from '../../src/console/app/chain/search.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
 import {
@@ -110,8 +110,8 @@ import { withFirst, without } from '../../src/console/app/chain/stored-list.ts';
 import {
   balanceChanges,
   causeTitle,
-  conditionWords,
   confirmations,
+  describeCondition,
   failedCondition,
   feeRankText,
   plainText,
@@ -174,7 +174,7 @@ describe('Clarity source', () => {
     assertProperty(
       fc.property(fc.string({ unit: character }), (text) => {
         expect(
-          tokens(text)
+          tokenize(text)
             .map((token) => token.text)
             .join(''),
         ).toBe(text);
@@ -203,7 +203,7 @@ describe('Clarity source', () => {
 `;
 
   test('gives definitions with line and signature', () => {
-    expect(definitions(SOURCE).map(({ kind, name, line, detail }) => [kind, name, line, detail])).toEqual([
+    expect(parseDefinitions(SOURCE).map(({ kind, name, line, detail }) => [kind, name, line, detail])).toEqual([
       ['constant', 'ERR_OWNER', 2, '(err u4)'],
       ['constant', 'ERR_FULL', 3, 'u7'],
       ['fungible-token', 'coin', 4, ''],
@@ -290,14 +290,14 @@ describe('post-conditions', () => {
   } as PostCondition;
 
   test('are described in words', () => {
-    expect(conditionWords(stx)).toEqual({
+    expect(describeCondition(stx)).toEqual({
       principal: null,
       rule: 'must send at most 0.000005 STX',
       amount: null,
       asset: null,
       value: null,
     });
-    expect(conditionWords(token)).toMatchObject({
+    expect(describeCondition(token)).toMatchObject({
       rule: 'must send exactly',
       amount: '7000',
       asset: `${SENDER}.pool::coin`,
@@ -351,12 +351,12 @@ describe('the chainhook form', () => {
   });
 
   const draft = {
-    ...draftBy(null, '', 'testnet', ''),
+    ...makeDraft(null, '', 'testnet', ''),
     name: 'a hook',
     action: { type: 'http_post', url: 'http://127.0.0.1/' },
   } as const;
   const mistakes = (...events: { type: string }[]) =>
-    mistakesOf({ ...draft, filters: { events } }).map(({ path, message }) => `${path} ${message}`);
+    findMistakes({ ...draft, filters: { events } }).map(({ path, message }) => `${path} ${message}`);
 
   test('names the field of each mistake', () => {
     expect(mistakes({ type: 'stx_transfer' })).toEqual([]);
@@ -405,15 +405,15 @@ describe('the chainhook form', () => {
 
   test('names a URL for alerts that is not a URL', () => {
     const wrong = { ...draft, options: { alert_url: 'me@example.org' } };
-    expect(mistakesOf(wrong)).toEqual([
+    expect(findMistakes(wrong)).toEqual([
       { path: 'options.alert_url', message: 'must be a URL that begins with http:// or https://' },
     ]);
   });
 
   test('converts to JSON and back', () => {
-    expect(draftOf(JSON.stringify(draft))).toEqual(draft);
-    expect(draftOf('{')).toStartWith('Invalid JSON');
-    expect(draftOf('{"name":"x","network":"testnet","filters":{"events":[{}]}}')).toBe(
+    expect(parseDraft(JSON.stringify(draft))).toEqual(draft);
+    expect(parseDraft('{')).toStartWith('Invalid JSON');
+    expect(parseDraft('{"name":"x","network":"testnet","filters":{"events":[{}]}}')).toBe(
       'Each of filters.events must be an object with a type.',
     );
   });
@@ -431,7 +431,7 @@ describe('the strip of blocks', () => {
   const orphan = (height: number) => ({ height }) as NewestBlocks['orphans'][number];
 
   test('groups blocks by tenure, with each orphaned block at the block that replaced it', () => {
-    const tenures = tenuresOf({
+    const tenures = groupByTenure({
       blocks: [block(5, 102), block(4, 101), block(3, 101), block(2, 100)],
       orphans: [orphan(6), orphan(5), orphan(3), orphan(3), orphan(1)],
     });
@@ -451,7 +451,7 @@ describe('the strip of blocks', () => {
       ],
       [100, [[2, []]]],
     ]);
-    expect(tenuresOf({ blocks: [], orphans: [] })).toEqual([]);
+    expect(groupByTenure({ blocks: [], orphans: [] })).toEqual([]);
   });
 
   test('fills blocks by their size, and colors them by their median fee', () => {
@@ -525,7 +525,7 @@ describe('formats', () => {
     ]);
     // The definition's schema also rejects it.
     const filters = { events: [{ type: 'stx_transfer', min_amount: typed }] };
-    expect(mistakesOf({ ...draftBy(null, '', 'testnet', ''), filters }).map(({ path }) => path)).toContain(
+    expect(findMistakes({ ...makeDraft(null, '', 'testnet', ''), filters }).map(({ path }) => path)).toContain(
       'filters.events.0.min_amount',
     );
   });
@@ -534,7 +534,7 @@ describe('formats', () => {
     const typed = '340282366920938463463374607431768.211456';
     expect(amountMistake(typed, 6, 'STX')).toBe('No amount is as large.');
     const filters = { events: [{ type: 'stx_transfer', min_amount: toSmallestUnit(typed, 6) }] };
-    expect(mistakesOf({ ...draftBy(null, '', 'testnet', ''), filters }).map(({ message }) => message)).toContain(
+    expect(findMistakes({ ...makeDraft(null, '', 'testnet', ''), filters }).map(({ message }) => message)).toContain(
       'is larger than any amount',
     );
   });
@@ -563,13 +563,13 @@ describe('formats', () => {
   test('sums bars over types, from the first value to the last', () => {
     const ranges = (...counts: number[]) =>
       counts.map((transactions, index) => ({ from: index, to: index === 3 ? null : index + 1, transactions }));
-    expect(mergedRanges([ranges(0, 2, 0, 0), ranges(0, 1, 0, 5)])).toEqual([
+    expect(mergeRanges([ranges(0, 2, 0, 0), ranges(0, 1, 0, 5)])).toEqual([
       { from: 1, to: 2, count: 3 },
       { from: 2, to: 3, count: 0 },
       { from: 3, to: null, count: 5 },
     ]);
-    expect(mergedRanges([ranges(0, 0, 0, 0)])).toEqual([]);
-    expect(mergedRanges([])).toEqual([]);
+    expect(mergeRanges([ranges(0, 0, 0, 0)])).toEqual([]);
+    expect(mergeRanges([])).toEqual([]);
   });
 });
 
@@ -579,7 +579,7 @@ describe('charts', () => {
       { name: 'Mean', values: [4, null, 2, null] },
       { name: 'Slowest', values: [null] },
     ];
-    expect(chartInWords('Deliveries', series, (value) => `${value} ms`)).toBe(
+    expect(describeChart('Deliveries', series, (value) => `${value} ms`)).toBe(
       'Deliveries. Mean: newest 2 ms, between 2 ms and 4 ms. Slowest: nothing.',
     );
   });
@@ -610,7 +610,7 @@ describe('charts', () => {
     expect(spansOf(days).map(([title]) => title)).toEqual(['7 days', '30 days']);
     expect(spansOf([0, 20 * DAY, 39 * DAY]).map(([title]) => title)).toEqual(['30 days']);
     expect([spansOf([0, DAY]), spansOf([5]), spansOf([])]).toEqual([[], [], []]);
-    expect([firstIn(days, 7 * DAY), firstIn([5], DAY), firstIn([], DAY)]).toEqual([32, 0, 0]);
+    expect([firstIndexIn(days, 7 * DAY), firstIndexIn([5], DAY), firstIndexIn([], DAY)]).toEqual([32, 0, 0]);
   });
 
   test('have labels at round values and times', () => {
@@ -629,9 +629,9 @@ describe('charts', () => {
   });
 
   test('have a short table with the newest row first', () => {
-    expect(sampledIndexes(5, 10)).toEqual([4, 3, 2, 1, 0]);
-    expect(sampledIndexes(7, 3)).toEqual([6, 3, 0]);
-    expect(sampledIndexes(0, 3)).toEqual([]);
+    expect(sampleIndexes(5, 10)).toEqual([4, 3, 2, 1, 0]);
+    expect(sampleIndexes(7, 3)).toEqual([6, 3, 0]);
+    expect(sampleIndexes(0, 3)).toEqual([]);
   });
 
   test('have a gap if nothing was measured', () => {
@@ -946,7 +946,7 @@ test("a token's unit comes only from its own contract, and only if it is readabl
 });
 
 describe('transaction filters', () => {
-  const chosen = (query: string, names = CHAIN_FILTERS) => chosenFilters(new URLSearchParams(query), names);
+  const chosen = (query: string, names = CHAIN_FILTERS) => parseFilters(new URLSearchParams(query), names);
   const mistakes = (query: string) => chosen(query).filters.flatMap(({ mistake }) => mistake ?? []);
   const sender = 'ST3BQXHJW0VBW3PAH94CWZPV67WN3FX8KD58CXJDX';
 
@@ -1157,7 +1157,7 @@ describe('search', () => {
   });
 
   test('searches a height as pages show it, and other texts as typed', () => {
-    expect([' 1,200 ', '#12,345,678', '1,20', 'a,b', '12'].map(searchedText)).toEqual([
+    expect([' 1,200 ', '#12,345,678', '1,20', 'a,b', '12'].map(normalizeSearch)).toEqual([
       '1200',
       '#12345678',
       '1,20',
@@ -1196,9 +1196,9 @@ describe('search', () => {
   });
 
   test('marks the searched text in any case', () => {
-    expect(markedParts('Alpha', 'PH')).toEqual(['Al', 'ph', 'a']);
-    expect(markedParts('Alpha', 'x')).toEqual(['Alpha', '', '']);
-    expect(markedParts('Alpha', '')).toEqual(['Alpha', '', '']);
+    expect(splitAtMatch('Alpha', 'PH')).toEqual(['Al', 'ph', 'a']);
+    expect(splitAtMatch('Alpha', 'x')).toEqual(['Alpha', '', '']);
+    expect(splitAtMatch('Alpha', '')).toEqual(['Alpha', '', '']);
   });
 
   test('stores the newest eight results once each, and ignores stored data in another form', () => {
@@ -1208,9 +1208,9 @@ describe('search', () => {
     expect(stored.map(({ id }) => id)).toEqual(['11', '10', '9', '8', '7', '6', '5', '4']);
     expect(add(stored, items[5]!).map(({ id }) => id)).toEqual(['5', '11', '10', '9', '8', '7', '6', '4']);
     expect(without(stored, items[11]!)).toEqual(stored.slice(1));
-    expect(recentOf(JSON.stringify(stored))).toEqual(stored);
+    expect(parseRecent(JSON.stringify(stored))).toEqual(stored);
     for (const stored of [null, '', '{', '{}', 'null', '[1, null, {"kind": "toString", "id": "x", "label": "x"}]']) {
-      expect(recentOf(stored)).toEqual([]);
+      expect(parseRecent(stored)).toEqual([]);
     }
   });
 });
@@ -1269,12 +1269,12 @@ describe('log events', () => {
   const event = { event: 'block_applied', level: 'info', fields: '{"height":1234,"path":"/new_block","more":{"a":1}}' };
 
   test('have their fields by name, and none if the JSON is cut', () => {
-    expect(logFieldsOf(event)).toEqual([
+    expect(parseLogFields(event)).toEqual([
       ['height', '1234'],
       ['path', '/new_block'],
       ['more', '{"a":1}'],
     ]);
-    expect(logFieldsOf({ fields: '{"height":12…' })).toEqual([]);
+    expect(parseLogFields({ fields: '{"height":12…' })).toEqual([]);
   });
 
   test.each([

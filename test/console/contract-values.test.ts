@@ -7,8 +7,8 @@ import { clarity } from '../../src/codec/clarity-encode.ts';
 import { clarityTypeOf } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import {
-  decodedHex,
-  encodedArguments,
+  decodeHex,
+  encodeArguments,
   formFields,
   functionsOf,
   leavesOf,
@@ -111,11 +111,11 @@ describe("an argument's form", () => {
   test('encodes each value like stacks.js, and decodes it', () => {
     assertProperty(
       fc.property(filled, (example) => {
-        const { values, mistakes } = encodedArguments([{ name: 'a', type: example.type }], draftOf('a', example));
+        const { values, mistakes } = encodeArguments([{ name: 'a', type: example.type }], draftOf('a', example));
         expect(mistakes).toEqual([]);
         const [bytes = new Uint8Array(0)] = values;
         expect(toHex(bytes)).toBe(toHex(serializeCVBytes(example.value)));
-        const value = decodedHex(toHex(bytes));
+        const value = decodeHex(toHex(bytes));
         expect(toHex(value?.bytes ?? new Uint8Array(0))).toBe(toHex(bytes));
       }),
       { always: 'each value is checked' },
@@ -168,7 +168,7 @@ describe("an argument's form", () => {
     [{ list: { type: 'bool', length: 3 } }, '1.5', 'must be a number of items from 0 to 3'],
     [{ list: { type: 'bool', length: 1_000_000 } }, '1000000', 'must be a number of items from 0 to 200'],
   ])('for %j rejects %j with a message', (type, text, message) => {
-    const { values, mistakes } = encodedArguments([{ name: 'it', type }], new Map([['it', text]]));
+    const { values, mistakes } = encodeArguments([{ name: 'it', type }], new Map([['it', text]]));
     expect([values, mistakes]).toEqual([[], [{ path: 'it', message }]]);
   });
 
@@ -189,7 +189,7 @@ describe("an argument's form", () => {
       ['who.0.to', ADDRESS],
       ['who.1.n', '5'],
     ]);
-    const { mistakes } = encodedArguments(
+    const { mistakes } = encodeArguments(
       [
         { name: 'who', type },
         { name: 'fee', type: 'int128' },
@@ -204,11 +204,11 @@ describe("an argument's form", () => {
     for (let level = 0; level < 30; level++) type = { tuple: [{ name: 'in', type }] };
     const path = `deep${'.in'.repeat(30)}`;
     expect(formFields({ name: 'deep', type }, new Map()).map((field) => field.path)).toEqual([path]);
-    const [bytes = new Uint8Array(0)] = encodedArguments([{ name: 'deep', type }], new Map([[path, '7']])).values;
-    expect([...leavesOf(decodedHex(toHex(bytes))!)]).toMatchObject([{ path: path.slice(5), type: 'uint' }]);
+    const [bytes = new Uint8Array(0)] = encodeArguments([{ name: 'deep', type }], new Map([[path, '7']])).values;
+    expect([...leavesOf(decodeHex(toHex(bytes))!)]).toMatchObject([{ path: path.slice(5), type: 'uint' }]);
 
     const odd: AbiType = { tuple: [{ name: '__proto__', type: 'bool' }] };
-    const { values } = encodedArguments([{ name: 'a', type: odd }], new Map([['a.__proto__', 'false']]));
+    const { values } = encodeArguments([{ name: 'a', type: odd }], new Map([['a.__proto__', 'false']]));
     expect(values.map(toHex)).toEqual(['0x0c00000001095f5f70726f746f5f5f04']);
   });
 });
@@ -254,7 +254,7 @@ describe('the readable parts of a contract', () => {
 
 describe("a value's parts", () => {
   const partsOf = (bytes: Uint8Array) =>
-    [...leavesOf(decodedHex(toHex(bytes))!)].map(({ path, type }) => `${path}: ${type}`);
+    [...leavesOf(decodeHex(toHex(bytes))!)].map(({ path, type }) => `${path}: ${type}`);
 
   test('have paths and types, including containers', () => {
     expect(partsOf(clarity.ok(clarity.some(clarity.uint(5))))).toEqual([': ok some uint']);
@@ -266,7 +266,7 @@ describe("a value's parts", () => {
   test('have the right type in any value', () => {
     assertProperty(
       fc.property(filled, ({ value }) => {
-        const decoded = decodedHex(toHex(serializeCVBytes(value)))!;
+        const decoded = decodeHex(toHex(serializeCVBytes(value)))!;
         for (const { type, value: part } of leavesOf(decoded)) {
           if (part.type !== 'none' && part.type !== 'list') expect(type).toEndWith(clarityTypeOf(part));
         }
@@ -277,7 +277,7 @@ describe("a value's parts", () => {
 
   test('are computed lazily for a value of 1 MB', () => {
     const items = Array.from({ length: 61_000 }, (_, n) => clarity.uint(n));
-    const value = decodedHex(toHex(clarity.list(items)))!;
+    const value = decodeHex(toHex(clarity.list(items)))!;
     expect(
       leavesOf(value)
         .take(3)
@@ -287,7 +287,7 @@ describe("a value's parts", () => {
   });
 
   test.each(['0x0f', '0x01', 'zz', '0x0', ''])('are null for the invalid %j', (hex) => {
-    expect(decodedHex(hex)).toBeNull();
+    expect(decodeHex(hex)).toBeNull();
   });
 
   test.each([

@@ -1,9 +1,9 @@
 /** Notifications about pages: watches in the browser, and the filters that a new chainhook starts with. */
 import { expect, test } from 'bun:test';
-import { mistakesOf } from '../../src/console/app/chain/hook-definition.ts';
-import { draftBy, type TemplateName, templateOf, templates } from '../../src/console/app/chain/hook-templates.ts';
+import { findMistakes } from '../../src/console/app/chain/hook-definition.ts';
+import { makeDraft, type TemplateName, templateOf, templates } from '../../src/console/app/chain/hook-templates.ts';
 import { withFirst, without } from '../../src/console/app/chain/stored-list.ts';
-import { MAX_WATCHES, readWatch, type Watch, watchesOf } from '../../src/console/app/chain/watches.ts';
+import { MAX_WATCHES, parseWatches, readWatch, type Watch } from '../../src/console/app/chain/watches.ts';
 
 const ADDRESS = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 const CONTRACT = `${ADDRESS}.pool`;
@@ -22,14 +22,14 @@ const OF: Readonly<Record<TemplateName, string>> = {
 const names = Object.keys(templates) as TemplateName[];
 
 test.each(names)('the template %s creates a valid definition for its subject', (name) => {
-  const draft = draftBy(name, OF[name], 'mainnet', 'https://example.com/');
-  expect(mistakesOf(draft)).toEqual([]);
+  const draft = makeDraft(name, OF[name], 'mainnet', 'https://example.com/');
+  expect(findMistakes(draft)).toEqual([]);
   const subject = name === 'name' ? '(name 0x616c696365) (namespace 0x627463)' : OF[name];
   for (const filter of draft.filters.events) expect(JSON.stringify(filter)).toContain(subject);
 });
 
 test.each(names)('the template %s without a subject has no empty field', (name) => {
-  const { filters } = draftBy(name, '', 'testnet', '');
+  const { filters } = makeDraft(name, '', 'testnet', '');
   expect(filters.events.flatMap((filter) => Object.values(filter)).filter((value) => value === '')).toEqual([]);
 });
 
@@ -62,7 +62,7 @@ test('watches are unique, newest first, and limited in number', () => {
 
 test('stored watches are read back, and invalid ones are ignored', () => {
   const stored = [{ ...watch, seen: '0xa', changed_at: 3 }];
-  expect(watchesOf(JSON.stringify(stored))).toEqual(stored);
+  expect(parseWatches(JSON.stringify(stored))).toEqual(stored);
   const odd = [
     null,
     5,
@@ -70,6 +70,6 @@ test('stored watches are read back, and invalid ones are ignored', () => {
     { kind: 'name' },
     { kind: 'name', id: 'a.btc', seen: 4, changed_at: 'now' },
   ];
-  expect(watchesOf(JSON.stringify(odd))).toEqual([{ kind: 'name', id: 'a.btc', seen: null, changed_at: null }]);
-  expect([watchesOf(null), watchesOf('{'), watchesOf('{}')]).toEqual([[], [], []]);
+  expect(parseWatches(JSON.stringify(odd))).toEqual([{ kind: 'name', id: 'a.btc', seen: null, changed_at: null }]);
+  expect([parseWatches(null), parseWatches('{'), parseWatches('{}')]).toEqual([[], [], []]);
 });

@@ -80,7 +80,7 @@ export function throwUnreachable(error: unknown): never {
 const MAX_ERROR = 500;
 
 /** Sends a request. @throws RequestError if it is rejected or gets no answer; DOMException if it was aborted */
-export async function responseOf(url: string, init: RequestInit = {}): Promise<Response> {
+export async function sendRequest(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init).catch(throwUnreachable);
   if (response.ok) return response;
   const { status, headers } = response;
@@ -92,8 +92,8 @@ export async function responseOf(url: string, init: RequestInit = {}): Promise<R
 }
 
 /** Sends a request for JSON. @throws RequestError, also if the answer isn't JSON; DOMException if it was aborted */
-export async function jsonOf(url: string, init: RequestInit = {}): Promise<unknown> {
-  const response = await responseOf(url, init);
+export async function fetchJson(url: string, init: RequestInit = {}): Promise<unknown> {
+  const response = await sendRequest(url, init);
   const value = parsedJson(await response.text().catch(throwUnreachable));
   if (value === undefined) throw new RequestError(response.status, messageOf(null, response.status));
   return value;
@@ -117,7 +117,7 @@ export const get = <P extends PathWith<'get'>>(
   params: Params<P>,
   signal?: AbortSignal,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer<P>> => jsonOf(urlOf(path, params), { signal: signal ?? null, headers }) as Promise<Answer<P>>;
+): Promise<Answer<P>> => fetchJson(urlOf(path, params), { signal: signal ?? null, headers }) as Promise<Answer<P>>;
 
 /** Returns the init of a request with a JSON body. */
 export const withBody = (method: string, body: unknown, headers: Readonly<Record<string, string>> = {}): RequestInit =>
@@ -134,7 +134,7 @@ const change =
     body?: Body<P, M>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer<P, M>> => {
-    const response = await responseOf(urlOf(path, params), withBody(method.toUpperCase(), body, headers));
+    const response = await sendRequest(urlOf(path, params), withBody(method.toUpperCase(), body, headers));
     return parsedJson(await response.text().catch(throwUnreachable)) as Answer<P, M>;
   };
 

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { isObject } from '../../../base/json.ts';
 import { type Answer, assertRequestError, get } from './api.ts';
-import { liveQuery } from './order.ts';
+import { liveQuery } from './live-query.ts';
 
 /** `waiting` before the first connection, `live` while connected, `lost` while reconnecting. */
 export const connection = signal<'waiting' | 'live' | 'lost'>('waiting');

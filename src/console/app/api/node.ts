@@ -1,5 +1,5 @@
 /** The node's routes, which the server forwards. The OpenAPI document lacks them, so their types are here. */
-import { jsonOf, RequestError, withBody } from './api.ts';
+import { fetchJson, RequestError, withBody } from './api.ts';
 
 const pathOf = (route: string, contract: string, ...more: string[]): string =>
   ['/v2', route, ...contract.split('.'), ...more.map(encodeURIComponent)].join('/');
@@ -32,7 +32,7 @@ export async function readContract(
         : kind === 'variable'
           ? [`${pathOf('data_var', contract, name)}?proof=0`, {}]
           : [pathOf('constant_val', contract, name), {}];
-  const answer = Object(await jsonOf(path, { ...init, signal })) as Record<string, unknown>;
+  const answer = Object(await fetchJson(path, { ...init, signal })) as Record<string, unknown>;
   const { [kind === 'function' ? 'result' : 'data']: hex, cause } = answer;
   if (typeof hex === 'string') return { hex, cause: null };
   if (typeof cause === 'string') return { hex: null, cause };

@@ -1,6 +1,6 @@
 /** The sign-in of this browser. The OpenAPI document lacks these routes, so their types are here. */
 import { signal } from '@preact/signals';
-import { jsonOf, responseOf } from './api.ts';
+import { fetchJson, sendRequest } from './api.ts';
 
 interface Session {
   /** Whether managing chainhooks needs a key, is open to everybody, or isn't available in this process. */
@@ -16,7 +16,7 @@ const PATH = '/stackside/v1/session';
 export const session = signal<Session | null>(null);
 
 async function request(init: RequestInit): Promise<Session> {
-  session.value = (await jsonOf(PATH, init)) as Session;
+  session.value = (await fetchJson(PATH, init)) as Session;
   return session.value;
 }
 
@@ -28,7 +28,7 @@ export const signIn = (key: string): Promise<Session> => request({ method: 'POST
 
 /** Ends the session. @throws RequestError */
 export async function signOut(): Promise<void> {
-  await responseOf(PATH, { method: 'DELETE' });
+  await sendRequest(PATH, { method: 'DELETE' });
   await readSession();
 }
 

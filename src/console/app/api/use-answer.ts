@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, assertRequestError, get, type Params, RequestError, urlOf } from './api.ts';
 import { connection } from './live.ts';
+import { liveQuery } from './live-query.ts';
 import type { paths } from './openapi.d.ts';
-import { liveQuery } from './order.ts';
 
 export interface Loaded<T> {
   /** The newest response; null before the first. It stays while the next request runs. */

@@ -1,6 +1,6 @@
 /** The server's OpenAPI document in the form that the API reference shows, and the requests of its forms. */
 import { urlOf } from '../api/api.ts';
-import { type Token, tokensBy } from './clarity.ts';
+import { type Token, tokenizeBy } from './clarity.ts';
 import { hasWords } from './format.ts';
 
 /** A JSON schema, with the keywords that the document uses. */
@@ -241,7 +241,7 @@ export interface FormContents {
 }
 
 /** Returns the request of an operation's form. */
-export function requestOf({ method, path, parameters, body }: Operation, contents: FormContents) {
+export function toRequest({ method, path, parameters, body }: Operation, contents: FormContents) {
   const params: Record<string, string | string[] | null> = {};
   const headers: Record<string, string> = {};
   for (const { name, in: location, explode = false } of parameters) {
@@ -258,12 +258,12 @@ export function requestOf({ method, path, parameters, body }: Operation, content
   return { method, path: urlOf(path, params), headers, body: hasBody ? contents.body : null };
 }
 
-export type Request = ReturnType<typeof requestOf>;
+export type Request = ReturnType<typeof toRequest>;
 
 const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Returns a request as a curl command. @param origin of the server: `https://api.example` */
-export function curlOf({ method, path, headers, body }: Request, origin: string): string {
+export function toCurl({ method, path, headers, body }: Request, origin: string): string {
   return [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${shellQuote(origin + path)}`,
     ...Object.entries(headers).map(([name, value]) => `-H ${shellQuote(`${name}: ${value}`)}`),
@@ -275,4 +275,4 @@ const JSON_TOKEN =
   /(?<keyword>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d[\d.eE+-]*)|(?<constant>true|false|null)|(?<paren>[{}[\],:])|(?<space>\s+|[\s\S])/g;
 
 /** Splits a JSON text into tokens. Together, they are the text. */
-export const jsonTokens = (text: string): Token[] => tokensBy(JSON_TOKEN, text, () => 'name');
+export const jsonTokens = (text: string): Token[] => tokenizeBy(JSON_TOKEN, text, () => 'name');

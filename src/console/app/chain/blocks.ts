@@ -6,7 +6,7 @@ export type NewestBlocks = Answer<'/stackside/v1/blocks/newest'>;
 export type StripBlock = NewestBlocks['blocks'][number];
 
 /** Returns the newest blocks by tenure, newest first, each with the orphaned blocks at its height or above the tip. */
-export function tenuresOf({ blocks, orphans }: NewestBlocks) {
+export function groupByTenure({ blocks, orphans }: NewestBlocks) {
   const tip = blocks[0]?.height ?? 0;
   const blocksWithOrphans = blocks.map((block) => ({
     block,

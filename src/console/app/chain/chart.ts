@@ -10,7 +10,7 @@ export interface ChartSeries {
 /** Returns the newest value of a series; null if it has none. */
 export const newestOf = ({ values }: ChartSeries): number | null => values.findLast((value) => value !== null) ?? null;
 
-function wordsOf(series: ChartSeries, format: (value: number) => string): string {
+function describeSeries(series: ChartSeries, format: (value: number) => string): string {
   const values = series.values.filter((value) => value !== null);
   const newest = newestOf(series);
   if (newest === null) return `${series.name}: nothing`;
@@ -19,11 +19,11 @@ function wordsOf(series: ChartSeries, format: (value: number) => string): string
 }
 
 /** Describes a chart in words. */
-export const chartInWords = (
+export const describeChart = (
   label: string,
   series: readonly ChartSeries[],
   format: (value: number) => string,
-): string => `${label}. ${series.map((item) => wordsOf(item, format)).join('. ')}.`;
+): string => `${label}. ${series.map((item) => describeSeries(item, format)).join('. ')}.`;
 
 /** Scale of the horizontal axis: times of a day, days, months of years, or plain numbers. */
 export type TimeScale = 'hour' | 'days' | 'years' | 'numbers';
@@ -55,14 +55,14 @@ export function spansOf(times: readonly number[]): readonly (readonly [title: st
 }
 
 /** Returns the index of the first value to show in a span before the newest time. */
-export const firstIn = (times: readonly number[], seconds: number): number =>
+export const firstIndexIn = (times: readonly number[], seconds: number): number =>
   Math.max(
     0,
     times.findIndex((time) => time >= (times.at(-1) ?? 0) - seconds),
   );
 
 /** Returns every n-th index, so that a table stays readable. The newest is the first. */
-export function sampledIndexes(length: number, limit: number): number[] {
+export function sampleIndexes(length: number, limit: number): number[] {
   const step = Math.max(1, Math.ceil(length / limit));
   const indexes: number[] = [];
   for (let index = length - 1; index >= 0; index -= step) indexes.push(index);
@@ -173,7 +173,7 @@ export interface Bar {
 type CountedRange = Pick<Bar, 'from' | 'to'> & { transactions: number };
 
 /** Returns the sums of several counts with the same ranges, without empty bars at either end. */
-export function mergedRanges(counts: readonly (readonly CountedRange[])[]): Bar[] {
+export function mergeRanges(counts: readonly (readonly CountedRange[])[]): Bar[] {
   const all = (counts[0] ?? []).map(({ from, to }, index) => ({
     from,
     to,

@@ -34,15 +34,15 @@ const MAX_HIGHLIGHTED = 200_000;
  * @param pattern matches any text; each of its alternatives is a group with the name of a kind
  * @param kindOf returns the kind of a name
  */
-export const tokensBy = (pattern: RegExp, text: string, kindOf: (name: string) => TokenKind): Token[] =>
+export const tokenizeBy = (pattern: RegExp, text: string, kindOf: (name: string) => TokenKind): Token[] =>
   Array.from(text.matchAll(pattern), ({ groups = {} }) => {
     const [kind, part] = Object.entries(groups).find(([, match]) => match !== undefined) as [TokenKind, string];
     return { kind: kind === 'name' ? kindOf(part) : kind, text: part };
   });
 
 /** Splits a Clarity text into tokens. Together, they are the text. */
-export function tokens(text: string): Token[] {
-  const tokens = tokensBy(TOKEN, text.slice(0, MAX_HIGHLIGHTED), kindOfName);
+export function tokenize(text: string): Token[] {
+  const tokens = tokenizeBy(TOKEN, text.slice(0, MAX_HIGHLIGHTED), kindOfName);
   if (text.length > MAX_HIGHLIGHTED) tokens.push({ kind: 'name', text: text.slice(MAX_HIGHLIGHTED) });
   return tokens;
 }
@@ -55,7 +55,7 @@ function kindOfName(name: string): TokenKind {
 /** Returns the tokens by lines, without the line ends. */
 export function tokenLines(text: string): Token[][] {
   const lines: Token[][] = [[]];
-  for (const { kind, text: token } of tokens(text)) {
+  for (const { kind, text: token } of tokenize(text)) {
     for (const [index, part] of token.split('\n').entries()) {
       if (index > 0) lines.push([]);
       if (part !== '') lines.at(-1)?.push({ kind, text: part });
@@ -87,7 +87,7 @@ export interface Definition {
 const DEFINE = /^define-(public|private|read-only|constant|data-var|map|fungible-token|non-fungible-token|trait)$/;
 
 /** Returns the definitions of a source, in order. */
-export function definitions(source: string): Definition[] {
+export function parseDefinitions(source: string): Definition[] {
   const all = tokensWithLines(source);
   const definitions: Definition[] = [];
   for (const [index, { kind, text, line }] of all.entries()) {
@@ -199,7 +199,7 @@ function builtInCalls(source: string, name: string): { name: string; line: numbe
 export function errorSource(source: string, name: string, error: string) {
   const value = /^\(err (.*)\)$/s.exec(error)?.[1];
   if (value === undefined) return null;
-  const constant = definitions(source).find(
+  const constant = parseDefinitions(source).find(
     ({ kind, detail }) => kind === 'constant' && (detail === error || detail === value),
   );
   if (constant !== undefined) {
@@ -231,7 +231,7 @@ function decimalsOf(literal: string | null): number | null {
 }
 
 const tokenTexts = (source: string): string[] =>
-  tokens(source)
+  tokenize(source)
     .filter((token) => !isBlank(token))
     .map(({ text }) => text);
 
@@ -251,7 +251,7 @@ function constantResult(texts: readonly string[], defined: readonly Definition[]
 /** Returns the results of a token's functions (SIP-009, SIP-010); null if the source computes them. */
 export function tokenFacts(source: string) {
   const texts = tokenTexts(source);
-  const defined = definitions(source);
+  const defined = parseDefinitions(source);
   const literal = (name: string) => constantResult(texts, defined, name);
   return {
     name: literalText(literal('get-name')),
@@ -268,7 +268,7 @@ type LineToken = Token & { line: number };
 
 function tokensWithLines(source: string): LineToken[] {
   let line = 1;
-  return tokens(source).map((token) => {
+  return tokenize(source).map((token) => {
     const begins = line;
     line += token.text.split('\n').length - 1;
     return { ...token, line: begins };

@@ -164,7 +164,7 @@ const INTEGERS = {
 const MAX_DIGITS = 60;
 
 /** Returns the bytes of a buffer's field: hex after 0x, or the text as UTF-8; null if the hex is invalid. */
-function bufferOf(text: string): Uint8Array | null {
+function parseBuffer(text: string): Uint8Array | null {
   if (!text.startsWith('0x')) return utf8Bytes(text);
   return /^0x([0-9a-fA-F]{2})*$/.test(text) ? fromHex(text) : null;
 }
@@ -173,7 +173,7 @@ function bufferOf(text: string): Uint8Array | null {
 const ASCII = /^[\t-\r -~]*$/;
 
 /** Returns the serialized value of a text field. @returns a text if the input is invalid */
-function typedValue(type: AbiType, text: string): Uint8Array | string {
+function encodeInput(type: AbiType, text: string): Uint8Array | string {
   if (type === 'uint128' || type === 'int128') {
     const { form, min, max, encode } = INTEGERS[type];
     const digits = text.trim();
@@ -191,7 +191,7 @@ function typedValue(type: AbiType, text: string): Uint8Array | string {
   }
   if (typeof type === 'string') return `has the type ${type}, which this form doesn’t support`;
   if ('buffer' in type) {
-    const bytes = bufferOf(text);
+    const bytes = parseBuffer(text);
     if (bytes === null) return 'must have hex digits in pairs after 0x';
     return lengthMistake(bytes.length, type.buffer.length, 'byte') ?? clarity.buffer(bytes);
   }
@@ -221,8 +221,8 @@ interface ArgumentForm {
   encode: () => Uint8Array;
 }
 
-function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
-  const inner = (name: string | number, type: AbiType) => formOf({ name: `${path}.${name}`, type }, draft);
+function buildForm({ name: path, type }: Argument, draft: Draft): ArgumentForm {
+  const inner = (name: string | number, type: AbiType) => buildForm({ name: `${path}.${name}`, type }, draft);
   const choice = (help: string, choices: readonly string[]) => fieldOf(path, help, { choices, typed: null });
   if (type === 'none') return { fields: [], encode: clarity.none };
   if (type === 'bool') {
@@ -271,7 +271,7 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
   return {
     fields: [fieldOf(path, helpOf(type))],
     encode() {
-      const value = typedValue(type, draft.get(path) ?? '');
+      const value = encodeInput(type, draft.get(path) ?? '');
       if (typeof value === 'string') throw new DraftError([{ path, message: value }]);
       return value;
     },
@@ -279,7 +279,7 @@ function formOf({ name: path, type }: Argument, draft: Draft): ArgumentForm {
 }
 
 /** Returns the fields of an argument that its draft needs, with those of its parts. */
-export const formFields = (argument: Argument, draft: Draft): readonly Field[] => formOf(argument, draft).fields;
+export const formFields = (argument: Argument, draft: Draft): readonly Field[] => buildForm(argument, draft).fields;
 
 /** Returns all values. @throws DraftError with the mistakes of all */
 function encodeAll(parts: readonly ArgumentForm[]): Uint8Array[] {
@@ -298,12 +298,12 @@ function encodeAll(parts: readonly ArgumentForm[]): Uint8Array[] {
 }
 
 /** Returns the serialized arguments of a call, or all mistakes in its form. */
-export function encodedArguments(
+export function encodeArguments(
   args: readonly Argument[],
   draft: Draft,
 ): { values: readonly Uint8Array[]; mistakes: readonly Mistake[] } {
   try {
-    return { values: encodeAll(args.map((arg) => formOf(arg, draft))), mistakes: [] };
+    return { values: encodeAll(args.map((arg) => buildForm(arg, draft))), mistakes: [] };
   } catch (error) {
     if (error instanceof DraftError) return { values: [], mistakes: error.mistakes };
     throw error;
@@ -311,7 +311,7 @@ export function encodedArguments(
 }
 
 /** Decodes a serialized value in hex; returns null if it is invalid. */
-export function decodedHex(hex: string): ClarityValue | null {
+export function decodeHex(hex: string): ClarityValue | null {
   if (!/^(0x)?([0-9a-fA-F]{2})*$/.test(hex)) return null;
   const value = decodeClarity(fromHex(hex));
   return value.ok ? value.value : null;
@@ -357,7 +357,7 @@ const MAX_COLUMNS = 4;
 
 /** Returns the fields of a log, also of a tuple inside `ok`, `err` and `some`; null if the log isn't a tuple. */
 export function logFields(hex: string): ClarityFields | null {
-  const value = decodedHex(hex);
+  const value = decodeHex(hex);
   return value !== null && unwrapped(value).type === 'tuple' ? fieldsOf(value.bytes) : null;
 }
 

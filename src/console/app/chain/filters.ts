@@ -140,7 +140,7 @@ export const PENDING_FILTERS = CHAIN_FILTERS.filter((name) => !['status', 'from'
  * Returns the filters in the query of a page, each with its words and its mistake, and the conditions for the API.
  * @param names of the filters that the list has
  */
-export function chosenFilters(query: URLSearchParams, names: readonly FilterName[]) {
+export function parseFilters(query: URLSearchParams, names: readonly FilterName[]) {
   const meanings: Meaning[] = [];
   const filters = names.map((name) => {
     const filter: Filter = FILTERS[name];
@@ -161,4 +161,4 @@ export function chosenFilters(query: URLSearchParams, names: readonly FilterName
   return { filters, isActive: filters.some(({ text }) => text !== ''), conditions: isValid ? conditions : null };
 }
 
-export type ChosenFilters = ReturnType<typeof chosenFilters>;
+export type ChosenFilters = ReturnType<typeof parseFilters>;

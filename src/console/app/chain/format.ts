@@ -39,14 +39,14 @@ const TYPED_AMOUNT = /^(?=\.?\d)(\d*)(?:\.(\d*?)0*)?$/;
 const THOUSANDS = /^\d{1,3}(?:,\d{3})+(?=\.|$)/;
 
 /** Returns the digits before and after the point of a typed amount, without trailing zeros; null if it is invalid. */
-function typedParts(typed: string): { whole: string; fraction: string } | null {
+function parseAmount(typed: string): { whole: string; fraction: string } | null {
   const match = TYPED_AMOUNT.exec(typed.trim().replace(THOUSANDS, (digits) => digits.replaceAll(',', '')));
   return match === null ? null : { whole: match[1] ?? '', fraction: match[2] ?? '' };
 }
 
 /** Converts a typed amount to the smallest unit. Returns a text with a {@link amountMistake} unchanged. */
 export function toSmallestUnit(typed: string, decimals: number): string {
-  const parts = typedParts(typed);
+  const parts = parseAmount(typed);
   if (parts === null || parts.fraction.length > decimals) return typed;
   const { whole, fraction } = parts;
   return BigInt(whole + fraction.padEnd(decimals, '0')).toString();
@@ -57,7 +57,7 @@ export function amountMistake(typed: string, decimals: number, unit: string): st
   const text = typed.trim();
   if (text === '') return null;
   if (text.startsWith('-') || text.startsWith('−')) return 'An amount is not negative.';
-  const parts = typedParts(text);
+  const parts = parseAmount(text);
   if (parts === null) {
     return /^[\d.]*[,' _][\d.,' _]*$/.test(text)
       ? 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'

@@ -179,7 +179,7 @@ function memberMistakes(
 const isUrl = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);
 
 /** Returns the mistakes in a draft. The server checks the draft again, more thoroughly. */
-export function mistakesOf({ name, filters, options: { alert_url: alertUrl }, action }: Draft): Mistake[] {
+export function findMistakes({ name, filters, options: { alert_url: alertUrl }, action }: Draft): Mistake[] {
   const mistakes = filters.events.flatMap((filter, index) => {
     const [schema, path] = [schemaOf(filter.type), `filters.events.${index}`];
     if (schema !== null) return memberMistakes(schema, filter, path, filter.type);
@@ -194,7 +194,7 @@ export function mistakesOf({ name, filters, options: { alert_url: alertUrl }, ac
 }
 
 /** Parses a draft from a user's JSON. @returns the draft, or the mistake */
-export function draftOf(text: string): Draft | string {
+export function parseDraft(text: string): Draft | string {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -106,7 +106,7 @@ export function isAboutSame(one: TemplateName | null, other: TemplateName): bool
  * @param subject the identifier of the watched object; empty if the user enters it in the form
  * @param url of the receiver, as an example
  */
-export function draftBy(name: TemplateName | null, subject: string, network: string, url: string): Draft {
+export function makeDraft(name: TemplateName | null, subject: string, network: string, url: string): Draft {
   const { title, filters }: Template = name === null ? EMPTY : templates[name];
   return {
     name: name === null || subject === '' ? title : `${title}: ${subject}`,

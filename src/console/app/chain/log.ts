@@ -9,7 +9,7 @@ interface LogEvent {
 }
 
 /** Returns the fields of an event by name, each value as a text. */
-export function logFieldsOf({ fields }: Pick<LogEvent, 'fields'>): [name: string, value: string][] {
+export function parseLogFields({ fields }: Pick<LogEvent, 'fields'>): [name: string, value: string][] {
   const parsed = parsedJson(fields);
   return Object.entries(isObject(parsed) ? parsed : {}).map(([name, value]) => [
     name,
@@ -24,7 +24,7 @@ export function logFieldsOf({ fields }: Pick<LogEvent, 'fields'>): [name: string
  */
 export function isLogMatch(event: LogEvent, level: string, text: string): boolean {
   if (level !== '' && event.level !== level) return false;
-  const fields = logFieldsOf(event);
+  const fields = parseLogFields(event);
   const searched = [event.event, ...fields.flat()].join(' ').toLowerCase();
   return text
     .toLowerCase()

@@ -3,7 +3,7 @@ import go from '../receivers/receiver.go.txt' with { type: 'text' };
 import python from '../receivers/receiver.py.txt' with { type: 'text' };
 import typescript from '../receivers/receiver.ts.txt' with { type: 'text' };
 import curl from '../receivers/send.sh.txt' with { type: 'text' };
-import { type Token, tokensBy } from './clarity.ts';
+import { type Token, tokenizeBy } from './clarity.ts';
 
 /** Receivers by language; the one for curl sends a delivery. Each reads the signing secret from the environment. */
 export const receivers = {
@@ -30,5 +30,5 @@ const TOKEN =
 /** Splits a receiver's source into tokens. Together, they are the source. */
 export function sourceTokens(language: Language): Token[] {
   const keywords = new Set(KEYWORDS[language].split(' '));
-  return tokensBy(TOKEN, receivers[language].source, (name) => (keywords.has(name) ? 'keyword' : 'name'));
+  return tokenizeBy(TOKEN, receivers[language].source, (name) => (keywords.has(name) ? 'keyword' : 'name'));
 }

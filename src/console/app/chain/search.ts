@@ -1,7 +1,7 @@
 /** Search: the page of each result, texts that identify a page without a search, and recent results. */
 import type { PageName } from '../../page-paths.ts';
 import type { Answer } from '../api/api.ts';
-import { storedList } from './stored-list.ts';
+import { parseList } from './stored-list.ts';
 
 export type SearchResult = Answer<'/stackside/v1/search'>['results'][number];
 type ResultKind = SearchResult['kind'];
@@ -46,7 +46,7 @@ const ASSET = /^S[0-9A-Z]{27,41}\.[^:]+::./i;
 const NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+){1,2}$/;
 
 /** Returns the searched text of a typed one: without spaces at either end, and a height without separators. */
-export function searchedText(typed: string): string {
+export function normalizeSearch(typed: string): string {
   const text = typed.trim();
   return SEPARATED.test(text) ? text.replaceAll(',', '') : text;
 }
@@ -72,7 +72,7 @@ export function pageOfSearch(text: string, results: readonly SearchResult[]): Pa
 }
 
 /** Splits a text before and after the searched text. If it isn't there, the first part is the whole text. */
-export function markedParts(text: string, searched: string): readonly [string, string, string] {
+export function splitAtMatch(text: string, searched: string): readonly [string, string, string] {
   const start = searched === '' ? -1 : text.toLowerCase().indexOf(searched.toLowerCase());
   const end = start + searched.length;
   return start === -1 ? [text, '', ''] : [text.slice(0, start), text.slice(start, end), text.slice(end)];
@@ -83,11 +83,11 @@ export const MAX_RECENT = 8;
 
 const isKind = (kind: unknown): kind is ResultKind => typeof kind === 'string' && Object.hasOwn(KINDS, kind);
 
-function recentItem(stored: unknown): SearchResult[] {
+function parseRecentItem(stored: unknown): SearchResult[] {
   const { kind, id, label, detail } = Object(stored) as Record<string, unknown>;
   if (!isKind(kind) || typeof id !== 'string' || typeof label !== 'string') return [];
   return [{ kind, id, label, detail: typeof detail === 'string' ? detail : null, match: 'exact', block_height: null }];
 }
 
 /** Reads the recent results that the browser has stored, newest first. Invalid ones are ignored. */
-export const recentOf = (stored: string | null): SearchResult[] => storedList(stored, recentItem, MAX_RECENT);
+export const parseRecent = (stored: string | null): SearchResult[] => parseList(stored, parseRecentItem, MAX_RECENT);

@@ -18,13 +18,13 @@ export const withFirst = <Item extends Stored>(list: readonly Item[], item: Item
 
 /**
  * Reads a stored list. Invalid items are left out, because anybody may change the storage.
- * @param itemOf returns the item of a stored value; empty if it is invalid
+ * @param parseItem returns the item of a stored value; empty if it is invalid
  * @param limit maximum number of items
  */
-export function storedList<Item>(stored: string | null, itemOf: (value: unknown) => Item[], limit: number): Item[] {
+export function parseList<Item>(stored: string | null, parseItem: (value: unknown) => Item[], limit: number): Item[] {
   try {
     const list: unknown = JSON.parse(stored ?? '[]');
-    return Array.isArray(list) ? list.flatMap(itemOf).slice(0, limit) : [];
+    return Array.isArray(list) ? list.flatMap(parseItem).slice(0, limit) : [];
   } catch (error) {
     if (error instanceof SyntaxError) return [];
     throw error;

@@ -202,7 +202,7 @@ const assetOf = ({ contract_address: address, contract_name: name, asset_name: a
  * Returns a post-condition in words: its rule, such as `must send at most 10 STX`, and the amount (in the smallest unit),
  * asset and value of tokens, which the rule lacks. The principal is null for the sender of the transaction.
  */
-export function conditionWords(condition: PostCondition) {
+export function describeCondition(condition: PostCondition) {
   const none: Record<'principal' | 'amount' | 'asset' | 'value', string | null> = {
     principal: null,
     amount: null,
@@ -239,7 +239,7 @@ const MODES: Readonly<Record<string, string>> = {
 export const modeWords = (mode: string): string => MODES[mode] ?? mode;
 
 /** Reports whether a text names a condition's owner and its asset, as in the node's reason for a failure. */
-function isNamed(condition: ReturnType<typeof conditionWords>, sender: string, reason: string): boolean {
+function isNamed(condition: ReturnType<typeof describeCondition>, sender: string, reason: string): boolean {
   const owner = condition.principal ?? sender;
   const asset = condition.asset ?? 'STX';
   return reason.includes(owner) && reason.includes(asset.slice(asset.lastIndexOf('.') + 1));
@@ -257,7 +257,7 @@ export function failedCondition(
 ): number | null {
   if (reason !== null && reason !== '') {
     const indexes = conditions.flatMap((condition, index) =>
-      isNamed(conditionWords(condition), sender, reason) ? [index] : [],
+      isNamed(describeCondition(condition), sender, reason) ? [index] : [],
     );
     return indexes.length === 1 ? (indexes[0] ?? null) : null;
   }

@@ -1,5 +1,5 @@
 /** Watched objects, stored only in the browser. */
-import { storedList } from './stored-list.ts';
+import { parseList } from './stored-list.ts';
 
 const KINDS = ['account', 'contract', 'token', 'collection', 'name'] as const;
 
@@ -29,7 +29,7 @@ export function readWatch(watch: Watch, newest: string | null, now: number): { w
   return { watch: { ...watch, seen: newest ?? watch.seen, changed_at: isNews ? now : watch.changed_at }, isNews };
 }
 
-function storedWatch(stored: unknown): Watch[] {
+function parseWatch(stored: unknown): Watch[] {
   const { kind, id, seen, changed_at } = Object(stored) as Record<string, unknown>;
   const watchKind = KINDS.find((name) => name === kind);
   if (watchKind === undefined || typeof id !== 'string') return [];
@@ -44,4 +44,4 @@ function storedWatch(stored: unknown): Watch[] {
 }
 
 /** Reads the watches that the browser has stored. Invalid ones are ignored. */
-export const watchesOf = (stored: string | null): Watch[] => storedList(stored, storedWatch, MAX_WATCHES);
+export const parseWatches = (stored: string | null): Watch[] => parseList(stored, parseWatch, MAX_WATCHES);

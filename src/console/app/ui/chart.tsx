@@ -4,12 +4,12 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
   axisTop,
   type ChartSeries,
-  chartInWords,
-  firstIn,
+  describeChart,
+  firstIndexIn,
   newestOf,
   type Range,
   type Steps,
-  sampledIndexes,
+  sampleIndexes,
   scaleOf,
   spansOf,
   type TimeScale,
@@ -48,7 +48,7 @@ const MAX_ROWS = 60;
 export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) {
   const [span, setSpan] = useState(Number.POSITIVE_INFINITY);
   const spans = scale === 'numbers' ? [] : spansOf(times);
-  const start = spans.some(([, seconds]) => seconds === span) ? firstIn(times, span) : 0;
+  const start = spans.some(([, seconds]) => seconds === span) ? firstIndexIn(times, span) : 0;
   const shownTimes = times.slice(start);
   return (
     <>
@@ -247,7 +247,7 @@ function Plot({ label, times, series, format, scale, shape, steps, index, onPoin
       class="chart-plot"
       role="slider"
       tabIndex={0}
-      aria-label={chartInWords(label, series, format)}
+      aria-label={describeChart(label, series, format)}
       aria-valuemin={0}
       aria-valuemax={last}
       aria-valuenow={shownIndex}
@@ -368,7 +368,7 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
       {open ? (
         <Table
           label={`${label}, as a table`}
-          rows={sampledIndexes(times.length, MAX_ROWS)}
+          rows={sampleIndexes(times.length, MAX_ROWS)}
           keyOf={String}
           columns={[
             [title, 'nowrap', (index) => text(times[index] ?? 0)],

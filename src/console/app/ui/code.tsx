@@ -1,7 +1,7 @@
 /** Source code with syntax colours, and Clarity values. Data of the chain is always rendered as text, never as markup. */
 import { Fragment } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
+import { type Token, tokenize, tokenLines } from '../chain/clarity.ts';
 import { bufferText, visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
 import { go, pathTo, url } from './router.ts';
@@ -33,7 +33,7 @@ const Tokens = ({ tokens }: { tokens: readonly Token[] }) => (
 /** Renders the tokens of a value, with the text of buffers after their hex. */
 const ValueTokens = ({ repr }: { repr: string }) => (
   <>
-    {tokens(repr).map((token, index) => {
+    {tokenize(repr).map((token, index) => {
       const text = token.kind === 'number' ? bufferText(token.text) : null;
       return (
         <Fragment key={index}>

@@ -5,18 +5,18 @@ import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
 import { assertRequestError, get } from '../api/api.ts';
-import { liveQuery } from '../api/order.ts';
+import { liveQuery } from '../api/live-query.ts';
 import { count, visible } from '../chain/format.ts';
 import {
   groupResults,
   MAX_RECENT,
-  markedParts,
+  normalizeSearch,
   type PageOf,
   pageOfResult,
   pageOfSearch,
-  recentOf,
+  parseRecent,
   type SearchResult,
-  searchedText,
+  splitAtMatch,
 } from '../chain/search.ts';
 import { withFirst, without } from '../chain/stored-list.ts';
 import { Form } from './form.tsx';
@@ -37,7 +37,7 @@ const NOT_FOUND = `Nothing was found. ${SEARCHABLE}`;
 const RECENT_KEY = 'stackside.recent';
 
 /** Results that the user opened before, stored only in this browser. */
-const recent = signal<readonly SearchResult[]>(recentOf(localStorage.getItem(RECENT_KEY)));
+const recent = signal<readonly SearchResult[]>(parseRecent(localStorage.getItem(RECENT_KEY)));
 
 function setRecent(items: readonly SearchResult[]): void {
   recent.value = items;
@@ -54,7 +54,7 @@ async function searchFor(text: string, signal?: AbortSignal): Promise<Omit<Searc
 }
 
 const Marked = ({ text, searched }: { text: string; searched: string }) => {
-  const [before, hit, after] = markedParts(text, searched);
+  const [before, hit, after] = splitAtMatch(text, searched);
   return (
     <bdi>
       {visible(before)}
@@ -169,7 +169,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const [active, setActive] = useState<SearchResult | null>(null);
   const container = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
-  const typed = searchedText(text);
+  const typed = normalizeSearch(text);
   const searchAnswer = useSearch(typed, isOpen);
   const isRecent = typed === '';
   const groups = isRecent

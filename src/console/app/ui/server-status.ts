@@ -2,7 +2,7 @@
 import { effect, signal } from '@preact/signals';
 import { assertRequestError, get, type RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
-import { liveQuery } from '../api/order.ts';
+import { liveQuery } from '../api/live-query.ts';
 import type { Loaded } from '../api/use-answer.ts';
 import type { ServerStatus } from '../chain/types.ts';
 

@@ -3,17 +3,17 @@
 import { effect, signal } from '@preact/signals';
 import { assertRequestError, get, RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
-import { liveQuery } from '../api/order.ts';
+import { liveQuery } from '../api/live-query.ts';
 import { visible } from '../chain/format.ts';
 import { isSame, withFirst, without } from '../chain/stored-list.ts';
-import { MAX_WATCHES, readWatch, type Watch, type Watched, type WatchKind, watchesOf } from '../chain/watches.ts';
+import { MAX_WATCHES, parseWatches, readWatch, type Watch, type Watched, type WatchKind } from '../chain/watches.ts';
 import { Button, ButtonLink, TablePanel } from './parts.tsx';
 import { go, pathTo } from './router.ts';
 import { Ago, ChainText } from './values.tsx';
 
 const KEY = 'stackside.watches';
 
-const watches = signal<readonly Watch[]>(watchesOf(localStorage.getItem(KEY)));
+const watches = signal<readonly Watch[]>(parseWatches(localStorage.getItem(KEY)));
 
 function store(list: readonly Watch[]): void {
   watches.value = list;
@@ -28,10 +28,10 @@ function watchedPath({ kind, id }: Watched): string {
 
 /** Requests for the newest transaction of an object; null if there is none. */
 const NEWEST: Readonly<Record<WatchKind, (id: string, signal: AbortSignal) => Promise<string | null>>> = {
-  account: newestOfPrincipal,
-  contract: newestOfPrincipal,
+  account: loadNewest,
+  contract: loadNewest,
   // The transfers of a collection are calls of its contract.
-  collection: (id, signal) => newestOfPrincipal(id.split('::').at(0) ?? '', signal),
+  collection: (id, signal) => loadNewest(id.split('::').at(0) ?? '', signal),
   async token(id, signal) {
     const params = { asset_identifier: id, limit: 1 };
     const { results } = await get('/stackside/v1/tokens/ft/{asset_identifier}/transfers', params, signal);
@@ -43,7 +43,7 @@ const NEWEST: Readonly<Record<WatchKind, (id: string, signal: AbortSignal) => Pr
   },
 };
 
-async function newestOfPrincipal(principal: string, signal: AbortSignal): Promise<string | null> {
+async function loadNewest(principal: string, signal: AbortSignal): Promise<string | null> {
   const { results } = await get('/extended/v3/principals/{principal}/transactions', { principal, limit: 1 }, signal);
   return results.at(0)?.transaction.tx_id ?? null;
 }
@@ -114,7 +114,7 @@ const stopWatching = (watched: Watched): void => store(without(watches.value, wa
 export function startWatches(): void {
   // Another window of this browser may change the watches.
   addEventListener('storage', ({ key, newValue }) => {
-    if (key === KEY) watches.value = watchesOf(newValue);
+    if (key === KEY) watches.value = parseWatches(newValue);
   });
   effect(() => {
     if (tipVersion.value !== '' && watches.peek().length > 0) newestQuery.refresh();

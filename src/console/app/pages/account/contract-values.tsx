@@ -8,15 +8,15 @@ import { useState } from 'preact/hooks';
 import type { ClarityField, ClarityFields } from '../../../../codec/clarity-fields.ts';
 import { clarityRepr } from '../../../../codec/clarity-text.ts';
 import { toHex } from '../../../../codec/hex.ts';
-import { type Answer, jsonOf } from '../../api/api.ts';
+import { type Answer, fetchJson } from '../../api/api.ts';
 import { interfacePath, readContract } from '../../api/node.ts';
 import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import {
   type Argument,
   type ContractFunction,
   type Draft,
-  decodedHex,
-  encodedArguments,
+  decodeHex,
+  encodeArguments,
   formFields,
   leavesOf,
   logColumns,
@@ -70,7 +70,7 @@ interface InterfacePanelProps {
 /** Renders a panel that depends on the node's interface of a contract. */
 export function InterfacePanel({ contract, title, children }: InterfacePanelProps) {
   const path = interfacePath(contract);
-  const loaded = useAnswer(path, (signal) => jsonOf(path, { signal }));
+  const loaded = useAnswer(path, (signal) => fetchJson(path, { signal }));
   const isAway = loaded.data === null && AWAY.includes(loaded.error?.status ?? 0);
   return (
     <Panel title={title} source={isAway ? undefined : path}>
@@ -210,8 +210,8 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const [deployer = ''] = contract.split('.');
   const [sender, setSender] = useState(query.get(SENDER) ?? deployer);
   const [isSubmitted, setIsSubmitted] = useState(false);
-  const encodedCall = encodedArguments(args, draft);
-  const from = encodedArguments([{ name: 'Sender', type: 'principal' }], new Map([['Sender', sender]]));
+  const encodedCall = encodeArguments(args, draft);
+  const from = encodeArguments([{ name: 'Sender', type: 'principal' }], new Map([['Sender', sender]]));
   const mistakes = [...encodedCall.mistakes, ...from.mistakes];
   const makeRequest = (times: number): ReadRequest | null =>
     mistakes.length > 0 ? null : { args: encodedCall.values.map(toHex), sender: sender.trim(), times };
@@ -342,7 +342,7 @@ const PART_TYPE = /^((?:(?:ok|err|some) )*)(.*)$/;
 /** Renders a value in hex by its parts, each with its type, and the hex. If it isn't a Clarity value, there are no parts. */
 export function WholeValue({ hex }: { hex: string }) {
   const [limit, setLimit] = useState(PARTS_PER_PAGE);
-  const value = decodedHex(hex);
+  const value = decodeHex(hex);
   const parts = value === null ? [] : [...leavesOf(value).take(limit + 1)];
   const facts = parts.slice(0, limit).map(({ path, type, value: part }): [string, ComponentChildren] => {
     const [, containers = '', ownType = type] = PART_TYPE.exec(type) ?? [];

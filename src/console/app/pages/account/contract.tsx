@@ -4,7 +4,7 @@ import { contractNameOf } from '../../../../codec/identifiers.ts';
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet, usePart } from '../../api/use-answer.ts';
-import { type Definition, definitions } from '../../chain/clarity.ts';
+import { type Definition, parseDefinitions } from '../../chain/clarity.ts';
 import { count, visible } from '../../chain/format.ts';
 import { Source, Value } from '../../ui/code.tsx';
 import { AGE, BLOCK, BLOCK_HEIGHT, TIME, TX_ID } from '../../ui/columns.tsx';
@@ -43,7 +43,7 @@ const CODE_TABS = ['source', 'functions', 'read', 'call', 'deployer'];
 /** Sizes of a contract's tabs; a tab without a size isn't listed. */
 type Sizes = Readonly<Partial<Record<string, number>>>;
 
-async function listSizes(contract: string, signal: AbortSignal): Promise<Sizes> {
+async function loadListSizes(contract: string, signal: AbortSignal): Promise<Sizes> {
   const [ofContract, ofPrincipal] = [
     { contract_id: contract, limit: 1 },
     { principal: contract, limit: 1 },
@@ -76,8 +76,8 @@ export function Contract({ contract }: { contract: string }) {
   });
   const [address = '', name = contract] = contract.split('.');
   const source = loaded.data?.source_code ?? null;
-  const lists = useAnswer(`sizes of ${contract}`, (signal) => listSizes(contract, signal));
-  const defined = definitions(source ?? '');
+  const lists = useAnswer(`sizes of ${contract}`, (signal) => loadListSizes(contract, signal));
+  const defined = parseDefinitions(source ?? '');
   const sizes = { ...lists.data, ...(source === null ? {} : definitionSizes(defined)) };
   const functions = defined.flatMap(({ kind, name: functionName }) => (kind === 'public' ? [functionName] : []));
   const shared = { contract, version };
@@ -189,7 +189,7 @@ const GROUPS = [
 
 /** Renders tables of a contract's definitions by kind. @param api path of the source */
 function Definitions({ contract, source, api }: { contract: string; source: string; api: string | undefined }) {
-  const defined = definitions(source);
+  const defined = parseDefinitions(source);
   const groups = GROUPS.map(([title, kinds]) => ({
     title,
     rows: defined.filter(({ kind }) => (kinds as readonly string[]).includes(kind)),

@@ -1,7 +1,7 @@
 /** Lists of a principal: its transactions, pending ones, transfers of STX, tokens, and transfers of one token. */
 
 import { useGet } from '../../api/use-answer.ts';
-import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
+import { CHAIN_FILTERS, parseFilters } from '../../chain/filters.ts';
 import { hexToText, visible } from '../../chain/format.ts';
 import { action, directionOf } from '../../chain/transaction.ts';
 import { NftLink } from '../../ui/code.tsx';
@@ -34,7 +34,7 @@ import { CsvLink, type PrincipalProps } from './principal-activity.tsx';
 
 /** Renders the transactions of a principal that meet the filters in the query, newest first. */
 export function PrincipalTransactions({ principal, version }: PrincipalProps) {
-  const chosen = chosenFilters(url.value.query, CHAIN_FILTERS);
+  const chosen = parseFilters(url.value.query, CHAIN_FILTERS);
   return (
     <FilteredPanel
       title="Transactions"

@@ -40,7 +40,7 @@ import { TellMe } from '../../ui/watches.tsx';
 import { tokenMovesPath } from './principal-lists.tsx';
 
 /** Returns the supply of a fungible token; null for a collection. The API returns a supply of 0 for any other token. */
-async function supplyOf(asset: string, signal: AbortSignal): Promise<string | null> {
+async function loadSupply(asset: string, signal: AbortSignal): Promise<string | null> {
   const params = { asset_identifier: asset };
   const { total } = await get('/extended/v3/tokens/ft/{asset_identifier}/supply', params, signal);
   if (total !== '0') return total;
@@ -52,7 +52,7 @@ export function Token({ asset }: { asset: string }) {
   const contract = assetContractOf(asset);
   const supply = useAnswer(
     `supply ${asset}`,
-    async (signal) => ({ total: await supplyOf(asset, signal) }),
+    async (signal) => ({ total: await loadSupply(asset, signal) }),
     tipVersion.value,
   );
   const isFungible = (supply.data?.total ?? null) !== null;

@@ -4,8 +4,8 @@ import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
 import { type Loaded, mapLoaded, useGet } from '../../api/use-answer.ts';
 import { blockTitle, type Projection, projectionNotes, queuePositionText } from '../../chain/blocks.ts';
-import { type Bar, mergedRanges } from '../../chain/chart.ts';
-import { type ChosenFilters, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
+import { type Bar, mergeRanges } from '../../chain/chart.ts';
+import { type ChosenFilters, PENDING_FILTERS, parseFilters } from '../../chain/filters.ts';
 import { bytes, count, plural, stxText } from '../../chain/format.ts';
 import { kindOf } from '../../chain/transaction.ts';
 import { FilteredPanel, nothingMatches } from '../../ui/filters.tsx';
@@ -35,7 +35,7 @@ export const useMempoolVersion = (): string => `${tipVersion.value} ${useUpdates
 export function Mempool() {
   const version = useMempoolVersion();
   const { query } = url.value;
-  const chosen = chosenFilters(query, PENDING_FILTERS);
+  const chosen = parseFilters(query, PENDING_FILTERS);
   const block = Number(query.get('block'));
   return (
     <Page title="Mempool" lead="Transactions that wait for a block. The page updates by itself.">
@@ -175,7 +175,7 @@ export function QueuePosition({ position }: { position: Answer<'/stackside/v1/me
 function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | null; version: string }) {
   const distribution = useGet('/stackside/v1/mempool', {}, version);
   const { oldest = null, fees = [] } = distribution.data ?? {};
-  const bars = mergedRanges(fees.filter((entry) => type === null || entry.type === type).map(({ ranges }) => ranges));
+  const bars = mergeRanges(fees.filter((entry) => type === null || entry.type === type).map(({ ranges }) => ranges));
   const largest = Math.max(...bars.map((bar) => bar.count));
   return (
     <ListPanel

@@ -17,7 +17,7 @@ import { useServerStatus } from '../../ui/server-status.ts';
 import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
 import { Ago, Badge } from '../../ui/values.tsx';
 import { WatchedHere } from '../../ui/watches.tsx';
-import { HookLink, managedConsumers } from '../hooks/notified.tsx';
+import { HookLink, loadConsumers } from '../hooks/notified.tsx';
 import { StateNote } from '../state-note.tsx';
 import { BITCOIN_BLOCK_COLUMNS, hashOfBitcoinBlock } from './bitcoin.tsx';
 import { Fees, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
@@ -138,7 +138,7 @@ function FailingHooks() {
     async (signal) => {
       const params = { limit: MAX_FAILING, failing: true };
       const hooks: Hook[] = [];
-      for (const consumer of (await managedConsumers(signal, ({ failing: number }) => number > 0)) ?? []) {
+      for (const consumer of (await loadConsumers(signal, ({ failing: number }) => number > 0)) ?? []) {
         if (hooks.length >= MAX_FAILING) break;
         hooks.push(...(await get('/chainhooks/me', params, signal, actingFor(consumer))).results);
       }

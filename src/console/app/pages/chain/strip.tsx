@@ -6,11 +6,11 @@ import {
   blockTitle,
   feeLevel,
   fillOf,
+  groupByTenure,
   type NewestBlocks,
   type ProjectedBlock,
   type Projection,
   type StripBlock,
-  tenuresOf,
 } from '../../chain/blocks.ts';
 import { bytes, count, plural, stxText } from '../../chain/format.ts';
 import { Show } from '../../ui/parts.tsx';
@@ -62,7 +62,7 @@ function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly 
         ))}
       </ol>
       <ol aria-label="Newest blocks">
-        {tenuresOf(newest).map(({ bitcoinHeight, entries }) => (
+        {groupByTenure(newest).map(({ bitcoinHeight, entries }) => (
           <li key={bitcoinHeight}>
             <a class="tenure-name" href={pathTo('bitcoinBlock', { id: bitcoinHeight })}>
               Bitcoin {count(bitcoinHeight)}

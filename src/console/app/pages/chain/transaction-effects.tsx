@@ -4,7 +4,7 @@ import { contractNameOf } from '../../../../codec/identifiers.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { errorSource } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
-import { conditionWords, failedCondition, modeWords } from '../../chain/transaction.ts';
+import { describeCondition, failedCondition, modeWords } from '../../chain/transaction.ts';
 import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../chain/types.ts';
 import { LongValue, NftLink, Value } from '../../ui/code.tsx';
 import { Empty, Panel, Table } from '../../ui/parts.tsx';
@@ -141,7 +141,7 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
       ) : (
         <ol class="panel-body stack">
           {conditions.map((condition, index) => {
-            const { principal, rule, amount, asset, value } = conditionWords(condition);
+            const { principal, rule, amount, asset, value } = describeCondition(condition);
             return (
               <li key={`${index} ${rule}`}>
                 {index + 1}. {principal === null ? 'The sender' : <Principal principal={principal} />} {rule}{' '}

@@ -5,7 +5,7 @@ import { assetNameOf } from '../../../../codec/identifiers.ts';
 import { get, RequestError } from '../../api/api.ts';
 import { tip, tipVersion, useUpdates } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
-import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
+import { CHAIN_FILTERS, parseFilters } from '../../chain/filters.ts';
 import { bytes, count, hexToText, plural, shortHash, visible } from '../../chain/format.ts';
 import {
   balanceChanges,
@@ -69,7 +69,7 @@ import { QueuePosition, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
 /** Returns a transaction in any state. @param offset of its events @throws RequestError 404 if it is unknown */
-async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
+async function loadTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
   const params = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
   const answer = await get('/extended/v1/tx/multiple', params, signal);
   const [result] = Object.values(answer);
@@ -83,7 +83,7 @@ export function Transaction({ id: txId }: { id: string }) {
   const updates = useUpdates({ event: 'tx_update', tx_id: id });
   const loaded = useAnswer(
     `transaction ${id} ${offset}`,
-    (signal) => findTransaction(id, offset, signal),
+    (signal) => loadTransaction(id, offset, signal),
     `${tipVersion.value} ${updates}`,
   );
   const transaction = loaded.data;
@@ -459,7 +459,7 @@ function RawBytes({ id }: { id: string }) {
 
 /** Renders the mined transactions that meet the filters in the query, newest first. */
 export function Transactions() {
-  const chosen = chosenFilters(url.value.query, CHAIN_FILTERS);
+  const chosen = parseFilters(url.value.query, CHAIN_FILTERS);
   return (
     <Page title="Transactions" lead="Transactions of the canonical chain, newest first.">
       <FilteredPanel

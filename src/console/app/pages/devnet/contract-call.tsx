@@ -5,7 +5,7 @@ import { abiTypeString } from '../../../../codec/abi.ts';
 import { clarity } from '../../../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../../../codec/hex.ts';
 import { post } from '../../api/api.ts';
-import { type Argument, type Draft, encodedArguments, functionsOf } from '../../chain/contract-values.ts';
+import { type Argument, type Draft, encodeArguments, functionsOf } from '../../chain/contract-values.ts';
 import { visible, words } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { Check, Form, Mistakes, TextField } from '../../ui/form.tsx';
@@ -58,7 +58,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [isSubmitted, setIsSubmitted] = useState(false);
   const { sender, field: senderField } = useSender(accounts);
   const { run, result, problem, busy } = useAction<Sent>();
-  const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodedArguments(args, draft);
+  const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodeArguments(args, draft);
   const shownMistakes = isSubmitted ? mistakes : [];
 
   const submit = () => {

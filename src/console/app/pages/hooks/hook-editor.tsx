@@ -18,7 +18,6 @@ import {
 import {
   amountUnit,
   type Draft,
-  draftOf,
   FIELD_TITLES,
   type FilterField,
   type FilterValues,
@@ -26,14 +25,15 @@ import {
   fieldTitle,
   fieldValue,
   filterTypes,
+  findMistakes,
   type Mistake,
   messageInForm,
-  mistakesOf,
+  parseDraft,
   titleOf,
   withField,
   withType,
 } from '../../chain/hook-definition.ts';
-import { draftBy, isAboutSame, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
+import { isAboutSame, makeDraft, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { Check, ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
 import { unitOf } from '../../ui/metadata.ts';
@@ -45,13 +45,13 @@ import { server } from '../../ui/server-status.ts';
 const definitionOf = (draft: Draft) => draft as unknown as Body<'/chainhooks/me', 'post'>;
 
 /** Returns the network of the chain: addresses of mainnet begin with SP or SM (SIP-005). */
-async function networkOf(signal: AbortSignal): Promise<string> {
+async function loadNetwork(signal: AbortSignal): Promise<string> {
   const { results } = await get('/extended/v3/transactions', { limit: 1 }, signal);
   return /^S[PM]/.test(results[0]?.sender.address ?? '') ? 'mainnet' : 'testnet';
 }
 
 export function NewHook() {
-  const loaded = useAnswer('network', networkOf);
+  const loaded = useAnswer('network', loadNetwork);
   const { query } = url.value;
   const consumer = query.get('consumer');
   const headers = actingFor(consumer);
@@ -76,7 +76,7 @@ export function NewHook() {
         {(network) => (
           <Editor
             key={`${template} ${subject} ${isDemo}`}
-            initial={draftBy(template, subject, network, isDemo ? EXAMPLE_RECEIVER : '')}
+            initial={makeDraft(template, subject, network, isDemo ? EXAMPLE_RECEIVER : '')}
             action="Create"
             save={(draft) => post('/chainhooks/me', {}, definitionOf(draft), headers)}
           />
@@ -114,7 +114,7 @@ export function EditHook({ id }: { id: string }) {
     >
       <Show loaded={hook}>
         {({ definition }) => {
-          const initial = draftOf(JSON.stringify(definition));
+          const initial = parseDraft(JSON.stringify(definition));
           if (typeof initial === 'string') return <p class="problem">{initial}</p>;
           return (
             <Editor
@@ -141,8 +141,8 @@ function Editor({ initial, action, save }: EditorProps) {
   const [text, setText] = useState<string | null>(null);
   const [isSubmitted, setIsSubmitted] = useState(false);
   const { run, problem, busy } = useAction();
-  const parsed = text === null ? draft : draftOf(text);
-  const mistakes = typeof parsed === 'string' ? [] : mistakesOf(parsed);
+  const parsed = text === null ? draft : parseDraft(text);
+  const mistakes = typeof parsed === 'string' ? [] : findMistakes(parsed);
   const isValid = typeof parsed !== 'string' && mistakes.length === 0;
   const submit = () => {
     setIsSubmitted(true);
@@ -421,7 +421,7 @@ const MAX_SHOWN_LENGTH = 8_000;
 function HookPreview({ draft }: { draft: Draft | null }) {
   const [blocks, setBlocks] = useState('100');
   const { run, result, problem, busy } = useAction<Preview>();
-  const isValid = draft !== null && mistakesOf(draft).every(({ path }) => !path.startsWith('filters'));
+  const isValid = draft !== null && findMistakes(draft).every(({ path }) => !path.startsWith('filters'));
   const search = () => {
     if (draft === null) return;
     const { filters, options } = draft;

@@ -36,7 +36,7 @@ export const StateBadge = ({ state }: { state: string }) => (
  * Requests the consumers that this browser may manage; null if there are none. The consumer null is the session's.
  * @param isIncluded reports for the operator whether a consumer counts @throws RequestError
  */
-export async function managedConsumers(
+export async function loadConsumers(
   signal: AbortSignal,
   isIncluded: (consumer: { failing: number }) => boolean = () => true,
 ): Promise<(string | null)[] | null> {
@@ -47,8 +47,8 @@ export async function managedConsumers(
 }
 
 /** Requests the deliveries of blocks between two heights; null if this browser may manage no chainhooks. */
-async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<HookDelivery[] | null> {
-  const consumers = await managedConsumers(signal);
+async function loadDeliveries(from: number, to: number, signal: AbortSignal): Promise<HookDelivery[] | null> {
+  const consumers = await loadConsumers(signal);
   if (consumers === null) return null;
   const deliveries: HookDelivery[] = [];
   let remaining = MAX_HOOKS;
@@ -67,8 +67,8 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
 }
 
 /** Requests the deliveries whose bodies contain a transaction. @throws RequestError */
-async function deliveriesWith(id: string, height: number, signal: AbortSignal): Promise<HookDelivery[] | null> {
-  const all = await deliveriesOf(height, height, signal);
+async function loadDeliveriesWith(id: string, height: number, signal: AbortSignal): Promise<HookDelivery[] | null> {
+  const all = await loadDeliveries(height, height, signal);
   if (all === null) return null;
   const deliveries: HookDelivery[] = [];
   for (const entry of all) {
@@ -123,7 +123,7 @@ export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash
   const hashes = new Set(orphaned.map(({ index_block_hash: hash }) => hash));
   const isIncluded: BlockFilter = ({ index_block_hash: hash }) => hashes.has(hash);
   const sent = useAnswer(`deliveries of ${id}`, async (signal) => {
-    const all = await deliveriesOf(height, top, signal);
+    const all = await loadDeliveries(height, top, signal);
     return all?.filter(({ delivery }) => delivery.apply.some(isIncluded) || delivery.rollback.some(isIncluded)) ?? null;
   });
   return sent.error === null && sent.data === null ? null : <Notified loaded={sent} filter={isIncluded} />;
@@ -131,7 +131,7 @@ export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash
 
 /** Renders the deliveries that contain a transaction of a block; nothing if there is none. */
 export function TransactionNotified({ id, height }: { id: string; height: number }) {
-  const ask = (signal: AbortSignal) => deliveriesWith(id, height, signal);
+  const ask = (signal: AbortSignal) => loadDeliveriesWith(id, height, signal);
   const sent = useAnswer(`deliveries of ${id} ${height}`, ask, tipVersion.value);
   return sent.data === null || sent.data.length === 0 ? null : <Notified loaded={sent} />;
 }

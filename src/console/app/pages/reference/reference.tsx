@@ -1,7 +1,7 @@
 /** The API reference: the operations of the server's OpenAPI document, and the page of each. */
 
 import { signal } from '@preact/signals';
-import { jsonOf } from '../../api/api.ts';
+import { fetchJson } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import {
   type ApiDocument,
@@ -24,8 +24,8 @@ import { TryIt } from './try-it.tsx';
 const DOCUMENT = '/docs/json';
 const TITLE = 'API reference';
 
-const readDocument = async (signal: AbortSignal): Promise<Reference> =>
-  readReference((await jsonOf(DOCUMENT, { signal })) as ApiDocument);
+const loadReference = async (signal: AbortSignal): Promise<Reference> =>
+  readReference((await fetchJson(DOCUMENT, { signal })) as ApiDocument);
 
 /** The text of the search, and whether the list has deprecated operations. They stay while operations are shown. */
 const searched = signal('');
@@ -121,7 +121,7 @@ function Operations({ groups }: { groups: readonly Group[] }) {
 
 /** Renders the list of operations. */
 export function ApiReference() {
-  const loaded = useAnswer(DOCUMENT, readDocument);
+  const loaded = useAnswer(DOCUMENT, loadReference);
   return (
     <Page
       title={TITLE}
@@ -137,7 +137,7 @@ export function ApiReference() {
 
 /** Renders the page of an operation. @param id the `operationId` */
 export function OperationPage({ id }: { id: string }) {
-  const loaded = useAnswer(DOCUMENT, readDocument);
+  const loaded = useAnswer(DOCUMENT, loadReference);
   const operation = loaded.data?.groups.flatMap(({ operations }) => operations).find((item) => item.id === id);
   return (
     <Page

@@ -4,7 +4,6 @@ import { useState } from 'preact/hooks';
 import { parsedJson } from '../../../../base/json.ts';
 import { throwUnreachable } from '../../api/api.ts';
 import {
-  curlOf,
   exampleOf,
   exampleText,
   type FormContents,
@@ -13,8 +12,9 @@ import {
   type Operation,
   type Parameter,
   type Request,
-  requestOf,
   type Schemas,
+  toCurl,
+  toRequest,
   typeText,
 } from '../../chain/api-reference.ts';
 import { bytes, count } from '../../chain/format.ts';
@@ -68,14 +68,14 @@ async function send(request: Request, signal: AbortSignal, report: (response: Re
   report({ ...progress, milliseconds: performance.now() - start });
 }
 
-function indented(text: string): string {
+function indentJson(text: string): string {
   const value = parsedJson(text);
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
 }
 
 function ResponseView({ response }: { response: Response }) {
   const { status, type, milliseconds, bytes: size, text, isCut } = response;
-  const body = text === null ? null : indented(text.slice(0, MAX_SHOWN));
+  const body = text === null ? null : indentJson(text.slice(0, MAX_SHOWN));
   return (
     <div class="result">
       <div class="panel-head small">
@@ -144,7 +144,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
   const [response, setResponse] = useState<Response | null>(null);
   const { run, cancel, problem, busy } = useAction();
   const change = (part: Partial<FormContents>) => setContents((previous) => ({ ...previous, ...part }));
-  const request = requestOf(operation, contents);
+  const request = toRequest(operation, contents);
   const submit = () => {
     cancel();
     setResponse(null);
@@ -197,12 +197,12 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
             </label>
           )}
           <Scrollable label="Request as a curl command" class="code scroll boxed">
-            {curlOf(request, location.origin)}
+            {toCurl(request, location.origin)}
           </Scrollable>
           <div class="row">
             <Button text="Send" type="submit" class="primary" />
             {busy ? <Button text="Stop" onClick={cancel} /> : null}
-            <Copy text={curlOf(request, location.origin)} name="curl command" />
+            <Copy text={toCurl(request, location.origin)} name="curl command" />
             <Problem text={problem} />
           </div>
         </Form>

@@ -1,7 +1,7 @@
 /** The page of SQL: the views, an editor, and the result as a table, a chart and files. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, jsonOf, responseOf, withBody } from '../../api/api.ts';
+import { type Answer, fetchJson, sendRequest, withBody } from '../../api/api.ts';
 import { type Loaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, plural, visible } from '../../chain/format.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
@@ -70,7 +70,7 @@ export function Sql() {
   const show = () =>
     runQuery(async (query, signal) => {
       const start = performance.now();
-      const result = (await jsonOf(SQL, {
+      const result = (await fetchJson(SQL, {
         ...withBody('POST', { query, max_rows: MAX_ROWS }),
         signal,
       })) as QueryResult['result'];
@@ -80,7 +80,7 @@ export function Sql() {
   const download = (format: 'csv' | 'parquet') =>
     runQuery(async (query, signal) => {
       const body = { query, format, max_rows: MAX_ROWS_OF_FILE };
-      save(await (await responseOf(SQL, { ...withBody('POST', body), signal })).blob(), `query.${format}`);
+      save(await (await sendRequest(SQL, { ...withBody('POST', body), signal })).blob(), `query.${format}`);
       return `Saved query.${format}`;
     });
 

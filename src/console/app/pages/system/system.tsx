@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, post, remove } from '../../api/api.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
-import { isLogMatch, logFieldsOf } from '../../chain/log.ts';
+import { isLogMatch, parseLogFields } from '../../chain/log.ts';
 import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
 import type { ServerStatus } from '../../chain/types.ts';
 import { useAction } from '../../ui/actions.tsx';
@@ -556,7 +556,7 @@ function Recent({ recent }: { recent: Log['recent'] }) {
 
 const LogFields = ({ event }: { event: Log['recent'][number] }) => (
   <>
-    {logFieldsOf(event).map(([name, value]) => (
+    {parseLogFields(event).map(([name, value]) => (
       <code key={name} class="break">
         <span class="quiet">{visible(name)}=</span>
         {visible(value)}{' '}

@@ -1,4 +1,4 @@
-/** The order of requests and of their answers. */
+/** Queries that are repeated when their data changes. Their answers arrive in the order of the requests. */
 
 /** A query that is repeated when its data changes. Only one request runs at a time. */
 interface LiveQuery {
@@ -27,13 +27,13 @@ const LOST_MS = 30_000;
  */
 export function liveQuery<T>({ ask, onAnswer, onError, now = () => performance.now() }: QueryOptions<T>): LiveQuery {
   let current: AbortController | null = null;
-  let since = 0;
+  let requestedAt = 0;
   let isOutdated = false;
 
   function request(): void {
     const controller = new AbortController();
     current = controller;
-    since = now();
+    requestedAt = now();
     isOutdated = false;
     const finish = (use: () => void): void => {
       if (current !== controller) return;
@@ -60,7 +60,7 @@ export function liveQuery<T>({ ask, onAnswer, onError, now = () => performance.n
   return {
     refresh() {
       if (current === null) request();
-      else if (now() - since > LOST_MS) restart();
+      else if (now() - requestedAt > LOST_MS) restart();
       else isOutdated = true;
     },
     restart,
