@@ -3,7 +3,7 @@ import type { Column } from './parts.tsx';
 import { Ago, BlockLink, Party, Principal, TxLink } from './values.tsx';
 
 /** Returns the Unix seconds of a time in ISO 8601. */
-export const secondsOf = (time: string): number => Date.parse(time) / 1000;
+export const toUnix = (time: string): number => Date.parse(time) / 1000;
 
 export const TX_ID: Column<{ tx_id: string }> = ['Transaction', 'nowrap', ({ tx_id: id }) => <TxLink id={id} />];
 export const TRANSACTION: Column<{ transaction: { tx_id: string } }> = [
@@ -28,11 +28,7 @@ export const AGE: Column<{ block: { time: number } }> = [
   'number when',
   ({ block }) => <Ago chain time={block.time} />,
 ];
-export const TIME: Column<{ time: string }> = [
-  'Age',
-  'number when',
-  ({ time }) => <Ago chain time={secondsOf(time)} />,
-];
+export const TIME: Column<{ time: string }> = ['Age', 'number when', ({ time }) => <Ago chain time={toUnix(time)} />];
 
 /** The sender and the recipient of an asset. */
 export const FROM: Column<{ sender: string | null }> = [

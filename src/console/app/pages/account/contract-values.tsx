@@ -222,8 +222,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
     const nextRequest = makeRequest((request?.times ?? 0) + 1);
     if (nextRequest === null) return;
     setRequest(nextRequest);
-    const fields = args.flatMap((arg) => formFields(arg, draft));
-    const typed = fields.flatMap(({ path }) =>
+    const typed = fieldsOf(args, draft).flatMap(({ path }) =>
       draft.has(path) ? [[`${ARGUMENT}${path}`, draft.get(path) ?? '']] : [],
     );
     const link = withQuery({
@@ -238,9 +237,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   return (
     <>
       <Form class="panel-body form stack" onSubmit={submit}>
-        {args.map((arg) => (
-          <ArgumentFields key={arg.name} argument={arg} draft={draft} mistakes={shownMistakes} onChange={setDraft} />
-        ))}
+        <ArgumentFields args={args} draft={draft} mistakes={shownMistakes} onChange={setDraft} />
         {item.kind === 'function' ? (
           <TextField
             label="Sender"
@@ -260,17 +257,19 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   );
 }
 
+const fieldsOf = (args: readonly Argument[], draft: Draft) => args.flatMap((arg) => formFields(arg, draft));
+
 interface ArgumentFieldsProps {
-  argument: Argument;
+  args: readonly Argument[];
   draft: Draft;
   mistakes: readonly Mistake[];
   onChange: (draft: Draft) => void;
 }
 
-/** Renders the fields of an argument that its draft needs. */
-export const ArgumentFields = ({ argument, draft, mistakes, onChange }: ArgumentFieldsProps) => (
+/** Renders the fields of arguments that their draft needs. */
+export const ArgumentFields = ({ args, draft, mistakes, onChange }: ArgumentFieldsProps) => (
   <>
-    {formFields(argument, draft).map(({ path, help, typed, choices, maxItems }) => {
+    {fieldsOf(args, draft).map(({ path, help, typed, choices, maxItems }) => {
       const value = draft.get(path) ?? '';
       const common = {
         label: visible(path),

@@ -4,7 +4,7 @@ import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { addDays, count } from '../../chain/format.ts';
-import { CONTRACT, HOLDER, secondsOf } from '../../ui/columns.tsx';
+import { CONTRACT, HOLDER, toUnix } from '../../ui/columns.tsx';
 import { ButtonLink, Choices, type Column, choiceOf, ListPanel, listQuery, Page, Tabs } from '../../ui/parts.tsx';
 import { pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
@@ -85,7 +85,7 @@ export function Contracts() {
           [
             'Deployed',
             'nowrap named',
-            ({ deployment }) => (deployment === null ? null : <Ago chain time={secondsOf(deployment.time)} />),
+            ({ deployment }) => (deployment === null ? null : <Ago chain time={toUnix(deployment.time)} />),
           ],
           [
             'Block',

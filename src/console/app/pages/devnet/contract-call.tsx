@@ -74,25 +74,19 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   return (
     <>
       <Form class="panel-body form stack" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
-        {areLiteral
-          ? args.map((arg) => (
-              <TextField
-                key={arg.name}
-                label={visible(arg.name)}
-                value={literals.get(arg.name) ?? ''}
-                help={visible(abiTypeString(arg.type) ?? '')}
-                onChange={(text) => setLiterals(new Map(literals).set(arg.name, text))}
-              />
-            ))
-          : args.map((arg) => (
-              <ArgumentFields
-                key={arg.name}
-                argument={arg}
-                draft={draft}
-                mistakes={shownMistakes}
-                onChange={setDraft}
-              />
-            ))}
+        {areLiteral ? (
+          args.map(({ name: argName, type }) => (
+            <TextField
+              key={argName}
+              label={visible(argName)}
+              value={literals.get(argName) ?? ''}
+              help={visible(abiTypeString(type) ?? '')}
+              onChange={(text) => setLiterals(new Map(literals).set(argName, text))}
+            />
+          ))
+        ) : (
+          <ArgumentFields args={args} draft={draft} mistakes={shownMistakes} onChange={setDraft} />
+        )}
         {args.length === 0 ? null : (
           <Check checked={areLiteral} onChange={setAreLiteral}>
             Write them as Clarity literals, such as <code>u1</code>, <code>none</code> or <code>(list u1 u2)</code>

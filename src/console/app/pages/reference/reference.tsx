@@ -55,14 +55,12 @@ const COLUMNS: readonly Column<Operation>[] = [
 const anchorOf = (tag: string): string => tag.replaceAll(/\W+/g, '-');
 
 function Operations({ groups }: { groups: readonly Group[] }) {
-  const matching = (all: readonly Operation[]) => all.filter((operation) => isMatch(operation, searched.value));
-  const deprecated = groups
-    .flatMap(({ operations }) => matching(operations))
-    .filter((operation) => operation.isDeprecated);
+  const matches = (all: readonly Operation[]) => all.filter((operation) => isMatch(operation, searched.value));
+  const deprecated = groups.flatMap(({ operations }) => matches(operations)).filter(({ isDeprecated }) => isDeprecated);
   const shownGroups = groups
     .map((group) => ({
       ...group,
-      operations: matching(group.operations).filter((operation) => withDeprecated.value || !operation.isDeprecated),
+      operations: matches(group.operations).filter((operation) => withDeprecated.value || !operation.isDeprecated),
     }))
     .filter(({ operations }) => operations.length > 0);
   return (

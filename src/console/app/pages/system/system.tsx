@@ -360,17 +360,17 @@ type Check = NonNullable<Inspections['check']>;
 type Tables = NonNullable<Inspections['tables']>;
 
 function Findings({ findings }: Pick<Check, 'findings'>) {
-  const failedFindings = findings.filter(({ problems }) => problems.length > 0);
+  const failures = findings.filter(({ problems }) => problems.length > 0);
   return (
     <>
       <p class="panel-body">
         {count(findings.length)} checks ran:{' '}
-        {failedFindings.length === 0 ? 'all passed.' : `${count(failedFindings.length)} failed.`}
+        {failures.length === 0 ? 'all passed.' : `${count(failures.length)} failed.`}
       </p>
-      {failedFindings.length === 0 ? null : (
+      {failures.length === 0 ? null : (
         <Table
           label="Failed checks"
-          rows={failedFindings}
+          rows={failures}
           keyOf={({ name }) => name}
           columns={[
             ['Check', '', ({ name }) => name],
@@ -391,7 +391,7 @@ function Sizes({ sizes }: Pick<Tables, 'sizes'>) {
   const tables = [...Map.groupBy(sizes, ({ table }) => table)]
     .map(([name, all]) => ({ name, all: sum(all), indexes: sum(all.filter(({ kind }) => kind === 'index')) }))
     .sort((a, b) => b.all - a.all);
-  const smallTables = tables.slice(MAX_TABLES);
+  const others = tables.slice(MAX_TABLES);
   return (
     <>
       <Table
@@ -407,10 +407,9 @@ function Sizes({ sizes }: Pick<Tables, 'sizes'>) {
           ['Share', 'number', ({ all }) => percent(all, total)],
         ]}
       />
-      {smallTables.length === 0 ? null : (
+      {others.length === 0 ? null : (
         <p class="panel-body quiet">
-          {plural(smallTables.length, 'smaller table')} with {bytes(smallTables.reduce((sum, { all }) => sum + all, 0))}{' '}
-          together
+          {plural(others.length, 'smaller table')} with {bytes(others.reduce((sum, { all }) => sum + all, 0))} together
         </p>
       )}
     </>
