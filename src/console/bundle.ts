@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const brotli = promisify(brotliCompress);
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-async function bundledFile(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<BundledFile> {
+async function compressFile(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<BundledFile> {
   const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
   if (type === undefined) throw new Error(`the console's bundle has ${name}, whose file type has no content type`);
   const compressed = await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY } });
@@ -51,7 +51,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
   const { outputs } = await Bun.build(consoleBuild);
   const nameOf = ({ path }: Bun.BuildArtifact): string => path.slice(path.lastIndexOf('/') + 1);
   const files = await Promise.all(
-    outputs.map(async (output) => bundledFile(nameOf(output), new Uint8Array(await output.arrayBuffer()))),
+    outputs.map(async (output) => compressFile(nameOf(output), new Uint8Array(await output.arrayBuffer()))),
   );
   const script = outputs.find(({ kind }) => kind === 'entry-point');
   const style = outputs.find(({ path }) => path.endsWith('.css'));

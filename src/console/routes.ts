@@ -33,7 +33,7 @@ async function pageAnswer(status = 200): Promise<Response> {
     'x-content-type-options': 'nosniff',
     vary: 'accept',
   };
-  return new Response(documentOf(await consoleFiles()), { status, headers });
+  return new Response(renderDocument(await consoleFiles()), { status, headers });
 }
 
 /** A year, the maximum for caches. Changed content gets another name. */
@@ -61,7 +61,7 @@ const common = {
 } as const;
 
 /** Returns the response to clients that don't accept HTML: a redirect to the data of the page, or a 404. */
-function withoutPage(path: string, request: Request): Redirect {
+function redirectToData(path: string, request: Request): Redirect {
   if (path === pagePaths.overview) return new Redirect('/extended', 301);
   if (path === pagePaths.reference) return new Redirect('/docs/json');
   throw new UnknownRouteError(request);
@@ -93,7 +93,7 @@ export const consoleRoutes: readonly Route[] = [
       operationId: `console-${name}`,
       summary: 'A page of the console',
       params: parametersOf(path),
-      handle: ({ request }) => (acceptsHtml(request) ? pageAnswer() : withoutPage(path, request)),
+      handle: ({ request }) => (acceptsHtml(request) ? pageAnswer() : redirectToData(path, request)),
     }),
   ),
   ...Object.entries(EXPLORER).map(([path, pageOf]) =>
@@ -132,7 +132,7 @@ const navigation = groups
   .join('');
 
 /** Returns the document of every page: a frame without texts of the chain, which the script replaces by its own. */
-const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): string => `<!doctype html>
+const renderDocument = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -167,7 +167,7 @@ interface ConsoleFiles extends Omit<ConsoleBundle, 'files'> {
 /** The bundle that `build.ts` made; only in a compiled executable. */
 declare const STACKSIDE_CONSOLE: ConsoleBundle | undefined;
 
-function filesOf({ script, style, files }: ConsoleBundle): ConsoleFiles {
+function decodeBundle({ script, style, files }: ConsoleBundle): ConsoleFiles {
   const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
   const byName = files.map(
     ({ name, type, gzip, brotli }) => [name, { type, gzip: bytes(gzip), brotli: bytes(brotli) }] as const,
@@ -181,8 +181,8 @@ function filesOf({ script, style, files }: ConsoleBundle): ConsoleFiles {
  */
 export const consoleFiles: Lazy<Promise<ConsoleFiles>> = lazy(async () => {
   try {
-    if (typeof STACKSIDE_CONSOLE !== 'undefined') return filesOf(STACKSIDE_CONSOLE);
-    return filesOf(await (await import('./bundle.ts')).bundleConsole());
+    if (typeof STACKSIDE_CONSOLE !== 'undefined') return decodeBundle(STACKSIDE_CONSOLE);
+    return decodeBundle(await (await import('./bundle.ts')).bundleConsole());
   } catch (error) {
     consoleFiles.clear();
     throw error;

@@ -57,8 +57,8 @@ import {
   shortPrincipal,
   stxText,
   toAmountInput,
+  tokenUnit,
   toSmallestUnit,
-  unitIn,
   visible,
 } from '../../src/console/app/chain/format.ts';
 import {
@@ -936,13 +936,13 @@ describe("a value in a page's path", () => {
 
 test("a token's unit comes only from its own contract, and only if it is readable", () => {
   const asset_identifier = 'SP1.pool::coin';
-  const unit = (facts: object) => unitIn(asset_identifier, { asset_identifier, ...facts });
+  const unit = (facts: object) => tokenUnit(asset_identifier, { asset_identifier, ...facts });
   expect(unit({ symbol: 'CN', decimals: 6 })).toEqual({ symbol: 'CN', decimals: 6 });
   expect(unit({ symbol: 'CN', decimals: 0 })).toEqual({ symbol: 'CN', decimals: 0 });
   expect(unit({ symbol: ' ', decimals: 39 })).toEqual({ symbol: null, decimals: null });
   expect(unit({ decimals: -1 })).toEqual({ symbol: null, decimals: null });
-  expect(unitIn('SP1.pool::other', { asset_identifier, symbol: 'CN', decimals: 6 })).toBeNull();
-  expect(unitIn(asset_identifier, {})).toBeNull();
+  expect(tokenUnit('SP1.pool::other', { asset_identifier, symbol: 'CN', decimals: 6 })).toBeNull();
+  expect(tokenUnit(asset_identifier, {})).toBeNull();
 });
 
 describe('transaction filters', () => {

@@ -8,7 +8,7 @@ function asking() {
   const seen: string[] = [];
   const time = { now: 0 };
   const query = liveQuery<string>({
-    ask(signal) {
+    load(signal) {
       const request = { ...Promise.withResolvers<string>(), signal };
       requests.push(request);
       return request.promise;

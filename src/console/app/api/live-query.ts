@@ -11,7 +11,7 @@ interface LiveQuery {
 }
 
 interface QueryOptions<T> {
-  ask: (signal: AbortSignal) => Promise<T>;
+  load: (signal: AbortSignal) => Promise<T>;
   onAnswer: (answer: T) => void;
   onError: (error: unknown) => void;
   /** Returns the time in milliseconds. */
@@ -25,7 +25,7 @@ const LOST_MS = 30_000;
  * Makes a live query. Requests never overlap, so no older answer arrives after a newer one. A change doesn't cancel the
  * running request unless it is lost, so answers arrive even if the data changes faster than the server answers.
  */
-export function liveQuery<T>({ ask, onAnswer, onError, now = () => performance.now() }: QueryOptions<T>): LiveQuery {
+export function liveQuery<T>({ load, onAnswer, onError, now = () => performance.now() }: QueryOptions<T>): LiveQuery {
   let current: AbortController | null = null;
   let requestedAt = 0;
   let isOutdated = false;
@@ -41,7 +41,7 @@ export function liveQuery<T>({ ask, onAnswer, onError, now = () => performance.n
       if (isOutdated) request();
       use();
     };
-    ask(controller.signal).then(
+    load(controller.signal).then(
       (answer) => finish(() => onAnswer(answer)),
       (error: unknown) => finish(() => onError(error)),
     );

@@ -53,7 +53,7 @@ function handleMessage(text: string): void {
 
 /** The tip, read at each block and connection. If a read fails, the next block or connection reads it again. */
 const tipQuery = liveQuery({
-  ask: (signal) => get('/extended', {}, signal),
+  load: (signal) => get('/extended', {}, signal),
   onAnswer({ chain_tip: chainTip = null }) {
     tip.value = chainTip;
   },

@@ -7,7 +7,7 @@ const pathOf = (route: string, contract: string, ...more: string[]): string =>
 /** Returns the path of a contract's interface. Its JSON is unchecked. */
 export const interfacePath = (contract: string): string => pathOf('contracts/interface', contract);
 
-interface Read {
+interface ContractRead {
   contract: string;
   kind: 'function' | 'variable' | 'map' | 'constant';
   name: string;
@@ -21,7 +21,7 @@ type ReadResult = { hex: string; cause: null } | { hex: null; cause: string };
 
 /** Reads from a contract at the node's tip. @throws RequestError */
 export async function readContract(
-  { contract, kind, name, args, sender }: Read,
+  { contract, kind, name, args, sender }: ContractRead,
   signal: AbortSignal,
 ): Promise<ReadResult> {
   const [path, init] =

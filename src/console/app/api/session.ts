@@ -33,5 +33,5 @@ export async function signOut(): Promise<void> {
 }
 
 /** Returns the headers of a request for a consumer. @param consumer null for the session's consumer */
-export const actingFor = (consumer: string | null): Record<string, string> =>
+export const consumerHeaders = (consumer: string | null): Record<string, string> =>
   consumer === null ? {} : { 'x-chainhook-consumer': consumer };

@@ -22,7 +22,7 @@ export interface Loaded<T> {
  */
 export function useAnswer<T>(
   key: string,
-  ask: (signal: AbortSignal) => Promise<T>,
+  load: (signal: AbortSignal) => Promise<T>,
   version: number | string = 0,
 ): Loaded<T> {
   const [state, setState] = useState<{ key: string; data: T | null; error: RequestError | null }>({
@@ -30,12 +30,12 @@ export function useAnswer<T>(
     data: null,
     error: null,
   });
-  const latest = useRef(ask);
-  latest.current = ask;
+  const latest = useRef(load);
+  latest.current = load;
   const query = useRef<ReturnType<typeof liveQuery> | null>(null);
   useEffect(() => {
     const newQuery = liveQuery({
-      ask: (signal) => latest.current(signal),
+      load: (signal) => latest.current(signal),
       onAnswer: (data) => setState({ key, data, error: null }),
       onError(error) {
         assertRequestError(error);

@@ -52,7 +52,7 @@ const choiceMistake = (choices: Filter['input'], text: string): string =>
 const typeChoices = TYPES.map((type) => [type, kindOf(type)] as const);
 const statusChoices = Object.keys(STATUS_CHOICES).map((choice) => [choice, statusWords(choice)] as const);
 
-const amount =
+const amountMeaning =
   (member: 'min_amount' | 'max_amount') =>
   (text: string): Meaning => {
     const mistake = amountMistake(text, 6, 'STX');
@@ -67,7 +67,7 @@ function dayStart(text: string): number | null {
     : time.getTime() / 1000;
 }
 
-const day =
+const dayMeaning =
   (condition: (start: number) => Conditions) =>
   (text: string): Meaning => {
     const start = dayStart(text);
@@ -123,10 +123,10 @@ const FILTERS = {
     meaning: (name) => (name.length > MAX_NAME ? 'A function’s name can’t be that long.' : { function_name: name }),
     words: visible,
   },
-  min: { label: 'STX sent, at least', input: 'text', placeholder: '1.5', meaning: amount('min_amount') },
-  max: { label: 'STX sent, at most', input: 'text', placeholder: '1000', meaning: amount('max_amount') },
-  from: { label: 'From day (UTC)', input: 'day', meaning: day((start) => ({ from_time: start })) },
-  to: { label: 'To day (UTC)', input: 'day', meaning: day((start) => ({ to_time: start + DAY - 1 })) },
+  min: { label: 'STX sent, at least', input: 'text', placeholder: '1.5', meaning: amountMeaning('min_amount') },
+  max: { label: 'STX sent, at most', input: 'text', placeholder: '1000', meaning: amountMeaning('max_amount') },
+  from: { label: 'From day (UTC)', input: 'day', meaning: dayMeaning((start) => ({ from_time: start })) },
+  to: { label: 'To day (UTC)', input: 'day', meaning: dayMeaning((start) => ({ to_time: start + DAY - 1 })) },
 } as const satisfies Readonly<Record<string, Filter>>;
 
 export type FilterName = keyof typeof FILTERS;

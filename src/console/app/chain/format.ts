@@ -115,7 +115,7 @@ export interface TokenUnit {
 const MAX_DECIMALS = 38;
 
 /** Returns the unit of a token by its contract's metadata, which describes only one token; null for other tokens. */
-export function unitIn(
+export function tokenUnit(
   asset: string,
   { asset_identifier, symbol = '', decimals = -1 }: { asset_identifier?: string; symbol?: string; decimals?: number },
 ): TokenUnit | null {

@@ -15,22 +15,22 @@ export interface SqlResult {
 const INTEGER = /^-?\d+$/;
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?$/;
 
-function numberOf(value: SqlValue): number | null {
+function toNumber(value: SqlValue): number | null {
   if (typeof value === 'string') return INTEGER.test(value) ? Number(value) : null;
   return value;
 }
 
-const secondsOf = (value: SqlValue): number | null =>
+const toSeconds = (value: SqlValue): number | null =>
   typeof value === 'string' && TIME.test(value) ? Date.parse(value) / 1000 : null;
 
-const all = ({ rows }: SqlResult, column: number, parse: (value: SqlValue) => number | null): boolean => {
+const hasOnly = ({ rows }: SqlResult, column: number, parse: (value: SqlValue) => number | null): boolean => {
   const values = rows.map((row) => row[column] ?? null).filter((value) => value !== null);
   return values.length > 0 && values.every((value) => parse(value) !== null);
 };
 
 /** Reports for each column whether it contains only numbers. */
 export const numericColumns = (result: SqlResult): boolean[] =>
-  result.columns.map((_, column) => all(result, column, numberOf));
+  result.columns.map((_, column) => hasOnly(result, column, toNumber));
 
 const HASH = /^0x[0-9a-f]{64}$/;
 
@@ -54,8 +54,8 @@ export function pageOf(column: string, value: SqlValue): PageOf | null {
 /** Returns the columns for the axes of a chart: times and numbers for x, numbers for y. */
 export function chartColumns(result: SqlResult): { xColumns: number[]; yColumns: number[] } {
   const columns = result.columns.map((_, column) => column);
-  const yColumns = columns.filter((column) => all(result, column, numberOf));
-  const xColumns = columns.filter((column) => yColumns.includes(column) || all(result, column, secondsOf));
+  const yColumns = columns.filter((column) => hasOnly(result, column, toNumber));
+  const xColumns = columns.filter((column) => yColumns.includes(column) || hasOnly(result, column, toSeconds));
   return { xColumns, yColumns };
 }
 
@@ -65,11 +65,11 @@ export function pointsOf(
   xColumn: number | null,
   yColumn: number,
 ): { times: number[]; values: (number | null)[]; scale: TimeScale } {
-  const isTime = xColumn !== null && all(result, xColumn, secondsOf);
+  const isTime = xColumn !== null && hasOnly(result, xColumn, toSeconds);
   const points = result.rows
     .map((row, number) => {
-      const x = xColumn === null ? number + 1 : (isTime ? secondsOf : numberOf)(row[xColumn] ?? null);
-      return { x, value: numberOf(row[yColumn] ?? null) };
+      const x = xColumn === null ? number + 1 : (isTime ? toSeconds : toNumber)(row[xColumn] ?? null);
+      return { x, value: toNumber(row[yColumn] ?? null) };
     })
     .filter((point): point is { x: number; value: number | null } => point.x !== null)
     .sort((a, b) => a.x - b.x);

@@ -5,10 +5,10 @@ import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/live-query.ts';
 import { isDevnet, server } from './server-status.ts';
 
-const seconds = () => Math.floor(Date.now() / 1000);
+const unixNow = () => Math.floor(Date.now() / 1000);
 
 /** Unix seconds, updated each second while the page is visible. */
-export const now = signal(seconds());
+export const now = signal(unixNow());
 
 /** Returns a number that changes every few seconds, as a version of data. */
 export const every = (span: number): number => Math.floor(now.value / span);
@@ -23,7 +23,7 @@ export const chainNow = computed(() => now.value + chainOffset.value);
 const REAL_TIME_SECONDS = 3_600;
 
 const devnetQuery = liveQuery({
-  ask: (signal) => get('/stackside/v1/devnet', {}, signal),
+  load: (signal) => get('/stackside/v1/devnet', {}, signal),
   onAnswer({ tip }) {
     // The newest block has the time of its arrival by the chain's clock.
     const arrival = server.peek().status?.events?.last_received_at ?? now.peek();
@@ -38,10 +38,10 @@ const onDevnet = computed(() => isDevnet() === true);
 /** Starts both clocks. The clock of a devnet is read at each block. Called once. */
 export function startClocks(): void {
   setInterval(() => {
-    if (!document.hidden) now.value = seconds();
+    if (!document.hidden) now.value = unixNow();
   }, 1000);
   document.addEventListener('visibilitychange', () => {
-    now.value = seconds();
+    now.value = unixNow();
   });
   effect(() => {
     tipVersion.value;

@@ -2,7 +2,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { assetContractOf } from '../../../codec/identifiers.ts';
 import { type Answer, assertRequestError, get, post } from '../api/api.ts';
-import { type TokenUnit, unitIn } from '../chain/format.ts';
+import { type TokenUnit, tokenUnit } from '../chain/format.ts';
 import { server } from './server-status.ts';
 
 /** Maximum addresses in a request. */
@@ -13,17 +13,17 @@ const names = signal<ReadonlyMap<string, string | null>>(new Map());
 const requested = new Set<string>();
 let addresses: string[] = [];
 
-async function askNames(principals: string[]): Promise<void> {
+async function loadNames(principals: string[]): Promise<void> {
   const { results } = await post('/stackside/v1/names/bns-v2/primary', {}, { principals });
   names.value = new Map([...names.value, ...results.map(({ principal, name }) => [principal, name] as const)]);
 }
 
-function askAllNames(): void {
+function loadAllNames(): void {
   const all = addresses;
   addresses = [];
   // The page shows elsewhere that the server is away. The addresses stay without names.
   for (let start = 0; start < all.length; start += MAX_BATCH)
-    askNames(all.slice(start, start + MAX_BATCH)).catch(assertRequestError);
+    loadNames(all.slice(start, start + MAX_BATCH)).catch(assertRequestError);
 }
 
 /** Reports whether the server can return names: it knows the whole chain. */
@@ -37,7 +37,7 @@ export function primaryNameOf(principal: string): string | null {
   const name = names.value.get(principal) ?? null;
   if (requested.has(principal) || principal.includes('.') || !hasNames()) return name;
   requested.add(principal);
-  if (addresses.length === 0) setTimeout(askAllNames);
+  if (addresses.length === 0) setTimeout(loadAllNames);
   addresses.push(principal);
   return name;
 }
@@ -47,7 +47,7 @@ type Token = Answer<'/metadata/v1/ft'>['results'][number];
 /** Milliseconds before the metadata of a token without decimals is requested again. */
 const RETRY_MS = 60_000;
 
-const tokens = new Map<string, { token: Signal<Token | null>; askAgainAt: number }>();
+const tokens = new Map<string, { token: Signal<Token | null>; expiresAt: number }>();
 
 /** Maximum tokens in a response: the contracts with identifiers that start like the requested one. */
 const MAX_RESULTS = 60;
@@ -57,37 +57,37 @@ const MAX_REQUESTS = 4;
 const waiting: (() => Promise<void>)[] = [];
 let running = 0;
 
-function askNext(): void {
+function startNext(): void {
   const next = running < MAX_REQUESTS ? waiting.shift() : undefined;
   if (next === undefined) return;
   running += 1;
   void next().finally(() => {
     running -= 1;
-    askNext();
+    startNext();
   });
 }
 
-async function ask(contract: string, token: Signal<Token | null>): Promise<void> {
+async function loadToken(contract: string, token: Signal<Token | null>): Promise<void> {
   // The list returns nothing if the token is missing. The route of one token would return an error, which the browser
   // would show.
   const { results } = await get('/metadata/v1/ft', { address: contract, limit: MAX_RESULTS });
   const metadata = results.find(({ contract_principal }) => contract_principal === contract);
   if (metadata === undefined) return;
   token.value = metadata;
-  if (metadata.decimals !== undefined) tokens.set(contract, { token, askAgainAt: Number.POSITIVE_INFINITY });
+  if (metadata.decimals !== undefined) tokens.set(contract, { token, expiresAt: Number.POSITIVE_INFINITY });
 }
 
 /** Returns the metadata of a fungible token; null until it arrives, and if its contract has none for the asset. */
 export function tokenOf(asset: string): Token | null {
   const contract = assetContractOf(asset);
   let cached = tokens.get(contract);
-  if (cached === undefined || performance.now() >= cached.askAgainAt) {
+  if (cached === undefined || performance.now() >= cached.expiresAt) {
     const token = cached?.token ?? signal<Token | null>(null);
-    cached = { token, askAgainAt: performance.now() + RETRY_MS };
+    cached = { token, expiresAt: performance.now() + RETRY_MS };
     tokens.set(contract, cached);
     // The page shows elsewhere that the server is away. Amounts stay in the smallest unit.
-    waiting.push(() => ask(contract, token).catch(assertRequestError));
-    askNext();
+    waiting.push(() => loadToken(contract, token).catch(assertRequestError));
+    startNext();
   }
   const metadata = cached.token.value;
   return metadata?.asset_identifier === asset ? metadata : null;
@@ -95,4 +95,4 @@ export function tokenOf(asset: string): Token | null {
 
 /** Returns symbol and decimals of a fungible token; null if they are unknown. */
 export const unitOf = (asset: string): TokenUnit =>
-  unitIn(asset, tokenOf(asset) ?? {}) ?? { symbol: null, decimals: null };
+  tokenUnit(asset, tokenOf(asset) ?? {}) ?? { symbol: null, decimals: null };

@@ -62,7 +62,7 @@ const POSITIONS = 'stackside-scroll';
 let endRestoring = (): void => undefined;
 
 /** Scrolls to a position as soon as the page is long enough, unless the user scrolls or types first. */
-function restore(position: number): void {
+function restoreScroll(position: number): void {
   endRestoring();
   const abortController = new AbortController();
   const observer = new ResizeObserver(() => {
@@ -90,7 +90,7 @@ function showEntry(state: string | null): void {
     return;
   }
   entry = state;
-  restore(positions.get(entry) ?? 0);
+  restoreScroll(positions.get(entry) ?? 0);
 }
 
 /** Adopts the entry of a new document, and its position if it was shown before. */
@@ -101,7 +101,7 @@ function restoreEntry(): void {
   entry = state ?? newEntry();
   if (state === null) history.replaceState(entry, '');
   const position = positions.get(entry);
-  if (position !== undefined) restore(position);
+  if (position !== undefined) restoreScroll(position);
   addEventListener('pagehide', () => {
     positions.set(entry, scrollY);
     sessionStorage.setItem(POSITIONS, JSON.stringify([...positions]));

@@ -126,7 +126,7 @@ function useSearch(typed: string, isOpen: boolean): SearchAnswer {
   const query = useRef<ReturnType<typeof liveQuery> | null>(null);
   useEffect(() => {
     const newQuery = liveQuery({
-      ask: (signal) => searchFor(latest.current, signal),
+      load: (signal) => searchFor(latest.current, signal),
       onAnswer({ text, results }) {
         setAnswer({ text, results, problem: null });
         announce(results.length === 0 ? 'Nothing was found.' : `${count(results.length)} results`);
@@ -191,7 +191,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     setActive(null);
   }
 
-  function leave(to: PageOf): void {
+  function openPage(to: PageOf): void {
     setText('');
     close();
     field.current?.blur();
@@ -200,10 +200,10 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
 
   function choose(item: SearchResult): void {
     addRecent(item);
-    leave(pageOfResult(item));
+    openPage(pageOfResult(item));
   }
 
-  function fail(message: string): void {
+  function showProblem(message: string): void {
     setProblem(message);
     announce(message);
   }
@@ -225,16 +225,16 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
         if (!isCurrent()) return;
         const to = pageOfSearch(typed, results);
         const [best] = results;
-        if (to === null) fail(NOT_FOUND);
+        if (to === null) showProblem(NOT_FOUND);
         else {
           const isBest = best !== undefined && (best.match === 'exact' || pathOf(pageOfResult(best)) === pathOf(to));
           if (isBest) addRecent(best);
-          leave(to);
+          openPage(to);
         }
       },
       (error: unknown) => {
         assertRequestError(error);
-        if (isCurrent()) fail(error.message);
+        if (isCurrent()) showProblem(error.message);
       },
     );
   }

@@ -17,7 +17,7 @@ export const server = signal<LastStatus>({ status: null, error: null });
 
 const EVERY_MS = 5_000;
 const statusQuery = liveQuery({
-  ask: (signal) => get('/stackside/v1/status', {}, signal),
+  load: (signal) => get('/stackside/v1/status', {}, signal),
   onAnswer(status) {
     server.value = { status, error: null };
   },

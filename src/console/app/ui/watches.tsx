@@ -69,7 +69,7 @@ function notify(watch: Watch): void {
 }
 
 const newestQuery = liveQuery({
-  async ask(signal) {
+  async load(signal) {
     const answers: [Watched, string | null][] = [];
     // One after the other: notifications aren't urgent, and pages need the connections.
     for (const { kind, id } of watches.value) {

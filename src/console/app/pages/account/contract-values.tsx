@@ -92,7 +92,7 @@ const KINDS = [
   ['constant', 'Constants'],
 ] as const satisfies readonly (readonly [Readable['kind'], string])[];
 
-const noCall = (): Record<string, null> =>
+const clearCall = (): Record<string, null> =>
   Object.fromEntries(
     [...url.value.query.keys()]
       .filter((name) => name.startsWith(ARGUMENT) || name === SENDER)
@@ -169,7 +169,7 @@ export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
         ])}
         none="There is nothing to read: no read-only function, variable, map or constant."
         unknown="The node’s interface of the contract has no readable"
-        choose={(name) => go(withQuery({ ...noCall(), [parameter]: name }))}
+        choose={(name) => go(withQuery({ ...clearCall(), [parameter]: name }))}
       >
         {(item, args) => (
           <ReadForm
@@ -226,7 +226,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
       draft.has(path) ? [[`${ARGUMENT}${path}`, draft.get(path) ?? '']] : [],
     );
     const link = withQuery({
-      ...noCall(),
+      ...clearCall(),
       [parameter]: item.name,
       ...Object.fromEntries(typed),
       ...(sender === deployer ? {} : { [SENDER]: sender }),

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
-import { actingFor } from '../../api/session.ts';
+import { consumerHeaders } from '../../api/session.ts';
 import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
@@ -140,7 +140,7 @@ function FailingHooks() {
       const hooks: Hook[] = [];
       for (const consumer of (await loadConsumers(signal, ({ failing: number }) => number > 0)) ?? []) {
         if (hooks.length >= MAX_FAILING) break;
-        hooks.push(...(await get('/chainhooks/me', params, signal, actingFor(consumer))).results);
+        hooks.push(...(await get('/chainhooks/me', params, signal, consumerHeaders(consumer))).results);
       }
       return hooks.slice(0, MAX_FAILING);
     },

@@ -143,7 +143,7 @@ interface Command {
 }
 
 /** Returns the distance: up to a height if one is given, otherwise a number of blocks. */
-const distance = (value: (name: string) => string): { count: number } | { until_height: number } =>
+const parseDistance = (value: (name: string) => string): { count: number } | { until_height: number } =>
   value('until') === '' ? { count: Number(value('count')) } : { until_height: Number(value('until')) };
 
 const DISTANCE_FIELDS: readonly Field[] = [
@@ -156,7 +156,7 @@ const COMMANDS: readonly Command[] = [
     action: 'Mine',
     fields: DISTANCE_FIELDS,
     async run(value) {
-      const { blocks } = await post('/stackside/v1/devnet/mine', {}, distance(value));
+      const { blocks } = await post('/stackside/v1/devnet/mine', {}, parseDistance(value));
       return `Mined ${heights(blocks)}.`;
     },
   },
@@ -164,7 +164,7 @@ const COMMANDS: readonly Command[] = [
     action: 'Mine Bitcoin blocks',
     fields: DISTANCE_FIELDS,
     async run(value) {
-      const { bitcoin_blocks: blocks } = await post('/stackside/v1/devnet/bitcoin', {}, distance(value));
+      const { bitcoin_blocks: blocks } = await post('/stackside/v1/devnet/bitcoin', {}, parseDistance(value));
       return `Made ${heights(blocks)}, each with the first block of a tenure.`;
     },
   },

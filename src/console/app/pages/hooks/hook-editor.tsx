@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, type Body, get, patch, post } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
-import { actingFor } from '../../api/session.ts';
+import { consumerHeaders } from '../../api/session.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import {
   amountMistake,
@@ -54,7 +54,7 @@ export function NewHook() {
   const loaded = useAnswer('network', loadNetwork);
   const { query } = url.value;
   const consumer = query.get('consumer');
-  const headers = actingFor(consumer);
+  const headers = consumerHeaders(consumer);
   const template = templateOf(query.get('template'));
   const subject = query.get('of') ?? '';
   const isDemo = server.value.status?.simulated_node === true;
@@ -346,8 +346,8 @@ function Field({ field: { name, required, help, choices, isList }, value, unit, 
     const text = value === undefined ? '' : String(value);
     if (unit !== null)
       return <AmountField label={label} value={text} unit={unit} mistake={mistake} onChange={onChange} />;
-    const typed = (text: string) => onChange(text.trimStart());
-    return <TextField label={label} value={text} help={help} mistake={mistake} onChange={typed} />;
+    const changeText = (text: string) => onChange(text.trimStart());
+    return <TextField label={label} value={text} help={help} mistake={mistake} onChange={changeText} />;
   }
   if (!isList) {
     const all = [['', 'any'] as const, ...choices.map((choice) => [choice, words(choice)] as const)];

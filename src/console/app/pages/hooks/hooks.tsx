@@ -2,7 +2,7 @@
 
 import { type Answer, get, post, remove } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { actingFor, session, signOut } from '../../api/session.ts';
+import { consumerHeaders, session, signOut } from '../../api/session.ts';
 import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
 import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
@@ -139,7 +139,7 @@ interface HookListProps {
 
 function HookList({ consumer, isPart = false }: HookListProps) {
   const { limit, offset } = isPart ? { limit: PER_PAGE, offset: 0 } : offsetQuery();
-  const headers = actingFor(consumer);
+  const headers = consumerHeaders(consumer);
   const hooks = useAnswer(
     `hooks ${consumer} ${offset}`,
     async (signal) => {
@@ -204,7 +204,7 @@ const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 const UNREADABLE = 409;
 
 function Secret({ consumer }: { consumer: string | null }) {
-  const headers = actingFor(consumer);
+  const headers = consumerHeaders(consumer);
   const secret = useAnswer(`secret ${consumer}`, (signal) => get('/chainhooks/me/secret', {}, signal, headers));
   const { run, problem } = useAction(secret.retry);
   const changes = (exists: boolean) => (

@@ -2,7 +2,7 @@
 
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { actingFor, readSession, session } from '../../api/session.ts';
+import { consumerHeaders, readSession, session } from '../../api/session.ts';
 import { type Loaded, mapLoaded, useAnswer } from '../../api/use-answer.ts';
 import { plural, words } from '../../chain/format.ts';
 import { type Hook, payloadIncludes, STATE_TONES } from '../../chain/hooks.ts';
@@ -54,7 +54,7 @@ async function loadDeliveries(from: number, to: number, signal: AbortSignal): Pr
   let remaining = MAX_HOOKS;
   for (const consumer of consumers) {
     if (remaining <= 0) break;
-    const headers = actingFor(consumer);
+    const headers = consumerHeaders(consumer);
     const hooks = await get('/chainhooks/me', { limit: remaining }, signal, headers);
     remaining -= hooks.results.length;
     for (const hook of hooks.results) {
@@ -73,7 +73,7 @@ async function loadDeliveriesWith(id: string, height: number, signal: AbortSigna
   const deliveries: HookDelivery[] = [];
   for (const entry of all) {
     const params = { uuid: entry.hook.uuid, id: entry.delivery.id };
-    const headers = actingFor(entry.consumer);
+    const headers = consumerHeaders(entry.consumer);
     const { payload } = await get('/chainhooks/me/{uuid}/deliveries/{id}', params, signal, headers);
     if (payloadIncludes(payload, id)) deliveries.push(entry);
   }
@@ -84,11 +84,11 @@ type BlockFilter = (block: { index_block_hash: string }) => boolean;
 
 /** Describes the content of a delivery: `1 block applied`. */
 function contentOf({ apply, rollback }: Delivery, isIncluded: BlockFilter): string {
-  const counted = (blocks: Delivery['apply'], verb: string): string[] => {
+  const countText = (blocks: Delivery['apply'], verb: string): string[] => {
     const number = blocks.filter(isIncluded).length;
     return number === 0 ? [] : [`${plural(number, 'block')} ${verb}`];
   };
-  return [...counted(rollback, 'rolled back'), ...counted(apply, 'applied')].join(', ');
+  return [...countText(rollback, 'rolled back'), ...countText(apply, 'applied')].join(', ');
 }
 
 const Notified = ({ loaded, filter = () => true }: { loaded: Loaded<HookDelivery[] | null>; filter?: BlockFilter }) => (
@@ -131,7 +131,7 @@ export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash
 
 /** Renders the deliveries that contain a transaction of a block; nothing if there is none. */
 export function TransactionNotified({ id, height }: { id: string; height: number }) {
-  const ask = (signal: AbortSignal) => loadDeliveriesWith(id, height, signal);
-  const sent = useAnswer(`deliveries of ${id} ${height}`, ask, tipVersion.value);
+  const load = (signal: AbortSignal) => loadDeliveriesWith(id, height, signal);
+  const sent = useAnswer(`deliveries of ${id} ${height}`, load, tipVersion.value);
   return sent.data === null || sent.data.length === 0 ? null : <Notified loaded={sent} />;
 }

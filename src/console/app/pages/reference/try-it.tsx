@@ -127,7 +127,7 @@ function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
 }
 
 /** Returns the first contents of a form: examples of the parameters and the body that the operation requires. */
-function initial({ parameters, body, types }: Operation, schemas: Schemas): FormContents {
+function initialContents({ parameters, body, types }: Operation, schemas: Schemas): FormContents {
   const required = parameters.filter((parameter) => parameter.required === true);
   const example = body === null ? undefined : (body.example ?? exampleOf(body.schema, schemas));
   return {
@@ -140,7 +140,7 @@ function initial({ parameters, body, types }: Operation, schemas: Schemas): Form
 
 /** Renders the parameters of an operation as a form, which sends the request. */
 export function TryIt({ operation, schemas }: { operation: Operation; schemas: Schemas }) {
-  const [contents, setContents] = useState(() => initial(operation, schemas));
+  const [contents, setContents] = useState(() => initialContents(operation, schemas));
   const [response, setResponse] = useState<Response | null>(null);
   const { run, cancel, problem, busy } = useAction();
   const change = (part: Partial<FormContents>) => setContents((previous) => ({ ...previous, ...part }));

@@ -302,7 +302,7 @@ function Bases() {
   const base = status?.archive?.base;
   if (base == null) return null;
   const [value, note] = baseFigure(base, now.value);
-  const make = () => run(() => post('/stackside/v1/archive/base', {}), 'A base was requested');
+  const makeBase = () => run(() => post('/stackside/v1/archive/base', {}), 'A base was requested');
   return (
     <Panel title="Base of the archive" source="/stackside/v1/status">
       <div class="panel-body stack">
@@ -311,7 +311,7 @@ function Bases() {
           {value}; {note}.
         </p>
         <div class="row">
-          <Button text="Make a base now" disabled={busy || base.making !== null} onClick={make} />
+          <Button text="Make a base now" disabled={busy || base.making !== null} onClick={makeBase} />
         </div>
         <Problem text={problem} />
       </div>
