@@ -12,7 +12,7 @@ import { Check, Form, Mistakes, TextField } from '../../ui/form.tsx';
 import { Button, Problem } from '../../ui/parts.tsx';
 import { go, withQuery } from '../../ui/router.ts';
 import { ArgumentFields, ChosenItem, InterfacePanel } from '../account/contract-values.tsx';
-import { type DevnetAccount, type Sent, SentTransaction, useSender, WithAccounts } from './sending.tsx';
+import { type CallAnswer, type DevnetAccount, SentTransaction, useSender, WithAccounts } from './sending.tsx';
 
 const CALL = 'call';
 
@@ -57,7 +57,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [areLiteral, setAreLiteral] = useState(false);
   const [isSubmitted, setIsSubmitted] = useState(false);
   const { sender, field: senderField } = useSender(accounts);
-  const { run, result, problem, busy } = useAction<Sent>();
+  const { run, result, problem, busy } = useAction<CallAnswer>();
   const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodeArguments(args, draft);
   const shownMistakes = isSubmitted ? mistakes : [];
 
@@ -99,7 +99,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
           <Button text="Call" type="submit" class="primary" disabled={busy} />
         </div>
       </Form>
-      {result === null ? null : <SentTransaction sent={result} />}
+      {result === null ? null : <SentTransaction answer={result} />}
     </>
   );
 }

@@ -27,7 +27,7 @@ const EXAMPLE = `(define-data-var count uint u0)
 const nameOf = (file: string): string => file.replace(/\.[^.]*$/, '').replaceAll(/[^a-zA-Z0-9_-]/g, '-');
 
 interface Deployment {
-  sent: Answer<'/stackside/v1/devnet/deploy', 'post'>;
+  answer: Answer<'/stackside/v1/devnet/deploy', 'post'>;
   name: string;
   source: string;
 }
@@ -56,8 +56,8 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
     const chosen = version === '' ? {} : { clarity_version: Number(version) };
     const body = { ...sender, ...chosen, name: name.trim(), source };
     run(
-      async () => ({ ...body, sent: await post('/stackside/v1/devnet/deploy', {}, body) }),
-      ({ sent }) => `The deployment was mined: ${words(sent.status)}`,
+      async () => ({ ...body, answer: await post('/stackside/v1/devnet/deploy', {}, body) }),
+      ({ answer }) => `The deployment was mined: ${words(answer.status)}`,
     );
   };
   return (
@@ -125,13 +125,13 @@ function selectLine(editor: HTMLTextAreaElement, line: number): void {
   editor.scrollTop = (editor.scrollHeight * (line - 1)) / lines.length;
 }
 
-function DeployedContract({ sent, name, source, showLine }: Deployment & { showLine: (line: number) => void }) {
-  const path = pathTo('contract', { id: `${sent.sender}.${name}` });
-  const line = sent.error === null ? null : (mistakeLine(source, sent.error) ?? sent.error_line);
+function DeployedContract({ answer, name, source, showLine }: Deployment & { showLine: (line: number) => void }) {
+  const path = pathTo('contract', { id: `${answer.sender}.${name}` });
+  const line = answer.error === null ? null : (mistakeLine(source, answer.error) ?? answer.error_line);
   const lineButton = line === null ? null : <Button text={`Go to line ${line}`} onClick={() => showLine(line)} />;
   return (
-    <SentTransaction sent={sent} errorLink={lineButton}>
-      {sent.status === 'success' ? (
+    <SentTransaction answer={answer} errorLink={lineButton}>
+      {answer.status === 'success' ? (
         <div class="panel-body row">
           <ButtonLink text="Open the contract" href={path} />
           <ButtonLink text="Call a function" href={`${path}?tab=call`} />

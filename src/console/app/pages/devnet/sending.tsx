@@ -69,10 +69,10 @@ export function useSender(accounts: readonly DevnetAccount[]) {
   return { sender: sender === '' ? {} : { sender }, field };
 }
 
-export type Sent = Answer<'/stackside/v1/devnet/call', 'post'>;
+export type CallAnswer = Answer<'/stackside/v1/devnet/call', 'post'>;
 
 interface SentTransactionProps {
-  sent: Sent;
+  answer: CallAnswer;
   /** Button or link to the line of the error. */
   errorLink?: ComponentChildren;
   /** Content that replaces the returned value. */
@@ -80,7 +80,7 @@ interface SentTransactionProps {
 }
 
 export const SentTransaction = ({
-  sent: { tx_id: id, status, error, block, result },
+  answer: { tx_id: id, status, error, block, result },
   errorLink,
   children,
 }: SentTransactionProps) => (

@@ -359,15 +359,13 @@ function Field({ field: { name, required, help, choices, isList }, value, unit, 
   return (
     <fieldset class="row">
       <legend>{label}</legend>
-      {choices.map((choice) => (
+      {choices.map((word) => (
         <Check
-          key={choice}
-          checked={chosen.includes(choice)}
-          onChange={(checked) =>
-            onChange(choices.filter((word) => (word === choice ? checked : chosen.includes(word))))
-          }
+          key={word}
+          checked={chosen.includes(word)}
+          onChange={(checked) => onChange(choices.filter((item) => (item === word ? checked : chosen.includes(item))))}
         >
-          {words(choice)}
+          {words(word)}
         </Check>
       ))}
     </fieldset>

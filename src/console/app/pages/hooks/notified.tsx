@@ -122,16 +122,16 @@ export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash
   const { index_block_hash: id, height, top_height: top, orphaned } = fork;
   const hashes = new Set(orphaned.map(({ index_block_hash: hash }) => hash));
   const isIncluded: BlockFilter = ({ index_block_hash: hash }) => hashes.has(hash);
-  const sent = useAnswer(`deliveries of ${id}`, async (signal) => {
+  const loaded = useAnswer(`deliveries of ${id}`, async (signal) => {
     const all = await loadDeliveries(height, top, signal);
     return all?.filter(({ delivery }) => delivery.apply.some(isIncluded) || delivery.rollback.some(isIncluded)) ?? null;
   });
-  return sent.error === null && sent.data === null ? null : <Notified loaded={sent} filter={isIncluded} />;
+  return loaded.error === null && loaded.data === null ? null : <Notified loaded={loaded} filter={isIncluded} />;
 }
 
 /** Renders the deliveries that contain a transaction of a block; nothing if there is none. */
 export function TransactionNotified({ id, height }: { id: string; height: number }) {
   const load = (signal: AbortSignal) => loadDeliveriesWith(id, height, signal);
-  const sent = useAnswer(`deliveries of ${id} ${height}`, load, tipVersion.value);
-  return sent.data === null || sent.data.length === 0 ? null : <Notified loaded={sent} />;
+  const loaded = useAnswer(`deliveries of ${id} ${height}`, load, tipVersion.value);
+  return loaded.data === null || loaded.data.length === 0 ? null : <Notified loaded={loaded} />;
 }
