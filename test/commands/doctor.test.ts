@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
 import { runChecks } from '../../src/commands/doctor/checks.ts';
 import { type Facts, gatherFacts } from '../../src/commands/doctor/facts.ts';
 import { serverOperations } from '../../src/commands/serve/server-readings.ts';
@@ -21,6 +22,8 @@ import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { watching } from '../support/servers/watching.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const TESTNET = 0x8000_0000;
 const SERVER = {
@@ -371,4 +374,18 @@ test('without a server, reports a port that another program uses', async () => {
   );
   const facts = await gatherFacts(settings, nodeRpc(NO_NODE), systemClock);
   expect(facts).toMatchObject({ server: null, node: null, data: null, takenPorts: [{ flag: '--api-port' }] });
+});
+
+test('a server that does not answer in ten seconds counts as absent', async () => {
+  using directory = dataDirectory();
+  await using hung = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Promise<Response>(() => {}) });
+  const settings = readSettings(
+    { data: directory.path, apiHost: '127.0.0.1', apiPort: `${hung.port}`, eventPort: '0', nodeRpc: NO_NODE },
+    {},
+  );
+  const clock = heldClock([READ_TIMEOUT_MS]);
+  const facts = gatherFacts(settings, nodeRpc(NO_NODE), clock);
+  await until(() => clock.waiting(READ_TIMEOUT_MS) === 1);
+  clock.pass(READ_TIMEOUT_MS);
+  expect(await facts).toMatchObject({ server: null, takenPorts: [{ flag: '--api-port' }] });
 });

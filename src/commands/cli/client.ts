@@ -2,12 +2,13 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { AssertError, Value } from '@sinclair/typebox/value';
 import { serverStates } from '../../api/server-state.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { CONSUMER_HEADER } from '../../hooks/access/access.ts';
 import { adminKeyFile, namedAdminKey, readAdminKey } from '../../hooks/access/keys.ts';
 import { LINKS, LinkResponse } from '../../hooks/routes/session.ts';
-import { wholeAnswer } from '../../http/direct-fetch.ts';
+import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 import { hostCheck } from '../../http/hosts.ts';
 import { type ResolvedSettings, settings } from '../../settings/config.ts';
 
@@ -88,17 +89,25 @@ async function askServer(
     const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json');
     return { status: response.status, body: isJson ? (parsedJson(await response.text()) ?? null) : null };
   } catch (cause) {
+    if (cause instanceof UnreachableError && cause.failure === 'late') {
+      throw new OperatorError(`${url} did not answer in time.`, "Read that server's log.", { cause });
+    }
     const remedy = `Start stackside ${command}, or give the URL of its API with --url.`;
     throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
   }
 }
 
-/** Milliseconds for an answer. Steering a simulated node may take long. */
-const TIMEOUT_MS = 120_000;
+/** Milliseconds for the answer to a request that only reads. */
+export const READ_TIMEOUT_MS = 10_000;
+
+/** Milliseconds for the answer to a request that changes something: steering a simulated node may take long. */
+const CHANGE_TIMEOUT_MS = 120_000;
 
 /** Sends a request and reads the whole response. @throws UnreachableError */
-const sent = (url: URL, request: BunFetchRequestInit): Promise<Response> =>
-  wholeAnswer(url, request, { server: url.origin, timeoutMs: TIMEOUT_MS });
+function sent(url: URL, request: BunFetchRequestInit, clock: Clock = systemClock): Promise<Response> {
+  const timeoutMs = request.method === 'GET' ? READ_TIMEOUT_MS : CHANGE_TIMEOUT_MS;
+  return wholeAnswer(url, request, { server: url.origin, timeoutMs, clock });
+}
 
 /**
  * Checks a response body against its schema.
@@ -187,9 +196,9 @@ export const devnetJson = async <Schema extends TSchema>(
 const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
 
 /** GETs a text without a key, with any status. @returns null if nothing answers */
-export async function askText(url: string, path: string): Promise<string | null> {
+export async function askText(url: string, path: string, clock: Clock): Promise<string | null> {
   try {
-    return await (await sent(new URL(path, url), {})).text();
+    return await (await sent(new URL(path, url), { method: 'GET' }, clock)).text();
   } catch {
     return null;
   }

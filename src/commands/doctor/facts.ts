@@ -105,10 +105,10 @@ function freeSpace(directory: string): number | null {
 }
 
 async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server' | 'alerts'>> {
-  const text = await askText(url, '/stackside/v1/status');
+  const text = await askText(url, '/stackside/v1/status', clock);
   const status = text === null ? undefined : parsedJson(text);
   if (!Value.Check(ServerStatus, status)) return { server: null, alerts: [] };
-  const metrics = (await askText(url, '/metrics')) ?? '';
+  const metrics = (await askText(url, '/metrics', clock)) ?? '';
   const alerts = new Alerts().add(Math.floor(clock.now() / MILLISECONDS), seriesIn(metrics));
   return { server: status, alerts: alerts.filter(({ state }) => state === 'firing' || state === 'pending') };
 }
