@@ -304,6 +304,11 @@ test('the check of a sound archive does not promise that the next write succeeds
   });
 });
 
+test('a devnet needs no node', () => {
+  const server = { ...SERVER, simulated_node: true };
+  expect(found({ server, node: null }).node?.state).toBe('skipped');
+});
+
 test('without a server, its checks are skipped, but the checks of files and node still run', () => {
   const all = found({ server: null });
   const skipped = Object.entries(all).flatMap(([name, { state }]) => (state === 'skipped' ? [name] : []));

@@ -56,7 +56,8 @@ const endpointOf = ({ server, settings }: Facts): string =>
 
 /** The checks by name, in the order of the report. */
 const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
-  node({ node, settings: { nodeRpc } }) {
+  node({ node, server, settings: { nodeRpc } }) {
+    if (server?.simulated_node) return skipped('The server is a devnet, which simulates its node.');
     return node === null
       ? problem(`No node answers at ${nodeRpc}.`, 'Start the node, or name the address of its RPC with --node-rpc.')
       : ok(`${nodeRpc} answers, at block ${count(node.height)}.`);
