@@ -877,6 +877,15 @@ browserTest('the browser notifies about watched items, and a new chainhook start
   await page.waitForURL('**/hooks/new?template=failures');
   expect(await page.getByLabel('Event').inputValue()).toBe('contract_call');
   expect(await page.getByLabel('abort by response').isChecked()).toBe(true);
+  // On mainnet, the form names mainnet's contract before the first transaction arrives.
+  const status = await answerOf<ServerStatus>(ownServer, '/stackside/v1/status');
+  const mainnet = { ...status, index: { ...status.index, chain_id: null }, node: { ...status.node, chain_id: 1 } };
+  await page.route('**/stackside/v1/status', (route) => route.fulfill({ json: mainnet }));
+  await page.route('**/extended/v3/transactions?*', (route) => route.fulfill({ json: { results: [] } }));
+  await page.goto(`${ownServer.api}/hooks/new?template=name&of=alice.btc`);
+  const contract = page.getByRole('textbox', { name: /^Contract identifier/ });
+  await contract.waitFor();
+  expect(await contract.inputValue()).toBe('SP000000000000000000002Q6VF78.bns');
   expect(complaints).toEqual([]);
 });
 

@@ -1,6 +1,7 @@
 /** The pages that create and edit a chainhook, as a form or as JSON, with a preview of matches in past blocks. */
 
 import { useState } from 'preact/hooks';
+import { MAINNET_CHAIN_ID } from '../../../../chain/network.ts';
 import { type Answer, type Body, get, patch, post } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import { consumerHeaders } from '../../api/session.ts';
@@ -44,10 +45,10 @@ import { server } from '../../ui/server-status.ts';
 /** Returns the draft as a request body. The server checks each field. */
 const definitionOf = (draft: Draft) => draft as unknown as Body<'/chainhooks/me', 'post'>;
 
-/** Returns the network of the chain: addresses of mainnet begin with SP or SM (SIP-005). */
+/** Returns the network of the chain, which the node knows before the first block arrives. */
 async function loadNetwork(signal: AbortSignal): Promise<string> {
-  const { results } = await get('/extended/v3/transactions', { limit: 1 }, signal);
-  return /^S[PM]/.test(results[0]?.sender.address ?? '') ? 'mainnet' : 'testnet';
+  const { index, node } = await get('/stackside/v1/status', {}, signal);
+  return (index.chain_id ?? node.chain_id) === MAINNET_CHAIN_ID ? 'mainnet' : 'testnet';
 }
 
 export function NewHook() {
