@@ -26,7 +26,7 @@ import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/ste
 import type { HookEvent, HookLog } from './log-event.ts';
 import { Matcher } from './matching/matching.ts';
 
-/** A hook stopped being enabled by itself: it was interrupted, or it expired. */
+/** A hook that was interrupted or has expired. Consumers disable hooks themselves; such hooks are not reported. */
 export interface HookStopped {
   type: 'chainhook.interrupted' | 'chainhook.expired';
   uuid: string;
@@ -36,7 +36,7 @@ export interface HookStopped {
   alertUrl: string | null;
   reason: string;
   /** Unix milliseconds. */
-  at: number;
+  stoppedAt: number;
 }
 
 /** Listeners of the engine, notified after a transaction commits. */
@@ -44,20 +44,20 @@ interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
   /** A queue has new deliveries. */
   queued: (hookId: number, queue: QueueName) => void;
   /** A hook has to catch up, or a backfill may queue more. */
-  behind: () => void;
+  tasksReady: () => void;
   hookStopped: (stop: HookStopped) => void;
   /** Writes succeed again after failures: any queue may have deliveries, and any hook may have to catch up. */
   recovered: () => void;
 }
 
-const nobody: EngineListeners = { queued() {}, behind() {}, hookStopped() {}, recovered() {}, evaluated() {} };
+const noListeners: EngineListeners = { queued() {}, tasksReady() {}, hookStopped() {}, recovered() {}, evaluated() {} };
 
-/** The effects of the open transaction. Listeners are notified of them after its commit. */
-const nothingDone = () => ({
+/** What the open transaction counts, logs and reports to the listeners after its commit. */
+const nothingPending = () => ({
   counted: new Map<Counted, number>(),
-  said: [] as HookEvent[],
+  events: [] as HookEvent[],
   queues: [] as [hookId: number, queue: QueueName][],
-  isBehind: false,
+  areTasksReady: false,
   stops: [] as HookStopped[],
 });
 
@@ -75,10 +75,10 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   readonly #log: HookLog;
   readonly #live: ReturnType<typeof liveHooks>;
   readonly #steps: ReturnType<typeof chainSteps>;
-  #listeners = nobody;
+  #listeners = noListeners;
   /** Unix milliseconds of the entry that is being applied; null between entries. */
-  #at: number | null = null;
-  #done = nothingDone();
+  #time: number | null = null;
+  #pending = nothingPending();
 
   constructor({ store, history, network }: MachineParts, log: HookLog) {
     this.store = store;
@@ -86,7 +86,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.network = network;
     this.#log = log;
     this.#live = liveHooks(store.records);
-    this.#steps = chainSteps(history, (event) => this.say(event));
+    this.#steps = chainSteps(history, (event) => this.logEvent(event));
   }
 
   /** The network of blocks: testnet until a signed transaction names the chain. */
@@ -94,18 +94,18 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     return this.network() ?? networkOf(TESTNET_CHAIN_ID);
   }
 
-  listen(one: EngineListeners): void {
-    this.#listeners = one;
+  listen(listeners: EngineListeners): void {
+    this.#listeners = listeners;
   }
 
   // ── Blocks ──
 
   /** The chain changed: evaluates the live hooks on the step, and queues their deliveries. */
-  changed(change: ChainChange, at: number): void {
+  changed(change: ChainChange, time: number): void {
     const step = stepOfChange(change);
     if (step === null) return;
     const started = performance.now();
-    this.during(at, () => {
+    this.during(time, () => {
       this.#live.load();
       this.#evaluate(step);
     });
@@ -115,25 +115,25 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   /** The transaction is committed: counts, logs, and notifies the listeners. */
   committed(): void {
     this.#live.committed();
-    const { counted, said, queues, isBehind, stops } = this.#done;
-    this.#done = nothingDone();
+    const { counted, events, queues, areTasksReady, stops } = this.#pending;
+    this.#pending = nothingPending();
     for (const [name, count] of counted) this.counters[name] += count;
-    for (const event of said) this.#log(event);
+    for (const event of events) this.#log(event);
     for (const [hookId, queue] of queues) this.#listeners.queued(hookId, queue);
-    if (isBehind) this.#listeners.behind();
+    if (areTasksReady) this.#listeners.tasksReady();
     for (const stop of stops) this.#listeners.hookStopped(stop);
   }
 
   /** Whether deliveries, hooks that catch up or notices wait for the commit. */
   awaitsCommit(): boolean {
-    const { queues, isBehind, stops } = this.#done;
-    return queues.length > 0 || isBehind || stops.length > 0;
+    const { queues, areTasksReady, stops } = this.#pending;
+    return queues.length > 0 || areTasksReady || stops.length > 0;
   }
 
-  /** Drops the recorded effects of a transaction that is rolled back. */
+  /** The transaction is rolled back: drops what it would have counted, logged and reported. */
   undone(): void {
     this.#live.undone();
-    this.#done = nothingDone();
+    this.#pending = nothingPending();
   }
 
   recovered(): void {
@@ -141,7 +141,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   #evaluate(step: Step): void {
-    const before = this.#live.progress().cursor;
+    const cursor = this.#live.progress().cursor;
     const notifications = new Notifications(this);
     for (const leaving of step.leaving) {
       for (const { hookId, txIndexes } of this.store.ledger.ofBlock(leaving.hash)) {
@@ -150,7 +150,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
       }
     }
     for (const block of step.joining) this.#evaluateLive(block, notifications);
-    notifications.queue('live', before);
+    notifications.queue('live', cursor);
   }
 
   /** Returns a hook that was notified of a block if it is also notified when the block leaves: a live or an expired hook. */
@@ -165,7 +165,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     const live = this.#live;
     const { records } = this.store;
     // By id: deliveries are numbered in this order, and the order of hooks in memory differs between processes.
-    const matches = [...live.match(block)].sort(([one], [other]) => one - other);
+    const matches = [...live.match(block)].sort(([a], [b]) => a - b);
     live.advance(block, this.now());
     this.count('evaluatedBlocks');
     const usedUp = new Set(records.usedUp(live.progress().evaluated));
@@ -224,15 +224,15 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   #rollBackOrphans(hook: ActiveHook, notifications: Notifications): void {
     for (const { indexBlockHash, height, txIndexes } of this.store.ledger.orphansOf(hook.id)) {
       const step = this.#steps.awayFrom(indexBlockHash);
-      const own = step.leaving.find((leaving) => leaving.height === height);
-      if (own !== undefined) notifications.rollback(hook, own, txIndexes, step);
+      const orphan = step.leaving.find((leaving) => leaving.height === height);
+      if (orphan !== undefined) notifications.rollback(hook, orphan, txIndexes, step);
     }
   }
 
-  #notifyOfOrphans(hook: ActiveHook, before: Cursor): void {
+  #notifyOfOrphans(hook: ActiveHook, cursor: Cursor): void {
     const notifications = new Notifications(this);
     this.#rollBackOrphans(hook, notifications);
-    notifications.queue('catch_up', before);
+    notifications.queue('catch_up', cursor);
   }
 
   #isCatchingUp = (id: number): boolean => this.store.records.get(id)?.stage === 'catching_up';
@@ -251,10 +251,10 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#live.load();
     const hook = activeHook(record);
     this.#notifyOfOrphans(hook, record.cursor);
-    const after = records.get(record.id);
-    if (after === undefined || after.status === 'interrupted') return;
+    const updated = records.get(record.id);
+    if (updated === undefined || updated.status === 'interrupted') return;
     records.setCursor(record.id, this.#steps.tipCursor());
-    this.#join(after, hook);
+    this.#join(updated, hook);
   }
 
   /** The hook catches up from its cursor on. */
@@ -324,7 +324,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     records.setStatus(id, 'interrupted', reason, stuckDelivery);
     this.#live.exclude(id);
     this.count('interrupted');
-    this.say({ event: 'hook_interrupted', uuid, name: activeHook(record).name, reason });
+    this.logEvent({ event: 'hook_interrupted', uuid, name: activeHook(record).name, reason });
     this.#stop(record, 'chainhook.interrupted', reason);
   }
 
@@ -332,46 +332,46 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     const { uuid, consumer } = record;
     const { name, options } = activeHook(record);
     const { alert_url: alertUrl = null } = options;
-    this.#done.stops.push({ type, consumer, uuid, name, alertUrl, reason, at: this.now() });
+    this.#pending.stops.push({ type, consumer, uuid, name, alertUrl, reason, stoppedAt: this.now() });
   }
 
   // ── For the listeners, after the commit ──
 
   count(name: Counted): void {
-    const { counted } = this.#done;
+    const { counted } = this.#pending;
     counted.set(name, (counted.get(name) ?? 0) + 1);
   }
 
-  say(event: HookEvent): void {
-    this.#done.said.push(event);
+  logEvent(event: HookEvent): void {
+    this.#pending.events.push(event);
   }
 
   /** A queue has new deliveries. */
   queued(hookId: number, queue: QueueName): void {
-    this.#done.queues.push([hookId, queue]);
+    this.#pending.queues.push([hookId, queue]);
   }
 
   /** A hook has to catch up, or a backfill may queue more. */
   wake(): void {
-    this.#done.isBehind = true;
+    this.#pending.areTasksReady = true;
   }
 
   // ── Time ──
 
   /** Time of the entry that is being applied, in Unix milliseconds. Hooks use no other time. */
   now(): number {
-    if (this.#at === null) throw new Error('nothing is being applied');
-    return this.#at;
+    if (this.#time === null) throw new Error('nothing is being applied');
+    return this.#time;
   }
 
   /** Runs `work` at a given time, in Unix milliseconds. */
-  during<T>(at: number, work: () => T): T {
-    const before = this.#at;
-    this.#at = at;
+  during<T>(time: number, work: () => T): T {
+    const previous = this.#time;
+    this.#time = time;
     try {
       return work();
     } finally {
-      this.#at = before;
+      this.#time = previous;
     }
   }
 }

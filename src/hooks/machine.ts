@@ -22,19 +22,19 @@ export type HookCommands = ReturnType<typeof commandsOfEngine>;
 /** Runs each command with the engine's time set to the command's. */
 function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: R): R {
   const batched = <A>(command: BatchedCommand<A>): BatchedCommand<A> => ({
-    batch(args, at) {
-      const batch = engine.during(at, () => command.batch(args, at));
-      return () => engine.during(at, batch);
+    batch(args, time) {
+      const batch = engine.during(time, () => command.batch(args, time));
+      return () => engine.during(time, batch);
     },
   });
-  const one =
+  const timed =
     (command: ApplyCommand): ApplyCommand =>
-    (args, at) =>
-      engine.during(at, () => command(args, at));
+    (args, time) =>
+      engine.during(time, () => command(args, time));
   return Object.fromEntries(
     Object.entries(commands).map(([type, command]) => [
       type,
-      typeof command === 'function' ? one(command) : batched(command),
+      typeof command === 'function' ? timed(command) : batched(command),
     ]),
   ) as R;
 }

@@ -8,12 +8,12 @@ import type { HookEngine } from './engine.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
 const EVERY_MS = 60_000;
-/** Rows of a batch, which take a few milliseconds. */
+/** Maximum rows of a batch, which take a few milliseconds. */
 const BATCH = 2_000;
 /** Maximum bodies of delivered deliveries that are stored for a hook. */
 const MAX_BODIES = 10_000;
 /** Retention of the delivery history, as a multiple of the retention of bodies. */
-const LOG_LASTS = 4;
+const LOG_RETENTION_FACTOR = 4;
 /** Depth of a reorganization that hooks are still notified of, in Bitcoin blocks below the tip. */
 const REORG_WINDOW = 150;
 
@@ -54,81 +54,82 @@ export function retentionCommands({ store }: Pick<HookEngine, 'store'>) {
   };
 }
 
-interface MaintenanceOptions {
+interface RetentionOptions {
   store: HookReads;
   commands: Pick<CommandsOf<ReturnType<typeof retentionCommands>>, 'run'>;
   retentionMs: number;
   log: HookLog;
   clock: Clock;
   /** Maximum bodies that are stored for a hook; for tests. */
-  mostBodies?: number;
+  maxBodies?: number;
 }
 
 /** Removes a batch of one kind. @returns whether there is more */
-type ForgetBatch = () => Promise<boolean>;
+type DeleteBatch = () => Promise<boolean>;
 
-/** Makes the retention of chainhooks, which removes rows at intervals; `start` begins it. */
-export function retention(options: MaintenanceOptions) {
-  const { store, commands, retentionMs, log, clock, mostBodies = MAX_BODIES } = options;
+/** Makes the task that removes old rows of chainhooks once a minute, after `start`. */
+export function retention(options: RetentionOptions) {
+  const { store, commands, retentionMs, log, clock, maxBodies: mostBodies = MAX_BODIES } = options;
   const { records, candidates } = store;
   let loop: Loop | null = null;
-  /** The last delivery whose body was removed for its age, and per hook the last one that was removed because of the maximum. */
+  /** The last delivery whose body was removed for its age. */
   let agedUpTo = { createdAt: 0, id: 0 };
+  /** By hook, the last delivery whose body was removed because the hook has too many. */
   const surplusUpTo = new Map<number, number>();
 
   /** Deliveries made before this time are no longer in the log. */
-  const logBegin = (): number => clock.now() - LOG_LASTS * retentionMs;
+  const logStart = (): number => clock.now() - LOG_RETENTION_FACTOR * retentionMs;
 
-  async function forgetAged(): Promise<boolean> {
-    const forgotten = await commands.run('upkeep.aged_bodies', {
+  async function deleteAgedBodies(): Promise<boolean> {
+    const batch = await commands.run('upkeep.aged_bodies', {
       after: agedUpTo,
       before: clock.now() - retentionMs,
       limit: BATCH,
     });
-    agedUpTo = forgotten.last ?? agedUpTo;
-    return forgotten.count === BATCH;
+    agedUpTo = batch.last ?? agedUpTo;
+    return batch.count === BATCH;
   }
 
   async function deleteExcess(hookId: number): Promise<boolean> {
     const after = surplusUpTo.get(hookId) ?? 0;
-    const forgotten = await commands.run('upkeep.surplus_bodies', {
+    const batch = await commands.run('upkeep.surplus_bodies', {
       hook: hookId,
       most: mostBodies,
       after,
       limit: BATCH,
     });
-    surplusUpTo.set(hookId, forgotten.last ?? after);
-    return forgotten.count === BATCH;
+    surplusUpTo.set(hookId, batch.last ?? after);
+    return batch.count === BATCH;
   }
 
   /** Removes deleted hooks with their delivery log: dead deliveries are not removed by age. */
-  async function forgetDeleted(): Promise<boolean> {
-    const forgotten = await commands.run('upkeep.deleted_hook', { before: logBegin(), limit: BATCH });
-    if (forgotten?.whole === true) surplusUpTo.delete(forgotten.hook);
-    return forgotten !== null;
+  async function purgeDeletedHook(): Promise<boolean> {
+    const batch = await commands.run('upkeep.deleted_hook', { before: logStart(), limit: BATCH });
+    if (batch?.whole === true) surplusUpTo.delete(batch.hook);
+    return batch !== null;
   }
 
   async function deleteExpired(): Promise<boolean> {
-    return (await commands.run('upkeep.rows', { before: logBegin(), limit: BATCH })) === BATCH;
+    return (await commands.run('upkeep.rows', { before: logStart(), limit: BATCH })) === BATCH;
   }
 
-  async function forgetDeep(): Promise<boolean> {
+  async function deleteDeepRows(): Promise<boolean> {
     const below = candidates.tipBurnHeight() - REORG_WINDOW;
     return (await commands.run('upkeep.ledger', { below, limit: BATCH })) === BATCH;
   }
 
-  const kinds = (): ForgetBatch[] => [
-    forgetAged,
+  const kinds = (): DeleteBatch[] => [
+    deleteAgedBodies,
     deleteExpired,
-    forgetDeep,
-    forgetDeleted,
+    deleteDeepRows,
+    purgeDeletedHook,
     ...records.withLongLog(mostBodies).map((id) => () => deleteExcess(id)),
   ];
 
   /** Removes in batches, with turns for others in between. */
   async function run(signal?: AbortSignal): Promise<void> {
-    for (const forgetBatch of kinds()) {
-      while (signal?.aborted !== true && (await forgetBatch())) await clock.turn();
+    for (const deleteBatch of kinds()) {
+      while (signal?.aborted !== true && (await deleteBatch())) await clock.turn();
       await clock.turn();
     }
   }

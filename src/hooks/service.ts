@@ -94,7 +94,7 @@ export function startChainhooks(options: HookOptions) {
     request,
     results,
     roomMade: () => tasks.wake(),
-    isHeld: () => lease.isHeld(),
+    hasLease: () => lease.isHeld(),
     canSign: secrets.canSign,
   });
   const tasks = hookTasks({ store, commands, log, clock });
@@ -103,7 +103,7 @@ export function startChainhooks(options: HookOptions) {
   engine.listen({
     evaluated: timers.evaluated,
     queued: deliveries.wake,
-    behind: tasks.wake,
+    tasksReady: tasks.wake,
     hookStopped: notices.hookStopped,
     recovered() {
       deliveries.wakeAll();

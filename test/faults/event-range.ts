@@ -61,7 +61,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   (made as HookMachine | null)?.engine.listen({
     evaluated: () => {},
     queued: (hookId, queue) => woken.add(`${hookId}/${queue}`),
-    behind: () => {},
+    tasksReady: () => {},
     hookStopped: () => {},
     recovered: () => woken.add('all'),
   });

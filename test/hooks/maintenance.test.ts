@@ -77,7 +77,7 @@ test('a hook keeps the bodies of its newest delivered deliveries, and all undeli
   feed(direct);
   const made = setStates(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
   const { store, commands, clock } = direct.hooks;
-  const upkeep = retention({ store, commands, log: () => {}, clock, retentionMs: RETENTION, mostBodies: 2 });
+  const upkeep = retention({ store, commands, log: () => {}, clock, retentionMs: RETENTION, maxBodies: 2 });
   await upkeep.run();
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
   direct.own.deliveries.setState(made[0]!.id, 'delivered');
@@ -194,7 +194,7 @@ test('a stopping server waits only for the current step of upkeep', async () => 
         : { count: 2_000, last: 1, whole: false, hook: 1 };
     },
   } as unknown as Parameters<typeof retention>[0]['commands'];
-  const upkeep = retention({ store, commands, log: () => {}, clock: held, retentionMs: RETENTION, mostBodies: 2 });
+  const upkeep = retention({ store, commands, log: () => {}, clock: held, retentionMs: RETENTION, maxBodies: 2 });
   upkeep.start();
   held.pass(EVERY);
   await begun.promise;

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition/definition.ts';
-import { MAX_BLOCKS, type Scanned, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
+import { MAX_BLOCKS, type ScannedBlock, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
@@ -77,7 +77,7 @@ test('a search reads a bounded number of heights on a chain of any height', asyn
   const looked: number[] = [];
   const scan: Scanner = {
     next: () => null,
-    at: () => null,
+    matchIn: () => null,
     previous(from, to) {
       if (to < from) return null;
       looked.push(to);
@@ -121,7 +121,11 @@ test('a search for a hook with principals reads the same blocks in both directio
   for (const sender of senders) {
     const conditions = conditionsOfDefinition({ filters: { events: [{ type: 'contract_call', sender }] } } as never);
     const scan = scanner({ history, candidates: store.candidates }, conditions);
-    const walk = (step: (from: number) => Scanned | null, next: (height: number) => number, from: number): number[] => {
+    const walk = (
+      step: (from: number) => ScannedBlock | null,
+      next: (height: number) => number,
+      from: number,
+    ): number[] => {
       const heights: number[] = [];
       for (let found = step(from); found !== null; found = step(next(found.height))) heights.push(found.height);
       return heights;
@@ -145,7 +149,7 @@ test('searches run one at a time, a failed one delays none, and too many are rej
   const searches = search();
   const order: string[] = [];
   const scan = (name: string, fails = false): Scanner => ({
-    at: () => null,
+    matchIn: () => null,
     next: () => null,
     previous: () => {
       order.push(name);

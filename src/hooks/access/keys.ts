@@ -36,9 +36,9 @@ export const keyOf = (consumer: string, text: string): Key => ({ consumer, diges
 /** Finds a key by its text in constant time; undefined for an unknown key. */
 export function findKey<K extends Key>(keys: readonly K[], text: string): K | undefined {
   const digest = digestOfKey(text);
-  let found: K | undefined;
-  for (const key of keys) if (timingSafeEqual(key.digest, digest)) found = key;
-  return found;
+  let match: K | undefined;
+  for (const key of keys) if (timingSafeEqual(key.digest, digest)) match = key;
+  return match;
 }
 
 /** Reads the text of a file of consumers' keys. @throws OperatorError naming the line */
@@ -114,19 +114,19 @@ const LOG_EVERY_MS = 60_000;
 class Bucket {
   /** Unused tokens, as milliseconds of waiting. */
   #saved: number;
-  #at: number;
+  #filledAt: number;
   constructor(
     readonly allowance: Allowance,
     now: number,
   ) {
     this.#saved = allowance.burst * allowance.everyMs;
-    this.#at = now;
+    this.#filledAt = now;
   }
 
   #fill(now: number): number {
     const { burst, everyMs } = this.allowance;
-    this.#saved = Math.min(burst * everyMs, this.#saved + Math.max(0, now - this.#at));
-    this.#at = now;
+    this.#saved = Math.min(burst * everyMs, this.#saved + Math.max(0, now - this.#filledAt));
+    this.#filledAt = now;
     return this.#saved;
   }
 
@@ -148,37 +148,37 @@ class Bucket {
 /** Counts wrong keys, and slows down the addresses that send them. @param now Unix milliseconds */
 export function wrongKeys(log: HookLog, now: () => number = Date.now) {
   const all = new Bucket(ALL_ADDRESSES, now());
-  const each = lruCache<string, Bucket>(MAX_ADDRESSES);
+  const byAddress = lruCache<string, Bucket>(MAX_ADDRESSES);
   let total = 0;
-  let logged = { total: 0, at: Number.NEGATIVE_INFINITY };
+  let logged = { total: 0, time: Number.NEGATIVE_INFINITY };
 
-  const waitOf = (own: Bucket, time: number): number =>
-    own.isFull(time) ? 0 : Math.max(own.wait(time), all.wait(time));
+  const waitOf = (bucket: Bucket, time: number): number =>
+    bucket.isFull(time) ? 0 : Math.max(bucket.wait(time), all.wait(time));
 
   function report(address: string, time: number): void {
-    if (time - logged.at < LOG_EVERY_MS) return;
+    if (time - logged.time < LOG_EVERY_MS) return;
     log({ event: 'hook_keys_refused', count: total - logged.total, address });
-    logged = { total, at: time };
+    logged = { total, time };
   }
 
   return {
     /** Milliseconds until a guessable key from this address is checked; 0 for at once. */
     wait(address: string): number {
       const time = now();
-      const own = each.get(addressGroup(address));
-      return own === undefined ? 0 : waitOf(own, time);
+      const bucket = byAddress.get(addressGroup(address));
+      return bucket === undefined ? 0 : waitOf(bucket, time);
     },
     /** Counts a request from this address with a wrong or unchecked key. */
     count(address: string): void {
       const time = now();
       const group = addressGroup(address);
-      const own = each.get(group) ?? new Bucket(EACH_ADDRESS, time);
+      const bucket = byAddress.get(group) ?? new Bucket(EACH_ADDRESS, time);
       // Unchecked keys use no token, so that a right key gets its turn during a flood.
-      if (waitOf(own, time) === 0) {
-        own.take(time);
+      if (waitOf(bucket, time) === 0) {
+        bucket.take(time);
         all.take(time);
       }
-      each.set(group, own, 1);
+      byAddress.set(group, bucket, 1);
       total += 1;
       report(address, time);
     },

@@ -93,17 +93,17 @@ class Secrets {
   constructor(
     readonly clock: Times,
     /** Maximum secrets of a caller. */
-    readonly most: number,
+    readonly maximum: number,
   ) {}
 
   add(caller: Caller, lastsMs: number, idleMs: number): NewSecret {
-    const own: string[] = [];
+    const digests: string[] = [];
     for (const [digest, session] of this.#sessions) {
       if (!this.#lasts(session)) this.#sessions.delete(digest);
-      else if (isSameCaller(session.caller, caller)) own.push(digest);
+      else if (isSameCaller(session.caller, caller)) digests.push(digest);
     }
     // Only the caller's own session ends: with a key, a client can make as many as it likes.
-    if (own.length >= this.most && own[0] !== undefined) this.#sessions.delete(own[0]);
+    if (digests.length >= this.maximum && digests[0] !== undefined) this.#sessions.delete(digests[0]);
     const secret = newSecret();
     const end = new Deadline(this.clock, lastsMs);
     this.#sessions.set(digestOf(secret), { caller, end, idle: new Deadline(this.clock, idleMs) });

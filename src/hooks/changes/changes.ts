@@ -1,7 +1,7 @@
 /**
- * The blocks that the chain applied and took back, for clients that read them: from any place of the log on, matched by the
- * filters of chainhooks, with the texts of deliveries. Everything is a function of the log, so the same change always follows
- * a place: pages, streams and waiting requests read the same sequence.
+ * Reads the blocks that the chain applied and rolled back, from any place in the log on. Blocks are matched by the filters of
+ * chainhooks and have the texts of deliveries. The changes are a function of the log, so the same change always follows a place:
+ * pages, streams and waiting requests read the same sequence.
  *
  * Each change is read from a separate snapshot, so that a slow reader doesn't hold a snapshot between two changes. Readers of the
  * same place share cached blocks and texts.
@@ -17,7 +17,7 @@ import { declarations } from '../evaluation/operations.ts';
 import { blockText } from '../evaluation/payload.ts';
 import { type Condition, indexKeyOf, Matcher, ownTransactions } from '../matching/matching.ts';
 
-/** Number of changes that one call passes at most. */
+/** Maximum number of changes that one call passes. */
 export const MAX_CHANGES_PER_CALL = 1_000;
 /** Bounds of the caches: transactions and events of blocks, and characters of texts. */
 const CACHED_EVENTS = 50_000;
@@ -34,12 +34,12 @@ export interface ChangeFilter {
   readonly options: Options;
   /** Whether the transactions are included. */
   readonly transactions: boolean;
-  /** Identifies all of it. */
+  /** Identifies the filter in caches. */
   readonly key: string;
 }
 
-/** @param conditions null to have all blocks @param transactions whether the transactions are included */
-export function wantedChanges(
+/** Makes a filter. @param conditions null to match all blocks @param transactions whether the transactions are included */
+export function changeFilter(
   conditions: readonly Condition[] | null,
   options: Options,
   transactions: boolean,
@@ -50,7 +50,7 @@ export function wantedChanges(
   const matcher = new Matcher();
   matcher.set(SELF, conditions);
   const indexKeys = conditions.map(indexKeyOf);
-  const keys = indexKeys.filter((one) => one !== null);
+  const keys = indexKeys.filter((key) => key !== null);
   return { matcher, keys: keys.length < indexKeys.length ? null : keys, options, transactions, key };
 }
 
@@ -60,7 +60,7 @@ export interface ChangeBatch {
   place: ChangePosition;
   /** Number of changes that were read. */
   passed: number;
-  /** The last one, if it matches. */
+  /** The last change that was read, if it matches. */
   change: { kind: BlockChange['change']; blockText: string } | null;
 }
 
@@ -77,8 +77,8 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
 
   function blockOf(read: Reader, hash: Uint8Array): Block {
     const name = hash.toHex();
-    const known = blocks.get(name);
-    if (known !== undefined) return known;
+    const cached = blocks.get(name);
+    if (cached !== undefined) return cached;
     const block = read.steps.block(hash);
     blocks.set(name, block, sizeOf(block));
     return block;
@@ -95,7 +95,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     let text = '';
     if (matching !== undefined) {
       const { forkHeight, hashes } = read.steps.branchOf(hash);
-      const branch = () => hashes.toReversed().map((one) => blockOf(read, one));
+      const branch = () => hashes.toReversed().map((ancestor) => blockOf(read, ancestor));
       const findFunction = declarations(read.hooks.candidates, forkHeight, branch);
       const txIndexes = filter.transactions ? matching : [];
       text = blockText({ block, txIndexes, findFunction }, options, change === 'apply');
@@ -104,16 +104,16 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     return text;
   }
 
-  function walk(read: Reader, from: ChangePosition, filter: ChangeFilter, most: number): ChangeBatch | null {
+  function walk(read: Reader, from: ChangePosition, filter: ChangeFilter, limit: number): ChangeBatch | null {
     // The place may be from another host of the cluster that is further ahead.
     if (from.step > read.steps.tipHeight()) return null;
     let [place, passed] = [from, 0];
     if (filter.keys !== null) {
       const height = read.steps.heightAt(place);
       const candidate = read.hooks.candidates.next(filter.keys, height + 1) ?? Number.POSITIVE_INFINITY;
-      place = read.steps.pass(place, Math.min(candidate - 1, height + most));
+      place = read.steps.pass(place, Math.min(candidate - 1, height + limit));
       passed = read.steps.heightAt(place) - height;
-      if (passed === most) return { place, passed, change: null };
+      if (passed === limit) return { place, passed, change: null };
     }
     const change = read.steps.next(place);
     if (change === null) return passed === 0 ? null : { place, passed, change: null };
@@ -124,13 +124,13 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
 
   return {
     /**
-     * Reads on from a place up to the next change that matches.
-     * @param most changes that are passed at most
-     * @returns null at the end of the log, and for a place behind it
+     * Reads the changes after a place, up to the next one that matches.
+     * @param limit maximum number of changes that are passed
+     * @returns null at the end of the log, and for a place after it
      * @throws UnreadableCursorError
      */
-    next: (from: ChangePosition, filter: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
-      snapshots.read((read) => walk(read, from, filter, most)),
+    next: (from: ChangePosition, filter: ChangeFilter, limit = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
+      snapshots.read((read) => walk(read, from, filter, limit)),
 
     place: <T>(find: (steps: Reader['steps']) => ReadNow<T>): T => snapshots.read((read) => find(read.steps)),
   };

@@ -19,7 +19,7 @@ interface BackfillName {
 }
 
 /** @throws HookProblem 404 */
-export function foundBackfill({ backfills }: Pick<HookReads, 'backfills'>, { hook, job }: BackfillName): Backfill {
+export function requireBackfill({ backfills }: Pick<HookReads, 'backfills'>, { hook, job }: BackfillName): Backfill {
   const backfill = backfills.find(job.toLowerCase(), hook);
   if (backfill === undefined) throw new HookProblem(404, 'Backfill not found');
   return backfill;
@@ -49,13 +49,13 @@ export function backfillCommands(engine: HookEngine) {
   }
 
   /** Queues a delivery for the next matching block of the backfill's range. */
-  function advanceBackfill(job: Backfill, record: HookRecord, most: number, at: number): boolean {
-    if (!job.dryRun && deliveries.openOfBackfill(job.id) >= most) return true;
+  function advanceBackfill(job: Backfill, record: HookRecord, limit: number, time: number): boolean {
+    if (!job.dryRun && deliveries.openOfBackfill(job.id) >= limit) return true;
     const hook = activeHook(record);
     const match = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
     if (match === null) {
       backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
-      backfills.finish(job.id, 'completed', at);
+      backfills.finish(job.id, 'completed', time);
       return true;
     }
     const { height, matched } = match;
@@ -68,37 +68,37 @@ export function backfillCommands(engine: HookEngine) {
     return false;
   }
 
-  function backfill(id: number, most: number, at: number): boolean {
+  function backfill(id: number, limit: number, time: number): boolean {
     const job = backfills.get(id);
     const record = job === undefined ? undefined : records.get(job.hookId);
     if (job === undefined || record === undefined) return true;
-    return job.finishedAt !== null || advanceBackfill(job, record, most, at);
+    return job.finishedAt !== null || advanceBackfill(job, record, limit, time);
   }
 
-  const catchUp = (hook: number, most: number): boolean =>
-    deliveries.openUpTo(hook, 'live', most) === most || engine.catchUp(hook);
+  const catchUp = (hook: number, limit: number): boolean =>
+    deliveries.openUpTo(hook, 'live', limit) === limit || engine.catchUp(hook);
 
   /** A batch returns whether the task is done or has to wait for its deliveries. */
   const advance: BatchedCommand<Task> = {
-    batch: (task, at) => () =>
-      task.of === 'catch_up' ? catchUp(task.hook, task.most) : backfill(task.backfill, task.most, at),
+    batch: (task, time) => () =>
+      task.of === 'catch_up' ? catchUp(task.hook, task.most) : backfill(task.backfill, task.most, time),
   };
 
   return {
-    'backfill.start'({ hook, job, from, to, dryRun, most }: NewBackfill, at: number): void {
+    'backfill.start'({ hook, job, from, to, dryRun, most: limit }: NewBackfill, time: number): void {
       // An earlier entry may have deleted the hook.
       if (records.get(hook) === undefined) throw unknownHook();
-      if (backfills.openOf(hook) >= most) {
-        throw new HookProblem(429, `${most} backfills of the chainhook are already waiting; try again later`);
+      if (backfills.openOf(hook) >= limit) {
+        throw new HookProblem(429, `${limit} backfills of the chainhook are already waiting; try again later`);
       }
-      backfills.add({ uuid: job, hookId: hook, dryRun, from, to }, at);
+      backfills.add({ uuid: job, hookId: hook, dryRun, from, to }, time);
       engine.wake();
     },
 
     /** Also cancels the deliveries that the backfill has queued. @throws HookProblem 404 */
-    'backfill.cancel'(name: BackfillName, at: number): void {
-      const { id } = foundBackfill(store, name);
-      backfills.cancel(id, at);
+    'backfill.cancel'(name: BackfillName, time: number): void {
+      const { id } = requireBackfill(store, name);
+      backfills.cancel(id, time);
       deliveries.cancelBackfill(id);
       // Waiting backfills may have room now.
       engine.wake();
@@ -107,9 +107,9 @@ export function backfillCommands(engine: HookEngine) {
     'hook.advance': advance,
 
     /** A batch can't be applied, for example because a block is missing. */
-    'hook.fail'({ task, reason }: { task: Task; reason: string }, at: number): void {
+    'hook.fail'({ task, reason }: { task: Task; reason: string }, time: number): void {
       if (task.of === 'backfill') {
-        backfills.finish(task.backfill, 'failed', at, reason);
+        backfills.finish(task.backfill, 'failed', time, reason);
         return;
       }
       const record = records.get(task.hook);

@@ -78,16 +78,16 @@ export function deliveryCommands(engine: HookEngine) {
   const { records, deliveries, backfills, candidates } = store;
 
   /** Queues a delivery again, with the same id and body. */
-  function requeue(record: HookRecord, one: Delivery): void {
+  function requeue(record: HookRecord, delivery: Delivery): void {
     // A failed delivery in its own queue stays at its place: it must not overtake earlier deliveries.
-    if (one.state === 'failed') deliveries.dueNow(one.id);
-    else deliveries.requeue(one.id, 'redelivery', 'redelivery');
-    engine.queued(record.id, one.state === 'failed' ? one.queue : 'redelivery');
+    if (delivery.state === 'failed') deliveries.dueNow(delivery.id);
+    else deliveries.requeue(delivery.id, 'redelivery', 'redelivery');
+    engine.queued(record.id, delivery.state === 'failed' ? delivery.queue : 'redelivery');
   }
 
   /** Adds to the counters of the delivery's backfill. Redeliveries were counted before. */
-  function countForBackfill({ backfillId, queue }: Delivery, became: { delivered: number; dead: number }): void {
-    if (queue === 'backfill' && backfillId !== null) backfills.count(backfillId, became);
+  function countForBackfill({ backfillId, queue }: Delivery, counts: { delivered: number; dead: number }): void {
+    if (queue === 'backfill' && backfillId !== null) backfills.count(backfillId, counts);
   }
 
   function die(record: HookRecord, delivery: Delivery, reason: string, stuck: number | null): void {
@@ -96,7 +96,7 @@ export function deliveryCommands(engine: HookEngine) {
   }
 
   /** Stores a result. @returns whether the result counts; false if the delivery has been cancelled or its hook deleted */
-  function noteResult(result: DeliveryResult, at: number): boolean {
+  function recordResult(result: DeliveryResult, time: number): boolean {
     const delivery = deliveries.get(result.delivery);
     if (delivery?.webhookId !== result.webhookId || delivery.attempts !== result.attempts || !isOpen(delivery))
       return false;
@@ -115,7 +115,7 @@ export function deliveryCommands(engine: HookEngine) {
     const { attempt } = result;
     deliveries.tried(id, attempt, result.outcome, result.outcome === 'failed' ? result.nextAt : null);
     if (result.outcome === 'delivered') {
-      records.delivered(record.id, at, attempt.statusCode);
+      records.delivered(record.id, time, attempt.statusCode);
       countForBackfill(delivery, { delivered: 1, dead: 0 });
     } else {
       records.failed(record.id, attempt.statusCode);
@@ -126,17 +126,17 @@ export function deliveryCommands(engine: HookEngine) {
 
   return {
     /** @throws HookProblem 409 if the delivery is under way, 410 if its body is no longer stored */
-    'delivery.redeliver'({ delivery, underWay, ...hook }: OwnDelivery): void {
+    'delivery.redeliver'({ delivery: id, underWay, ...hook }: OwnDelivery): void {
       const record = ownHook(store, hook);
-      const one = deliveryOf(store, record.id, delivery);
-      const isUnderWay = underWay.includes(one.id);
-      if (one.state === 'pending' || isUnderWay) {
+      const delivery = deliveryOf(store, record.id, id);
+      const isUnderWay = underWay.includes(delivery.id);
+      if (delivery.state === 'pending' || isUnderWay) {
         throw new HookProblem(409, `The delivery is ${isUnderWay ? 'in flight' : 'pending'}`);
       }
-      if (!deliveries.hasBody(one.id)) {
+      if (!deliveries.hasBody(delivery.id)) {
         throw new HookProblem(410, 'The body of the delivery is no longer stored; use a backfill of its blocks');
       }
-      requeue(record, one);
+      requeue(record, delivery);
     },
 
     /**
@@ -150,7 +150,7 @@ export function deliveryCommands(engine: HookEngine) {
       const record = ownHook(store, hook);
       const page = deliveries.inOrder(record.id, filter, after, limit);
       const chosen = page.filter(({ id }) => !underWay.includes(id) && deliveries.hasBody(id));
-      for (const one of chosen) requeue(record, one);
+      for (const delivery of chosen) requeue(record, delivery);
       return { queued: chosen.length, last: page.at(-1)?.id ?? null };
     },
 
@@ -158,36 +158,36 @@ export function deliveryCommands(engine: HookEngine) {
      * Gives up the delivery that blocks its queue or interrupted the hook, so that the next one is sent.
      * @throws HookProblem 409 if the delivery blocks nothing, or is under way
      */
-    'delivery.skip'({ delivery, underWay, ...hook }: OwnDelivery): void {
+    'delivery.skip'({ delivery: id, underWay, ...hook }: OwnDelivery): void {
       const record = ownHook(store, hook);
-      const one = deliveryOf(store, record.id, delivery);
-      const isStuck = record.stuckDelivery === one.id && one.state === 'dead';
-      const isHead = deliveries.head(record.id, one.queue)?.id === one.id;
-      if (underWay.includes(one.id) || (!isStuck && !isHead)) {
+      const delivery = deliveryOf(store, record.id, id);
+      const isStuck = record.stuckDelivery === delivery.id && delivery.state === 'dead';
+      const isHead = deliveries.head(record.id, delivery.queue)?.id === delivery.id;
+      if (underWay.includes(delivery.id) || (!isStuck && !isHead)) {
         throw new HookProblem(
           409,
           'The delivery blocks no other delivery; only the first waiting delivery of a queue can be skipped, and not while it is being sent',
         );
       }
-      deliveries.setState(one.id, 'dead');
-      countForBackfill(one, { delivered: 0, dead: 1 });
+      deliveries.setState(delivery.id, 'dead');
+      countForBackfill(delivery, { delivered: 0, dead: 1 });
       if (isStuck) records.setStatus(record.id, record.status, record.interruptedReason, null);
-      engine.queued(record.id, one.queue);
+      engine.queued(record.id, delivery.queue);
       // A backfill, or a hook that catches up, may have room now.
       engine.wake();
     },
 
     /** Queues a delivery if the hook matches the block. @throws HookProblem 429 if too many evaluations wait */
-    'delivery.evaluate'({ block, request, most, ...own }: Evaluation): void {
-      const record = ownHook(store, own);
-      if (deliveries.openUpTo(record.id, 'evaluate', most) === most) {
+    'delivery.evaluate'({ block, request, most: limit, ...identity }: Evaluation): void {
+      const record = ownHook(store, identity);
+      if (deliveries.openUpTo(record.id, 'evaluate', limit) === limit) {
         throw new HookProblem(
           429,
-          `${most} evaluations are already waiting for the receiver; try again later, or use a backfill`,
+          `${limit} evaluations are already waiting for the receiver; try again later, or use a backfill`,
         );
       }
       const hook = activeHook(record);
-      const matched = scanner({ history, candidates }, hook.conditions).at(fromHex(block));
+      const matched = scanner({ history, candidates }, hook.conditions).matchIn(fromHex(block));
       if (matched === null) return;
       const body = payloadText(hook, engine.networkOfBlocks(), { apply: [matched], rollback: [] });
       const source = `${hook.uuid}/${request}`;
@@ -195,11 +195,11 @@ export function deliveryCommands(engine: HookEngine) {
     },
 
     /** Stores results. @returns for each result whether it counts. Results of an older lease don't count after newer leases. */
-    'delivery.mark'({ epoch, marks: results }: DeliveryResults, at: number): boolean[] {
+    'delivery.mark'({ epoch, marks: results }: DeliveryResults, time: number): boolean[] {
       const newest = records.epoch();
       if (epoch < newest) return results.map(() => false);
       if (epoch > newest) records.setEpoch(epoch);
-      return results.map((result) => noteResult(result, at));
+      return results.map((result) => recordResult(result, time));
     },
   };
 }

@@ -47,7 +47,7 @@ export function interruptingDelivery(
 export function hookCommands(engine: HookEngine) {
   const { store, history } = engine;
   const { records, deliveries, ledger, backfills, secrets } = store;
-  const own = (hook: OwnHook): HookRecord => ownHook(store, hook);
+  const ownRecord = (hook: OwnHook): HookRecord => ownHook(store, hook);
 
   function recordOf(id: number): HookRecord {
     const record = records.get(id);
@@ -83,11 +83,11 @@ export function hookCommands(engine: HookEngine) {
   function enable(record: HookRecord, from: ResumeFrom | undefined): void {
     if (isEnabled(record)) return;
     const wasInterrupted = record.status === 'interrupted';
-    const goesOn = wasInterrupted || record.stage === 'paused';
+    const continues = wasInterrupted || record.stage === 'paused';
     if (record.status === 'expired') records.openWindow(record.id);
     if (wasInterrupted) revive(record);
     if (record.status !== 'new') records.setStatus(record.id, 'streaming');
-    resume(recordOf(record.id), from ?? (goesOn ? 'last_evaluated' : 'tip'));
+    resume(recordOf(record.id), from ?? (continues ? 'last_evaluated' : 'tip'));
     engine.queued(record.id, 'live');
   }
 
@@ -101,15 +101,18 @@ export function hookCommands(engine: HookEngine) {
 
   /** Deliveries that waited for a readable secret are sent. */
   function wakeQueuesOf(consumer: string): void {
-    const own = new Set(records.all(consumer).map(({ id }) => id));
-    for (const { hookId, queue } of deliveries.openQueues()) if (own.has(hookId)) engine.queued(hookId, queue);
+    const hookIds = new Set(records.all(consumer).map(({ id }) => id));
+    for (const { hookId, queue } of deliveries.openQueues()) if (hookIds.has(hookId)) engine.queued(hookId, queue);
   }
 
   return {
     /** Registers a hook. @returns the hook's record; it is enabled if its options enable it */
-    'hook.register'({ uuid, consumer, definition }: OwnHook & { definition: HookDefinition }, at: number): HookRecord {
+    'hook.register'(
+      { uuid, consumer, definition }: OwnHook & { definition: HookDefinition },
+      time: number,
+    ): HookRecord {
       const { url } = definition.action;
-      const id = records.add({ uuid, consumer, createdAt: at, definition: JSON.stringify(definition), url });
+      const id = records.add({ uuid, consumer, createdAt: time, definition: JSON.stringify(definition), url });
       if (definition.options?.enable_on_registration === true) engine.enableAtTip(recordOf(id));
       return recordOf(id);
     },
@@ -119,7 +122,7 @@ export function hookCommands(engine: HookEngine) {
      * @throws HookProblem 400 that names the field
      */
     'hook.redefine'({ change, ...hook }: OwnHook & { change: unknown }): HookRecord {
-      const record = own(hook);
+      const record = ownRecord(hook);
       const definition = patchedDefinition(definitionOf(record), change, engine.network());
       const text = JSON.stringify(definition);
       const expiresAt = engine.expiresAt(record, activeHook({ ...record, definition: text }));
@@ -130,17 +133,17 @@ export function hookCommands(engine: HookEngine) {
     },
 
     /** Cancels queued deliveries; the delivery log stays until its retention ends. */
-    'hook.remove'(hook: OwnHook, at: number): void {
-      const record = own(hook);
+    'hook.remove'(hook: OwnHook, time: number): void {
+      const record = ownRecord(hook);
       engine.disable(record);
-      records.remove(record.id, at);
+      records.remove(record.id, time);
       deliveries.cancelAll(record.id);
       ledger.removeAll(record.id);
-      backfills.cancelAll(record.id, at);
+      backfills.cancelAll(record.id, time);
     },
 
     'hook.set_enabled': ({ enabled, from, ...hook }: OwnHook & { enabled: boolean; from?: ResumeFrom }): void =>
-      setEnabled(own(hook), enabled, from),
+      setEnabled(ownRecord(hook), enabled, from),
 
     /** @returns uuids of all hooks that match the filters, oldest first */
     'hook.set_many_enabled'({
@@ -169,8 +172,8 @@ export function hookCommands(engine: HookEngine) {
     },
 
     /** `secret`: sealed, in hex. The former secret signs as well for a day. */
-    'hook.set_secret'({ consumer, secret }: { consumer: string; secret: string }, at: number): void {
-      secrets.set(consumer, Uint8Array.fromHex(secret), at);
+    'hook.set_secret'({ consumer, secret }: { consumer: string; secret: string }, time: number): void {
+      secrets.set(consumer, Uint8Array.fromHex(secret), time);
       wakeQueuesOf(consumer);
     },
 

@@ -92,43 +92,45 @@ const checkOptions = checker(Options);
 const checkFilter = Object.fromEntries(Object.entries(filterSchemas).map(([type, schema]) => [type, checker(schema)]));
 
 /** @throws HookProblem naming the field if a text can't be the value of an argument */
-function checkLiteral(text: string, at: string): void {
+function checkLiteral(text: string, field: string): void {
   try {
     if (serializedForms(literalOf(text)).length === 0) throw new ConditionError(NOT_128_BITS);
   } catch (error) {
     if (!(error instanceof ConditionError)) throw error;
-    throw invalidField(at, error.rule);
+    throw invalidField(field, error.rule);
   }
 }
 
 /** @throws HookProblem naming the field */
-function filterOf(value: unknown, at: string): Filter {
-  if (!isObject(value)) throw invalidField(at, 'must be object');
+function parseFilter(value: unknown, field: string): Filter {
+  if (!isObject(value)) throw invalidField(field, 'must be object');
   const { type } = value;
-  if (type === undefined) throw invalidField(`${at}.type`, 'is required');
+  if (type === undefined) throw invalidField(`${field}.type`, 'is required');
   if (typeof type !== 'string' || !isFilterType(type)) {
-    const now = typeof type === 'string' ? formerFilters[type] : undefined;
+    const newName = typeof type === 'string' ? formerFilters[type] : undefined;
     const hint =
-      now === undefined ? `must be one of ${Object.keys(filterSchemas).join(', ')}` : `has another name now: ${now}`;
-    throw invalidField(`${at}.type`, hint);
+      newName === undefined
+        ? `must be one of ${Object.keys(filterSchemas).join(', ')}`
+        : `has another name now: ${newName}`;
+    throw invalidField(`${field}.type`, hint);
   }
   const mistake = checkFilter[type]?.(value) ?? null;
-  if (mistake !== null) throw invalidField([at, ...mistake.path].join('.'), mistake.rule);
+  if (mistake !== null) throw invalidField([field, ...mistake.path].join('.'), mistake.rule);
   if (value.receiver !== undefined && value.recipient !== undefined) {
-    throw invalidField(`${at}.recipient`, 'must not be given with receiver, which is the same parameter');
+    throw invalidField(`${field}.recipient`, 'must not be given with receiver, which is the same parameter');
   }
   if (typeof value.value === 'number' && !Number.isSafeInteger(value.value)) {
-    throw invalidField(`${at}.value`, 'is larger than 2^53; send its digits as a string');
+    throw invalidField(`${field}.value`, 'is larger than 2^53; send its digits as a string');
   }
   const filter = value as Filter;
   if (filter.type === 'contract_call' && filter.argument !== undefined) {
-    checkLiteral(filter.argument.equals, `${at}.argument.equals`);
+    checkLiteral(filter.argument.equals, `${field}.argument.equals`);
   }
   return filter;
 }
 
 /** Reads the filters of a definition. @throws HookProblem 400 naming the field */
-export function filtersOf(value: unknown): HookDefinition['filters'] {
+export function parseFilters(value: unknown): HookDefinition['filters'] {
   if (value === undefined) throw invalidField('filters', 'is required');
   if (!isObject(value)) throw invalidField('filters', 'must be object');
   const { events, ...others } = value;
@@ -137,10 +139,10 @@ export function filtersOf(value: unknown): HookDefinition['filters'] {
   if (events === undefined) throw invalidField('filters.events', 'is required');
   if (!Array.isArray(events)) throw invalidField('filters.events', 'must be array');
   if (events.length > MAX_FILTERS) throw invalidField('filters.events', `must NOT have more than ${MAX_FILTERS} items`);
-  return { events: events.map((event, index) => filterOf(event, `filters.events.${index}`)) };
+  return { events: events.map((event, index) => parseFilter(event, `filters.events.${index}`)) };
 }
 
-function optionsOf(value: unknown): Options | null {
+function parseOptions(value: unknown): Options | null {
   if (value === null) return null;
   if (!isObject(value)) throw invalidField('options', 'must be object or null');
   for (const [key, instead] of Object.entries(formerOptions)) {
@@ -162,7 +164,7 @@ const limitRule = (rule: string, [name]: readonly string[]): string =>
     ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}, or null`
     : rule;
 
-function actionOf(value: unknown): HookDefinition['action'] {
+function parseAction(value: unknown): HookDefinition['action'] {
   if (value === undefined) throw invalidField('action', 'is required');
   if (!isObject(value)) throw invalidField('action', 'must be object');
   const { type, url } = value;
@@ -211,9 +213,9 @@ export function readDefinition(body: unknown, network: Network | null): HookDefi
   rejectRemovedFields(body);
   return {
     ...plainMembers(body, network),
-    filters: filtersOf(body.filters),
-    ...(body.options === undefined ? {} : { options: optionsOf(body.options) }),
-    action: actionOf(body.action),
+    filters: parseFilters(body.filters),
+    ...(body.options === undefined ? {} : { options: parseOptions(body.options) }),
+    action: parseAction(body.action),
   };
 }
 

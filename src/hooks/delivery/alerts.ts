@@ -17,7 +17,7 @@ const ATTEMPTS = 3;
 /** Maximum waiting alerts of a queue; more are dropped, so that an unreachable receiver can't fill the memory. */
 const MAX_WAITING = 1_000;
 
-interface Waiting {
+interface Alert {
   url: string;
   stop: HookStopped;
 }
@@ -42,19 +42,19 @@ export function alerts(options: AlertOptions) {
   const { url: operatorUrl, secrets, logIdentity, guard, rules, log, userAgent, clock, send, random } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   /** Alerts by queue; a queue is here as long as it has work. */
-  const queues = new Map<string | typeof OPERATOR, Waiting[]>();
+  const queues = new Map<string | typeof OPERATOR, Alert[]>();
   const working = new Set<Promise<void>>();
   /** Aborted by `stop`. */
   let stopping = new AbortController();
   stopping.abort();
 
-  const failed = ({ url, stop: { uuid } }: Waiting, reason: string) => {
+  const failed = ({ url, stop: { uuid } }: Alert, reason: string) => {
     log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
   };
 
-  async function sendAlert({ url, stop }: Waiting, signal: AbortSignal): Promise<void> {
-    const { type, uuid, consumer, name, reason, at } = stop;
-    const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
+  async function sendAlert({ url, stop }: Alert, signal: AbortSignal): Promise<void> {
+    const { type, uuid, consumer, name, reason, stoppedAt } = stop;
+    const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(stoppedAt / 1000) });
     const body = Buffer.from(text);
     const id = webhookId(logIdentity(), `${uuid}/${type}/${random.uuid()}`, text);
     for (let tried = 1; !signal.aborted; tried++) {
@@ -78,7 +78,7 @@ export function alerts(options: AlertOptions) {
     }
   }
 
-  async function work(name: string | typeof OPERATOR, queue: Waiting[], signal: AbortSignal): Promise<void> {
+  async function work(name: string | typeof OPERATOR, queue: Alert[], signal: AbortSignal): Promise<void> {
     // Let the caller finish first: the node waits for its answer.
     await clock.turn();
     for (let alert = queue.shift(); alert !== undefined; alert = signal.aborted ? undefined : queue.shift()) {
@@ -91,7 +91,7 @@ export function alerts(options: AlertOptions) {
     if (queues.get(name) === queue) queues.delete(name);
   }
 
-  function add(name: string | typeof OPERATOR, alert: Waiting): void {
+  function add(name: string | typeof OPERATOR, alert: Alert): void {
     const waiting = queues.get(name);
     if (waiting !== undefined) {
       if (waiting.length >= MAX_WAITING) failed(alert, 'too many wait');

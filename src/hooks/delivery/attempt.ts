@@ -48,11 +48,11 @@ export const retryWait = (attempts: number, capMs: number, random: () => number)
   backoff(attempts, { firstMs: FIRST_WAIT_MS, mostMs: capMs, random });
 
 /** The longest wait between two attempts, in milliseconds: a retry that is due later comes from a clock that was set back. */
-export const longestWait = ({ retryCapMs }: DeliveryRules): number =>
+export const maxWait = ({ retryCapMs }: DeliveryRules): number =>
   Math.max(retryCapMs * (1 + JITTER), MAX_RETRY_AFTER_MS);
 
 /** Maximum retries under way: receivers that hang leave a quarter of the requests to first attempts. */
-export const mostRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
+export const maxRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
 
 /** Characters of a response that are stored. */
 const EXCERPT = 1024;
@@ -68,7 +68,7 @@ export interface AttemptResult extends Attempt {
   blocked: boolean;
 }
 
-interface Sending extends Pick<SendOptions, 'headers' | 'body' | 'connectTimeoutMs' | 'signal'> {
+interface AttemptOptions extends Pick<SendOptions, 'headers' | 'body' | 'connectTimeoutMs' | 'signal'> {
   url: string;
   timeoutMs: number;
 }
@@ -91,11 +91,11 @@ export function failureOf({ statusCode, error }: AttemptResult): string {
 }
 
 /** Makes one attempt. Never rejects: a failure is a result. */
-export async function attempt(sending: Sending, { guard, clock, send }: Outgoing): Promise<AttemptResult> {
-  const at = clock.now();
+export async function attempt(sending: AttemptOptions, { guard, clock, send }: Outgoing): Promise<AttemptResult> {
+  const time = clock.now();
   const started = clock.monotonic();
   const done = (outcome: Partial<AttemptResult>): AttemptResult => ({
-    at,
+    at: time,
     durationMs: Math.round(clock.monotonic() - started),
     urlHost: URL.parse(sending.url)?.host ?? '',
     statusCode: null,
@@ -155,13 +155,13 @@ export function deliveryRequest(options: RequestOptions): DeliveryRequest {
   const { timeoutMs, connectTimeoutMs } = rules;
 
   function headersOf(record: HookRecord, delivery: DeliveryIdentity, body: Uint8Array): Record<string, string> {
-    const at = clock.now();
+    const time = clock.now();
     return {
       'content-type': 'application/json',
       'user-agent': userAgent,
       'webhook-id': delivery.webhookId,
-      'webhook-timestamp': String(Math.floor(at / 1000)),
-      ...secretHeaders(secrets.find(record.consumer), delivery.webhookId, body, at),
+      'webhook-timestamp': String(Math.floor(time / 1000)),
+      ...secretHeaders(secrets.find(record.consumer), delivery.webhookId, body, time),
       'x-chainhook-uuid': record.uuid,
       ...(delivery.queue === 'live' ? { 'x-chainhook-sequence': String(delivery.sequence) } : {}),
       'x-chainhook-reason': delivery.reason,

@@ -16,8 +16,8 @@ import {
   type AttemptResult,
   type DeliveryRequest,
   type DeliveryRules,
-  longestWait,
-  mostRetries,
+  maxRetries,
+  maxWait,
   retryWait,
 } from './attempt.ts';
 import type { Results } from './results.ts';
@@ -33,8 +33,8 @@ interface DispatcherOptions {
   results: Results;
   /** Notified when a backfill, or a hook that catches up, may queue more. */
   roomMade: () => void;
-  /** Whether this host has the lease; once it hasn't, the dispatcher is stopped before this returns. */
-  isHeld: () => boolean;
+  /** Whether this host has the lease. If it lost the lease, the dispatcher is stopped before this returns. */
+  hasLease: () => boolean;
   /** Whether the deliveries of a consumer can be signed; while they can't, they wait. */
   canSign: (consumer: string) => boolean;
 }
@@ -46,7 +46,8 @@ function isOvertaking({ hookId, blocks }: Delivery, requests: Iterable<Delivery>
   const reverted = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
   if (reverted.size === 0) return false;
   return Iterator.from(requests).some(
-    (one) => one.hookId === hookId && one.blocks.apply.some((block) => reverted.has(block.index_block_hash)),
+    (request) =>
+      request.hookId === hookId && request.blocks.apply.some((block) => reverted.has(block.index_block_hash)),
   );
 }
 
@@ -54,7 +55,7 @@ export type Dispatcher = ReturnType<typeof dispatcher>;
 
 /** Sends nothing before `start`; can start again after `stop`. */
 export function dispatcher(options: DispatcherOptions) {
-  const { store, rules, timers, log, clock, random, request, results, roomMade, isHeld, canSign } = options;
+  const { store, rules, timers, log, clock, random, request, results, roomMade, hasLease, canSign } = options;
   const { records, deliveries } = store;
   const queues = hookQueues(clock, pump);
   /** The delivery of each queue that is being sent, or that waits until its result is written. */
@@ -108,10 +109,10 @@ export function dispatcher(options: DispatcherOptions) {
       if (head.triedSince !== null) void pause(head);
       return;
     }
-    const wait = Math.min((head.nextAttemptAt ?? 0) - clock.now(), longestWait(rules));
+    const wait = Math.min((head.nextAttemptAt ?? 0) - clock.now(), maxWait(rules));
     if (wait > 0 && state.waitedUntil !== head.nextAttemptAt) queues.wait(state, wait, head.nextAttemptAt);
     else if (state.queue === 'live' && isOvertaking(head, requests)) queues.hold(state);
-    else if (isRetry(head) && retrying >= mostRetries(rules.concurrency)) queues.postpone(state);
+    else if (isRetry(head) && retrying >= maxRetries(rules.concurrency)) queues.postpone(state);
     else void send(head, state);
   }
 
@@ -161,7 +162,7 @@ export function dispatcher(options: DispatcherOptions) {
     // The delivery has been cancelled.
     if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
     if (hook === undefined || !isSendable(hook, delivery.queue) || !canSign(hook.consumer)) return;
-    if (!isHeld() || signal.aborted) return;
+    if (!hasLease() || signal.aborted) return;
     const result = await requested(hook, delivery, signal);
     // We ended the request, and it may have arrived or not: the delivery is sent again at the next start.
     if (signal.aborted) return;

@@ -26,7 +26,7 @@ interface ResultWriterOptions {
   clock: Clock;
 }
 
-interface Waiting {
+interface WaitingResult {
   result: DeliveryResult;
   resolve: (counts: boolean) => void;
   reject: (error: unknown) => void;
@@ -39,23 +39,23 @@ type ResultWriter = ReturnType<typeof resultWriter>;
  * is running. Writes only after `start`.
  */
 export function resultWriter({ write, areMoreComing, clock }: ResultWriterOptions) {
-  const waiting: Waiting[] = [];
+  const waiting: WaitingResult[] = [];
   let epoch = 0;
   let stopping = new AbortController();
   let working: Promise<void> | null = null;
   /** Ends the wait for more results; null if nothing waits. */
   let cancel: (() => void) | null = null;
   /** Number of waiting results that are written one by one, because a command with all of them failed. */
-  let alone = 0;
+  let singles = 0;
 
-  function next(): Waiting[] {
-    if (alone === 0) return waiting.splice(0, MAX_RESULTS_PER_COMMAND);
-    alone -= 1;
+  function next(): WaitingResult[] {
+    if (singles === 0) return waiting.splice(0, MAX_RESULTS_PER_COMMAND);
+    singles -= 1;
     return waiting.splice(0, 1);
   }
 
   /** @param signal aborted once `stop` no longer waits for the log */
-  async function failed(batch: Waiting[], error: unknown, signal: AbortSignal): Promise<void> {
+  async function failed(batch: WaitingResult[], error: unknown, signal: AbortSignal): Promise<void> {
     if (error instanceof LogUnavailableError) {
       // The next holder of the lease sends these deliveries again.
       if (signal.aborted) {
@@ -69,14 +69,14 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
     } else {
       // A result that can't be written must not delay the others.
       waiting.unshift(...batch);
-      alone = batch.length;
+      singles = batch.length;
     }
   }
 
   /** Whether the waiting results are written now, without more. */
   const isDue = (): boolean =>
     waiting.length >= MAX_RESULTS_PER_COMMAND ||
-    (waiting.length > 0 && (alone > 0 || stopping.signal.aborted || !areMoreComing()));
+    (waiting.length > 0 && (singles > 0 || stopping.signal.aborted || !areMoreComing()));
 
   async function work(): Promise<void> {
     const { signal } = stopping;
@@ -100,9 +100,9 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
   }
 
   return {
-    /** @param of number of the lease under which deliveries are sent from now on */
-    start(of: number): void {
-      epoch = of;
+    /** @param leaseEpoch number of the lease under which this host delivers from now on */
+    start(leaseEpoch: number): void {
+      epoch = leaseEpoch;
       stopping = new AbortController();
     },
 
@@ -150,7 +150,7 @@ const attemptOf = ({ at, durationMs, urlHost, statusCode, error, excerpt }: Atte
   excerpt,
 });
 
-const subjectOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, webhookId, attempts });
+const identityOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, webhookId, attempts });
 
 export type Results = ReturnType<typeof deliveryResults>;
 
@@ -158,14 +158,14 @@ export type Results = ReturnType<typeof deliveryResults>;
 export function deliveryResults({ writer, rules, counters, log, clock, random }: ResultOptions) {
   function failureResult(delivery: Delivery, attempts: number, result: AttemptResult): DeliveryResult {
     const { webhookId, triedSince } = delivery;
-    const of = { ...subjectOf(delivery), attempt: attemptOf(result) };
+    const fields = { ...identityOf(delivery), attempt: attemptOf(result) };
     if (result.statusCode !== GONE && clock.now() - (triedSince ?? result.at) < rules.budgetMs) {
       const wait = Math.max(retryWait(attempts, rules.retryCapMs, random.number), result.retryAfterMs ?? 0);
-      return { ...of, outcome: 'failed', nextAt: clock.now() + wait };
+      return { ...fields, outcome: 'failed', nextAt: clock.now() + wait };
     }
     const often = attempts === 1 ? 'once' : `${attempts} times`;
     const reason = `delivery ${webhookId} to ${result.urlHost} failed ${often}: ${failureOf(result)}`;
-    return { ...of, outcome: 'dead', reason };
+    return { ...fields, outcome: 'dead', reason };
   }
 
   async function failed({ uuid }: HookRecord, delivery: Delivery, result: AttemptResult): Promise<void> {
@@ -185,18 +185,18 @@ export function deliveryResults({ writer, rules, counters, log, clock, random }:
         await failed(record, delivery, result);
         return;
       }
-      const counts = await writer.write({ ...subjectOf(delivery), outcome: 'delivered', attempt: attemptOf(result) });
+      const counts = await writer.write({ ...identityOf(delivery), outcome: 'delivered', attempt: attemptOf(result) });
       if (counts) counters.delivered += 1;
     },
 
     /** A delivery can't be signed for now; the wait doesn't count towards its budget. */
     async paused(delivery: Delivery): Promise<void> {
-      await writer.write({ ...subjectOf(delivery), outcome: 'paused' });
+      await writer.write({ ...identityOf(delivery), outcome: 'paused' });
     },
 
     /** Interrupts the hook as after a failed delivery, since the delivery lacks a body and can't be sent. */
     async bodyLost(delivery: Delivery): Promise<void> {
-      await writer.write({ ...subjectOf(delivery), outcome: 'lost' });
+      await writer.write({ ...identityOf(delivery), outcome: 'lost' });
     },
   };
 }

@@ -29,7 +29,7 @@ export function signatureHeader(secrets: Secrets | undefined, id: string, body: 
   const { secret, previous, rotatedAt } = secrets;
   const timestamp = Math.floor(now / 1000);
   const signing = previous !== null && now - rotatedAt < OVERLAP_MS ? [secret, previous] : [secret];
-  return { 'webhook-signature': signing.map((one) => signature(one, id, timestamp, body)).join(' ') };
+  return { 'webhook-signature': signing.map((key) => signature(key, id, timestamp, body)).join(' ') };
 }
 
 /**
@@ -57,8 +57,8 @@ export function verified(secret: Uint8Array, headers: globalThis.Headers, body: 
   const [id, time] = [headers.get('webhook-id') ?? '', headers.get('webhook-timestamp') ?? ''];
   if (!/^\d+$/.test(time) || Math.abs(now / 1000 - Number(time)) > TOLERANCE) return false;
   const expected = Buffer.from(signature(secret, id, Number(time), Buffer.from(body)));
-  return (headers.get('webhook-signature') ?? '').split(' ').some((one) => {
-    const found = Buffer.from(one);
-    return found.length === expected.length && timingSafeEqual(found, expected);
+  return (headers.get('webhook-signature') ?? '').split(' ').some((text) => {
+    const bytes = Buffer.from(text);
+    return bytes.length === expected.length && timingSafeEqual(bytes, expected);
   });
 }

@@ -25,7 +25,7 @@ export interface EngineTransaction {
   /** Unix milliseconds. */
   now(): number;
   count(name: Counted): void;
-  say(event: HookEvent): void;
+  logEvent(event: HookEvent): void;
   /** A queue has new deliveries. */
   queued(hookId: number, queue: QueueName): void;
   /** A hook has to catch up, or a backfill may queue more. */
@@ -85,7 +85,8 @@ export class Notifications {
   rollback(hook: ActiveHook, leaving: OrphanedBlock, txIndexes: readonly number[], step: Step): void {
     const { candidates, records } = this.engine.store;
     const block = leaving.block();
-    const branch = () => step.leaving.filter((one) => one.height <= leaving.height).map((one) => one.block());
+    const branch = () =>
+      step.leaving.filter((orphan) => orphan.height <= leaving.height).map((orphan) => orphan.block());
     const findFunction = this.#findFunction(block, () => declarations(candidates, step.forkHeight, branch));
     const matched = { block, txIndexes, findFunction };
     const notification = this.#byHook.get(hook.id);
@@ -105,15 +106,15 @@ export class Notifications {
 
   /**
    * Queues a delivery in the live queue of each hook, and adds its blocks to the ledger.
-   * @param before the hooks' cursor before these blocks
+   * @param cursor position of the hooks before these blocks
    */
-  queue(reason: Reason, before: Cursor): void {
+  queue(reason: Reason, cursor: Cursor): void {
     if (this.#byHook.size === 0) return;
     const texts = payloadTexts(this.engine.networkOfBlocks());
-    for (const notification of this.#byHook.values()) this.#queueOne(notification, texts, reason, before);
+    for (const notification of this.#byHook.values()) this.#queueOne(notification, texts, reason, cursor);
   }
 
-  #queueOne(notification: Notification, texts: PayloadTexts, reason: Reason, before: Cursor): void {
+  #queueOne(notification: Notification, texts: PayloadTexts, reason: Reason, cursor: Cursor): void {
     const { engine } = this;
     const { hook, sequence, rollback } = notification;
     const { body, problem } = this.#bodyOf(notification, texts);
@@ -132,7 +133,7 @@ export class Notifications {
       engine.now(),
     );
     if (problem !== null) {
-      this.#stopAt(before, hook.id, id, problem);
+      this.#stopAt(cursor, hook.id, id, problem);
       return;
     }
     this.#remember(notification);
@@ -148,17 +149,17 @@ export class Notifications {
       return { body: texts(hook, notification), problem: null };
     } catch (error) {
       if (isStorageError(error)) throw error;
-      this.engine.say({ event: 'unexpected_error', part: 'chainhook', uuid: hook.uuid, cause: error });
+      this.engine.logEvent({ event: 'unexpected_error', part: 'chainhook', uuid: hook.uuid, cause: error });
       return { body: null, problem: error instanceof Error ? error.message : String(error) };
     }
   }
 
   /** Interrupts the hook at its former cursor. Once it is enabled and its body can be made, it is notified of the same blocks. */
-  #stopAt(before: Cursor, hookId: number, deliveryId: number, problem: string): void {
+  #stopAt(cursor: Cursor, hookId: number, deliveryId: number, problem: string): void {
     const { records, deliveries } = this.engine.store;
     const record = records.get(hookId);
     if (record !== undefined) this.engine.interrupt(record, `a payload could not be made: ${problem}`, null);
-    records.setCursor(hookId, before);
+    records.setCursor(hookId, cursor);
     deliveries.setState(deliveryId, 'dead');
   }
 

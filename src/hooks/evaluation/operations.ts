@@ -136,17 +136,17 @@ function amountOf(event: AssetEvent, sign: '+' | '-') {
 
 function assetOperations(event: AssetEvent, { options }: Detail): Operation[] {
   const memo = event.kind === 'stx' && event.memo !== null ? { metadata: serializedMemo(event.memo, options) } : {};
-  const of = (address: string | null) => account(address ?? '');
+  const party = (address: string | null) => account(address ?? '');
   switch (event.action) {
     case 'transfer':
       return [
-        { type: 'token_transfer', ...of(event.sender), ...amountOf(event, '-'), ...memo },
-        { type: 'token_transfer', ...of(event.recipient), ...amountOf(event, '+'), ...memo },
+        { type: 'token_transfer', ...party(event.sender), ...amountOf(event, '-'), ...memo },
+        { type: 'token_transfer', ...party(event.recipient), ...amountOf(event, '+'), ...memo },
       ];
     case 'mint':
-      return [{ type: 'token_mint', ...of(event.recipient), ...amountOf(event, '+') }];
+      return [{ type: 'token_mint', ...party(event.recipient), ...amountOf(event, '+') }];
     case 'burn':
-      return [{ type: 'token_burn', ...of(event.sender), ...amountOf(event, '-') }];
+      return [{ type: 'token_burn', ...party(event.sender), ...amountOf(event, '-') }];
   }
 }
 

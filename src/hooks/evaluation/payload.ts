@@ -81,7 +81,7 @@ function transactionOf(
 }
 
 function blockMetadata(block: Block, options: Options, canonical: boolean) {
-  const own = ownTransactions(block);
+  const transactions = ownTransactions(block);
   return {
     canonical,
     burn_block_identifier: identifier(block.burnBlockHeight, block.burnBlockHash),
@@ -91,8 +91,8 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
       : identifier(block.parentMicroblockSequence, block.parentMicroblockHash),
     tenure_height: block.tenureHeight ?? (block.signerBits === null ? block.height : -1),
     execution_cost: executionCost(block.cost),
-    tx_total_size: own.reduce((total, { raw }) => total + raw.length, 0),
-    tx_count: own.length,
+    tx_total_size: transactions.reduce((total, { raw }) => total + raw.length, 0),
+    tx_count: transactions.length,
     ...(options.include_block_signatures === true
       ? {
           signatures: {
@@ -149,12 +149,12 @@ function blockTexts() {
         parent_block_identifier: identifier(Math.max(0, block.height - 1), block.parentIndexBlockHash),
         timestamp: block.blockTime,
       };
-      const own = txIndexes.map((txIndex) => transactionText(matched, txIndex, view));
+      const texts = txIndexes.map((txIndex) => transactionText(matched, txIndex, view));
       const metadata =
         options.include_block_metadata === true || options.include_block_signatures === true
           ? `,${members({ metadata: blockMetadata(block, options, canonical) })}`
           : '';
-      return `{${members(head)},"transactions":[${own.join()}]${metadata}}`;
+      return `{${members(head)},"transactions":[${texts.join()}]${metadata}}`;
     },
   };
 }

@@ -108,7 +108,7 @@ export function liveHooks(records: HookStore['records']) {
   const hooks = new Map<number, ActiveHook>();
   let progress: HookProgress = records.progress();
   /** Whether each part of the cache agrees with the tables. */
-  const known = { hooks: false, progress: true };
+  const loaded = { hooks: false, progress: true };
   /** Whether the hooks may have changed since the last commit, in the cache or in the tables. */
   let areHooksChanged = false;
 
@@ -122,15 +122,15 @@ export function liveHooks(records: HookStore['records']) {
     matcher.clear();
     hooks.clear();
     for (const record of records.live()) include(activeHook(record));
-    known.hooks = true;
+    loaded.hooks = true;
     // The open transaction may have changed the tables.
     areHooksChanged = true;
   }
 
   function load(): void {
-    if (!known.hooks) loadHooks();
-    if (!known.progress) progress = records.progress();
-    known.progress = true;
+    if (!loaded.hooks) loadHooks();
+    if (!loaded.progress) progress = records.progress();
+    loaded.progress = true;
   }
 
   return {
@@ -146,9 +146,9 @@ export function liveHooks(records: HookStore['records']) {
     match: (block: Block) => matcher.match(block),
     progress: (): HookProgress => progress,
 
-    /** The live hooks were evaluated on a block. @param at Unix milliseconds */
-    advance({ height, indexBlockHash }: Block, at: number): void {
-      progress = { evaluated: progress.evaluated + 1, cursor: { height, hash: indexBlockHash }, evaluatedAt: at };
+    /** The live hooks were evaluated on a block. @param time Unix milliseconds */
+    advance({ height, indexBlockHash }: Block, time: number): void {
+      progress = { evaluated: progress.evaluated + 1, cursor: { height, hash: indexBlockHash }, evaluatedAt: time };
       records.setProgress(progress);
     },
 
@@ -156,8 +156,8 @@ export function liveHooks(records: HookStore['records']) {
       areHooksChanged = false;
     },
     undone(): void {
-      if (areHooksChanged) known.hooks = false;
-      known.progress = false;
+      if (areHooksChanged) loaded.hooks = false;
+      loaded.progress = false;
       areHooksChanged = false;
     },
   };

@@ -72,8 +72,8 @@ function argumentResidual({ index, equals }: NonNullable<FilterOf<'contract_call
 /** Returns the conditions that the index can't decide; all of them must hold. */
 function* residualsOf(filter: Filter): Iterable<Residual> {
   if ('min_amount' in filter && filter.min_amount !== undefined) {
-    const least = BigInt(filter.min_amount);
-    yield ({ event }) => amountOf(event) >= least;
+    const minimum = BigInt(filter.min_amount);
+    yield ({ event }) => amountOf(event) >= minimum;
   }
   if ('status' in filter && filter.status !== undefined) {
     const statuses = new Set<TransactionStatus>(filter.status);
@@ -97,14 +97,14 @@ const indexed = ['principal', 'contract_identifier', 'function_name', 'asset_ide
 
 /** The conditions of a filter: several if a parameter has several meanings, none if it can't match. */
 export function conditionsOf(filter: Filter): Condition[] {
-  const given: Readonly<Record<string, unknown>> = filter;
+  const parameters: Readonly<Record<string, unknown>> = filter;
   const exact: [string, string][] = [];
   for (const name of indexed) {
-    const value = given[name];
+    const value = parameters[name];
     if (typeof value === 'string') exact.push([name, value]);
   }
-  const to = given.receiver ?? given.recipient;
-  if (typeof to === 'string') exact.push(['receiver', to]);
+  const receiver = parameters.receiver ?? parameters.recipient;
+  if (typeof receiver === 'string') exact.push(['receiver', receiver]);
   const residual = residualOf(filter);
   const condition = (...more: [string, string][]): Condition => ({
     type: filter.type,
@@ -186,9 +186,9 @@ export class Matcher {
         shape.byKey.set(key, residuals);
         countFirst(shape, exact, 1);
       }
-      const own = residuals.get(hook);
-      if (own === undefined) residuals.set(hook, [residual]);
-      else own.push(residual);
+      const hookResiduals = residuals.get(hook);
+      if (hookResiduals === undefined) residuals.set(hook, [residual]);
+      else hookResiduals.push(residual);
     }
   }
 
@@ -199,7 +199,7 @@ export class Matcher {
     for (const { type, exact } of conditions) {
       const shapes = this.#shapes.get(type) ?? [];
       const parameters = exact.map(([parameter]) => parameter);
-      const shape = shapes.find((known) => sameNames(known.parameters, parameters));
+      const shape = shapes.find((other) => sameNames(other.parameters, parameters));
       if (shape === undefined) continue;
       const key = exact.map(([, value]) => value).join(SEPARATOR);
       const residuals = shape.byKey.get(key);
@@ -235,8 +235,8 @@ export class Matcher {
       this.#shapes.set(type, [shape]);
       return shape;
     }
-    const known = shapes.find((shape) => sameNames(shape.parameters, parameters));
-    if (known !== undefined) return known;
+    const existing = shapes.find((shape) => sameNames(shape.parameters, parameters));
+    if (existing !== undefined) return existing;
     const shape: Shape = { parameters, byKey: new Map(), first: new Map() };
     shapes.push(shape);
     return shape;
@@ -278,7 +278,7 @@ export class Matcher {
     for (const shape of shapes) {
       const key = keyOf(shape, subject);
       const hit = key === undefined ? undefined : shape.byKey.get(key);
-      if (hit !== undefined) note(hit, subject, matches);
+      if (hit !== undefined) addMatches(hit, subject, matches);
     }
   }
 
@@ -291,7 +291,7 @@ export class Matcher {
     for (const { byKey } of this.#shapes.get('balance_change') ?? []) {
       const changed = (principal: string | null): void => {
         const hit = principal === null ? undefined : byKey.get(principal);
-        if (hit !== undefined) note(hit, subject, matches);
+        if (hit !== undefined) addMatches(hit, subject, matches);
       };
       if (fee > 0n) changed((sponsor ?? sender).address);
       for (const event of events) {
@@ -312,7 +312,7 @@ const ofAction = {
 } as const;
 
 /** Adds the hooks with a condition that matches the transaction, each once. */
-function note(hit: Residuals, subject: Subject, matches: Matches): void {
+function addMatches(hit: Residuals, subject: Subject, matches: Matches): void {
   const { txIndex } = subject;
   for (const [hook, residuals] of hit) {
     const txIndexes = matches.get(hook);

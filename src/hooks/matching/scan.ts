@@ -18,7 +18,7 @@ import { type Condition, indexKeyOf, Matcher } from './matching.ts';
 /** Id of the matcher's only hook. */
 const SELF = 0;
 
-export interface Scanned {
+export interface ScannedBlock {
   height: number;
   /** Null if the block doesn't match after all. */
   matched: MatchedBlock | null;
@@ -33,11 +33,11 @@ export interface Scanner {
    * blocks that don't involve them are skipped.
    * @throws OperatorError if a block's payload is no longer stored
    */
-  next(from: number, to: number): Scanned | null;
+  next(from: number, to: number): ScannedBlock | null;
   /** Scans the last block of `from` to `to` that may match, like {@link Scanner.next}. */
-  previous(from: number, to: number): Scanned | null;
+  previous(from: number, to: number): ScannedBlock | null;
   /** The matches in a block; null without any. */
-  at(indexBlockHash: Uint8Array): MatchedBlock | null;
+  matchIn(indexBlockHash: Uint8Array): MatchedBlock | null;
 }
 
 /** Makes a scanner for conditions. */
@@ -56,7 +56,7 @@ export function scanner(
     return txIndexes === undefined ? null : { block, txIndexes, findFunction: declarations(candidates, block.height) };
   }
 
-  function scanned(height: number): Scanned | null {
+  function scanBlock(height: number): ScannedBlock | null {
     const hash = history.hashAt(height);
     if (hash === undefined) return null;
     const block = history.block(hash);
@@ -64,18 +64,18 @@ export function scanner(
   }
 
   return {
-    at: (indexBlockHash) => matchedIn(history.block(indexBlockHash)),
+    matchIn: (indexBlockHash) => matchedIn(history.block(indexBlockHash)),
     next(from, to) {
       const first = Math.max(from, history.bottom() + 1);
       if (conditions.length === 0 || first > to) return null;
       const height = everywhere ? first : candidates.next(keys, first);
-      return height === null || height > to ? null : scanned(height);
+      return height === null || height > to ? null : scanBlock(height);
     },
     previous(from, to) {
       const last = Math.min(to, history.tip().height);
       if (conditions.length === 0 || from > last) return null;
       const height = everywhere ? last : candidates.previous(keys, last);
-      return height === null || height < Math.max(from, history.bottom() + 1) ? null : scanned(height);
+      return height === null || height < Math.max(from, history.bottom() + 1) ? null : scanBlock(height);
     },
   };
 }
@@ -101,9 +101,9 @@ export type Search = ReturnType<typeof search>;
 
 /**
  * Runs searches, one after the other.
- * @param most maximum transactions of a search for the newest match
+ * @param maxTransactions maximum transactions of a search for the newest match
  */
-export function search(clock: Clock = systemClock, most = MAX_TRANSACTIONS) {
+export function search(clock: Clock = systemClock, maxTransactions = MAX_TRANSACTIONS) {
   /** Number of unfinished searches of each consumer. */
   const searchesOf = new Map<string, number>();
   const inTurn = atMost(1);
@@ -112,12 +112,12 @@ export function search(clock: Clock = systemClock, most = MAX_TRANSACTIONS) {
    * Runs a search after those before it: ten at once would take ten times as long as one.
    * @throws HookProblem 429 if too many searches of the consumer wait
    */
-  async function alone<T>(consumer: string, work: () => Promise<T>): Promise<T> {
-    const before = searchesOf.get(consumer) ?? 0;
-    if (before > MAX_WAITING) {
+  async function runInOrder<T>(consumer: string, work: () => Promise<T>): Promise<T> {
+    const unfinished = searchesOf.get(consumer) ?? 0;
+    if (unfinished > MAX_WAITING) {
       throw new HookProblem(429, 'Too many of your previews and tests are searching the chain; try again later');
     }
-    searchesOf.set(consumer, before + 1);
+    searchesOf.set(consumer, unfinished + 1);
     try {
       return await inTurn(work);
     } finally {
@@ -136,26 +136,26 @@ export function search(clock: Clock = systemClock, most = MAX_TRANSACTIONS) {
       to: number,
       add: (matched: MatchedBlock) => void,
     ): Promise<void> =>
-      alone(consumer, async () => {
+      runInOrder(consumer, async () => {
         const pause = turnAfter(TURN_MS, clock);
-        for (let found = scan.next(from, to); found !== null; found = scan.next(found.height + 1, to)) {
-          if (found.matched !== null) add(found.matched);
+        for (let block = scan.next(from, to); block !== null; block = scan.next(block.height + 1, to)) {
+          if (block.matched !== null) add(block.matched);
           await pause();
         }
       }),
 
     /** The newest matching block below a height, among at most {@link MAX_BLOCKS}; fewer if they are large. */
     newest: (consumer: string, scan: Scanner, below: number): Promise<ScanResult> =>
-      alone(consumer, async () => {
+      runInOrder(consumer, async () => {
         const lowest = Math.max(1, below - MAX_BLOCKS);
         const pause = turnAfter(TURN_MS, clock);
         let transactions = 0;
-        for (let found = scan.previous(lowest, below - 1); found !== null; ) {
-          const { height, matched } = found;
-          transactions += found.transactions;
-          if (matched !== null || transactions >= most) return { matched, searchedFrom: height };
+        for (let block = scan.previous(lowest, below - 1); block !== null; ) {
+          const { height, matched } = block;
+          transactions += block.transactions;
+          if (matched !== null || transactions >= maxTransactions) return { matched, searchedFrom: height };
           await pause();
-          found = scan.previous(lowest, height - 1);
+          block = scan.previous(lowest, height - 1);
         }
         return { matched: null, searchedFrom: lowest < below ? lowest : null };
       }),

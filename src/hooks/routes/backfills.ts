@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { Cursor } from '../../store/model/page.ts';
-import { foundBackfill } from '../commands/backfills.ts';
+import { requireBackfill } from '../commands/backfills.ts';
 import { ownHook } from '../commands/hooks.ts';
 import { invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
@@ -30,13 +30,13 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
 
   /** @throws HookProblem 404 */
   const get = (now: HookReader, consumer: string, uuid: string, job: string) =>
-    serializedBackfill(foundBackfill(now.hooks, { hook: idOf(now, consumer, uuid), job }));
+    serializedBackfill(requireBackfill(now.hooks, { hook: idOf(now, consumer, uuid), job }));
 
   return {
     get,
 
-    page(now: HookReader, consumer: string, uuid: string, limit: number, at: Cursor | null) {
-      const page = now.hooks.backfills.page(idOf(now, consumer, uuid), limit, at);
+    page(now: HookReader, consumer: string, uuid: string, limit: number, cursor: Cursor | null) {
+      const page = now.hooks.backfills.page(idOf(now, consumer, uuid), limit, cursor);
       return { ...page, items: page.items.map(serializedBackfill) };
     },
 
@@ -49,7 +49,7 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
       const job = random.uuid();
       await commands.run('backfill.start', { hook, job, from, to, dryRun, most: MAX_BACKFILLS });
-      return read(({ hooks }) => serializedBackfill(foundBackfill(hooks, { hook, job })));
+      return read(({ hooks }) => serializedBackfill(requireBackfill(hooks, { hook, job })));
     },
 
     /** Also cancels the deliveries that the backfill has queued. @throws HookProblem 404 */
@@ -63,11 +63,11 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
 const job = { uuid: Uuid, job: Uuid };
 const NO_JOB = 'Backfill not found: the chainhook has none with this id';
 
-export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: Backfills }>): Route[] => [
+export const backfillRoutes = ({ prefix, reads, commands }: HookFamily<{ backfills: Backfills }>): Route[] => [
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me/{uuid}/backfills`,
+    path: `${prefix}/me/{uuid}/backfills`,
     operationId: 'startBackfill',
     summary: 'Start a backfill',
     description:
@@ -85,7 +85,7 @@ export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: 
   }),
   route({
     ...reads,
-    path: `${at}/me/{uuid}/backfills`,
+    path: `${prefix}/me/{uuid}/backfills`,
     operationId: 'getBackfills',
     summary: 'Backfills',
     description: 'Returns the backfills of a chainhook, newest first.',
@@ -94,12 +94,12 @@ export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: 
     response: CursorPage(BackfillResponse),
     handle: ({ read, params, query, caller: { consumer, api } }) => {
       const list = cursorList(`backfills ${params.uuid.toLowerCase()}`, query);
-      return list.page(api.backfills.page(read, consumer, params.uuid, ...list.start), (one) => one);
+      return list.page(api.backfills.page(read, consumer, params.uuid, ...list.start), (item) => item);
     },
   }),
   route({
     ...reads,
-    path: `${at}/me/{uuid}/backfills/{job}`,
+    path: `${prefix}/me/{uuid}/backfills/{job}`,
     operationId: 'getBackfill',
     summary: 'One backfill',
     description: 'Returns the progress of a backfill.',
@@ -111,7 +111,7 @@ export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: 
   route({
     ...commands,
     method: 'DELETE',
-    path: `${at}/me/{uuid}/backfills/{job}`,
+    path: `${prefix}/me/{uuid}/backfills/{job}`,
     operationId: 'cancelBackfill',
     summary: 'Cancel a backfill',
     description: 'Stops a backfill and cancels the deliveries it has queued.',

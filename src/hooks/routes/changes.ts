@@ -1,6 +1,6 @@
 /**
- * The changes of the chain as pages, as server-sent events, and for requests that wait. A cursor is a place of the log and
- * doesn't depend on the filters.
+ * The route of the chain's changes: as pages, as server-sent events, or for requests that wait for a change. A cursor is a place
+ * in the log and doesn't depend on the filters.
  */
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
@@ -24,10 +24,10 @@ import {
   type ChangeFilter,
   type Changes,
   chainChanges,
+  changeFilter,
   MAX_CHANGES_PER_CALL,
-  wantedChanges,
 } from '../changes/changes.ts';
-import { filtersOf, type Options } from '../definition/definition.ts';
+import { type Options, parseFilters } from '../definition/definition.ts';
 import { conditionsOf } from '../matching/matching.ts';
 import { HookProblem } from '../problem.ts';
 
@@ -35,9 +35,9 @@ import { HookProblem } from '../problem.ts';
 const LIST = 'changes';
 /** Characters of changes after which a page ends. */
 const MAX_CHARACTERS = 4_000_000;
-/** Pages of a thread that are made at a time. */
+/** Maximum pages that a thread makes at a time. */
 const MAX_PAGES = 16;
-/** Streams, and requests that wait, of a thread. */
+/** Maximum streams and waiting requests of a thread. */
 export const MAX_READERS = 1_000;
 /** Longest wait of a request, in seconds. */
 const MAX_WAIT = 30;
@@ -152,17 +152,17 @@ const cursorOf = ({ log, step, block, start }: ChangePosition): string =>
 const HASH_BYTES = 32;
 
 /** The parameters with a cursor, and the values that they accept. */
-const IN_AFTER = { at: inQuery('after'), rule: 'must be a cursor that this route returned, or tip' } as const;
+const IN_AFTER = { parameter: inQuery('after'), rule: 'must be a cursor that this route returned, or tip' } as const;
 const IN_LAST_EVENT_ID = {
-  at: { location: 'headers', path: ['last-event-id'] },
+  parameter: { location: 'headers', path: ['last-event-id'] },
   rule: 'must be the id of an event that this route sent',
 } as const;
 type CursorParameter = typeof IN_AFTER | typeof IN_LAST_EVENT_ID;
 
 /** @throws ParameterError */
-function placeOf(text: string, { at, rule }: CursorParameter): ChangePosition {
+function parsePosition(text: string, { parameter, rule }: CursorParameter): ChangePosition {
   const cursor = decodeCursor(LIST, text);
-  const refuse = () => new ParameterError(at, rule);
+  const refuse = () => new ParameterError(parameter, rule);
   if (cursor === null || cursor.key.length < 3 || cursor.key.length > 4) throw refuse();
   const [log, step, block] = [textAt(cursor.key, 0), numberAt(cursor.key, 1), bytesAt(cursor.key, 2)];
   if (block.length !== 0 && block.length !== HASH_BYTES) throw refuse();
@@ -171,11 +171,11 @@ function placeOf(text: string, { at, rule }: CursorParameter): ChangePosition {
 }
 
 /** @throws ParameterError */
-function wantedOf({ filters, include = [] }: ChangesQuery): ChangeFilter {
+function toChangeFilter({ filters, include = [] }: ChangesQuery): ChangeFilter {
   const words = new Set<string>(include);
   const options: Options = {};
   for (const [word, option] of Object.entries(included)) if (words.has(word)) options[option] = true;
-  return wantedChanges(
+  return changeFilter(
     filters === undefined ? null : conditionsIn(filters),
     options,
     words.has('transactions'),
@@ -187,30 +187,30 @@ function conditionsIn(filters: string) {
   const parsed = parsedJson(filters);
   if (parsed === undefined) throw new ParameterError(inQuery('filters'), 'must be JSON');
   try {
-    return filtersOf(parsed).events.flatMap(conditionsOf);
+    return parseFilters(parsed).events.flatMap(conditionsOf);
   } catch (error) {
     if (error instanceof HookProblem) throw new ParameterError(inQuery('filters'), (at) => `${at}: ${error.message}`);
     throw error;
   }
 }
 
-/** The place of a cursor in the log of this server. @throws ParameterError, UnreadableCursorError */
-function here(cursor: string, parameter: CursorParameter, changes: Changes): ChangePosition {
-  const place = placeOf(cursor, parameter);
+/** Converts a cursor to a place in the log of this server. @throws ParameterError, UnreadableCursorError */
+function localPosition(cursor: string, parameter: CursorParameter, changes: Changes): ChangePosition {
+  const place = parsePosition(cursor, parameter);
   return changes.place((steps) => steps.here(place));
 }
 
 /** Returns the place that a request starts from. @throws ParameterError, UnreadableCursorError */
-function placeIn({ after, from_height: from }: ChangesQuery, changes: Changes): ChangePosition {
+function startPosition({ after, from_height: from }: ChangesQuery, changes: Changes): ChangePosition {
   if (from === undefined) {
     if (after === undefined) return changes.place((steps) => steps.first());
-    return after === 'tip' ? changes.place((steps) => steps.last()) : here(after, IN_AFTER, changes);
+    return after === 'tip' ? changes.place((steps) => steps.last()) : localPosition(after, IN_AFTER, changes);
   }
   if (after !== undefined) throw new ParameterError(inQuery('from_height'), 'must not be given with after');
   return changes.place((steps) => {
-    const most = steps.tipHeight() + 1;
-    if (from > most)
-      throw new ParameterError(inQuery('from_height'), `must be <= ${most}, the height of the next block`);
+    const maximum = steps.tipHeight() + 1;
+    if (from > maximum)
+      throw new ParameterError(inQuery('from_height'), `must be <= ${maximum}, the height of the next block`);
     return steps.before(from);
   });
 }
@@ -273,12 +273,12 @@ async function pageOf(
   let [place, left, characters] = [from, MAX_CHANGES_PER_CALL, 0];
   const pause = turns.longWork();
   while (texts.length < limit && left > 0 && characters < MAX_CHARACTERS) {
-    const walked = changes.next(place, filter, left);
-    if (walked === null) return { texts, place, hasMore: false };
-    ({ place } = walked);
-    left -= walked.passed;
-    if (walked.change !== null) {
-      const text = changeText(walked.change, cursorOf(place));
+    const batch = changes.next(place, filter, left);
+    if (batch === null) return { texts, place, hasMore: false };
+    ({ place } = batch);
+    left -= batch.passed;
+    if (batch.change !== null) {
+      const text = changeText(batch.change, cursorOf(place));
       texts.push(text);
       characters += text.length;
     }
@@ -287,8 +287,8 @@ async function pageOf(
   return { texts, place, hasMore: true };
 }
 
-/** Makes a page, and again once there may be a change, until the time is over. */
-async function waitedPage(
+/** Makes a page. While the page is empty, waits for a change and makes the page again, until the time is over. */
+async function waitForPage(
   serving: Serving,
   page: (from: ChangePosition) => Promise<Page>,
   from: ChangePosition,
@@ -303,9 +303,9 @@ async function waitedPage(
   try {
     while (changePage.texts.length === 0 && !signal.aborted) {
       const { place, hasMore } = changePage;
-      const how = hasMore ? 'reached' : await room.wait(place.step + 1, deadline, signal);
-      if (how === 'full') throw tooManyReaders();
-      if (how === 'late' || clock.monotonic() >= deadline) break;
+      const outcome = hasMore ? 'reached' : await room.wait(place.step + 1, deadline, signal);
+      if (outcome === 'full') throw tooManyReaders();
+      if (outcome === 'late' || clock.monotonic() >= deadline) break;
       changePage = await page(place);
     }
     return changePage;
@@ -335,11 +335,11 @@ async function* events(
   metrics.opened('stream');
   try {
     yield `retry: ${RETRY_MS}\nid: ${cursorOf(from)}\n\n`;
-    for (let [place, walked] = [from, first]; !signal.aborted; walked = changes.next(place, filter)) {
-      if (walked !== null) {
-        ({ place } = walked);
-        passed += walked.passed;
-        const { change } = walked;
+    for (let [place, batch] = [from, first]; !signal.aborted; batch = changes.next(place, filter)) {
+      if (batch !== null) {
+        ({ place } = batch);
+        passed += batch.passed;
+        const { change } = batch;
         if (change !== null) {
           const cursor = cursorAt(place);
           metrics.sent('stream', 1);
@@ -348,10 +348,10 @@ async function* events(
         continue;
       }
       if (passed > 0) yield `id: ${cursorAt(place)}\n\n`;
-      const how = await room.wait(place.step + 1, clock.monotonic() + ALIVE_MS, signal);
-      if (how === 'full') throw tooManyReaders();
+      const outcome = await room.wait(place.step + 1, clock.monotonic() + ALIVE_MS, signal);
+      if (outcome === 'full') throw tooManyReaders();
       if (signal.aborted) return;
-      if (how === 'late') yield ':\n\n';
+      if (outcome === 'late') yield ':\n\n';
       else await turns.next();
     }
   } finally {
@@ -359,7 +359,7 @@ async function* events(
   }
 }
 
-/** The error of a cursor that stands at a block which the log doesn't have; any other error as it is. */
+/** Returns the 409 for a cursor at a block that the log doesn't have; any other error unchanged. */
 const unknownPlace = (error: unknown): unknown =>
   error instanceof UnreadableCursorError && error.block !== null
     ? new ApiError(
@@ -408,7 +408,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
     signal: AbortSignal,
   ): Promise<Static<typeof ChangePage>> {
     const make = (from: ChangePosition): Promise<Page> => inTurn(() => pageOf(serving, from, filter, limit));
-    const changePage = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
+    const changePage = await waitForPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
     metrics.sent('page', changePage.texts.length);
     return {
       results: changePage.texts.map((text) => jsonText<Static<typeof BlockChange>>(text)),
@@ -440,11 +440,12 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
       // A page reads and decodes the events of many blocks.
       cost: 10,
       async handle({ query: parameters, request }) {
-        const filter = wantedOf(parameters);
+        const filter = toChangeFilter(parameters);
         const isStream = acceptsEvents(request);
         const resumed = isStream ? request.headers.get('last-event-id') : null;
         try {
-          const place = resumed === null ? placeIn(parameters, changes) : here(resumed, IN_LAST_EVENT_ID, changes);
+          const place =
+            resumed === null ? startPosition(parameters, changes) : localPosition(resumed, IN_LAST_EVENT_ID, changes);
           return isStream
             ? stream(place, filter, request.signal)
             : await page(place, filter, parameters.limit, parameters.wait, request.signal);

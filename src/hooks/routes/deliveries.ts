@@ -29,7 +29,7 @@ const BATCH = 500;
 export type DeliveryLog = ReturnType<typeof deliveryLog>;
 
 /** A hook of the consumer. Deleted hooks are included, since their log stays for a while. @throws HookProblem 404 */
-function logged({ hooks: { records } }: HookReader, consumer: string, uuid: string): HookRecord {
+function loggedHook({ hooks: { records } }: HookReader, consumer: string, uuid: string): HookRecord {
   const record = records.find(uuid.toLowerCase(), consumer, true);
   if (record === undefined) throw unknownHook();
   return record;
@@ -40,33 +40,40 @@ export function deliveryLog(
   { commands, dispatcher, clock }: Pick<Chainhooks, 'commands' | 'dispatcher' | 'clock'>,
   read: ReadHooks,
 ) {
-  const serialized = ({ hooks: { deliveries } }: HookReader, one: Delivery) =>
-    serializedDelivery(one, {
-      lastAttempt: deliveries.attempts(one.id, 1)[0],
-      underWay: dispatcher.underWay().includes(one.id),
+  const serialized = ({ hooks: { deliveries } }: HookReader, delivery: Delivery) =>
+    serializedDelivery(delivery, {
+      lastAttempt: deliveries.attempts(delivery.id, 1)[0],
+      underWay: dispatcher.underWay().includes(delivery.id),
     });
 
   return {
-    page(now: HookReader, consumer: string, uuid: string, filter: DeliveryFilter, limit: number, at: Cursor | null) {
-      const page = now.hooks.deliveries.page(logged(now, consumer, uuid).id, filter, limit, at);
-      return { ...page, items: page.items.map((one) => serialized(now, one)) };
+    page(
+      now: HookReader,
+      consumer: string,
+      uuid: string,
+      filter: DeliveryFilter,
+      limit: number,
+      cursor: Cursor | null,
+    ) {
+      const page = now.hooks.deliveries.page(loggedHook(now, consumer, uuid).id, filter, limit, cursor);
+      return { ...page, items: page.items.map((delivery) => serialized(now, delivery)) };
     },
 
     get(now: HookReader, consumer: string, uuid: string, id: string) {
       const { deliveries } = now.hooks;
-      const one = deliveryOf(now.hooks, logged(now, consumer, uuid).id, id);
-      const body = deliveries.body(one.id);
+      const delivery = deliveryOf(now.hooks, loggedHook(now, consumer, uuid).id, id);
+      const body = deliveries.body(delivery.id);
       return {
-        ...serialized(now, one),
-        attempts: serializedAttempts(deliveries.attempts(one.id)),
+        ...serialized(now, delivery),
+        attempts: serializedAttempts(deliveries.attempts(delivery.id)),
         payload: body === undefined ? null : (JSON.parse(body) as object),
       };
     },
 
     /** @throws HookProblem 409 if the delivery is under way, 410 if its body is no longer stored */
     async redeliver(consumer: string, uuid: string, id: string) {
-      const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
-      await commands.run('delivery.redeliver', one);
+      const args = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
+      await commands.run('delivery.redeliver', args);
       return read((now) => serialized(now, deliveryOf(now.hooks, ownHook(now.hooks, { consumer, uuid }).id, id)));
     },
 
@@ -75,8 +82,8 @@ export function deliveryLog(
       const which = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const, ...filter };
       let queued = 0;
       for (let after = 0; ; ) {
-        const many = { consumer, uuid, filter: which, after, limit: BATCH, underWay: dispatcher.underWay() };
-        const batch = await commands.run('delivery.redeliver_many', many);
+        const args = { consumer, uuid, filter: which, after, limit: BATCH, underWay: dispatcher.underWay() };
+        const batch = await commands.run('delivery.redeliver_many', args);
         if (batch.last === null) return queued;
         after = batch.last;
         queued += batch.queued;
@@ -86,8 +93,8 @@ export function deliveryLog(
 
     /** Gives up the delivery that blocks a hook, so that the next one is sent. */
     async skip(consumer: string, uuid: string, id: string): Promise<void> {
-      const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
-      await commands.run('delivery.skip', one);
+      const args = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
+      await commands.run('delivery.skip', args);
     },
   };
 }
@@ -136,10 +143,10 @@ function chosenDeliveries(body: (typeof RedeliverBody)['static']): Partial<Deliv
 }
 
 /** The routes that read the delivery log and send deliveries again. */
-export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries: DeliveryLog }>): Route[] => [
+export const deliveryRoutes = ({ prefix, reads, commands }: HookFamily<{ deliveries: DeliveryLog }>): Route[] => [
   route({
     ...reads,
-    path: `${at}/me/{uuid}/deliveries`,
+    path: `${prefix}/me/{uuid}/deliveries`,
     operationId: 'getDeliveries',
     summary: 'Delivery log',
     description:
@@ -155,13 +162,13 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
         reason: query.reason ?? null,
         ...heightsIn('querystring', query),
       };
-      return list.page(api.deliveries.page(read, consumer, params.uuid, filter, ...list.start), (one) => one);
+      return list.page(api.deliveries.page(read, consumer, params.uuid, filter, ...list.start), (item) => item);
     },
   }),
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me/{uuid}/deliveries/redeliver`,
+    path: `${prefix}/me/{uuid}/deliveries/redeliver`,
     operationId: 'redeliverMany',
     summary: 'Redeliver several deliveries',
     description:
@@ -176,7 +183,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
   }),
   route({
     ...reads,
-    path: `${at}/me/{uuid}/deliveries/{id}`,
+    path: `${prefix}/me/{uuid}/deliveries/{id}`,
     operationId: 'getDelivery',
     summary: 'One delivery',
     description: 'Returns a delivery with its attempts, newest first, and its body.',
@@ -188,7 +195,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me/{uuid}/deliveries/{id}/redeliver`,
+    path: `${prefix}/me/{uuid}/deliveries/{id}/redeliver`,
     operationId: 'redeliver',
     summary: 'Redeliver one delivery',
     description: 'Queues a delivery again, with the same id and body.',
@@ -206,7 +213,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me/{uuid}/deliveries/{id}/skip`,
+    path: `${prefix}/me/{uuid}/deliveries/{id}/skip`,
     operationId: 'skipDelivery',
     summary: 'Skip a delivery',
     description: 'Skips the delivery that blocks the others in its queue, so that the next one is sent.',

@@ -107,10 +107,10 @@ const refusals = {
  * send commands or wait, without a snapshot.
  * @param api null if this process doesn't write
  */
-export function hookFamily<Api extends HookCallers>(at: (typeof PREFIXES)[number], api: Api | null) {
+export function hookFamily<Api extends HookCallers>(prefix: (typeof PREFIXES)[number], api: Api | null) {
   const reads = {
     tag: 'Chainhooks',
-    hidden: at !== PREFIXES[0],
+    hidden: prefix !== PREFIXES[0],
     errors: hookErrors,
     refusals,
     access: accessTo(api, false),
@@ -119,7 +119,7 @@ export function hookFamily<Api extends HookCallers>(at: (typeof PREFIXES)[number
     mainThread: true,
   } as const;
   return {
-    at,
+    prefix,
     reads,
     operatorReads: { ...reads, access: accessTo(api, true) },
     commands: { ...reads, snapshot: false } as const,

@@ -163,7 +163,7 @@ export function management(
       const record = read((now) => ownHook(now.hooks, { consumer, uuid }));
       const block = chosenBlock(history, choice);
       const { candidates } = store;
-      if (scanner({ history, candidates }, activeHook(record).conditions).at(block) === null) return;
+      if (scanner({ history, candidates }, activeHook(record).conditions).matchIn(block) === null) return;
       const evaluation = { consumer, uuid, block: toHex(block), request: random.uuid(), most: MAX_WAITING };
       await commands.run('delivery.evaluate', evaluation);
     },
@@ -198,10 +198,15 @@ const Consumers = named('Consumers', {
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
 /** The routes that register, list, update, enable, evaluate and delete chainhooks. */
-const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ management: Management }>): Route[] => [
+const managementRoutes = ({
+  prefix,
+  reads,
+  operatorReads,
+  commands,
+}: HookFamily<{ management: Management }>): Route[] => [
   route({
     ...operatorReads,
-    path: `${at}/consumers`,
+    path: `${prefix}/consumers`,
     operationId: 'getChainhookConsumers',
     summary: 'Consumers',
     description:
@@ -211,7 +216,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   }),
   route({
     ...reads,
-    path: `${at}/me`,
+    path: `${prefix}/me`,
     operationId: 'getChainhooks',
     summary: 'Your chainhooks',
     description: 'Returns the chainhooks of the consumer that the key belongs to, newest first.',
@@ -223,7 +228,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me`,
+    path: `${prefix}/me`,
     operationId: 'registerChainhook',
     summary: 'Register a chainhook',
     description:
@@ -236,7 +241,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   route({
     ...commands,
     method: 'PATCH',
-    path: `${at}/me/enabled`,
+    path: `${prefix}/me/enabled`,
     operationId: 'bulkEnableChainhooks',
     summary: 'Enable or disable several chainhooks',
     description: 'Enables or disables all chainhooks that match every one of the filters, and returns their ids.',
@@ -248,7 +253,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   }),
   route({
     ...reads,
-    path: `${at}/me/{uuid}`,
+    path: `${prefix}/me/{uuid}`,
     operationId: 'getChainhook',
     summary: 'One chainhook',
     description:
@@ -260,7 +265,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   route({
     ...commands,
     method: 'PATCH',
-    path: `${at}/me/{uuid}`,
+    path: `${prefix}/me/{uuid}`,
     operationId: 'updateChainhook',
     summary: 'Update a chainhook',
     description: 'Replaces the given parts of the definition, starting with the next block, and returns the chainhook.',
@@ -273,7 +278,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   route({
     ...commands,
     method: 'DELETE',
-    path: `${at}/me/{uuid}`,
+    path: `${prefix}/me/{uuid}`,
     operationId: 'deleteChainhook',
     summary: 'Delete a chainhook',
     description: 'Deletes a chainhook and cancels its queued deliveries.',
@@ -285,7 +290,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   route({
     ...commands,
     method: 'PATCH',
-    path: `${at}/me/{uuid}/enabled`,
+    path: `${prefix}/me/{uuid}/enabled`,
     operationId: 'enableChainhook',
     summary: 'Enable or disable a chainhook',
     description: 'Enables or disables a chainhook. `resume_from` states where a re-enabled chainhook continues.',
@@ -299,7 +304,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me/{uuid}/evaluate`,
+    path: `${prefix}/me/{uuid}/evaluate`,
     operationId: 'evaluateChainhook',
     summary: 'Evaluate one block',
     description: 'Evaluates a chainhook on one block of the canonical chain and queues a delivery if it matches.',
@@ -322,9 +327,9 @@ export interface HookApi extends HookCallers {
 }
 
 /** Creates the status route, which works without a key. */
-const status = (at: string, hidden: boolean, version: string): Route =>
+const status = (path: string, hidden: boolean, version: string): Route =>
   route({
-    path: at,
+    path,
     operationId: 'getChainhooksStatus',
     summary: 'Chainhook service status',
     description: 'Returns `ready` and the version of the server. This route works without a key.',

@@ -50,7 +50,7 @@ function errorOf({ statusCode, error, excerpt }: Attempt): string {
 }
 
 /** A chainhook with all that its status is computed from. */
-interface ShownHook {
+interface HookView {
   record: HookRecord;
   definition: HookDefinition;
   waiting: Waiting;
@@ -64,7 +64,7 @@ interface ShownHook {
   interfaceOf: InterfaceOf;
 }
 
-const hookStatus = object<ShownHook>('ChainhookStatus')({
+const hookStatus = object<HookView>('ChainhookStatus')({
   status: [words(...hookStatuses), ({ record }) => record.status],
   enabled: [Type.Boolean(), ({ record }) => isEnabled(record)],
   created_at: [UnixTime, ({ record }) => seconds(record.createdAt)],
@@ -136,7 +136,7 @@ const hookStatus = object<ShownHook>('ChainhookStatus')({
   ],
 });
 
-const [HookResponse, hookResponse] = object<ShownHook>('Chainhook')({
+const [HookResponse, hookResponse] = object<HookView>('Chainhook')({
   uuid: [Uuid, ({ record }) => record.uuid],
   definition: [Type.Unsafe<object>(Definition), ({ definition }) => definition],
   status: hookStatus,
@@ -144,8 +144,8 @@ const [HookResponse, hookResponse] = object<ShownHook>('Chainhook')({
 
 export { HookResponse };
 
-export const serializedHook = (shown: Omit<ShownHook, 'definition'>) =>
-  hookResponse({ ...shown, definition: definitionOf(shown.record) });
+export const serializedHook = (hook: Omit<HookView, 'definition'>) =>
+  hookResponse({ ...hook, definition: definitionOf(hook.record) });
 
 export const HookPage = Type.Object(
   { ...List.properties, results: Type.Array(HookResponse) },

@@ -36,10 +36,10 @@ export function consumerSecrets(
 }
 
 /** The routes of the calling consumer's signing secret. */
-export const secretRoutes = ({ at, reads, commands }: HookFamily<{ secrets: ConsumerSecrets }>): Route[] => [
+export const secretRoutes = ({ prefix, reads, commands }: HookFamily<{ secrets: ConsumerSecrets }>): Route[] => [
   route({
     ...reads,
-    path: `${at}/me/secret`,
+    path: `${prefix}/me/secret`,
     operationId: 'getConsumerSecret',
     summary: 'Signing secret',
     description: 'Returns the secret that signs your deliveries, or null if there is none.',
@@ -50,7 +50,7 @@ export const secretRoutes = ({ at, reads, commands }: HookFamily<{ secrets: Cons
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me/secret`,
+    path: `${prefix}/me/secret`,
     operationId: 'rotateConsumerSecret',
     summary: 'Replace the signing secret',
     description:
@@ -62,7 +62,7 @@ export const secretRoutes = ({ at, reads, commands }: HookFamily<{ secrets: Cons
   route({
     ...commands,
     method: 'DELETE',
-    path: `${at}/me/secret`,
+    path: `${prefix}/me/secret`,
     operationId: 'deleteConsumerSecret',
     summary: 'Delete the signing secret',
     description: 'Deletes the signing secret. Deliveries are no longer signed.',

@@ -15,7 +15,7 @@ import type { HookFamily, ReadHooks } from './family.ts';
 import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './schemas.ts';
 
 /** Dependencies of trials: the committed chain, and requests to receivers. */
-type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'random'>;
+type TrialDependencies = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'random'>;
 
 const MAX_PAYLOADS = 5;
 
@@ -45,7 +45,7 @@ function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: numbe
  * Previews the matches of filters in past blocks. Nothing is stored or sent.
  * @param searches limits the searches that run at once
  */
-function previews({ store, history, network }: Tried, searches: Search, read: ReadHooks) {
+function previews({ store, history, network }: TrialDependencies, searches: Search, read: ReadHooks) {
   const { candidates } = store;
 
   async function preview(consumer: string, hook: PreviewedHook, range: PreviewRange) {
@@ -67,7 +67,7 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
       const { from, to } = boundsOf(range, tip);
       await searches.each(consumer, scan, from, to, add);
     } else {
-      const matched = scan.at(chosenBlock(history, range));
+      const matched = scan.matchIn(chosenBlock(history, range));
       if (matched !== null) add(matched);
     }
     return totals;
@@ -89,8 +89,8 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
         null,
       );
       const conditions = conditionsOfDefinition(definition);
-      const { name, options: given = {} } = definition;
-      return preview(consumer, { uuid: UNREGISTERED, name, options: given ?? {}, conditions }, range);
+      const hook = { uuid: UNREGISTERED, name: definition.name, options: definition.options ?? {}, conditions };
+      return preview(consumer, hook, range);
     },
 
     ofHook: (record: HookRecord, range: PreviewRange) => preview(record.consumer, activeHook(record), range),
@@ -113,19 +113,19 @@ const nothingMatches = (searchedFrom: number | null): HookProblem =>
   );
 
 /** Makes the function that tests a hook's receiver with one attempt. Nothing is queued, logged or counted. */
-function testDeliveries({ store, history, request, network, random }: Tried, searches: Search) {
+function testDeliveries({ store, history, request, network, random }: TrialDependencies, searches: Search) {
   const { candidates } = store;
 
   /**
    * Chooses the block of a test: the block at the given height, or the newest match.
    * @throws HookProblem 400 or 404 for the choice, 404 if no block matches
    */
-  async function testBlock(record: HookRecord, { block_height: height, before_height: before }: TestChoice) {
+  async function testBlock(record: HookRecord, { block_height: height, before_height: below }: TestChoice) {
     const definition = definitionOf(record);
     const scan = scanner({ history, candidates }, conditionsOfDefinition(definition));
     if (height !== undefined) {
-      if (before !== undefined) throw invalidField('before_height', 'is not allowed together with block_height');
-      const matched = scan.at(chosenBlock(history, { block_height: height }));
+      if (below !== undefined) throw invalidField('before_height', 'is not allowed together with block_height');
+      const matched = scan.matchIn(chosenBlock(history, { block_height: height }));
       if (matched === null) throw invalidField('block_height', `doesn't match the chainhook ${record.uuid}`);
       return { matched, searchedFrom: null };
     }
@@ -134,7 +134,7 @@ function testDeliveries({ store, history, request, network, random }: Tried, sea
     const { matched, searchedFrom } = await searches.newest(
       record.consumer,
       scan,
-      Math.min(before ?? aboveTip, aboveTip),
+      Math.min(below ?? aboveTip, aboveTip),
     );
     if (matched === null) throw nothingMatches(searchedFrom);
     return { matched, searchedFrom };
@@ -165,18 +165,18 @@ function testDeliveries({ store, history, request, network, random }: Tried, sea
 export type Trials = ReturnType<typeof trials>;
 
 /** Tries hooks out. Every function takes the consumer and finds only this consumer's hooks. */
-export function trials(hooks: Tried, read: ReadHooks) {
+export function trials(hooks: TrialDependencies, read: ReadHooks) {
   const searches = search(hooks.clock);
   const preview = previews(hooks, searches, read);
   const test = testDeliveries(hooks, searches);
-  const own = (consumer: string, uuid: string) => read((now) => ownHook(now.hooks, { consumer, uuid }));
+  const findHook = (consumer: string, uuid: string) => read((now) => ownHook(now.hooks, { consumer, uuid }));
 
   return {
     preview: preview.ofDefinition,
     previewOwn: async (consumer: string, uuid: string, range: PreviewRange) =>
-      preview.ofHook(own(consumer, uuid), range),
+      preview.ofHook(findHook(consumer, uuid), range),
 
-    test: (consumer: string, uuid: string, choice: TestChoice) => test(() => own(consumer, uuid), choice),
+    test: (consumer: string, uuid: string, choice: TestChoice) => test(() => findHook(consumer, uuid), choice),
   };
 }
 
@@ -199,11 +199,11 @@ function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static
 const uuid = { uuid: Uuid };
 
 /** The routes of previews and test deliveries. */
-export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): Route[] => [
+export const trialRoutes = ({ prefix, commands }: HookFamily<{ trials: Trials }>): Route[] => [
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/preview`,
+    path: `${prefix}/preview`,
     operationId: 'previewDefinition',
     summary: 'Preview a definition',
     description:
@@ -217,7 +217,7 @@ export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): R
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me/{uuid}/preview`,
+    path: `${prefix}/me/{uuid}/preview`,
     operationId: 'previewChainhook',
     summary: 'Preview a chainhook',
     description: 'Returns what a registered chainhook would have delivered for past blocks. Nothing is stored or sent.',
@@ -236,7 +236,7 @@ export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): R
   route({
     ...commands,
     method: 'POST',
-    path: `${at}/me/{uuid}/test`,
+    path: `${prefix}/me/{uuid}/test`,
     operationId: 'testChainhook',
     summary: 'Test a receiver',
     description:
