@@ -2,7 +2,7 @@
 import { type AddressBytes, contains, type Network, parseAddress, unmapped } from './hosts.ts';
 
 const isIn = (networks: readonly Network[], address: AddressBytes): boolean =>
-  networks.some((one) => contains(one, address));
+  networks.some((network) => contains(network, address));
 
 /** Returns the address of a client. @param peer address of the other end of the connection, as text; empty if unknown */
 export type AddressOf = (peer: string, headers: Headers) => string;

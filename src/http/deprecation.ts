@@ -45,13 +45,13 @@ const withoutNames = (path: string): string => path.replace(PARAMETER, '{}');
 
 /** Finds query parameters of routes by path. The names of the path's parameters may differ. */
 export function queriesOf(routes: readonly { method: string; path: string; query: TProperties }[]): QueryOf {
-  const found = lazy(
+  const queries = lazy(
     () =>
       new Map(
         routes.flatMap(({ method, path, query }) => (method === 'GET' ? [[withoutNames(path), query] as const] : [])),
       ),
   );
-  return (path) => found().get(withoutNames(path)) ?? {};
+  return (path) => queries().get(withoutNames(path)) ?? {};
 }
 
 /** Spells a parameter of the page for a successor: a larger limit than the successor's becomes its limit. */

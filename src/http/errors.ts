@@ -70,7 +70,7 @@ export interface ParameterLocation {
 }
 
 /** Makes the message of a mistake. @param at the parameter, as the message names it */
-type Phrase = (at: string) => string;
+type Phrase = (name: string) => string;
 
 /** A parameter that breaks its schema: `querystring/limit must be <= 50`. */
 export class ParameterError extends ApiError {
@@ -80,7 +80,7 @@ export class ParameterError extends ApiError {
   readonly #phrase: Phrase;
   /** @param rule the broken rule, in words that follow the parameter's name; or a function that makes the whole message */
   constructor({ location, path }: ParameterLocation, rule: string | Phrase) {
-    const phrase: Phrase = typeof rule === 'string' ? (at) => `${at} ${rule}` : rule;
+    const phrase: Phrase = typeof rule === 'string' ? (name) => `${name} ${rule}` : rule;
     super(400, phrase([location, ...path].join('/')), 'VALIDATION');
     this.location = location;
     this.path = path;

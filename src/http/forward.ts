@@ -17,8 +17,8 @@ const PEER_HEADER = 'x-stackside-peer';
  * @returns null if no thread of this process forwarded the request, even if the header is set
  */
 export function passedPeer(headers: Headers, internalToken: string): string | null {
-  const [known, peer] = headers.get(PEER_HEADER)?.split(' ') ?? [];
-  return known === internalToken ? (peer ?? '') : null;
+  const [token, peer] = headers.get(PEER_HEADER)?.split(' ') ?? [];
+  return token === internalToken ? (peer ?? '') : null;
 }
 
 /** Adds the client's address to a request that is about to be forwarded. */

@@ -70,44 +70,44 @@ export class Heights {
 
   /**
    * Runs a request without a minimum height on the newest snapshot, in one turn.
-   * @param noted receives the height of the snapshot
+   * @param info receives the height of the snapshot
    * @throws the errors of `Snapshots.read`
    */
-  read<T>(noted: ResponseHeight, answer: (read: Reader) => ReadNow<T>): T {
+  read<T>(info: ResponseHeight, answer: (read: Reader) => ReadNow<T>): T {
     return this.#snapshots.read((read) => {
-      noted.height = read.height();
+      info.height = read.height();
       return answer(read);
     });
   }
 
   /**
    * Runs a request on a snapshot with its minimum height, and waits for such a snapshot if there is none.
-   * @param noted receives the height of the snapshot
+   * @param info receives the height of the snapshot
    * @throws ParameterError for an invalid height, ApiError if the height isn't reached in time, and the errors of `Snapshots.readLong`
    */
-  async readLong<T>(request: Request, noted: ResponseHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
+  async readLong<T>(request: Request, info: ResponseHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
     const minimum = minimumHeight(request);
     const deadline = this.#clock.monotonic() + MAX_WAIT_MS;
     for (;;) {
       const result = await this.#snapshots.readLong(async (read) => {
-        noted.height = read.height();
-        return noted.height < minimum ? null : { answer: await answer(read) };
+        info.height = read.height();
+        return info.height < minimum ? null : { answer: await answer(read) };
       });
       if (result !== null) return result.answer;
-      const ended = await this.#waiting.wait(minimum, deadline, request.signal);
-      if (ended !== 'reached') throw notReached(minimum, noted.height ?? 0, refusals[ended]);
+      const outcome = await this.#waiting.wait(minimum, deadline, request.signal);
+      if (outcome !== 'reached') throw notReached(minimum, info.height ?? 0, refusals[outcome]);
       await this.#turns.next();
     }
   }
 }
 
-/** The height of the snapshot that one request was answered from. */
+/** The height of the snapshot that a request was answered from. */
 export class ResponseHeight {
   /** Height of the last snapshot that was read; null before the first. */
   height: number | null = null;
 
   /** Adds the height to a response of any status. */
-  named(response: Response): Response {
+  setHeader(response: Response): Response {
     if (this.height !== null) response.headers.set(HEIGHT_HEADER, String(this.height));
     return response;
   }
@@ -125,7 +125,7 @@ interface Waiter {
   minimum: number;
   /** Time at which the request is refused, on the monotonic clock. */
   deadline: number;
-  end(how: WaitOutcome): void;
+  end(outcome: WaitOutcome): void;
 }
 
 export type WaitingRoom = ReturnType<typeof waitingRoom>;
@@ -184,10 +184,10 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
       const waiter: Waiter = {
         minimum,
         deadline,
-        end(how) {
+        end(outcome) {
           leave(waiter);
           signal.removeEventListener('abort', onAbort);
-          resolve(how);
+          resolve(outcome);
         },
       };
       waiters.add(waiter);

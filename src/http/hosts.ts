@@ -30,9 +30,9 @@ export function parseAddress(text: string): AddressBytes | null {
   if (version === 0) return null;
   if (version === 4) return Uint8Array.from(text.split('.'), Number);
   const [start = '', end = ''] = text.split('::');
-  const [before, after] = [groupBytes(start), groupBytes(end)];
-  const zeros = new Array<number>(IPV6_BYTES - before.length - after.length).fill(0);
-  return Uint8Array.from([...before, ...zeros, ...after]);
+  const [startBytes, endBytes] = [groupBytes(start), groupBytes(end)];
+  const zeros = new Array<number>(IPV6_BYTES - startBytes.length - endBytes.length).fill(0);
+  return Uint8Array.from([...startBytes, ...zeros, ...endBytes]);
 }
 
 /** Parses a network such as `10.0.0.0/8`, or a single address; null for any other text. */
@@ -52,7 +52,7 @@ export function parseNetwork(text: string): Network | null {
  */
 export function parseNetworks(text: string, named: (word: string) => Network[] | null = () => null): Network[] | null {
   const networks: Network[] = [];
-  for (const item of text.split(',').map((one) => one.trim())) {
+  for (const item of text.split(',').map((part) => part.trim())) {
     if (item === '') continue;
     const parsed = named(item.toLowerCase()) ?? parseNetwork(item);
     if (parsed === null) return null;
@@ -65,7 +65,7 @@ export function parseNetworks(text: string, named: (word: string) => Network[] |
 export function contains({ bytes, bits }: Network, address: AddressBytes): boolean {
   if (bytes.length !== address.length) return false;
   const fullBytes = bits >> 3;
-  for (let at = 0; at < fullBytes; at++) if (bytes[at] !== address[at]) return false;
+  for (let index = 0; index < fullBytes; index++) if (bytes[index] !== address[index]) return false;
   const rest = bits & 7;
   return rest === 0 || ((bytes[fullBytes] ?? 0) ^ (address[fullBytes] ?? 0)) >> (8 - rest) === 0;
 }
@@ -114,12 +114,12 @@ export interface HostRules {
 
 /** Makes a function that checks whether the `Host` header of a request names this server. */
 export function hostCheck({ names, addresses }: HostRules): (header: string | null) => boolean {
-  const own = new Set(['localhost', ...names.map(plain)]);
+  const ownNames = new Set(['localhost', ...names.map(plain)]);
   return (header) => {
     const host = plain(HOST.exec(header ?? '')?.[1] ?? '');
     const address = parseAddress(host);
     if (address !== null) return addresses === 'any' || isLoopback(address);
-    return own.has(host);
+    return ownNames.has(host);
   };
 }
 

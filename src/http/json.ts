@@ -59,7 +59,7 @@ class LazyValue {
  * The items of a list, each serialized when it is written. Some take milliseconds, so {@link jsonParts} can pause between
  * them for other requests.
  */
-export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) => R): Serialized<Plain<R>>[] =>
+export const serializedLazily = <T, R>(items: readonly T[], serialize: (item: T) => R): Serialized<Plain<R>>[] =>
   items.map((item) => new LazyValue(() => serialize(item)) as unknown as Serialized<Plain<R>>);
 
 /**
@@ -67,12 +67,12 @@ export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) =
  * @param shape names the serializer: rows have a text for each
  */
 export const serializedRows =
-  <T, R>(shape: string, serialize: (of: T) => R): ItemsOf<T, Serialized<Plain<R>>> =>
+  <T, R>(shape: string, serialize: (model: T) => R): ItemsOf<T, Serialized<Plain<R>>> =>
   (rows) =>
     rows.listed(shape).map((row) => serializedRow(row, serialize));
 
 /** Serializes a row of a page, and caches its text unless it has one. */
-export function serializedRow<T, R>(row: ListedRow<T>, serialize: (of: T) => R): Serialized<Plain<R>> {
+export function serializedRow<T, R>(row: ListedRow<T>, serialize: (model: T) => R): Serialized<Plain<R>> {
   if (typeof row === 'string') return jsonText(row);
   const { model, cache } = row;
   const serializeOnce = (): JsonText => {
@@ -111,7 +111,7 @@ export function jsonParts(body: unknown, pause: Pause): string[] | Promise<strin
     parts.push(writer.take());
   }
 
-  function writeOn(): string[] | Promise<string[]> {
+  function writeNext(): string[] | Promise<string[]> {
     while (writer.writeMore()) {
       if (characters + writer.length > MAX_CHARACTERS) {
         throw new TooMuchWorkError(
@@ -120,19 +120,19 @@ export function jsonParts(body: unknown, pause: Pause): string[] | Promise<strin
       }
       if (writer.length >= PART) takePart();
       const turn = pause();
-      if (turn !== undefined) return turn.then(writeOn);
+      if (turn !== undefined) return turn.then(writeNext);
     }
     takePart();
     return parts;
   }
 
-  return writeOn();
+  return writeNext();
 }
 
 /** Whether the value is {@link Serialized}. */
 const isText = (value: unknown): boolean => value instanceof JsonText || value instanceof LazyValue;
 
-/** Returns whether a value contains such values. Only the first item of a list is checked, since items have one type. */
+/** Whether a value contains {@link Serialized} values. Only the first item of a list is checked, since items have one type. */
 function hasText(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return isText(value[0]) || hasText(value[0]);
@@ -146,7 +146,7 @@ function hasText(value: unknown): value is object {
 /** Lists from this length on are written item by item, even if each item is small. */
 const LONG_LIST = 1_000;
 
-/** A value's form for JSON, whether it is serialized now or was before. */
+/** Serializes a lazy value; returns other values unchanged. */
 const serialized = (value: unknown): unknown => (value instanceof LazyValue ? serialized(value.serialized()) : value);
 
 const isList = (body: unknown): body is { results: readonly unknown[] } =>
@@ -159,7 +159,7 @@ const isLong = (value: unknown): boolean => isList(value) || (Array.isArray(valu
 function wholeText(value: unknown): string | null {
   if (value instanceof JsonText) return value.text;
   if (isLong(value)) return null;
-  // A search for such values takes as long as the serialization of an item, so it is a by-product of the serialization.
+  // To search for Serialized values first would take as long as serializing an item, so the serialization finds them.
   trial.isRunning = true;
   trial.hasFailed = false;
   try {
@@ -171,7 +171,7 @@ function wholeText(value: unknown): string | null {
 }
 
 /** An array or object that is partly written. */
-interface Begun {
+interface Container {
   value: Readonly<Record<string, unknown>> | readonly unknown[];
   /** Names of an object's members; null for an array. */
   names: readonly string[] | null;
@@ -181,36 +181,36 @@ interface Begun {
   separator: '[' | '{' | ',';
 }
 
-const begun = (value: unknown): Begun =>
+const toContainer = (value: unknown): Container =>
   Array.isArray(value)
     ? { value, names: null, next: 0, separator: '[' }
     : { value: value as Record<string, unknown>, names: Object.keys(value as object), next: 0, separator: '{' };
 
 /**
  * Serializes a value piece by piece. The JavaScript engine serializes texts of more than a few kilobytes several times
- * slower, byte for byte, than short ones; so the items of an answer's list are always serialized one by one. The place is
- * kept in a stack: resuming a generator for each piece would cost more than most pieces.
+ * slower, byte for byte, than short ones; so the items of an answer's list are always serialized one by one. A stack
+ * stores the position: resuming a generator for each piece would cost more than most pieces.
  */
 class JsonWriter {
   /** Number of characters that were written and not taken. */
   length = 0;
-  /** Their texts. To join them all at once costs half of adding one to the other. */
+  /** Texts that were written and not taken. Joining them once costs half of adding each to the previous ones. */
   #texts: string[] = [];
-  /** The arrays and objects around the place of writing. */
-  readonly #begun: Begun[] = [];
+  /** The arrays and objects that are being written, outermost first. */
+  readonly #containers: Container[] = [];
 
   constructor(body: unknown) {
     const value = serialized(body);
-    if (hasText(value)) this.#begun.push(begun(value));
+    if (hasText(value)) this.#containers.push(toContainer(value));
     else this.#write(value);
   }
 
   /** Writes up to the end of the next item or serialized value. @returns whether more may be left */
   writeMore(): boolean {
-    const at = this.#begun.at(-1);
-    if (at === undefined) return false;
-    if (at.names === null) this.#writeItems(at);
-    else this.#writeMembers(at, at.names);
+    const container = this.#containers.at(-1);
+    if (container === undefined) return false;
+    if (container.names === null) this.#writeItems(container);
+    else this.#writeMembers(container, container.names);
     return true;
   }
 
@@ -230,56 +230,56 @@ class JsonWriter {
   /** Writes a serialized value, or begins to write it in parts. */
   #write(value: unknown): void {
     const text = wholeText(value);
-    if (text === null) this.#begun.push(begun(value));
+    if (text === null) this.#containers.push(toContainer(value));
     else this.#add(text);
   }
 
   /** Writes items that are text, and then one that must be serialized. A pause after each text would take longer than the text. */
-  #writeItems(at: Begun): void {
-    const items = at.value as readonly unknown[];
-    while (at.next < items.length) {
-      const item = items[at.next++];
-      this.#add(at.separator);
-      at.separator = ',';
+  #writeItems(container: Container): void {
+    const items = container.value as readonly unknown[];
+    while (container.next < items.length) {
+      const item = items[container.next++];
+      this.#add(container.separator);
+      container.separator = ',';
       this.#write(serialized(item));
       if (!(item instanceof JsonText) || this.length >= PART) return;
     }
-    this.#end(at, '[', ']');
+    this.#end(container, '[', ']');
   }
 
   /** Writes members up to the first one that must be written in parts. The members before it become one text, which is fastest. */
-  #writeMembers(at: Begun, names: readonly string[]): void {
-    const object = at.value as Readonly<Record<string, unknown>>;
+  #writeMembers(container: Container, names: readonly string[]): void {
+    const object = container.value as Readonly<Record<string, unknown>>;
     const plain: Record<string, unknown> = Object.create(null);
-    while (at.next < names.length) {
-      const name = names[at.next++]!;
+    while (container.next < names.length) {
+      const name = names[container.next++]!;
       const member = serialized(object[name]);
       const isOpen = (name === 'results' && Array.isArray(member)) || hasText(member) || isLong(member);
       if (!isOpen && !(member instanceof JsonText)) {
         plain[name] = member;
         continue;
       }
-      this.#writePlain(at, plain);
-      this.#add(`${at.separator}${JSON.stringify(name)}:`);
-      at.separator = ',';
+      this.#writePlain(container, plain);
+      this.#add(`${container.separator}${JSON.stringify(name)}:`);
+      container.separator = ',';
       if (member instanceof JsonText) this.#add(member.text);
-      else this.#begun.push(begun(member));
+      else this.#containers.push(toContainer(member));
       return;
     }
-    this.#writePlain(at, plain);
-    this.#end(at, '{', '}');
+    this.#writePlain(container, plain);
+    this.#end(container, '{', '}');
   }
 
-  #writePlain(at: Begun, members: Readonly<Record<string, unknown>>): void {
+  #writePlain(container: Container, members: Readonly<Record<string, unknown>>): void {
     const text = JSON.stringify(members);
     if (text === '{}') return;
-    this.#add(at.separator);
+    this.#add(container.separator);
     this.#add(text.slice(1, -1));
-    at.separator = ',';
+    container.separator = ',';
   }
 
-  #end({ separator }: Begun, opening: '[' | '{', closing: ']' | '}'): void {
+  #end({ separator }: Container, opening: '[' | '{', closing: ']' | '}'): void {
     this.#add(separator === ',' ? closing : opening + closing);
-    this.#begun.pop();
+    this.#containers.pop();
   }
 }

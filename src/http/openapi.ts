@@ -194,7 +194,7 @@ function withExample(operation: Operation, { parameters = {}, body }: RecordedEx
   const content = schema === undefined || body === undefined ? {} : { [JSON_TYPE]: { schema, example: body } };
   return {
     ...operation,
-    parameters: operation.parameters.map((one) => ({ ...one, example: parameters[one.name] ?? one.example })),
+    parameters: operation.parameters.map((entry) => ({ ...entry, example: parameters[entry.name] ?? entry.example })),
     ...(requestBody === undefined
       ? {}
       : { requestBody: { ...requestBody, content: { ...requestBody.content, ...content } } }),
@@ -239,9 +239,9 @@ export interface SwaggerDocument {
 export function completed(document: SwaggerDocument, examples: ApiDescription['examples']): object {
   const paths: Paths = {};
   const answers: [TSchema | undefined, unknown][] = [];
-  for (const [routed, methods] of Object.entries(document.paths)) {
-    for (const [method, made] of Object.entries(methods)) {
-      const { path, operation } = published(routed, made);
+  for (const [routedPath, methods] of Object.entries(document.paths)) {
+    for (const [method, routedOperation] of Object.entries(methods)) {
+      const { path, operation } = published(routedPath, routedOperation);
       const recorded = examples[operation.operationId] ?? {};
       paths[path] = { ...paths[path], [method]: withExample(operation, recorded) };
       answers.push([schemaOf(operation.responses[200] ?? operation.responses[202]), recorded.answer]);
@@ -267,11 +267,11 @@ export function completed(document: SwaggerDocument, examples: ApiDescription['e
  * Returns the published path of an operation. The router numbers the parameters of a path, and the plugin puts these
  * before the parameters of the operation.
  */
-function published(routed: string, operation: Operation): { path: string; operation: Operation } {
+function published(routedPath: string, operation: Operation): { path: string; operation: Operation } {
   const numbered = /\{\w+\}/g;
-  const parameters = operation.parameters.slice(routed.match(numbered)?.length ?? 0);
+  const parameters = operation.parameters.slice(routedPath.match(numbered)?.length ?? 0);
   const names = parameters.values();
-  const path = routed.replace(numbered, () => `{${names.next().value?.name}}`);
+  const path = routedPath.replace(numbered, () => `{${names.next().value?.name}}`);
   return { path, operation: { ...operation, parameters } };
 }
 
@@ -299,16 +299,16 @@ type Json = Record<string, unknown>;
 function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> } {
   const schemas: Record<string, Json> = {};
   /** Results by schema, since schemas occur many times. */
-  const known = new Map<object, unknown>();
+  const results = new Map<object, unknown>();
 
   function referring(part: unknown): unknown {
     if (typeof part !== 'object' || part === null) return part;
-    if (!known.has(part)) known.set(part, Array.isArray(part) ? part.map(referring) : written(part as Json));
-    return known.get(part);
+    if (!results.has(part)) results.set(part, Array.isArray(part) ? part.map(referring) : writeSchema(part as Json));
+    return results.get(part);
   }
 
-  function written({ $id, anyOf, patternProperties, extends: kind, rule, ...rest }: Json): Json {
-    if (kind !== undefined) return written({ ...extending(kind as Json, rest), $id });
+  function writeSchema({ $id, anyOf, patternProperties, extends: kind, rule, ...rest }: Json): Json {
+    if (kind !== undefined) return writeSchema({ ...extending(kind as Json, rest), $id });
     const schema = {
       ...(anyOf === undefined ? {} : union(anyOf as Json[], $id as string | undefined)),
       ...(patternProperties === undefined
@@ -329,11 +329,13 @@ function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> 
     if (words.length > 0) return { type: 'string', enum: words };
     const discriminator = name === undefined ? null : discriminatorOf(branches);
     if (discriminator !== null) {
-      const names = branches.map(({ $id }, at) => $id ?? `${capitalised(discriminator.words[at]?.[0] ?? '')}${name}`);
+      const names = branches.map(
+        ({ $id }, index) => $id ?? `${capitalised(discriminator.words[index]?.[0] ?? '')}${name}`,
+      );
       const base = commonTo(`${name}Base`, branches);
-      const oneOf = branches.map((branch, at) => written({ ...extending(base, branch), $id: names[at] }));
+      const oneOf = branches.map((branch, index) => writeSchema({ ...extending(base, branch), $id: names[index] }));
       const mapping = Object.fromEntries(
-        discriminator.words.flatMap((ofBranch, at) => ofBranch.map((word) => [word, oneOf[at]?.$ref])),
+        discriminator.words.flatMap((branchWords, index) => branchWords.map((word) => [word, oneOf[index]?.$ref])),
       );
       return { oneOf, discriminator: { propertyName: discriminator.property, mapping } };
     }
@@ -392,7 +394,7 @@ function commonTo($id: string, objects: readonly Json[]): Json | null {
     ),
   );
   if (common.length < FEW) return null;
-  const required = first?.required.filter((name) => common.some(([one]) => one === name));
+  const required = first?.required.filter((name) => common.some(([member]) => member === name));
   return { $id, type: 'object', required, properties: Object.fromEntries(common) };
 }
 /** Minimum number of shared members for a separate schema. */
@@ -425,8 +427,8 @@ function sharedParts(operations: readonly Operation[]): { parameters: object; re
       }),
   );
   const parameters = operations.flatMap(({ parameters: list }) =>
-    list.map((part, at): Use => {
-      const refer = (to: object) => Object.assign(list, { [at]: to });
+    list.map((part, index): Use => {
+      const refer = (to: object) => Object.assign(list, { [index]: to });
       return { part, name: capitalised(part.name.replace(/^stackside-/, '')), refer };
     }),
   );
@@ -458,9 +460,9 @@ function shared(section: string, uses: readonly Use[]): Record<string, object> {
 
 /** A value that a schema accepts: its example, or its literal; undefined if it has neither. */
 function exampleOf(schema: TSchema): unknown {
-  const { examples, default: usual, const: only, anyOf, items, type } = schema;
+  const { examples, default: defaultValue, const: only, anyOf, items, type } = schema;
   if (examples !== undefined) return examples[0];
-  if (usual !== undefined) return usual;
+  if (defaultValue !== undefined) return defaultValue;
   if (anyOf !== undefined) return exampleOf(anyOf[0]);
   if (type === 'array') return [exampleOf(items)];
   return type === 'boolean' ? true : only;

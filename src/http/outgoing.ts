@@ -1,7 +1,7 @@
 /**
- * Requests to URLs that strangers choose: receivers of chainhooks. The request comes from inside
- * the operator's network, so addresses that aren't public are refused unless the operator allowed them. The connection is made
- * to the address that was checked, since a name may resolve to another one a moment later (DNS rebinding).
+ * Requests to URLs that strangers choose, such as receivers of chainhooks. They come from inside the operator's network, so
+ * addresses that aren't public are refused unless the operator allowed them. The connection is made to the checked address,
+ * since the name may resolve to another address a moment later (DNS rebinding).
  */
 import { lookup } from 'node:dns/promises';
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
@@ -60,7 +60,9 @@ const special: readonly (readonly [network: Network, reason: string])[] = (
 
 /** Returns the networks of a reason, since operators may allow networks by reason; null for an unknown reason. */
 const networksNamed = (name: string): Network[] | null =>
-  name === 'loopback' || name === 'private' ? special.flatMap(([one, reason]) => (reason === name ? [one] : [])) : null;
+  name === 'loopback' || name === 'private'
+    ? special.flatMap(([range, reason]) => (reason === name ? [range] : []))
+    : null;
 
 /** The well-known prefix of NAT64: a connection ends at the IPv4 address in the last 4 bytes (RFC 6052). */
 const NAT64 = network('64:ff9b::/96');
@@ -72,7 +74,7 @@ const reached = (address: AddressBytes): AddressBytes =>
 /** The reason why an address isn't public; null for a public one. */
 export function notPublic(address: AddressBytes): string | null {
   const end = reached(address);
-  return special.find(([one]) => contains(one, end))?.[1] ?? null;
+  return special.find(([range]) => contains(range, end))?.[1] ?? null;
 }
 
 /** Domains of one machine or network (RFC 6761, 6762, 8375; `internal` by ICANN), with their subdomains. */
@@ -82,7 +84,7 @@ const LOCAL_NAMES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa
 const isLocalName = (name: string): boolean =>
   LOCAL_NAMES.some((local) => name === local || name.endsWith(`.${local}`));
 
-/** The target is not allowed. The message may be shown to who chose it. */
+/** The target is not allowed. The message may be shown to the person who chose the target. */
 export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
@@ -132,8 +134,8 @@ export interface Target {
  * @param resolve resolves host names
  */
 export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resolve: Resolve = systemResolve) {
-  const see = (setting: 'allowed' | 'plainHttp', before = ''): string =>
-    settings === undefined ? '' : `${before}see ${settings[setting]}`;
+  const see = (setting: 'allowed' | 'plainHttp', separator = ''): string =>
+    settings === undefined ? '' : `${separator}see ${settings[setting]}`;
   const bracketed = (text: string): string => (text === '' ? '' : ` (${text})`);
   const localName = (host: string): TargetRefused =>
     new TargetRefused(
@@ -144,7 +146,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
   function checkAddress({ address }: Address, host: string): 'allowed' | 'public' {
     const bytes = parseAddress(address);
     if (bytes === null) throw new TargetRefused(`its host has the address ${address}, which is not an IP address`);
-    if (allowed.some((one) => contains(one, bytes) || contains(one, reached(bytes)))) return 'allowed';
+    if (allowed.some((range) => contains(range, bytes) || contains(range, reached(bytes)))) return 'allowed';
     const reason = notPublic(bytes);
     if (reason !== null) {
       throw new TargetRefused(`its host is at ${address}, which is not public (${reason}${see('allowed', '; ')})`);
@@ -231,7 +233,7 @@ export interface SendOptions extends Target {
   /** Timeout for opening the connection, in milliseconds. */
   connectTimeoutMs: number;
   /** Maximum bytes of the response's body that are read. */
-  mostBytes: number;
+  maxBytes: number;
   /** Maximum wait for the rest of a response after its status, in milliseconds. */
   answerMs: number;
   signal: AbortSignal;
@@ -254,9 +256,9 @@ const MAX_INTERIM = 100;
  * @throws Error without a response: the connection or the parser failed, or the signal ended the request
  */
 export function send(options: SendOptions): Promise<Answer> {
-  const { url, connectTimeoutMs, mostBytes, answerMs, signal, clock } = options;
+  const { url, connectTimeoutMs, maxBytes, answerMs, signal, clock } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const request = begun(options);
+  const request = startRequest(options);
   const endConnecting = clock.after(connectTimeoutMs, () =>
     fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
   );
@@ -269,7 +271,7 @@ export function send(options: SendOptions): Promise<Answer> {
     let length = 0;
     const finish = () => {
       stopWaiting();
-      resolve({ status, headers, body: Buffer.concat(parts).subarray(0, mostBytes) });
+      resolve({ status, headers, body: Buffer.concat(parts).subarray(0, maxBytes) });
       request.destroy();
     };
     const stopWaiting = clock.after(answerMs, finish);
@@ -277,7 +279,7 @@ export function send(options: SendOptions): Promise<Answer> {
     response.on('data', (part: Buffer) => {
       parts.push(part);
       length += part.length;
-      if (length > mostBytes) finish();
+      if (length > maxBytes) finish();
     });
     for (const event of ['end', 'error', 'close']) response.on(event, finish);
   }
@@ -310,15 +312,15 @@ export function send(options: SendOptions): Promise<Answer> {
   });
 }
 
-function begun({ url, addresses, headers, body }: SendOptions): ClientRequest {
+function startRequest({ url, addresses, headers, body }: SendOptions): ClientRequest {
   return (url.protocol === 'https:' ? https : http).request(url, {
     method: 'POST',
     agent: false,
     headers: { ...headers, 'content-length': body.length },
-    lookup: (_host, options, found) => {
+    lookup: (_host, options, callback) => {
       const [first] = addresses;
-      if (options.all === true) found(null, addresses);
-      else if (first !== undefined) found(null, first.address, first.family);
+      if (options.all === true) callback(null, addresses);
+      else if (first !== undefined) callback(null, first.address, first.family);
     },
   });
 }

@@ -6,7 +6,7 @@ import {
   type Cursor,
   type CursorKey,
   cursorSides,
-  type OffsetPage as Found,
+  type OffsetPage as OffsetResult,
   type OffsetStart,
   type Page,
 } from '../store/model/page.ts';
@@ -29,11 +29,11 @@ const MAX_PARTS = 8;
  */
 export function encodeCursor(list: string, { side, key }: Cursor): string {
   const json = utf8Bytes(JSON.stringify(key));
-  const place = cursorSides.indexOf(side);
+  const sideIndex = cursorSides.indexOf(side);
   const bytes = new Uint8Array(HEAD_BYTES + json.length);
-  bytes[0] = FIRST_SIDE + place;
+  bytes[0] = FIRST_SIDE + sideIndex;
   bytes.set(json, HEAD_BYTES);
-  const sum = checkSum(list, place, json);
+  const sum = checkSum(list, sideIndex, json);
   // A DataView would double the time, and each page of a list has three cursors.
   bytes[1] = sum >>> 24;
   bytes[2] = sum >>> 16;
@@ -46,18 +46,18 @@ export function encodeCursor(list: string, { side, key }: Cursor): string {
 export function decodeCursor(list: string, text: string): Cursor | null {
   const bytes = fromBase64Url(text);
   if (bytes === null || bytes.length < HEAD_BYTES) return null;
-  const place = bytes[0]! - FIRST_SIDE;
-  const side = cursorSides[place];
+  const sideIndex = bytes[0]! - FIRST_SIDE;
+  const side = cursorSides[sideIndex];
   if (side === undefined) return null;
   const json = bytes.subarray(HEAD_BYTES);
-  if (new DataView(bytes.buffer, bytes.byteOffset).getUint32(1) !== checkSum(list, place, json)) return null;
+  if (new DataView(bytes.buffer, bytes.byteOffset).getUint32(1) !== checkSum(list, sideIndex, json)) return null;
   const key = parseKey(new TextDecoder().decode(json));
   if (key === null || (key.length === 0 && side !== 'from')) return null;
   return { side, key };
 }
 
-function checkSum(list: string, place: number, json: Uint8Array): number {
-  return Bun.hash.crc32(json, Bun.hash.crc32(list, place));
+function checkSum(list: string, sideIndex: number, json: Uint8Array): number {
+  return Bun.hash.crc32(json, Bun.hash.crc32(list, sideIndex));
 }
 
 function fromBase64Url(text: string): Uint8Array | null {
@@ -149,9 +149,9 @@ function readCursor(list: string, text: string | undefined): Cursor | null {
 const neighbourText = (list: string, cursor: Cursor | null): string | null =>
   cursor === null ? null : encodeCursor(list, cursor);
 
-/** Serializes the items of a page. @param item omitted if they are serialized already */
-const resultsOf = <T, R>(items: readonly T[], item: ((of: T) => R) | undefined): Serialized<Plain<R>>[] =>
-  item === undefined ? (items as unknown as Serialized<Plain<R>>[]) : serializedLazily(items, item);
+/** Serializes the items of a page. @param serialize omitted if they are serialized already */
+const resultsOf = <T, R>(items: readonly T[], serialize: ((item: T) => R) | undefined): Serialized<Plain<R>>[] =>
+  serialize === undefined ? (items as unknown as Serialized<Plain<R>>[]) : serializedLazily(items, serialize);
 
 /**
  * Reads the limit and cursor of a page (`start`), and returns a function that serializes the page.
@@ -164,9 +164,9 @@ export function cursorList(list: string, { limit, cursor }: { limit: number; cur
     start,
     /**
      * Serializes the page with the cursors of the next and previous pages.
-     * @param item serializes one item; omitted if the items are serialized already
+     * @param serialize serializes one item; omitted if the items are serialized already
      */
-    page: <T, R = T, Count extends number | null = number>(page: Page<T, Count>, item?: (of: T) => R) => ({
+    page: <T, R = T, Count extends number | null = number>(page: Page<T, Count>, serialize?: (item: T) => R) => ({
       total: page.total,
       limit,
       cursor: {
@@ -174,7 +174,7 @@ export function cursorList(list: string, { limit, cursor }: { limit: number; cur
         previous: neighbourText(list, page.previous),
         current: encodeCursor(list, page.current),
       },
-      results: resultsOf(page.items, item),
+      results: resultsOf(page.items, serialize),
     }),
   };
 }
@@ -188,16 +188,16 @@ interface Limits {
 const itemsBefore = Type.Integer({ minimum: 0, default: 0, description: 'Number of items to skip before the page' });
 
 /** The parameter `limit` of routes where 0 means the default. */
-export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
+export const limitOrDefault = ({ maximum, default: defaultLimit }: Limits) =>
   Type.Transform(
     Type.Integer({
       minimum: 0,
       maximum,
-      default: usual,
-      description: `Maximum number of items on a page; 0 stands for the default, ${usual}`,
+      default: defaultLimit,
+      description: `Maximum number of items on a page; 0 stands for the default, ${defaultLimit}`,
     }),
   )
-    .Decode((limit) => (limit === 0 ? usual : limit))
+    .Decode((limit) => (limit === 0 ? defaultLimit : limit))
     .Encode((limit) => limit);
 
 /** Query parameters of lists by offset that return only the total for a limit of 0. */
@@ -225,19 +225,19 @@ export const OffsetPage = <T extends TSchema>(item: T) => listOf(List, item);
 /** Schema of a page of v1's lists without a total. @param item schema of one item */
 export const UncountedPage = <T extends TSchema>(item: T) => listOf(UncountedList, item);
 
-/** Serializes a page by offset with the list's total. @param item serializes one item */
+/** Serializes a page by offset with the list's total. @param serialize serializes one item */
 export const offsetPage = <T, R = T>(
   { limit, offset }: { limit: number; offset: number },
-  page: Found<T>,
-  item?: (of: T) => R,
-) => ({ limit, offset, total: page.total, results: resultsOf(page.items, item) });
+  page: OffsetResult<T>,
+  serialize?: (item: T) => R,
+) => ({ limit, offset, total: page.total, results: resultsOf(page.items, serialize) });
 
-/** Serializes a page by offset without a total. @param item serializes one item */
+/** Serializes a page by offset without a total. @param serialize serializes one item */
 export const uncountedPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
-  page: Found<T>,
-  item: (of: T) => R,
-) => ({ limit, offset, results: resultsOf(page.items, item) });
+  page: OffsetResult<T>,
+  serialize: (item: T) => R,
+) => ({ limit, offset, results: resultsOf(page.items, serialize) });
 
 /** An item's name that clients may give as cursor, such as a height: the page starts with this item. */
 export interface ItemName<Name> {

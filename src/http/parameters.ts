@@ -15,7 +15,7 @@ import { badPath, ParameterError, type ParameterLocation } from './errors.ts';
 import { pathSegment, queryText } from './request-url.ts';
 
 /** Parses the text of a parameter. @throws ParameterError with the parameter and the rule it breaks */
-type ReadText = (text: string, at: ParameterLocation) => unknown;
+type ReadText = (text: string, parameter: ParameterLocation) => unknown;
 
 /** Thrown by the decoder of a schema for a rule that no pattern can express, such as a checksum. */
 export class InvalidValue extends Error {
@@ -34,14 +34,14 @@ export function textReader(schema: TSchema): ReadText {
   const read = plainReader(schema);
   const decode = decoderOf(schema);
   if (decode === null) return read;
-  return (text, at) => {
-    const value = read(text, at);
+  return (text, parameter) => {
+    const value = read(text, parameter);
     try {
       return decode(value);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
       const { what, reason } = error;
-      throw new ParameterError(at, (name) => `invalid ${what} in ${name}: ${reason}`);
+      throw new ParameterError(parameter, (name) => `invalid ${what} in ${name}: ${reason}`);
     }
   };
 }
@@ -50,13 +50,13 @@ export function textReader(schema: TSchema): ReadText {
  * Makes the parser of a list: repeated keys, comma-separated values, or both; with `explode` in its schema, repeated keys
  * only. Spaces after commas are ignored. Messages number the items from 0: `querystring/tx_id/1`.
  */
-function listReader(schema: TSchema, at: ParameterLocation): (texts: readonly string[]) => unknown[] {
+function listReader(schema: TSchema, parameter: ParameterLocation): (texts: readonly string[]) => unknown[] {
   const { items, maxItems, explode } = schema as TSchema & { items: TSchema };
   const read = textReader(items);
   return (texts) => {
     const parts = explode === true ? texts : texts.flatMap((text) => text.split(/, */));
-    if (parts.length > maxItems) throw new ParameterError(at, `must NOT have more than ${maxItems} items`);
-    return parts.map((part, index) => read(part, { ...at, path: [...at.path, String(index)] }));
+    if (parts.length > maxItems) throw new ParameterError(parameter, `must NOT have more than ${maxItems} items`);
+    return parts.map((part, index) => read(part, { ...parameter, path: [...parameter.path, String(index)] }));
   };
 }
 
@@ -75,18 +75,18 @@ function plainReader(schema: TSchema): ReadText {
 }
 
 function integerReader({ minimum, maximum }: TSchema): ReadText {
-  return (text, at) => {
-    if (!/^-?[0-9]+$/.test(text)) throw new ParameterError(at, 'must be integer');
+  return (text, parameter) => {
+    if (!/^-?[0-9]+$/.test(text)) throw new ParameterError(parameter, 'must be integer');
     const value = Number(text);
-    if (value < minimum) throw new ParameterError(at, `must be >= ${minimum}`);
-    if (value > maximum) throw new ParameterError(at, `must be <= ${maximum}`);
-    if (!Number.isSafeInteger(value)) throw new ParameterError(at, 'must be integer');
+    if (value < minimum) throw new ParameterError(parameter, `must be >= ${minimum}`);
+    if (value > maximum) throw new ParameterError(parameter, `must be <= ${maximum}`);
+    if (!Number.isSafeInteger(value)) throw new ParameterError(parameter, 'must be integer');
     return value;
   };
 }
 
-function readBoolean(text: string, at: ParameterLocation): boolean {
-  if (text !== 'true' && text !== 'false') throw new ParameterError(at, 'must be boolean');
+function readBoolean(text: string, parameter: ParameterLocation): boolean {
+  if (text !== 'true' && text !== 'false') throw new ParameterError(parameter, 'must be boolean');
   return text === 'true';
 }
 
@@ -95,8 +95,8 @@ function choiceReader(schema: TSchema): ReadText {
   const allowed = new Set(branches.map((branch): unknown => branch.const));
   if (branches.some((branch) => typeof branch.const !== 'string')) throw new Error('not a choice of words');
   const rule = `must be equal to one of the allowed values (${[...allowed].join(', ')})`;
-  return (text, at) => {
-    if (!allowed.has(text)) throw new ParameterError(at, rule);
+  return (text, parameter) => {
+    if (!allowed.has(text)) throw new ParameterError(parameter, rule);
     return text;
   };
 }
@@ -104,10 +104,11 @@ function choiceReader(schema: TSchema): ReadText {
 function stringReader({ pattern, minLength, maxLength, rule }: TSchema): ReadText {
   const shape = pattern === undefined ? null : new RegExp(pattern);
   const mistake = patternMistake(rule);
-  return (text, at) => {
-    if (text.length < minLength) throw new ParameterError(at, `must NOT have fewer than ${minLength} characters`);
-    if (text.length > maxLength) throw new ParameterError(at, `must NOT have more than ${maxLength} characters`);
-    if (shape !== null && !shape.test(text)) throw new ParameterError(at, mistake);
+  return (text, parameter) => {
+    if (text.length < minLength)
+      throw new ParameterError(parameter, `must NOT have fewer than ${minLength} characters`);
+    if (text.length > maxLength) throw new ParameterError(parameter, `must NOT have more than ${maxLength} characters`);
+    if (shape !== null && !shape.test(text)) throw new ParameterError(parameter, mistake);
     return text;
   };
 }
@@ -192,16 +193,16 @@ function encoded(schema: TSchema, value: unknown): string {
 export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
 
 /** Maximum length of an unknown parameter's name in errors. */
-const MAX_SHOWN_LENGTH = 100;
+const MAX_NAME_LENGTH = 100;
 
 interface Field {
   name: string;
   schema: TSchema;
-  at: ParameterLocation;
+  parameter: ParameterLocation;
 }
 
 const fieldsOf = (location: ParameterLocation['location'], properties: TProperties): Field[] =>
-  Object.entries(properties).map(([name, schema]) => ({ name, schema, at: { location, path: [name] } }));
+  Object.entries(properties).map(([name, schema]) => ({ name, schema, parameter: { location, path: [name] } }));
 
 /** Makes a function from a request's URL to the values of its path parameters. @param path `/transactions/{tx_id}` */
 export function pathReader<P extends TProperties>(path: string, properties: P): (url: string) => Values<P> {
@@ -215,8 +216,8 @@ export function pathReader<P extends TProperties>(path: string, properties: P): 
   if (fields.length === 0) return () => none;
   return (url) => {
     const values: Record<string, unknown> = {};
-    for (const { name, at, index, read } of fields) {
-      values[name] = read(decodedSegment(pathSegment(url, index), url), at);
+    for (const { name, parameter, index, read } of fields) {
+      values[name] = read(decodedSegment(pathSegment(url, index), url), parameter);
     }
     return values as Values<P>;
   };
@@ -252,9 +253,9 @@ export function refuseUnknown(documented: readonly string[]): Others {
     const [first = ''] = name.split('.', 1);
     if (families.includes(first)) return;
     const suggestion = nearestName(name, [...names, ...families.map((family) => family + name.slice(first.length))]);
-    const shown = name.slice(0, MAX_SHOWN_LENGTH);
+    const shortName = name.slice(0, MAX_NAME_LENGTH);
     throw new ParameterError(
-      { location: 'querystring', path: [shown] },
+      { location: 'querystring', path: [shortName] },
       `is not a parameter of this route: ${suggestion === null ? has : `did you mean ${suggestion}?`}`,
     );
   };
@@ -298,7 +299,7 @@ function textsOf(
       others?.(name ?? encodedName);
       continue;
     }
-    if (value === null) throw new ParameterError(fields[index]!.at, 'must have valid percent-encoding');
+    if (value === null) throw new ParameterError(fields[index]!.parameter, 'must have valid percent-encoding');
     const text = texts[index];
     if (text === undefined) texts[index] = [value];
     else text.push(value);
@@ -359,21 +360,21 @@ function decodedQuery(text: string): string | null {
 }
 
 function queryField(field: Field): Field & { required: boolean; read(texts: string[] | undefined): unknown } {
-  const { name, schema, at } = field;
+  const { name, schema, parameter } = field;
   const fallback: unknown = schema.default;
   const required = fallback === undefined && !(OptionalKind in schema);
-  const readGiven = schema.type === 'array' ? listReader(schema, at) : once(textReader(schema), at);
+  const readTexts = schema.type === 'array' ? listReader(schema, parameter) : once(textReader(schema), parameter);
   const read = (texts: string[] | undefined) => {
-    if (texts !== undefined) return readGiven(texts);
-    if (required) throw new ParameterError(at, () => `querystring must have required property '${name}'`);
+    if (texts !== undefined) return readTexts(texts);
+    if (required) throw new ParameterError(parameter, () => `querystring must have required property '${name}'`);
     return fallback;
   };
   return { ...field, required, read };
 }
 
 const once =
-  (read: ReadText, at: ParameterLocation) =>
+  (read: ReadText, parameter: ParameterLocation) =>
   (texts: string[]): unknown => {
-    if (texts.length > 1) throw new ParameterError(at, `must be given once, not ${texts.length} times`);
-    return read(texts[0]!, at);
+    if (texts.length > 1) throw new ParameterError(parameter, `must be given once, not ${texts.length} times`);
+    return read(texts[0]!, parameter);
   };

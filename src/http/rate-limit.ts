@@ -127,11 +127,11 @@ export class RateTable {
   #slotOf(low: number, fingerprint: bigint, network: string, now: number): number {
     let free = -1;
     for (let probe = 0; probe < PROBES; probe++) {
-      const at = FIRST + ((low + probe) % SLOTS);
-      const slot = Atomics.load(this.#slots, at);
+      const index = FIRST + ((low + probe) % SLOTS);
+      const slot = Atomics.load(this.#slots, index);
       const ahead = aheadOf(slot, now);
-      if (ahead > 0 && slot >> TIME_BITS === fingerprint) return at;
-      if (ahead === 0 && free < 0) free = at;
+      if (ahead > 0 && slot >> TIME_BITS === fingerprint) return index;
+      if (ahead === 0 && free < 0) free = index;
     }
     return free >= 0 ? free : FIRST + SLOTS + (this.#hashOf(network).low % NETWORK_SLOTS);
   }
@@ -151,13 +151,13 @@ export class RateTable {
       retryAfter: isAllowed ? 0 : Math.max(1, Math.ceil((ahead + tokens - TICKS_A_MINUTE) / TICKS_A_SECOND)),
     });
     for (let attempt = 0; ; attempt++) {
-      const at = this.#slotOf(low, fingerprint, network, now);
-      const slot = Atomics.load(this.#slots, at);
+      const index = this.#slotOf(low, fingerprint, network, now);
+      const slot = Atomics.load(this.#slots, index);
       const ahead = aheadOf(slot, now);
       const next = ahead + tokens;
       if (next > TICKS_A_MINUTE) return quota(ahead, false);
       const changed = (fingerprint << TIME_BITS) | BigInt(now + next);
-      const isChanged = Atomics.compareExchange(this.#slots, at, slot, changed) === slot;
+      const isChanged = Atomics.compareExchange(this.#slots, index, slot, changed) === slot;
       if (isChanged || attempt === ATTEMPTS) return quota(next, true);
     }
   }

@@ -18,10 +18,7 @@ export const pathOf = (url: string): string => url.slice(pathStart(url), pathEnd
 /** Percent-encoded letters, digits, `-`, `.`, `_` and `~`, which need no encoding. */
 const NEEDLESS = /%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])/g;
 
-/**
- * Decodes needless percent-encoding in the path: both forms are the same path (RFC 3986, section
- * 6.2.2.2).
- */
+/** Decodes needless percent-encoding in the path: both forms are the same path (RFC 3986, section 6.2.2.2). */
 export function withPlainPath(url: string): string {
   const path = pathOf(url);
   if (!path.includes('%')) return url;
@@ -38,7 +35,7 @@ export function queryText(url: string): string {
 export function pathSegment(url: string, number: number): string {
   const end = pathEnd(url);
   let start = pathStart(url) + 1;
-  for (let before = number - 1; before > 0; before--) {
+  for (let remaining = number - 1; remaining > 0; remaining--) {
     start = url.indexOf('/', start) + 1;
     if (start === 0 || start > end) return '';
   }

@@ -32,8 +32,8 @@ export function responseCache() {
     },
     /** Caches the text if its URL was requested recently: most URLs are requested only once, and would only take memory. */
     set(url: string, tag: string, text: string): void {
-      const again = answers.get(url) !== undefined;
-      const cached = again && text.length <= MAX_ANSWER ? text : undefined;
+      const wasRequested = answers.get(url) !== undefined;
+      const cached = wasRequested && text.length <= MAX_ANSWER ? text : undefined;
       const answer = { tag, text: cached };
       answers.set(url, answer, sizeOf(url, answer));
     },

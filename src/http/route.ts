@@ -247,21 +247,21 @@ export function route<
       return (request) => {
         const retired = marks?.gone(request);
         if (retired !== undefined) return retired;
-        const noted = new NotedSnapshot();
+        const info = new SnapshotInfo();
         let quota: Record<string, string> | null = null;
-        const named = (response: Response): Response => {
-          const sent = withHeaders(noted.named(response), quota);
+        const finish = (response: Response): Response => {
+          const sent = withHeaders(info.setHeader(response), quota);
           return marks === null ? sent : marks.mark(sent, request);
         };
-        const made = (response: Response): Response => named(withHeaders(response, noted.headers));
+        const succeed = (response: Response): Response => finish(withHeaders(response, info.headers));
         const failed = (error: unknown): Answer => {
-          const { from } = noted;
-          return named(failure(from === null ? error : errorSince(error, from), request, errors));
+          const { from } = info;
+          return finish(failure(from === null ? error : errorSince(error, from), request, errors));
         };
         try {
           quota = charge(request);
-          const answer = answerTo(request, noted);
-          return answer instanceof Promise ? answer.then(made).catch(failed) : made(answer);
+          const answer = answerTo(request, info);
+          return answer instanceof Promise ? answer.then(succeed).catch(failed) : succeed(answer);
         } catch (error) {
           return failed(error);
         }
@@ -270,8 +270,8 @@ export function route<
   };
 }
 
-/** Facts of the snapshot that one request was answered from. */
-class NotedSnapshot extends ResponseHeight {
+/** The snapshot that a request was answered from, as the response describes it. */
+class SnapshotInfo extends ResponseHeight {
   /** Height of the first block, if the index began at a block and the route has a history. */
   from: number | null = null;
   /** Headers of the response, unless it is an error. */
@@ -335,7 +335,7 @@ function answering(
     standing,
   }: RouteContext,
   readers: () => ReturnType<typeof readersOf>,
-): (request: Request, noted: NotedSnapshot) => Answer {
+): (request: Request, info: SnapshotInfo) => Answer {
   const { method = 'GET', status = 200, plainText = false, history } = declaration;
   const { moved, snapshot = true, long = false } = declaration;
   const etag = method === 'GET' ? declaration.etag : null;
@@ -401,22 +401,22 @@ function answering(
   };
 
   /**
-   * Starts to read for an answer.
-   * @returns the tag of the answer and of its cached text; `kept` makes the response if the handler needn't run, else null
+   * Checks the history, and reads the ETag.
+   * @returns the tags of the answer and of its cached text; `shortcut` makes a response without the handler, or is null
    */
-  function begun(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot) {
+  function prepare(read: Reader, parsed: ParsedRequest, info: SnapshotInfo) {
     const { from, headers } = requireHistory(read, history);
-    noted.from = from;
-    noted.headers = headers;
+    info.from = from;
+    info.headers = headers;
     const tag = currentTag(read, parsed.params);
-    if (history !== 'none' && !isChainKnown(read)) return { tag: null, cacheTag: null, kept: chainUnknown };
-    if (tag === null) return { tag, cacheTag: null, kept: null };
+    if (history !== 'none' && !isChainKnown(read)) return { tag: null, cacheTag: null, shortcut: chainUnknown };
+    if (tag === null) return { tag, cacheTag: null, shortcut: null };
     // A rebuilt index may have another history of the same chain.
     const cacheTag = `${read.file} ${tag}`;
-    return { tag, cacheTag, kept: keptAnswer(parsed, tag, cacheTag) };
+    return { tag, cacheTag, shortcut: cachedAnswer(parsed, tag, cacheTag) };
   }
 
-  function keptAnswer(parsed: ParsedRequest, tag: string, cacheTag: string): MakeResponse | null {
+  function cachedAnswer(parsed: ParsedRequest, tag: string, cacheTag: string): MakeResponse | null {
     const { request, target } = parsed;
     const named = request.headers.get('if-none-match');
     if (namesTag(named, tag)) return () => respond.notModified(tag, named?.includes(`W/"${tag}"`) ?? false);
@@ -424,67 +424,63 @@ function answering(
     return cached === undefined ? null : () => wholeText(cached, parsed, tag, cacheTag);
   }
 
-  function readNow(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot): MakeResponse {
-    const { tag, cacheTag, kept } = begun(read, parsed, noted);
-    if (kept !== null) return kept;
+  function readNow(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): MakeResponse {
+    const { tag, cacheTag, shortcut } = prepare(read, parsed, info);
+    if (shortcut !== null) return shortcut;
     const answered = declaration.handle({ ...parsed, read, askAccount });
     return () => finished(answered, parsed, tag, cacheTag);
   }
 
-  async function readLater(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot): Promise<MakeResponse> {
-    const { tag, cacheTag, kept } = begun(read, parsed, noted);
-    if (kept !== null) return kept;
+  async function readLater(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): Promise<MakeResponse> {
+    const { tag, cacheTag, shortcut } = prepare(read, parsed, info);
+    if (shortcut !== null) return shortcut;
     const answered = await declaration.handle({ ...parsed, read, askAccount });
     return () => finished(answered, parsed, tag, cacheTag);
   }
 
   /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
-  async function answerLater(parsed: ParsedRequest, noted: NotedSnapshot): Promise<Response> {
-    const read = () => heights.readLong(parsed.request, noted, (reader) => readLater(reader, parsed, noted));
+  async function answerLater(parsed: ParsedRequest, info: SnapshotInfo): Promise<Response> {
+    const read = () => heights.readLong(parsed.request, info, (reader) => readLater(reader, parsed, info));
     const make = await (long ? longRead(() => unlessLeft(parsed.request, read)) : read());
     return make();
   }
 
   /** Answers a request that reads in one turn, unless it must wait. */
-  function answerNow(parsed: ParsedRequest, noted: NotedSnapshot): Answer {
-    if (minimumHeight(parsed.request) > 0) return answerLater(parsed, noted);
-    const make = heights.read(noted, (read) =>
-      history === 'account' && read.chain.historyFrom() !== null ? null : readNow(read, parsed, noted),
+  function answerNow(parsed: ParsedRequest, info: SnapshotInfo): Answer {
+    if (minimumHeight(parsed.request) > 0) return answerLater(parsed, info);
+    const make = heights.read(info, (read) =>
+      history === 'account' && read.chain.historyFrom() !== null ? null : readNow(read, parsed, info),
     );
-    return make === null ? answerLater(parsed, noted) : make();
+    return make === null ? answerLater(parsed, info) : make();
   }
 
   async function answerUnread(parsed: ParsedRequest): Promise<Response> {
     return finished(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null, null);
   }
 
-  function answerParsed(parsed: ParsedRequest, noted: NotedSnapshot): Answer {
+  function answerParsed(parsed: ParsedRequest, info: SnapshotInfo): Answer {
     if (!snapshot) return answerUnread(parsed);
-    return long ? answerLater(parsed, noted) : answerNow(parsed, noted);
+    return long ? answerLater(parsed, info) : answerNow(parsed, info);
   }
 
-  async function answerWithBody(
-    parsed: ParsedRequest,
-    noted: NotedSnapshot,
-    body: Promise<unknown>,
-  ): Promise<Response> {
-    return answerParsed({ ...parsed, body: await body }, noted);
+  async function answerWithBody(parsed: ParsedRequest, info: SnapshotInfo, body: Promise<unknown>): Promise<Response> {
+    return answerParsed({ ...parsed, body: await body }, info);
   }
 
   /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
-  function redirect(location: string, request: Request, noted: NotedSnapshot): Answer {
+  function redirect(location: string, request: Request, info: SnapshotInfo): Answer {
     const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
     const to = (tag: string | null): Response => respond.redirect(302, location, tag);
-    if (minimumHeight(request) === 0) return to(heights.read(noted, (read) => currentTag(read, params)));
-    return heights.readLong(request, noted, async (read) => currentTag(read, params)).then(to);
+    if (minimumHeight(request) === 0) return to(heights.read(info, (read) => currentTag(read, params)));
+    return heights.readLong(request, info, async (read) => currentTag(read, params)).then(to);
   }
 
-  return (request, noted) => {
+  return (request, info) => {
     const elsewhere = moved?.(request.url) ?? null;
-    if (elsewhere !== null) return redirect(elsewhere, request, noted);
+    if (elsewhere !== null) return redirect(elsewhere, request, info);
     const { parseRequest, readBody } = readers();
     const parsed = parseRequest(request, clientAddress);
-    return readBody === null ? answerParsed(parsed, noted) : answerWithBody(parsed, noted, readBody(request));
+    return readBody === null ? answerParsed(parsed, info) : answerWithBody(parsed, info, readBody(request));
   };
 }
 

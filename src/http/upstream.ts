@@ -97,8 +97,8 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
       : new ApiError(502, `${name} can't be reached`, null, { cause });
 
   function forwarded({ headers }: Request): Headers {
-    const own = isOurKey(headers.get('authorization') ?? '') ? ['authorization'] : [];
-    return headersWithout(headers, [...NOT_FORWARDED, ...own]);
+    const credentials = isOurKey(headers.get('authorization') ?? '') ? ['authorization'] : [];
+    return headersWithout(headers, [...NOT_FORWARDED, ...credentials]);
   }
 
   /** Maps the location of the server's redirect to a path of this server. */

@@ -109,7 +109,7 @@ export async function attempt(sending: AttemptOptions, { guard, clock, send }: O
     const answer = await inTime({ ...sending, clock }, async (ending) => {
       const target = await checkedTarget(guard, sending.url, ending);
       const { headers, body, connectTimeoutMs } = sending;
-      const limits = { connectTimeoutMs, answerMs: ANSWER_MS, mostBytes: MAX_READ };
+      const limits = { connectTimeoutMs, answerMs: ANSWER_MS, maxBytes: MAX_READ };
       return send({ ...target, ...limits, headers, body, signal: ending, clock });
     });
     // The status decides the result; the body is only for the delivery log.

@@ -189,7 +189,8 @@ function conditionsIn(filters: string) {
   try {
     return parseFilters(parsed).events.flatMap(conditionsOf);
   } catch (error) {
-    if (error instanceof HookProblem) throw new ParameterError(inQuery('filters'), (at) => `${at}: ${error.message}`);
+    if (error instanceof HookProblem)
+      throw new ParameterError(inQuery('filters'), (name) => `${name}: ${error.message}`);
     throw error;
   }
 }
