@@ -52,9 +52,9 @@ export const isReplaced = (path: string, prefixes: readonly { prefix: string }[]
  * @throws OperatorError
  */
 export function requireFreePrefixes(prefixes: readonly { prefix: string }[], paths: readonly string[]): void {
-  const own = new Set(paths.map(firstSegment));
+  const segments = new Set(paths.map(firstSegment));
   for (const { prefix } of prefixes) {
-    if (!own.has(firstSegment(prefix))) continue;
+    if (!segments.has(firstSegment(prefix))) continue;
     throw new OperatorError(
       `--proxy-prefix ${prefix} would hide routes of Stackside below /${firstSegment(prefix)}.`,
       'Choose a prefix that Stackside does not serve, such as /metadata.',

@@ -81,13 +81,13 @@ interface TokenMetadata {
 
 /**
  * Finds a token. The order of the checks is part of the API.
- * @param isAsked whether this server fetches metadata from the node
+ * @param fetches whether this server fetches metadata from the node
  * @throws ApiError 404 or 422
  */
-function found(
+function tokenOf(
   { tokenMetadata }: Reader,
   { family, contractId, number, locale }: { family: TokenFamily; contractId: string; number: bigint; locale: string },
-  isAsked: boolean,
+  fetches: boolean,
 ): TokenMetadata {
   const contract = requireFound(tokenMetadata.contract(contractId), 'Contract not found');
   if (contract.lastTokenId === 'invalid') throw clarityError();
@@ -99,7 +99,7 @@ function found(
   // A refresh keeps the stored metadata until it succeeds.
   if (token.writtenAt === null) {
     if (token.facts === 'invalid') throw clarityError();
-    if (token.facts === 'pending' && isAsked) throw inProgress();
+    if (token.facts === 'pending' && fetches) throw inProgress();
   }
   return { contract, token };
 }
@@ -180,9 +180,9 @@ const counts = <K extends string>(list: readonly (readonly [K, number])[]): { [N
 
 /**
  * The routes of tokens' metadata, each with its alias without `v1`.
- * @param version as `versionText` makes it @param isAsked whether this server fetches metadata from the node
+ * @param version as `versionText` makes it @param fetches whether this server fetches metadata from the node
  */
-export function metadataRoutes(version: string, isAsked: boolean): Route[] {
+export function metadataRoutes(version: string, fetches: boolean): Route[] {
   const ft = ({ name, symbol, decimals, supply, uri }: TokenFacts) =>
     withoutNulls({
       name,
@@ -277,10 +277,10 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       response: Ft,
       etag: (read, { principal }) => tokenTag(read, principal, FT_TOKEN),
       handle: ({ params: { principal }, query: { locale }, read }) => {
-        const { contract, token } = found(
+        const { contract, token } = tokenOf(
           read,
           { family: 'ft', contractId: principal, number: FT_TOKEN, locale },
-          isAsked,
+          fetches,
         );
         return {
           ...ft(token),
@@ -300,7 +300,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       response: Nft,
       etag: (read, { principal, token_id }) => tokenTag(read, principal, token_id),
       handle: ({ params: { principal, token_id }, query: { locale }, read }) => {
-        const { token } = found(read, { family: 'nft', contractId: principal, number: token_id, locale }, isAsked);
+        const { token } = tokenOf(read, { family: 'nft', contractId: principal, number: token_id, locale }, fetches);
         return withoutNulls({ token_uri: token.uri });
       },
     }),
@@ -316,7 +316,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       response: Sft,
       etag: (read, { principal, token_id }) => tokenTag(read, principal, token_id),
       handle: ({ params: { principal, token_id }, query: { locale }, read }) => {
-        const { token } = found(read, { family: 'sft', contractId: principal, number: token_id, locale }, isAsked);
+        const { token } = tokenOf(read, { family: 'sft', contractId: principal, number: token_id, locale }, fetches);
         return withoutNulls({
           token_uri: token.uri,
           decimals: exactDecimals(token.decimals),

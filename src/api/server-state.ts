@@ -286,9 +286,9 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (height === null) {
       const failed = failedStart(filling);
       if (failed !== null) return failed;
-      const at = historyStart ?? (nodeHeight === null ? null : nodeHeight + 1);
+      const start = historyStart ?? (nodeHeight === null ? null : nodeHeight + 1);
       return standing(
-        at === null ? "Starting at the node's next block" : `Starting at block ${count(at)}`,
+        start === null ? "Starting at the node's next block" : `Starting at block ${count(start)}`,
         'Wait for the first block.',
       );
     }
@@ -357,8 +357,8 @@ function leftOf(readings: StateReadings): number | null {
 /** Decides the state of a server: the first state with a condition that holds. */
 export function findServerStatus(readings: StateReadings): ServerStatus {
   for (const [state, rule] of Object.entries(rules)) {
-    const found = rule(readings);
-    if (found !== null) return { state: state as ServerState, ...found };
+    const status = rule(readings);
+    if (status !== null) return { state: state as ServerState, ...status };
   }
   return { state: 'live', ready: true, reason: null, next: 'Nothing to do.', secondsLeft: null, observer: null };
 }

@@ -48,16 +48,16 @@ export function requirePrincipal(text: string, { chain }: SimulatedNode, field: 
 }
 
 /** Checks that a body has at most one of two members. @throws ParameterError */
-export function requireAtMostOneOf(body: object, one: string, other: string): void {
-  if (!Object.hasOwn(body, one) || !Object.hasOwn(body, other)) return;
-  throw new ParameterError({ location: 'body', path: [other] }, `must not be given together with ${one}`);
+export function requireAtMostOneOf(body: object, first: string, second: string): void {
+  if (!Object.hasOwn(body, first) || !Object.hasOwn(body, second)) return;
+  throw new ParameterError({ location: 'body', path: [second] }, `must not be given together with ${first}`);
 }
 
 /** Checks that a body has one of two members. @throws ParameterError */
-export function requireOneOf(body: object, one: string, other: string): void {
-  requireAtMostOneOf(body, one, other);
-  if (Object.hasOwn(body, one) || Object.hasOwn(body, other)) return;
-  throw new ParameterError({ location: 'body', path: [] }, `must have ${one} or ${other}`);
+export function requireOneOf(body: object, first: string, second: string): void {
+  requireAtMostOneOf(body, first, second);
+  if (Object.hasOwn(body, first) || Object.hasOwn(body, second)) return;
+  throw new ParameterError({ location: 'body', path: [] }, `must have ${first} or ${second}`);
 }
 
 /** The name of an account or a snapshot. */

@@ -16,20 +16,20 @@ import {
   requireOneOf,
   requirePrincipal,
 } from './family.ts';
-import { ShownBitcoinBlock, ShownBlock, State, shown, shownBitcoin, stateOf } from './shown.ts';
+import { DevnetBitcoinBlock, DevnetBlock, devnetBitcoinBlock, devnetBlock, State, stateOf } from './state.ts';
 
 const DEFAULT_SNAPSHOT = 'default';
 
-const Blocks = named('DevnetBlocks', { blocks: Type.Array(ShownBlock) });
+const Blocks = named('DevnetBlocks', { blocks: Type.Array(DevnetBlock) });
 const BitcoinBlocks = named('DevnetBitcoinBlocks', {
-  bitcoin_blocks: Type.Array(ShownBitcoinBlock),
-  blocks: Type.Array(ShownBlock),
+  bitcoin_blocks: Type.Array(DevnetBitcoinBlock),
+  blocks: Type.Array(DevnetBlock),
 });
-const Funded = named('DevnetFunds', { tx_id: Hash, block: ShownBlock });
+const Funded = named('DevnetFunds', { tx_id: Hash, block: DevnetBlock });
 /** Another branch, with the blocks that it replaced. */
 const branch = {
-  blocks: Type.Array(ShownBlock, { description: 'Blocks of the new branch, oldest first' }),
-  orphaned: Type.Array(ShownBlock, { description: 'Blocks that left the chain, oldest first' }),
+  blocks: Type.Array(DevnetBlock, { description: 'Blocks of the new branch, oldest first' }),
+  orphaned: Type.Array(DevnetBlock, { description: 'Blocks that left the chain, oldest first' }),
 };
 const Forked = named('DevnetFork', {
   ...branch,
@@ -42,9 +42,9 @@ const Reverted = named('DevnetRevert', branch);
 const Replaced = named('DevnetReplacement', { tx_id: Hash, replaced: Hash });
 
 /** Serializes Bitcoin blocks with the blocks of Stacks that came with them. */
-const shownBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; blocks: readonly Block[] }) => ({
-  bitcoin_blocks: burnBlocks.map(shownBitcoin),
-  blocks: blocks.map(shown),
+const serializeBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; blocks: readonly Block[] }) => ({
+  bitcoin_blocks: burnBlocks.map(devnetBitcoinBlock),
+  blocks: blocks.map(devnetBlock),
 });
 
 const count = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 }));
@@ -139,7 +139,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       handle: async ({ caller: node, body }) => {
         const distance = distanceOf(body, 'until_height');
         const blocks = await node.mine(distance, body.traffic ?? 0, body.transactions ?? []);
-        return { blocks: blocks.map(shown) };
+        return { blocks: blocks.map(devnetBlock) };
       },
     }),
     route({
@@ -153,7 +153,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       response: Forked,
       handle: async ({ caller: node, body: { depth = 1, length = depth + 1 } }) => {
         const { blocks, orphaned, pending } = await node.fork(depth, length);
-        return { blocks: blocks.map(shown), orphaned: orphaned.map(shown), pending: [...pending] };
+        return { blocks: blocks.map(devnetBlock), orphaned: orphaned.map(devnetBlock), pending: [...pending] };
       },
     }),
     route({
@@ -167,7 +167,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       handle: async ({ caller: node, body }) => {
         requireOneOf(body, 'index_block_hash', 'snapshot');
         const { blocks, orphaned } = await node.revert(body);
-        return { blocks: blocks.map(shown), orphaned: orphaned.map(shown) };
+        return { blocks: blocks.map(devnetBlock), orphaned: orphaned.map(devnetBlock) };
       },
     }),
     route({
@@ -221,7 +221,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Bitcoin,
       response: BitcoinBlocks,
       handle: async ({ caller: node, body }) =>
-        shownBoth(await node.bitcoin(distanceOf(body, 'until_height'), body.tenures ?? true)),
+        serializeBoth(await node.bitcoin(distanceOf(body, 'until_height'), body.tenures ?? true)),
     }),
     route({
       ...optional,
@@ -232,7 +232,7 @@ export const makers = (family: DevnetFamily): Route[] => {
         'Makes Bitcoin blocks with tenures until `count` reward cycles have begun, or the cycle `until_cycle`.',
       body: Cycle,
       response: BitcoinBlocks,
-      handle: async ({ caller: node, body }) => shownBoth(await node.cycle(distanceOf(body, 'until_cycle'))),
+      handle: async ({ caller: node, body }) => serializeBoth(await node.cycle(distanceOf(body, 'until_cycle'))),
     }),
     route({
       ...post,
@@ -244,7 +244,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       response: Funded,
       handle: async ({ caller: node, body: { address, amount } }) => {
         const { id, block } = await node.fund(requirePrincipal(address, node, 'address'), BigInt(amount));
-        return { tx_id: id, block: shown(block) };
+        return { tx_id: id, block: devnetBlock(block) };
       },
     }),
     route({
@@ -258,11 +258,11 @@ export const makers = (family: DevnetFamily): Route[] => {
       response: BalanceSet,
       handle: async ({ caller: node, body: { address, amount, asset } }) => {
         const principal = requirePrincipal(address, node, 'address');
-        const made =
+        const transaction =
           asset === undefined
             ? await node.setBalance(principal, BigInt(amount))
             : await node.setTokens(principal, asset, BigInt(amount));
-        return { tx_id: made?.id ?? null, balance: amount };
+        return { tx_id: transaction?.id ?? null, balance: amount };
       },
     }),
   ];

@@ -8,7 +8,7 @@ import { nullable } from '../shared/values.ts';
 import { closed, type DevnetFamily, familyOf, requireOneOf, type Steering } from './family.ts';
 import { makers } from './makers.ts';
 import { senders } from './senders.ts';
-import { State, stateOf } from './shown.ts';
+import { State, stateOf } from './state.ts';
 
 const Time = Type.Object(
   {

@@ -20,7 +20,7 @@ import { named } from '../shared/fields.ts';
 import { TxId } from '../shared/parameters.ts';
 import { describedHex, Hash, nullable } from '../shared/values.ts';
 import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal, UnreadError } from './family.ts';
-import { ShownBlock, shown } from './shown.ts';
+import { DevnetBlock, devnetBlock } from './state.ts';
 
 const MEMO_BYTES = 34;
 const NONE = '0x09';
@@ -93,7 +93,7 @@ const Sent = named('DevnetTransaction', {
   repr: Type.String({ description: 'The result as Clarity shows it' }),
   error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
   sender: Type.String(),
-  block: ShownBlock,
+  block: DevnetBlock,
   failure: nullable(FailureSchema),
 });
 
@@ -124,15 +124,15 @@ function requireAccount(node: SimulatedNode, name: string): Account {
   );
 }
 
-/** Signs and mines a payload. @returns the answer of the route */
-async function sent(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
+/** Signs and mines a payload. @returns the body of the response */
+async function sendPayload(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
   const { id, block } = await node.send(account, payload, isSigned);
-  return explained(node, id, block, account.address);
+  return explain(node, id, block, account.address);
 }
 
-async function explained(node: SimulatedNode, id: string, block: Block, from: string) {
+async function explain(node: SimulatedNode, id: string, block: Block, from: string) {
   const failure = (await node.clarity?.failure(id, block)) ?? null;
-  return { ...outcomeOf(id, block), sender: from, block: shown(block), failure };
+  return { ...outcomeOf(id, block), sender: from, block: devnetBlock(block), failure };
 }
 
 const NOT_MINED = 'Transaction not found: the newest blocks of the simulated chain have none with this id';
@@ -140,8 +140,8 @@ const NOT_MINED = 'Transaction not found: the newest blocks of the simulated cha
 /** Finds a mined transaction of an account. @throws ApiError 404 */
 function minedTransaction(node: SimulatedNode, id: string) {
   for (const block of node.chain.ancestors(node.tip)) {
-    const transaction = block.transactions.find((one) => one.id === id);
-    if (transaction !== undefined) return explained(node, id, block, transaction.origin.account.address);
+    const transaction = block.transactions.find((candidate) => candidate.id === id);
+    if (transaction !== undefined) return explain(node, id, block, transaction.origin.account.address);
   }
   throw notFound(NOT_MINED);
 }
@@ -165,11 +165,11 @@ function outcomeOf(id: string, { receipts }: Block) {
  * @param type the declared type of the parameter, if the function is known
  * @throws ParameterError
  */
-function argumentBytes(text: string, at: number, contract: string, type: AbiType | undefined): Uint8Array {
+function argumentBytes(text: string, index: number, contract: string, type: AbiType | undefined): Uint8Array {
   const value = serializedValue(text, type) ?? argumentOf(text, contract);
   if (value !== null) return value;
   throw new ParameterError(
-    { location: 'body', path: ['arguments', String(at)] },
+    { location: 'body', path: ['arguments', String(index)] },
     'must be a literal (u1, true, none, "text", \'ST…, (list u1 u2), { a: u1 }), a buffer such as 0x6d79, or 0x and the hex digits of a serialized Clarity value',
   );
 }
@@ -196,18 +196,18 @@ function requireContract(text: string, node: SimulatedNode): string {
 }
 
 /** Returns the contract, and the serialized arguments, of a body. @throws ParameterError */
-function calledBy(body: Static<typeof Call>, node: SimulatedNode) {
+function parseCall(body: Static<typeof Call>, node: SimulatedNode) {
   const contract = requireContract(body.contract, node);
   const [deployer = ''] = contract.split('.');
   const { functions = [] } = node.tip.world.contract(contract)?.template.abi ?? {};
   const declared = functions.find(({ name }) => name === body.function)?.args ?? [];
-  const args = (body.arguments ?? []).map((text, at) => argumentBytes(text, at, deployer, declared[at]?.type));
+  const args = (body.arguments ?? []).map((text, index) => argumentBytes(text, index, deployer, declared[index]?.type));
   return { contract, args };
 }
 
 /** Executes a read-only function on the tip. @throws ParameterError, UnreadError */
-async function readBy(body: Static<typeof Call>, node: SimulatedNode) {
-  const { contract, args } = calledBy(body, node);
+async function runRead(body: Static<typeof Call>, node: SimulatedNode) {
+  const { contract, args } = parseCall(body, node);
   const values = args.map((bytes) => decodedOrThrow(decodeClarity(bytes)));
   const sender = signerOf(node, body.sender).account.address;
   const answer = await readFunction(node, node.tip, { contract, functionName: body.function, args: values, sender });
@@ -274,7 +274,7 @@ export const senders = (family: DevnetFamily): Route[] => {
           BigInt(amount),
           requireMemo(memo),
         );
-        return sent(node, signerOf(node, name), payload);
+        return sendPayload(node, signerOf(node, name), payload);
       },
     }),
     route({
@@ -288,7 +288,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       response: DeploymentSent,
       async handle({ caller: node, body: { sender: who, name, source, clarity_version: version } }) {
         const clarityVersion = version ?? null;
-        const answer = await sent(node, signerOf(node, who), deploymentPayload(name, source, clarityVersion));
+        const answer = await sendPayload(node, signerOf(node, who), deploymentPayload(name, source, clarityVersion));
         const { sender: deployer, error, block } = answer;
         const deployment = { kind: 'deploy', sender: deployer, name, source, clarityVersion } as const;
         const place =
@@ -306,8 +306,8 @@ export const senders = (family: DevnetFamily): Route[] => {
       body: Call,
       response: Sent,
       handle: ({ caller: node, body }) => {
-        const { contract, args } = calledBy(body, node);
-        return sent(node, signerOf(node, body.sender), contractCall(contract, body.function, args));
+        const { contract, args } = parseCall(body, node);
+        return sendPayload(node, signerOf(node, body.sender), contractCall(contract, body.function, args));
       },
     }),
     route({
@@ -319,7 +319,7 @@ export const senders = (family: DevnetFamily): Route[] => {
         'Executes a read-only function on the tip, and returns its result. The arguments are as for `call`. If the function fails, `reason` is the error.',
       body: Call,
       response: Read,
-      handle: ({ caller: node, body }) => readBy(body, node),
+      handle: ({ caller: node, body }) => runRead(body, node),
     }),
   ];
 };

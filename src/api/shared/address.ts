@@ -32,10 +32,11 @@ const balanceOf = ({ initial, sent, received, fees, mined }: StxHistory): bigint
 
 /** Fields of a balance. The context is whether to include the effect of pending transactions. */
 const stx = fields<StxHistory, [withPending: boolean]>()({
-  balance: [SignedAmount, (of) => String(balanceOf(of))],
+  balance: [SignedAmount, (stx) => String(balanceOf(stx))],
   estimated_balance: [
     Type.Optional(SignedAmount),
-    (of, withPending) => (withPending ? String(balanceOf(of) + of.pending.inbound - of.pending.outbound) : undefined),
+    (stx, withPending) =>
+      withPending ? String(balanceOf(stx) + stx.pending.inbound - stx.pending.outbound) : undefined,
   ],
   pending_balance_inbound: [
     Type.Optional(SignedAmount),
@@ -131,7 +132,7 @@ const [FtTransfer, ftTransfer] = object<EventOf<'ft'>>('AddressFtTransfer')({ ..
 const [NftTransfer, nftTransfer] = object<EventOf<'nft'>>('AddressNftTransfer')({ ...asset, ...value, ...sides });
 
 const stxTransfers = fields<StoredAddressTransaction, [Declarations]>()({
-  tx: [Transaction, (of, declarations) => transaction(of.transaction, { declarations })],
+  tx: [Transaction, ({ transaction: tx }, declarations) => transaction(tx, { declarations })],
   ...sums,
   stx_transfers: [
     Type.Array(StxTransfer),
@@ -161,8 +162,8 @@ export const [TransactionWithTransfers, withTransfers] = object<StoredAddressTra
 const counts = named('EventCounts', { transfer: Type.Integer(), mint: Type.Integer(), burn: Type.Integer() });
 const noEvents = () => ({ transfer: 0, mint: 0, burn: 0 });
 
-/** The parameters of a request that its answer depends on. */
-interface AskedOf {
+/** The parameters of a request that decide how its transactions are serialized. */
+interface AddressQuery {
   /** A transfer of the principal to itself counts twice. */
   principal: string;
   withoutArguments: boolean;
@@ -171,16 +172,16 @@ interface AskedOf {
 /** This list has always returned calls without the contracts' declarations. */
 const declarations: Declarations = new Map();
 
-export const [AddressTransaction, addressTransaction] = object<StoredAddressTransaction, [AskedOf]>(
+export const [AddressTransaction, addressTransaction] = object<StoredAddressTransaction, [AddressQuery]>(
   'AddressTransaction',
 )({
-  tx: [Transaction, (of, { withoutArguments }) => transaction(of.transaction, { declarations, withoutArguments })],
+  tx: [Transaction, ({ transaction: tx }, { withoutArguments }) => transaction(tx, { declarations, withoutArguments })],
   ...sums,
   events: [
     Type.Object({ stx: counts, ft: counts, nft: counts }),
-    (of, { principal }) => {
+    (entry, { principal }) => {
       const events = { stx: noEvents(), ft: noEvents(), nft: noEvents() };
-      for (const { kind, action, sender, recipient } of of.events) {
+      for (const { kind, action, sender, recipient } of entry.events) {
         events[kind][action] += Number(sender === principal) + Number(recipient === principal);
       }
       return events;
@@ -216,7 +217,7 @@ export function balances(
   tokens: readonly TokenHistory[],
   withPending: boolean,
 ): Static<typeof Balances> {
-  const of = (kind: TokenHistory['token']) =>
+  const byToken = (kind: TokenHistory['token']) =>
     tokens
       .filter(({ token }) => token === kind)
       .map(({ asset, sent, received }) => ({
@@ -227,10 +228,10 @@ export function balances(
   return {
     stx: stxBalanceWithTotals(stx, withPending),
     fungible_tokens: Object.fromEntries(
-      of('ft').map(({ asset, left, totals }) => [asset, { balance: left, ...totals }]),
+      byToken('ft').map(({ asset, left, totals }) => [asset, { balance: left, ...totals }]),
     ),
     non_fungible_tokens: Object.fromEntries(
-      of('nft').map(({ asset, left, totals }) => [asset, { count: left, ...totals }]),
+      byToken('nft').map(({ asset, left, totals }) => [asset, { count: left, ...totals }]),
     ),
   };
 }
@@ -244,8 +245,8 @@ export function listedEvent({ txId, event }: PositionedEvent): Static<typeof Tra
 }
 
 /** Whether v1 lists a transaction for a principal: it must be more than the sponsor, and not only have moved tokens. */
-export function concernsStx({ transaction: of, events }: StoredAddressTransaction, principal: string): boolean {
-  return events.some(({ kind }) => kind === 'stx') || partiesOf(of).includes(principal);
+export function concernsStx({ transaction: tx, events }: StoredAddressTransaction, principal: string): boolean {
+  return events.some(({ kind }) => kind === 'stx') || partiesOf(tx).includes(principal);
 }
 
 function partiesOf({ sender, payload }: TransactionDetail): string[] {

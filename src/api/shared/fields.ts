@@ -29,7 +29,7 @@ type Context = [] | [context: unknown];
 /** A field: its schema, and the function that returns its value. A resource has the same form, so it can be a field of another. */
 export type Field<T extends TSchema, Source, C extends Context = []> = readonly [
   schema: T,
-  value: (of: Source, ...context: C) => Value<T>,
+  value: (source: Source, ...context: C) => Value<T>,
 ];
 
 /** Fields by name, in the order of the answer. */
@@ -46,8 +46,8 @@ const schemasOf = (table: AnyFields): TProperties =>
  */
 function serializerOf(table: AnyFields) {
   const values = Object.values(table).map(([, value]) => value);
-  const members = Object.keys(table).map((name, index) => `${JSON.stringify(name)}: value${index}(of, context)`);
-  const code = `const [${values.map((_, index) => `value${index}`)}] = values; return (of, context) => ({ ${members} });`;
+  const members = Object.keys(table).map((name, index) => `${JSON.stringify(name)}: value${index}(source, context)`);
+  const code = `const [${values.map((_, index) => `value${index}`)}] = values; return (source, context) => ({ ${members} });`;
   return new Function('values', code)(values);
 }
 
@@ -98,12 +98,12 @@ export const variants =
     Q extends Record<keyof SourceOf, TProperties>,
     Last extends TProperties = Record<never, TSchema>,
   >(
-    [tag, typeOf]: readonly [tag: Tag, typeOf: (of: Source) => keyof SourceOf & string],
+    [tag, typeOf]: readonly [tag: Tag, typeOf: (source: Source) => keyof SourceOf & string],
     shared: Fields<P, Source, C>,
-    own: { [K in keyof Q]: Fields<Q[K], K extends keyof SourceOf ? SourceOf[K] : never, C> },
+    byType: { [K in keyof Q]: Fields<Q[K], K extends keyof SourceOf ? SourceOf[K] : never, C> },
     last?: Fields<Last, Source, C>,
   ): Field<TUnion<Variants<Tag, P, Q, Last>[]>, Source, C> => {
-    const tables = Object.entries(own as Record<string, AnyFields>).map(([type, table]): [string, AnyFields] => [
+    const tables = Object.entries(byType as Record<string, AnyFields>).map(([type, table]): [string, AnyFields] => [
       type,
       { ...shared, [tag]: literal(type), ...table, ...last },
     ]);
@@ -111,6 +111,6 @@ export const variants =
     const serializers = Object.fromEntries(tables.map(([type, table]) => [type, serializerOf(table)]));
     return [
       Type.Union(objects, optionsOf(options)) as unknown as TUnion<Variants<Tag, P, Q, Last>[]>,
-      (of, ...context) => serializers[typeOf(of)](of, ...context),
+      (source, ...context) => serializers[typeOf(source)](source, ...context),
     ];
   };

@@ -105,7 +105,7 @@ const mined = fields<TransactionDetail, [Parsed]>()({
   parent_block_hash: [Hex, ({ parentBlock }) => toHex(parentBlock.hash)],
   block_height: [Height, ({ block }) => block.height],
   block_time: [UnixTime, timeOf],
-  block_time_iso: [OptionalTime, (of) => timeText(timeOf(of))],
+  block_time_iso: [OptionalTime, (detail) => timeText(timeOf(detail))],
   burn_block_height: [
     Type.Integer({ description: 'Height of the Bitcoin block; -1 while no block has confirmed the transaction' }),
     ({ burnBlock }) => burnBlock.height,
@@ -172,17 +172,17 @@ const kinds = {
       function_name: [Type.String(), ({ payload }) => payload.functionName],
       function_signature: [
         Type.String({ description: 'Signature of the function; empty if the contract does not declare it' }),
-        (of, context) => {
-          const declared = declaredFunction(of, context);
+        (call, context) => {
+          const declared = declaredFunction(call, context);
           return declared === undefined ? '' : functionSignature(declared);
         },
       ],
       function_args: [
         Type.Optional(Type.Array(FunctionArgument)),
-        (of, context) => {
+        (call, context) => {
           if (context.withoutArguments) return undefined;
-          const args = of.functionArgs ?? payloadOf(of.raw, of.payload.type).functionArgs;
-          return typedArguments(args, declaredFunction(of, context));
+          const args = call.functionArgs ?? payloadOf(call.raw, call.payload.type).functionArgs;
+          return typedArguments(args, declaredFunction(call, context));
         },
       ],
     }),
@@ -239,15 +239,15 @@ export function declarationsFor(read: Reader, transactions: readonly { payload: 
 /** Declared functions of called contracts, by contract identifier. */
 export type Declarations = ReadonlyMap<string, DeclaredFunctions>;
 
-const parsed = (postConditions: Uint8Array, anchorMode: number, context: TransactionContext): Parsed => ({
+const parseContext = (postConditions: Uint8Array, anchorMode: number, context: TransactionContext): Parsed => ({
   ...context,
   conditions: decodedOrThrow(decodePostConditions(postConditions)),
   anchorMode,
 });
 
 /** A transaction of a block as v1 and v2 return it. */
-export const transaction = (of: TransactionDetail, context: TransactionContext): Static<typeof Transaction> =>
-  serializedMined(of, parsed(of.postConditions, of.anchorMode, context));
+export const transaction = (detail: TransactionDetail, context: TransactionContext): Static<typeof Transaction> =>
+  serializedMined(detail, parseContext(detail.postConditions, detail.anchorMode, context));
 
 /**
  * Serializes canonical transactions, with a cache of their texts.
@@ -275,17 +275,17 @@ export const transactionRows =
       if (typeof row === 'string') return jsonText(row);
       // Rows are serialized when the snapshot has ended, so everything is read now.
       const events = eventLimit === undefined ? {} : { events: read.events.page(row.model.txId, eventLimit, 0) };
-      return serializedRow(isFinal(row.model) ? row : { ...row, cache: () => {} }, (of) =>
-        transaction(of, { declarations, withoutArguments, ...events }),
+      return serializedRow(isFinal(row.model) ? row : { ...row, cache: () => {} }, (detail) =>
+        transaction(detail, { declarations, withoutArguments, ...events }),
       );
     });
   };
 
 /** A transaction that is pending, or was dropped from the mempool, as v1 and v2 return it. */
 export function mempoolTransaction(
-  of: PendingTransactionDetail,
+  detail: PendingTransactionDetail,
   context: TransactionContext,
 ): Static<typeof MempoolTransaction> {
-  const { postConditions, anchorMode } = decodedTransaction(of.raw);
-  return serializedPending(of, parsed(postConditions, anchorMode, context));
+  const { postConditions, anchorMode } = decodedTransaction(detail.raw);
+  return serializedPending(detail, parseContext(postConditions, anchorMode, context));
 }

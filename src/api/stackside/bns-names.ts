@@ -47,10 +47,10 @@ const [Name, name] = object<BnsName>('BnsName')({
       }),
       { description: 'Null for a name that does not expire, or if its namespace is not launched' },
     ),
-    ({ renewal: of }) =>
-      of === null
+    ({ renewal: end }) =>
+      end === null
         ? null
-        : { burn_block_height: of.burnBlockHeight, has_ended: of.hasEnded, expected_time: of.expectedTime },
+        : { burn_block_height: end.burnBlockHeight, has_ended: end.hasEnded, expected_time: end.expectedTime },
   ],
 });
 
@@ -139,8 +139,8 @@ export function bnsNames(chosen: string | null): readonly Route[] {
       history: 'whole',
       handle: ({ body, read }) => {
         const contract = contractOf(read);
-        const one = (principal: string) => ({ principal, name: read.bnsNames.primaryOf(contract, principal) });
-        return { ...tipOf(read), results: readPrincipals(body.principals).map(one) };
+        const primaryName = (principal: string) => ({ principal, name: read.bnsNames.primaryOf(contract, principal) });
+        return { ...tipOf(read), results: readPrincipals(body.principals).map(primaryName) };
       },
     }),
   ];

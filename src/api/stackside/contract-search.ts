@@ -44,8 +44,8 @@ const conditionParameter = (what: string) =>
 function conditionsUnder(target: string, prefix: string): FieldFilter[] {
   const texts = textsUnder(target, prefix);
   if (texts.size > MAX_NAMES) {
-    const at = { location: 'querystring', path: [prefix] } as const;
-    throw new ParameterError(at, `must NOT have more than ${MAX_NAMES} names`);
+    const parameter = { location: 'querystring', path: [prefix] } as const;
+    throw new ParameterError(parameter, `must NOT have more than ${MAX_NAMES} names`);
   }
   return [...texts].map(([named, value]) => {
     const path = named.slice(prefix.length + 1);
@@ -132,9 +132,9 @@ function argument(
     if (functions === undefined) requireWholeHistory(read);
     throw refuse(`must name an argument by its place, such as arg.0: no interface of the contract declares ${name}`);
   }
-  const place = declared.findIndex((one) => one.name === first);
+  const place = declared.findIndex((arg) => arg.name === first);
   if (place >= 0) return { ...filter, path: path(place) };
-  const parameters = declared.map((one) => `arg.${one.name}`).join(', ');
+  const parameters = declared.map((arg) => `arg.${arg.name}`).join(', ');
   throw refuse(
     `must name an argument of ${name}${parameters === '' ? ', a function without arguments' : `: ${parameters}`}`,
   );
@@ -216,12 +216,12 @@ export const contractSearch = [
     handle: async ({ query, target, read }) => {
       const { limit, cursor, contract_id, deployer, topic = null, sender = null, order = 'desc', ...others } = query;
       const { function_name: functionName = null, ...window } = others;
-      const of = loggingContracts(contract_id, deployer);
+      const loggers = loggingContracts(contract_id, deployer);
       const fields = conditionsUnder(target, 'field');
       // A cursor is valid for the list of its conditions only.
-      const name = inOrder(`logs ${exactJson({ of, topic, sender, functionName, fields, ...window })}`, order);
+      const name = inOrder(`logs ${exactJson({ of: loggers, topic, sender, functionName, fields, ...window })}`, order);
       const heights = read.chain.heightsOf(windowOf(window));
-      const filter = { of, topic, sender, functionName, order, heights, fields };
+      const filter = { of: loggers, topic, sender, functionName, order, heights, fields };
       const list = cursorList(name, { limit, cursor });
       return list.page(await read.contracts.walkLogs(filter, ...list.start), listedLog);
     },
@@ -274,11 +274,11 @@ export const contractSearch = [
         statuses: status ?? null,
         order,
         heights: read.chain.heightsOf(windowOf(query)),
-        fields: conditionsUnder(target, 'arg').map((one) => argument(one, function_name, functions, read)),
+        fields: conditionsUnder(target, 'arg').map((filter) => argument(filter, function_name, functions, read)),
       };
       const list = cursorList(inOrder(`contract-call-search ${contract_id}`, order), query);
       const page = await read.contracts.searchCalls(contract_id, filter, ...list.start);
-      return list.page(page, (one) => call(one, functions));
+      return list.page(page, (item) => call(item, functions));
     },
   }),
 ];

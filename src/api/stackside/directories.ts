@@ -68,8 +68,8 @@ const [Contract, contract] = object<ListedContract, [isWhole: boolean]>('ListedC
     nullable(Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), {
       description: 'Null if no transaction in this index deployed the contract',
     }),
-    ({ deployment: of }) =>
-      of === null ? null : { block_height: of.height, time: isoTime(of.time), tx_id: toHex(of.txId) },
+    ({ deployment: tx }) =>
+      tx === null ? null : { block_height: tx.height, time: isoTime(tx.time), tx_id: toHex(tx.txId) },
   ],
   calls: [
     nullable(count, { description: 'Null if the server does not have the whole chain' }),
@@ -123,8 +123,8 @@ const [Name, name] = object<ListedName>('ListedName')({
           'Null for a name that does not expire, or if its namespace is not open. The contract counts tenures; the time assumes ten minutes for each',
       },
     ),
-    ({ lease: of }) =>
-      of === null ? null : { tenure_height: of.tenureHeight, has_ended: of.hasEnded, expected_time: of.expectedTime },
+    ({ lease: end }) =>
+      end && { tenure_height: end.tenureHeight, has_ended: end.hasEnded, expected_time: end.expectedTime },
   ],
 });
 
@@ -168,7 +168,7 @@ export const directories: readonly Route[] = [
       const filter = { order, family: sip === undefined ? null : TRAITS[sip] };
       const page = read.directories.contracts(filter, day ?? null, ...list.start);
       const isWhole = read.chain.historyFrom() === null;
-      return { ...list.page(page, (of) => contract(of, isWhole)), day: dayText(page.day) };
+      return { ...list.page(page, (item) => contract(item, isWhole)), day: dayText(page.day) };
     },
   }),
   route({

@@ -100,11 +100,11 @@ function periodOf({ from, to }: { from?: Bound; to?: Bound }): Period {
 const isBefore = (a: Bound, b: Bound): boolean =>
   'height' in a ? 'height' in b && a.height < b.height : 'time' in b && a.time < b.time;
 
-interface Measured extends StoredMovement {
+interface MovementWithUnit extends StoredMovement {
   unit: Unit;
 }
 
-const [Movement, movement] = object<Measured>('PrincipalMovement')({
+const [Movement, movement] = object<MovementWithUnit>('PrincipalMovement')({
   time: [IsoTime, ({ time }) => isoTime(time)],
   block_height: [Height, ({ height }) => height],
   tx_id: [nullable(Hash), ({ txId }) => (txId === null ? null : toHex(txId))],
@@ -140,22 +140,22 @@ const STX: Unit = { symbol: 'STX', decimals: 6 };
 const INSTANCE: Unit = { symbol: null, decimals: 0 };
 
 /** Adds the units of amounts. @param units units of fungible tokens that the same answer has already read */
-function measured(moved: readonly StoredMovement[], units: Map<string, Unit>, read: Reader): Measured[] {
-  const movements: Measured[] = [];
-  for (const one of moved) {
-    const { asset } = one;
-    if (asset.type !== 'ft') movements.push({ ...one, unit: asset.type === 'stx' ? STX : INSTANCE });
+function addUnits(stored: readonly StoredMovement[], units: Map<string, Unit>, read: Reader): MovementWithUnit[] {
+  const rows: MovementWithUnit[] = [];
+  for (const row of stored) {
+    const { asset } = row;
+    if (asset.type !== 'ft') rows.push({ ...row, unit: asset.type === 'stx' ? STX : INSTANCE });
     else {
       const unit = units.get(asset.identifier) ?? unitOf(read, asset.identifier);
       units.set(asset.identifier, unit);
-      movements.push({ ...one, unit });
+      rows.push({ ...row, unit });
     }
   }
-  return movements;
+  return rows;
 }
 
 /** The columns of CSV, and their values. */
-const columns: Readonly<Record<string, (of: Measured) => CsvValue>> = {
+const columns: Readonly<Record<string, (row: MovementWithUnit) => CsvValue>> = {
   time: ({ time }) => isoTime(time),
   block_height: ({ height }) => height,
   tx_id: ({ txId }) => (txId === null ? null : toHex(txId)),
@@ -174,20 +174,20 @@ const columns: Readonly<Record<string, (of: Measured) => CsvValue>> = {
 const COLUMNS = Object.keys(columns);
 const valuesOf = Object.values(columns);
 
-const record = (one: Measured): string => csvLine(valuesOf.map((value) => value(one)));
+const record = (row: MovementWithUnit): string => csvLine(valuesOf.map((value) => value(row)));
 
 /** Yields the movements of a walk in batches, each read from a separate snapshot. */
-function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<Measured[], void> {
+function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<MovementWithUnit[], void> {
   if (walk === null) return;
   const units = new Map<string, Unit>();
   try {
     for (;;) {
-      const moved = read((reader) => {
+      const rows = read((reader) => {
         const next = reader.history.next(walk);
-        return next === null ? null : measured(next, units, reader);
+        return next === null ? null : addUnits(next, units, reader);
       });
-      if (moved === null) return;
-      yield moved;
+      if (rows === null) return;
+      yield rows;
     }
   } catch (error) {
     if (!(error instanceof ChainReplacedError)) throw error;
@@ -200,10 +200,10 @@ function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<
 const PART = 30_000;
 
 /** The texts of movements; short ones are joined. */
-function* texts(moved: readonly Measured[], text: (of: Measured) => string): Generator<string> {
+function* texts(rows: readonly MovementWithUnit[], text: (row: MovementWithUnit) => string): Generator<string> {
   let part = '';
-  for (const one of moved) {
-    part += text(one);
+  for (const row of rows) {
+    part += text(row);
     if (part.length < PART) continue;
     yield part;
     part = '';
@@ -217,7 +217,7 @@ function csv(principal: string, walk: HistoryWalk | null): Streamed {
     `${principal}-${walk?.first ?? 0}-${walk?.last ?? 0}.csv`,
     async function* (read) {
       yield csvLine(COLUMNS);
-      for (const moved of batches(walk, read)) yield* texts(moved, record);
+      for (const rows of batches(walk, read)) yield* texts(rows, record);
     },
     // Some bodies of errors lack `message`.
     ({ message, error }: { message?: unknown; error?: unknown }) => csvLine([`INCOMPLETE: ${message ?? error}`]),
@@ -237,8 +237,8 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
     async function* (read) {
       yield `${jsonOf(head).slice(0, -1)},"movements":[`;
       let isFirst = true;
-      for (const moved of batches(walk, read)) {
-        for (const text of texts(moved, (one) => `,${jsonOf(movement(one))}`)) {
+      for (const rows of batches(walk, read)) {
+        for (const text of texts(rows, (row) => `,${jsonOf(movement(row))}`)) {
           yield isFirst ? text.slice(1) : text;
           isFirst = false;
         }
@@ -257,13 +257,13 @@ const Counted = named('Counterparties', {
   }),
 });
 
-const counted = ({ transfers, most }: Counterparties): Static<typeof Counted> => ({
+const toCounted = ({ transfers, most: largest }: Counterparties): Static<typeof Counted> => ({
   transfers,
-  results: most.map((one) => ({ ...one, amount: String(one.amount) })),
+  results: largest.map((party) => ({ ...party, amount: String(party.amount) })),
 });
 
-const seen = (one: SeenTransaction | null): Static<typeof Seen> | null =>
-  one === null ? null : { tx_id: toHex(one.txId), block_height: one.height, time: one.time };
+const toSeen = (seen: SeenTransaction | null): Static<typeof Seen> | null =>
+  seen === null ? null : { tx_id: toHex(seen.txId), block_height: seen.height, time: seen.time };
 
 const family = { tag: 'Stackside', params: { principal: PrincipalParameter }, history: 'whole' } as const;
 
@@ -286,7 +286,7 @@ export const principalHistory = [
     cost: 1,
     handle: async ({ params: { principal }, read }) => {
       const { first, last, received, sent } = await read.activity.of(principal);
-      return { first: seen(first), last: seen(last), received: counted(received), sent: counted(sent) };
+      return { first: toSeen(first), last: toSeen(last), received: toCounted(received), sent: toCounted(sent) };
     },
   }),
   route({

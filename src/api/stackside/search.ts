@@ -27,37 +27,37 @@ const Item = named('FoundItem', {
 
 const Results = named('FoundItems', { results: Type.Array(Item) });
 
-const shown = (...texts: (string | null)[]): string => texts.filter((text) => text !== null).join(', ');
+const joinTexts = (...texts: (string | null)[]): string => texts.filter((text) => text !== null).join(', ');
 
 /** @param ownerOf returns the owner of a BNS-V2 name */
 function item(result: SearchResult, ownerOf: (name: string) => string | null): Static<typeof Item> {
   const { kind, match, id } = result;
-  const at = { kind, match, block_height: null, id };
+  const common = { kind, match, block_height: null, id };
   switch (result.kind) {
     case 'block': {
       const { hash, height, canonical } = result;
       const label = canonical ? `Block ${height}` : `Orphaned block ${height}`;
-      return { ...at, label, detail: toHex(hash), block_height: height };
+      return { ...common, label, detail: toHex(hash), block_height: height };
     }
     case 'burn_block':
-      return { ...at, label: `Bitcoin block ${result.height}`, detail: id, block_height: result.height };
+      return { ...common, label: `Bitcoin block ${result.height}`, detail: id, block_height: result.height };
     case 'transaction': {
       const { type, status, height } = result;
       const block = height === null ? null : `block ${height}`;
-      const detail = type === null ? 'in orphaned blocks' : shown(type, status, block).replaceAll('_', ' ');
-      return { ...at, label: id, detail, block_height: height };
+      const detail = type === null ? 'in orphaned blocks' : joinTexts(type, status, block).replaceAll('_', ' ');
+      return { ...common, label: id, detail, block_height: height };
     }
     case 'address':
-      return { ...at, label: id, detail: result.bitcoinAddress };
+      return { ...common, label: id, detail: result.bitcoinAddress };
     case 'token':
-      return { ...at, label: shown(...new Set([result.symbol, result.name])) || assetNameOf(id), detail: id };
+      return { ...common, label: joinTexts(...new Set([result.symbol, result.name])) || assetNameOf(id), detail: id };
     case 'contract':
-      return { ...at, label: contractNameOf(id), detail: id };
+      return { ...common, label: contractNameOf(id), detail: id };
     case 'bns_name':
-      return { ...at, label: id, detail: ownerOf(id) };
+      return { ...common, label: id, detail: ownerOf(id) };
     case 'bitcoin_address':
     case 'name':
-      return { ...at, label: id, detail: null };
+      return { ...common, label: id, detail: null };
   }
 }
 

@@ -316,7 +316,7 @@ export interface SystemApi {
  */
 export function systemRoutes(system: SystemApi | null, access: Access<object, undefined>) {
   const family = operatorFamily(access);
-  const own = (): SystemApi => {
+  const requireSystem = (): SystemApi => {
     if (system === null) throw new Error('access refuses requests to a process without a system');
     return system;
   };
@@ -329,7 +329,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       description:
         'Returns the current settings and the source of each, the addresses that the server listens on, its files, and the state of its journal. Secrets are not shown. Requires the admin key.',
       response: SystemState,
-      handle: () => own().state(),
+      handle: () => requireSystem().state(),
     }),
     route({
       ...family,
@@ -339,7 +339,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       description:
         'Returns the number of log events of each kind since the start, and the last events, for the main thread and the API threads. A thread that doesn’t respond within two seconds is left out. Requires the admin key.',
       response: SystemLog,
-      handle: () => own().log(),
+      handle: () => requireSystem().log(),
     }),
     route({
       ...family,
@@ -349,12 +349,12 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       description:
         'Returns the alerts of packaging/prometheus/alerts.yml, which this process evaluates each minute over its metrics. An alert is `pending` until its condition has held for long enough, and `elsewhere` if only Prometheus, which sees all hosts, can evaluate it. Requires the admin key.',
       response: AlertsState,
-      handle: () => own().alerts(),
+      handle: () => requireSystem().alerts(),
     }),
-    ...inspectionRoutes(family, () => own().inspections),
-    hostsRoute(family, () => own().hosts()),
-    refreshRoute(family, () => own().refreshTokens),
-    baseRoute(family, () => own().requestBase),
-    ...sqlRoutes(family, () => own().queries),
+    ...inspectionRoutes(family, () => requireSystem().inspections),
+    hostsRoute(family, () => requireSystem().hosts()),
+    refreshRoute(family, () => requireSystem().refreshTokens),
+    baseRoute(family, () => requireSystem().requestBase),
+    ...sqlRoutes(family, () => requireSystem().queries),
   ];
 }

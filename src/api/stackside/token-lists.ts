@@ -74,7 +74,7 @@ export const tokenLists = [
       const list = cursorList(inOrder(`token-transfers ${asset}`, order), query);
       const page = read.transfers.ftOfAsset(asset, order, heights, ...list.start);
       const unit = unitOf(read, asset);
-      return list.page(page, (one) => transfer(one, unit));
+      return list.page(page, (item) => transfer(item, unit));
     },
   }),
   route({

@@ -134,14 +134,18 @@ function projectedBlock({ transactions, uses }: ProjectedBlock, index: number) {
       median: text(fees[fees.length >> 1]),
       greatest: text(fees.at(-1)),
     },
-    shares: Object.fromEntries(limits.map((name, at) => [name, uses[at]! / BLOCK_LIMITS[at]!])),
+    shares: Object.fromEntries(limits.map((name, position) => [name, uses[position]! / BLOCK_LIMITS[position]!])),
   };
 }
 
-const awaited = (of: PendingAwaits) =>
-  of.for === 'nonce'
-    ? { for: of.for, principal: of.principal, nonce: of.nonce, tx_id: of.txId === null ? null : toHex(of.txId) }
-    : { for: of.for, principal: of.principal, needed: of.needed.toString(), available: of.available.toString() };
+function waitReason(reason: PendingAwaits) {
+  const { principal } = reason;
+  if (reason.for === 'nonce') {
+    const { nonce, txId } = reason;
+    return { for: reason.for, principal, nonce, tx_id: txId === null ? null : toHex(txId) };
+  }
+  return { for: reason.for, principal, needed: reason.needed.toString(), available: reason.available.toString() };
+}
 
 const NOT_WAITING = 'Transaction not found: it is neither pending nor dropped';
 
@@ -227,7 +231,7 @@ export const mempoolState = [
         replaced_by_tx_id: replacedByTxId === null ? null : toHex(replacedByTxId),
         position_by_fee: rank === null ? null : { all: rank.ofAll, type: rank.ofType },
         projected: projected?.place ?? null,
-        awaits: (projected?.awaits ?? []).map(awaited),
+        awaits: (projected?.awaits ?? []).map(waitReason),
         fee_for_next_block: projected?.fee == null ? null : String(projected.fee),
       };
     },

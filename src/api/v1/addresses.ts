@@ -232,7 +232,7 @@ export const addressTransactions = [
         read,
         page.items.map((item) => item.transaction),
       );
-      return offsetPage(query, page, (of) => withTransfers(of, declarations));
+      return offsetPage(query, page, (item) => withTransfers(item, declarations));
     },
   }),
   route({
@@ -272,7 +272,7 @@ export const addressTransactions = [
         declarations: declarationsFor(read, page.items),
         withoutArguments: query.exclude_function_args,
       };
-      return offsetPage(query, page, (of) => mempoolTransaction(of, context));
+      return offsetPage(query, page, (item) => mempoolTransaction(item, context));
     },
   }),
 ];

@@ -17,7 +17,7 @@ import { Transaction, transactionRows } from '../shared/transaction.ts';
 
 const tag = 'Blocks (v1)';
 
-const one = (read: Reader, search: BlockSearch, unknown: string) =>
+const requireBlock = (read: Reader, search: BlockSearch, unknown: string) =>
   block(requireFound(read.blocks.whole(search), unknown), 'ascending');
 
 const UNKNOWN = {
@@ -42,7 +42,7 @@ export const blocks = [
     history: 'since',
     long: true,
     handle: async ({ query, read }) =>
-      offsetPage(query, await read.blocks.wholePage(query.limit, query.offset), (of) => block(of, 'descending')),
+      offsetPage(query, await read.blocks.wholePage(query.limit, query.offset), (item) => block(item, 'descending')),
   }),
   route({
     ...single,
@@ -56,7 +56,7 @@ export const blocks = [
     params: { hash: HexHash },
     response: Block,
     notFound: 'Block not found',
-    handle: ({ params: { hash }, read }) => one(read, { hash }, UNKNOWN.hash),
+    handle: ({ params: { hash }, read }) => requireBlock(read, { hash }, UNKNOWN.hash),
   }),
   route({
     ...single,
@@ -68,7 +68,7 @@ export const blocks = [
     params: { height: BlockHeight },
     response: Block,
     notFound: 'Block not found',
-    handle: ({ params: { height }, read }) => one(read, { height }, UNKNOWN.height),
+    handle: ({ params: { height }, read }) => requireBlock(read, { height }, UNKNOWN.height),
   }),
   route({
     ...single,
@@ -80,7 +80,7 @@ export const blocks = [
     params: { burn_block_height: BlockHeight },
     response: Block,
     notFound: 'Block not found: no block is anchored to a Bitcoin block at this height',
-    handle: ({ params, read }) => one(read, { burnHeight: params.burn_block_height }, UNKNOWN.height),
+    handle: ({ params, read }) => requireBlock(read, { burnHeight: params.burn_block_height }, UNKNOWN.height),
   }),
   route({
     ...single,
@@ -93,7 +93,7 @@ export const blocks = [
     params: { burn_block_hash: HexHash },
     response: Block,
     notFound: 'Block not found: no block is anchored to this Bitcoin block',
-    handle: ({ params, read }) => one(read, { burnHash: params.burn_block_hash }, UNKNOWN.burnHash),
+    handle: ({ params, read }) => requireBlock(read, { burnHash: params.burn_block_hash }, UNKNOWN.burnHash),
   }),
 ];
 
@@ -107,10 +107,10 @@ interface ListQuery {
 }
 
 /** Serializes transactions of a block; undefined if no fork has the block. */
-function inBlock(read: Reader, block: BlockSearch, order: ListOrder, asked: ListQuery) {
-  const { limit, offset, exclude_function_args: withoutArguments } = asked;
+function inBlock(read: Reader, block: BlockSearch, order: ListOrder, query: ListQuery) {
+  const { limit, offset, exclude_function_args: withoutArguments } = query;
   const page = read.transactions.inBlock(block, order, limit, offset, transactionRows(read, withoutArguments));
-  return page === undefined ? undefined : offsetPage(asked, page);
+  return page === undefined ? undefined : offsetPage(query, page);
 }
 
 /** The transactions of a block, whole, as v1 and v2 list them. */

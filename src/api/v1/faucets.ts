@@ -41,7 +41,7 @@ async function textOf(request: Request): Promise<string> {
   }
 }
 
-function parsed(text: string): unknown {
+function parseBody(text: string): unknown {
   const value = parsedJson(text);
   if (value === undefined) throw new FaucetError(400, 'Body is not valid JSON');
   return value;
@@ -51,11 +51,11 @@ function parsed(text: string): unknown {
 async function bodyOf(request: Request): Promise<URLSearchParams> {
   const text = await textOf(request);
   if (!request.headers.get('content-type')?.includes('json')) return new URLSearchParams(text);
-  const given = new URLSearchParams();
-  for (const [name, value] of Object.entries(parsed(text === '' ? '{}' : text) ?? {})) {
-    if (typeof value !== 'object') given.set(name, String(value));
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(parseBody(text === '' ? '{}' : text) ?? {})) {
+    if (typeof value !== 'object') parameters.set(name, String(value));
   }
-  return given;
+  return parameters;
 }
 
 function isOn(query: URLSearchParams, name: string): boolean {
@@ -98,10 +98,10 @@ const faucetErrors: ErrorShape = {
   failed: { ...bareErrors.failed, success: false },
 };
 
-type FaucetRequest = Awaited<ReturnType<typeof asked>>;
+type FaucetRequest = Awaited<ReturnType<typeof parseRequest>>;
 
 /** Parses the parameters, which the declarations only describe: clients send them in the query or in the body. */
-async function asked({ request, clientAddress }: { request: Request; clientAddress: () => string }) {
+async function parseRequest({ request, clientAddress }: { request: Request; clientAddress: () => string }) {
   const { url } = request;
   // Once the body is read, the connection may be closed, and its address unknown.
   const ip = clientAddress();
@@ -135,7 +135,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     response: SentStacks,
     handle: async (request) => {
       const faucet = faucets.stx();
-      const faucetRequest = await asked(request);
+      const faucetRequest = await parseRequest(request);
       const sent = await faucet.send(
         addressInQuery(faucetRequest),
         isOn(faucetRequest.query, 'stacking'),
@@ -156,7 +156,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     response: SentBitcoin,
     handle: async (request) => {
       const faucet = faucets.btc();
-      const { query, body, ip } = await asked(request);
+      const { query, body, ip } = await parseRequest(request);
       const address = query.get('address') || body.get('address') || '';
       if (address === '') throw new FaucetError(400, 'address required');
       return { success: true as const, ...(await faucet.send(address, bitcoinSize(query), ip)) };
@@ -174,7 +174,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     response: SentStacks,
     handle: async (request) => {
       const faucet = faucets.sbtc();
-      const faucetRequest = await asked(request);
+      const faucetRequest = await parseRequest(request);
       return { success: true as const, ...(await faucet.send(addressInQuery(faucetRequest), faucetRequest.ip)) };
     },
   }),

@@ -16,8 +16,8 @@ const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'pois
 type CountedType = (typeof countedTypes)[number];
 
 /** Makes an object with a value for each counted type. */
-const byType = <T>(of: (type: CountedType) => T) =>
-  Object.fromEntries(countedTypes.map((type) => [type, of(type)])) as Record<CountedType, T>;
+const byType = <T>(make: (type: CountedType) => T) =>
+  Object.fromEntries(countedTypes.map((type) => [type, make(type)])) as Record<CountedType, T>;
 
 const Percentile = nullable(Type.Number());
 const Percentiles = named('Percentiles', { p25: Percentile, p50: Percentile, p75: Percentile, p95: Percentile });
@@ -47,18 +47,18 @@ function percentile(ascending: readonly number[], percent: number): number {
 function percentiles(values: readonly number[]) {
   if (values.length === 0) return { p25: null, p50: null, p75: null, p95: null };
   const ascending = values.toSorted((a, b) => a - b);
-  const at = (percent: number) => percentile(ascending, percent);
-  return { p25: at(25), p50: at(50), p75: at(75), p95: at(95) };
+  const valueAt = (percent: number) => percentile(ascending, percent);
+  return { p25: valueAt(25), p50: valueAt(50), p75: valueAt(75), p95: valueAt(95) };
 }
 
 /** Statistics of pending transactions. @param nextHeight height of the next block */
 function mempoolStats(pending: readonly PendingFeeAndSize[], nextHeight: number): Static<typeof MempoolStats> {
-  const of = (type: CountedType) => pending.filter((one) => one.type === type);
+  const ofType = (type: CountedType) => pending.filter((transaction) => transaction.type === type);
   return {
-    tx_type_counts: byType((type) => of(type).length),
-    tx_simple_fee_averages: byType((type) => percentiles(of(type).map(({ fee }) => fee))),
-    tx_ages: byType((type) => percentiles(of(type).map(({ receiptBlockHeight }) => nextHeight - receiptBlockHeight))),
-    tx_byte_sizes: byType((type) => percentiles(of(type).map(({ size }) => size))),
+    tx_type_counts: byType((type) => ofType(type).length),
+    tx_simple_fee_averages: byType((type) => percentiles(ofType(type).map(({ fee }) => fee))),
+    tx_ages: byType((type) => percentiles(ofType(type).map(({ receiptBlockHeight: height }) => nextHeight - height))),
+    tx_byte_sizes: byType((type) => percentiles(ofType(type).map(({ size }) => size))),
   };
 }
 
@@ -106,7 +106,7 @@ export const mempool = [
       const page = read.mempool.search(filter, { by: order_by, direction: order }, limit, offset);
       const declarations = declarationsFor(read, page.items);
       const context = { declarations, withoutArguments: query.exclude_function_args };
-      return offsetPage({ limit, offset }, page, (of) => mempoolTransaction(of, context));
+      return offsetPage({ limit, offset }, page, (item) => mempoolTransaction(item, context));
     },
   }),
   route({

@@ -102,12 +102,12 @@ function unknown(entity_type: Kind, message: string): ShapedError {
   return new ShapedError(404, message, body);
 }
 
-const minedData = (of: TransactionDetail) => ({
-  canonical: of.canonical,
-  block_hash: toHex(of.block.hash),
-  burn_block_time: of.burnBlock.time,
-  block_height: of.block.height,
-  tx_type: of.payload.type,
+const minedData = (detail: TransactionDetail) => ({
+  canonical: detail.canonical,
+  block_hash: toHex(detail.block.hash),
+  burn_block_time: detail.burnBlock.time,
+  block_height: detail.block.height,
+  tx_type: detail.payload.type,
 });
 
 function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchResponse {
@@ -137,12 +137,12 @@ function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchRe
   return { found: true, result: { entity_id, entity_type: 'block_hash', block_data, ...metadata } };
 }
 
-const minedMetadata = (read: Reader, of: TransactionDetail) =>
-  transaction(of, { declarations: declarationsFor(read, [of]) });
+const minedMetadata = (read: Reader, detail: TransactionDetail) =>
+  transaction(detail, { declarations: declarationsFor(read, [detail]) });
 
 type Pending = Extract<FoundInForks, { mined: false }>['transaction'];
-const pendingMetadata = (read: Reader, of: Pending) =>
-  mempoolTransaction(of, { declarations: declarationsFor(read, [of]) });
+const pendingMetadata = (read: Reader, detail: Pending) =>
+  mempoolTransaction(detail, { declarations: declarationsFor(read, [detail]) });
 
 /** The canonical deployment, else a pending one, else an orphaned one. Without any, the contract may have transactions. */
 function byContract(read: Reader, contractId: string, withMetadata: boolean): SearchResponse | undefined {

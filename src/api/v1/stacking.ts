@@ -241,11 +241,11 @@ export const stacking = [
     history: 'whole',
     handle: ({ params: { pox, pool_principal }, query, read }) => {
       const tip = read.chain.tip()?.height ?? 0;
-      const at = query.height ?? (query.unanchored ? tip + 1 : tip);
+      const blockHeight = query.height ?? (query.unanchored ? tip + 1 : tip);
       const { limit, offset, after_block: afterHeight = 0 } = query;
       const page = requireFound(
-        read.stacking.delegations(pox, pool_principal, { height: at, afterHeight }, limit, offset),
-        `no block at height: ${at}`,
+        read.stacking.delegations(pox, pool_principal, { height: blockHeight, afterHeight }, limit, offset),
+        `no block at height: ${blockHeight}`,
       );
       return offsetPage(query, page, delegation);
     },

@@ -35,11 +35,11 @@ function ofTransaction<
     named(`${$id}WithTxId`, { ...properties, tx_id: Hash }),
     named(`${$id}WithTransaction`, { ...properties, tx: Transaction }),
   ];
-  const one = (of: Source, declarations: Declarations) => ({
-    ...serialize(of),
-    ...(of.transaction === null ? { tx_id: toHex(of.txId) } : { tx: transaction(of.transaction, { declarations }) }),
+  const serializeItem = (row: Source, declarations: Declarations) => ({
+    ...serialize(row),
+    ...(row.transaction === null ? { tx_id: toHex(row.txId) } : { tx: transaction(row.transaction, { declarations }) }),
   });
-  return [Type.Union(schemas, { $id }), one] as const;
+  return [Type.Union(schemas, { $id }), serializeItem] as const;
 }
 
 /** An instance that a principal holds. */
@@ -166,7 +166,7 @@ export const tokensV1 = [
       const { principal, asset_identifiers: assets = null, limit, offset, tx_metadata } = query;
       const page = read.tokenLists.nftHoldings(principal, assets, limit, offset, tx_metadata);
       const declared = declarations(read, page.items);
-      return offsetPage(query, page, (of) => nftHolding(of, declared));
+      return offsetPage(query, page, (item) => nftHolding(item, declared));
     },
   }),
   route({
@@ -184,7 +184,7 @@ export const tokensV1 = [
       const { asset_identifier: asset, value, limit, offset, tx_metadata } = query;
       const page = read.tokenLists.nftHistory(asset, value, limit, offset, tx_metadata);
       const declared = declarations(read, page.items);
-      return offsetPage(query, page, (of) => nftHistoryEvent(of, declared));
+      return offsetPage(query, page, (item) => nftHistoryEvent(item, declared));
     },
   }),
   route({
@@ -202,7 +202,7 @@ export const tokensV1 = [
       const { asset_identifier: asset, limit, offset, tx_metadata } = query;
       const page = read.tokenLists.nftMints(asset, limit, offset, tx_metadata);
       const declared = declarations(read, page.items);
-      return offsetPage(query, page, (of) => nftMint(of, declared));
+      return offsetPage(query, page, (item) => nftMint(item, declared));
     },
   }),
 ];

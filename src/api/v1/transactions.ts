@@ -161,12 +161,12 @@ export const transactions = [
     history: 'since',
     handle: ({ query, read }) => {
       const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
-      const lookups: { spelling: string; id: Uint8Array; found: FoundInForks | undefined }[] = [];
+      const lookups: { spelling: string; id: Uint8Array; match: FoundInForks | undefined }[] = [];
       for (const [spelling, id] of ids) {
-        lookups.push({ spelling, id, found: read.transactions.findInForks(id) });
+        lookups.push({ spelling, id, match: read.transactions.findInForks(id) });
       }
-      lookups.sort((a, b) => rank(a.found) - rank(b.found));
-      const entries = lookups.map(({ spelling, id, found: inForks }) => {
+      lookups.sort((a, b) => rank(a.match) - rank(b.match));
+      const entries = lookups.map(({ spelling, id, match: inForks }) => {
         if (inForks === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
         const result = serialized(read, inForks, query);
         return [spelling, { found: true as const, result }] as const;
@@ -261,22 +261,22 @@ export const transactionEvents = [
     long: true,
     handle: async ({ query: { tx_id, address, type, include_total = false, limit, offset }, read }) => {
       const page = (total: () => number | null) => ({ limit, offset, ...(include_total ? { total: total() } : {}) });
-      const asked =
+      const kinds =
         type === undefined ? everyKind : everyKind.filter((kind) => type.some((word) => word === eventTypes[kind]));
       if (tx_id !== undefined && address !== undefined) {
         throw new ApiError(400, "can't handle both 'address' and 'tx_id' in the same request");
       }
       if (tx_id !== undefined) {
-        const events = read.events.lastFirst(tx_id, asked, limit, offset);
+        const events = read.events.lastFirst(tx_id, kinds, limit, offset);
         return {
-          ...page(() => read.events.count(tx_id, asked)),
+          ...page(() => read.events.count(tx_id, kinds)),
           events: serializedLazily(events, (event) => transactionEvent(tx_id, event)),
         };
       }
       if (address === undefined) throw new ApiError(400, "can not find 'address' or 'tx_id' in the request");
-      const events = await read.addresses.events(address, asked, limit, offset);
+      const events = await read.addresses.events(address, kinds, limit, offset);
       return {
-        ...page(() => read.addresses.eventCount(address, asked)),
+        ...page(() => read.addresses.eventCount(address, kinds)),
         events: serializedLazily(events, ({ txId, event }) => transactionEvent(txId, event)),
       };
     },

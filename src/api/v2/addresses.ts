@@ -138,8 +138,8 @@ export const addressTransactionsV2 = [
     handle: ({ params: { principal }, query, read }) => {
       const list = flatList(`address-transactions ${principal}`, transactionName, query);
       const { exclude_function_args: withoutArguments } = query;
-      const rows = serializedRows(`address-transaction ${withoutArguments}`, (of: StoredAddressTransaction) =>
-        addressTransaction(of, { principal, withoutArguments }),
+      const rows = serializedRows(`address-transaction ${withoutArguments}`, (entry: StoredAddressTransaction) =>
+        addressTransaction(entry, { principal, withoutArguments }),
       );
       return list.page(read.addresses.chainPage(principal, ...list.start, rows));
     },

@@ -33,10 +33,10 @@ function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
 
 /** The fee at an index of the list that has each fee as often as it is offered. @param fees ascending */
 function feeAt(fees: readonly OfferedFee[], place: number): bigint {
-  let behind = 0;
+  let passed = 0;
   for (const { fee, transactions } of fees) {
-    behind += transactions;
-    if (place < behind) return fee;
+    passed += transactions;
+    if (place < passed) return fee;
   }
   return 0n;
 }
@@ -68,7 +68,7 @@ function priorities(offered: readonly OfferedFee[]) {
 export function fees(offered: readonly OfferedFee[]): Static<typeof Fees> {
   const serialized: Static<typeof Fees> = { all: priorities(offered) };
   for (const type of TYPES) {
-    const ofType = offered.filter((of) => of.type === type);
+    const ofType = offered.filter((offer) => offer.type === type);
     if (ofType.length > 0) serialized[type] = priorities(ofType);
   }
   return serialized;

@@ -91,14 +91,14 @@ const manyTransactions = route({
   etag: null,
   history: 'since',
   handle: ({ body: { tx_ids, include = [] }, read }) => {
-    const one = (id: Uint8Array) => {
+    const toResult = (id: Uint8Array) => {
       const transaction = read.transactions.find(id);
       return {
         tx_id: toHex(id),
         transaction: transaction === undefined ? null : fullTransaction(transaction, include),
       };
     };
-    return { ...tipOf(read), results: readTxIds(tx_ids).map(one) };
+    return { ...tipOf(read), results: readTxIds(tx_ids).map(toResult) };
   },
 });
 

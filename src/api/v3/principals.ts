@@ -39,7 +39,7 @@ const [PendingChange, pendingChange] = object<StoredStxBalance>()({
       pattern: '^-?[0-9]+$',
       description: 'Available balance once all pending transactions are mined, in micro-STX',
     }),
-    (of) => String(available(of) + of.pending.inbound - of.pending.outbound),
+    (balance) => String(available(balance) + balance.pending.inbound - balance.pending.outbound),
   ],
   inbound: [Amount, ({ pending }) => String(pending.inbound)],
   outbound: [Amount, ({ pending }) => String(pending.outbound)],
@@ -50,10 +50,10 @@ export const [StxBalance, stxBalance] = object<StoredStxBalance>('StxBalance')({
   balance: [Amount, ({ balance }) => String(balance)],
   available: [
     Type.String({ pattern: '^-?[0-9]+$', description: 'Balance less the locked amount, in micro-STX' }),
-    (of) => String(available(of)),
+    (balance) => String(available(balance)),
   ],
   locked: [nullable(Lock), ({ locked }) => (locked === null ? null : lock(locked))],
-  mempool: [nullable(PendingChange), (of) => (of.pending.any ? pendingChange(of) : null)],
+  mempool: [nullable(PendingChange), (balance) => (balance.pending.any ? pendingChange(balance) : null)],
 });
 
 /** Nonces of an address. A nonce above 2^53 keeps all digits. */

@@ -96,7 +96,7 @@ const [Bond, bond] = object<StoredBond, [burnHeight: number]>('Bond')(bondFields
 /** A bond with the transaction that set it up. */
 const [BondDetail, bondDetail] = object<StoredBondDetail, [burnHeight: number]>({ $id: 'BondDetail', extends: Bond })({
   ...bondFields,
-  transaction: [MadeByTransaction, (of) => madeBy(of.madeBy)],
+  transaction: [MadeByTransaction, (detail) => madeBy(detail.madeBy)],
 });
 
 /** Maximum amount in satoshis that a staker may register for a bond. */
@@ -175,7 +175,7 @@ const [BondPosition, bondPosition] = object<StoredBondPosition>('BondPosition')(
     btc_lockup: object<StoredBondPosition>()({ amount: [Sats, ({ btcLocked }) => btcLocked] }),
   }),
   locked: [balances, lockedOf],
-  rewards: [Rewards, (of) => rewards(of.rewards)],
+  rewards: [Rewards, (position) => rewards(position.rewards)],
 });
 
 const [GrantedKey, grantedKey] = object<SignerManager['grants'][number]>()({
@@ -183,14 +183,14 @@ const [GrantedKey, grantedKey] = object<SignerManager['grants'][number]>()({
   auth_id: [Type.String(), ({ authId }) => authId],
   tx_id: [Hash, ({ txId }) => toHex(txId)],
 });
-const [KeyUpdate, keyUpdate] = object<NonNullable<SignerManager['pending']>, [of: ManagedSigner]>()({
+const [KeyUpdate, keyUpdate] = object<NonNullable<SignerManager['pending']>, [signer: ManagedSigner]>()({
   signer_key: [Hex, ({ key }) => toHex(key)],
   effective_cycle: [Type.Integer(), (_, { cycle }) => cycle.cycle + 1],
   tx_id: [Hash, ({ txId }) => toHex(txId)],
 });
 
 /** A manager of the key of a signer, which is the context. */
-const [Manager, manager] = object<SignerManager, [of: ManagedSigner]>()({
+const [Manager, manager] = object<SignerManager, [signer: ManagedSigner]>()({
   signer_manager: [Principal, ({ signer }) => signer],
   registered_at: object<SignerManager>()({
     block_height: [Height, ({ registered }) => registered.height],
@@ -202,7 +202,7 @@ const [Manager, manager] = object<SignerManager, [of: ManagedSigner]>()({
     Type.Boolean({ description: 'Whether the key of the signer is granted' }),
     ({ grants }, { signer }) => grants.some(({ key }) => toHex(key) === toHex(signer.key)),
   ],
-  pending_key_update: [nullable(KeyUpdate), ({ pending }, of) => (pending === null ? null : keyUpdate(pending, of))],
+  pending_key_update: [nullable(KeyUpdate), ({ pending }, signer) => pending && keyUpdate(pending, signer)],
 });
 
 /** A signer of a cycle, with its share in percent and the managers of its key. */
@@ -216,7 +216,7 @@ const [CycleSigner, cycleSigner] = object<ManagedSigner>('CycleSigner')({
     amount: [MicroStx, ({ signer }) => signer.stacked.toString()],
     percent: [Percent, stackedPercent],
   }),
-  signer_managers: [Type.Array(Manager), (of) => of.managers.map((one) => manager(one, of))],
+  signer_managers: [Type.Array(Manager), (signer) => signer.managers.map((item) => manager(item, signer))],
 });
 
 const signerFields = fields<StoredStakingSigner>()({
@@ -229,7 +229,7 @@ const [StakingSigner, stakingSigner] = object<StoredStakingSigner>('StakingSigne
 const [StakingSignerDetail, stakingSignerDetail] = object<StoredStakingSignerDetail>({
   $id: 'StakingSignerDetail',
   extends: StakingSigner,
-})({ ...signerFields, transaction: [MadeByTransaction, (of) => madeBy(of.madeBy)] });
+})({ ...signerFields, transaction: [MadeByTransaction, (detail) => madeBy(detail.madeBy)] });
 
 /** A principal that stakes with a signer, and its stake: STX, BTC or both. */
 const [SignerStaker, signerStaker] = object<StoredSignerStaker>('SignerStaker')({
@@ -242,7 +242,7 @@ const [SignerStaker, signerStaker] = object<StoredSignerStaker>('SignerStaker')(
 
 const tag = 'Staking';
 
-const bitcoinHeight = (heightOf: (of: StakingCycle) => number) =>
+const bitcoinHeight = (heightOf: (cycle: StakingCycle) => number) =>
   object<StakingCycle>()({ bitcoin_height: [Height, heightOf] });
 
 const sum = (...amounts: bigint[]): string => String(amounts.reduce((total, amount) => total + amount, 0n));
@@ -287,11 +287,11 @@ const [StakingCycleSchema, stakingCycle] = object<StakingCycle>('StakingCycle')(
     btc: object<StakingCycle>()({
       total: [Sats, ({ rewards: { bonds, stakes, reserve } }) => sum(bonds, stakes, reserve)],
       waterfall: object<StakingCycle>()({
-        bonds: [Sats, ({ rewards: of }) => String(of.bonds)],
-        stx_only: [Sats, ({ rewards: of }) => String(of.stakes)],
-        reserve_deposit: [Sats, ({ rewards: of }) => String(of.reserve)],
+        bonds: [Sats, ({ rewards }) => String(rewards.bonds)],
+        stx_only: [Sats, ({ rewards }) => String(rewards.stakes)],
+        reserve_deposit: [Sats, ({ rewards }) => String(rewards.reserve)],
       }),
-      claimed: [Sats, ({ rewards: of }) => String(of.claimed)],
+      claimed: [Sats, ({ rewards }) => String(rewards.claimed)],
     }),
   }),
 });
@@ -375,7 +375,7 @@ export const staking = [
     handle: ({ query, read }) => {
       const height = burnHeight(read);
       const list = cursorList('staking-bonds', query);
-      return list.page(read.staking.bonds(...list.start), (of) => bond(of, height));
+      return list.page(read.staking.bonds(...list.start), (item) => bond(item, height));
     },
   }),
   route({

@@ -166,7 +166,7 @@ const wholeKinds = {
       ...call,
       function_args: [
         Type.Optional(Type.Array(ClarityPair)),
-        (of, include) => (include.includes('function_args') ? argumentsOf(of) : undefined),
+        (detail, include) => (include.includes('function_args') ? argumentsOf(detail) : undefined),
       ],
     }),
   },
@@ -244,7 +244,7 @@ export function fullTransaction(transaction: StoredFoundTransaction, include: In
 }
 
 /** Serializes canonical transactions without large members, with a cache of their texts. */
-export const fullRows = serializedRows('full', (of: TransactionDetail) => fullMined(of, []));
+export const fullRows = serializedRows('full', (detail: TransactionDetail) => fullMined(detail, []));
 
 function argumentsOf({ raw, functionArgs }: Whole<'contract_call'>) {
   const args = decodeArguments(functionArgs ?? payloadOf(raw, 'contract_call').functionArgs);

@@ -149,8 +149,8 @@ export const transactions = [
     handle: ({ params: { tx_id }, query: { include = [] }, read }) => {
       const mined = include.length === 0 ? read.transactions.findMined(tx_id, fullRows) : undefined;
       if (mined !== undefined) return mined;
-      const found = requireFound(read.transactions.find(tx_id), UNKNOWN);
-      return fullTransaction(found, include);
+      const match = requireFound(read.transactions.find(tx_id), UNKNOWN);
+      return fullTransaction(match, include);
     },
   }),
   route({
@@ -226,16 +226,16 @@ const commonConditions = {
   max_amount: microStx('Maximum amount of a token transfer, in micro-STX'),
 };
 
-type GivenConditions = StaticDecode<TObject<typeof commonConditions>>;
+type ConditionsQuery = StaticDecode<TObject<typeof commonConditions>>;
 
-const conditionsOf = (given: GivenConditions) => ({
-  types: given.type ?? null,
-  sender: given.sender ?? null,
-  recipient: given.recipient ?? null,
-  contract: given.contract_id ?? null,
-  functionName: given.function_name ?? null,
-  leastAmount: amountOf(given.min_amount),
-  greatestAmount: amountOf(given.max_amount),
+const conditionsOf = (query: ConditionsQuery) => ({
+  types: query.type ?? null,
+  sender: query.sender ?? null,
+  recipient: query.recipient ?? null,
+  contract: query.contract_id ?? null,
+  functionName: query.function_name ?? null,
+  leastAmount: amountOf(query.min_amount),
+  greatestAmount: amountOf(query.max_amount),
 });
 
 /** Transactions of the chain that meet conditions, with the items of v3. */
@@ -260,15 +260,15 @@ export const search = [
     etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => {
-      const { limit, cursor, order = 'desc', ...given } = query;
-      const { heights, since, until } = windowOf(given);
+      const { limit, cursor, order = 'desc', ...filters } = query;
+      const { heights, since, until } = windowOf(filters);
       const conditions = {
-        ...conditionsOf(given),
+        ...conditionsOf(filters),
         ...heights,
         since,
         until,
-        statuses: given.status ?? null,
-        principal: given.principal ?? null,
+        statuses: filters.status ?? null,
+        principal: filters.principal ?? null,
       };
       // A cursor is valid for the list of its conditions only.
       const list = cursorList(inOrder(`transactions ${exactJson(conditions)}`, order), { limit, cursor });
@@ -311,8 +311,8 @@ export const mempool = [
     etag: mempoolTag,
     history: 'pending',
     handle: ({ query, read }) => {
-      const { limit, cursor, sort_by = 'fee', ...given } = query;
-      const conditions = conditionsOf(given);
+      const { limit, cursor, sort_by = 'fee', ...filters } = query;
+      const conditions = conditionsOf(filters);
       // A cursor is valid for the list of its conditions and order only.
       const list = cursorList(`mempool ${sort_by} ${exactJson(conditions)}`, { limit, cursor });
       return list.page(read.mempool.meeting(conditions, sort_by, ...list.start), pendingSummary);
@@ -332,7 +332,7 @@ export const mempool = [
     history: 'pending',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(`dropped ${principal}`, query);
-      return list.page(read.mempool.droppedOf(principal, ...list.start), (of) => fullPending(of, []));
+      return list.page(read.mempool.droppedOf(principal, ...list.start), (item) => fullPending(item, []));
     },
   }),
   route({

@@ -6,7 +6,7 @@ import type { SimulatedNode } from '../../devnet/node.ts';
 import { object } from '../shared/fields.ts';
 import { Amount, Hash, Height, nullable, UnixTime } from '../shared/values.ts';
 
-export const [ShownBlock, shown] = object<Block>('DevnetBlock')({
+export const [DevnetBlock, devnetBlock] = object<Block>('DevnetBlock')({
   height: [Height, ({ height }) => height],
   hash: [Hash, ({ blockHash }) => blockHash],
   index_block_hash: [Hash, ({ indexBlockHash }) => indexBlockHash],
@@ -24,7 +24,7 @@ export const [ShownBlock, shown] = object<Block>('DevnetBlock')({
   ],
 });
 
-export const [ShownBitcoinBlock, shownBitcoin] = object<BurnBlock>('DevnetBitcoinBlock')({
+export const [DevnetBitcoinBlock, devnetBitcoinBlock] = object<BurnBlock>('DevnetBitcoinBlock')({
   height: [Height, ({ height }) => height],
   hash: [Hash, ({ hash }) => hash],
   time: [UnixTime, ({ time }) => time],
@@ -44,8 +44,8 @@ export const [State, stateOf] = object<SimulatedNode>('Devnet')({
   seed: [Type.Integer(), ({ options }) => options.seed],
   network: [Type.String(), ({ chain }) => chain.network.name],
   chain_id: [Type.Integer(), ({ chain }) => chain.network.chainId],
-  tip: [ShownBlock, ({ tip }) => shown(tip)],
-  bitcoin: [ShownBitcoinBlock, ({ tip }) => shownBitcoin(tip.burnView)],
+  tip: [DevnetBlock, ({ tip }) => devnetBlock(tip)],
+  bitcoin: [DevnetBitcoinBlock, ({ tip }) => devnetBitcoinBlock(tip.burnView)],
   cycle: object<SimulatedNode>()({
     number: [Type.Integer(), ({ chain: { cycles }, tip }) => cycles.of(tip.burnView.height)],
     length: [Type.Integer({ description: 'Bitcoin blocks' }), ({ chain }) => chain.cycles.length],
