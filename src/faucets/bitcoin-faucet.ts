@@ -112,13 +112,13 @@ interface Unspent {
 /** Returns the BTC faucet. @param key private key in hex: 32 bytes, or 33 with the suffix of compressed public keys */
 export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   const secret = new Uint8Array(fromHex(key.slice(0, 64)));
-  const own = p2pkh(pubECDSA(secret, true), REGTEST);
+  const account = p2pkh(pubECDSA(secret, true), REGTEST);
 
   const scan = (address: string) => rpc('scantxoutset', ['start', [`addr(${address})`]], Scan);
 
   /** Returns unspent outputs with enough value. The largest come first, so that few are needed. */
-  async function enough(sats: bigint): Promise<Unspent[]> {
-    const { unspents } = await scan(own.address);
+  async function selectOutputs(sats: bigint): Promise<Unspent[]> {
+    const { unspents } = await scan(account.address);
     const chosen: Unspent[] = [];
     let missingSats = sats + FEE_RATE * (BYTES.base + 2n * BYTES.output);
     for (const { txid, vout } of unspents.toSorted((a, b) => b.amount - a.amount)) {
@@ -138,16 +138,16 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
 
     /** Sends BTC to an address. @param sats the amount @throws FaucetError */
     async send(address: string, sats: bigint): Promise<SentBitcoin> {
-      const unspents = await enough(sats);
+      const unspents = await selectOutputs(sats);
       // The node returns the values of the spent outputs, so the transaction doesn't need their transactions.
       const transaction = new Transaction({ allowLegacyWitnessUtxo: true });
       for (const { txid, vout, sats: amount } of unspents) {
-        transaction.addInput({ txid, index: vout, witnessUtxo: { script: own.script, amount } });
+        transaction.addInput({ txid, index: vout, witnessUtxo: { script: account.script, amount } });
       }
       transaction.addOutputAddress(address, sats, REGTEST);
       const fee = FEE_RATE * (BYTES.base + 2n * BYTES.output + BYTES.input * BigInt(unspents.length));
       const change = unspents.reduce((sum, { sats: worth }) => sum + worth, 0n) - sats - fee;
-      if (change > DUST) transaction.addOutputAddress(own.address, change, REGTEST);
+      if (change > DUST) transaction.addOutputAddress(account.address, change, REGTEST);
       try {
         transaction.sign(secret);
         transaction.finalize();

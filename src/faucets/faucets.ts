@@ -34,7 +34,7 @@ export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
   log: (event: FaucetEvent) => void;
 }
 
-export type BitcoinSize = 'usual' | 'large' | 'xlarge';
+export type BitcoinSize = 'normal' | 'large' | 'xlarge';
 
 /** Amount that the sBTC faucet sends, in sats. */
 const SBTC_AMOUNT = 10_000n;
@@ -56,7 +56,7 @@ export interface Faucets {
 
 const MICRO_STX = 1_000_000n;
 const STX_AMOUNT = 500n * MICRO_STX;
-const BTC_AMOUNTS: Readonly<Record<BitcoinSize, bigint>> = { usual: 10_000n, large: 1_000_000n, xlarge: 50_000_000n };
+const BTC_AMOUNTS: Readonly<Record<BitcoinSize, bigint>> = { normal: 10_000n, large: 1_000_000n, xlarge: 50_000_000n };
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 /** Maximum requests for one recipient within a period, in milliseconds. */
@@ -108,7 +108,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
   }
 
   /** Sends within the limit. Records the request first, so that no payout is sent without counting. */
-  function give<T extends BroadcastTransaction | SentBitcoin>(
+  function pay<T extends BroadcastTransaction | SentBitcoin>(
     currency: Currency,
     address: string,
     ip: string,
@@ -137,7 +137,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
   const stxFaucet: ReturnType<Faucets['stx']> = {
     async send(address, stacking, ip) {
       const recipient = testPrincipal(address);
-      return give('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
+      return pay('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
         const stacks = await openStacks();
         const amount = stacking ? await stacks.stackingAmount() : null;
         return stacks.sendStx(recipient, amount ?? STX_AMOUNT);
@@ -148,7 +148,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
   const sbtcFaucet: ReturnType<Faucets['sbtc']> = {
     async send(address, ip) {
       const recipient = testPrincipal(address);
-      return give('sbtc', recipient, ip, LIMIT, async () => {
+      return pay('sbtc', recipient, ip, LIMIT, async () => {
         const stacks = await openStacks();
         return stacks.sendToken(settings.sbtcAsset, recipient, SBTC_AMOUNT);
       });
@@ -158,7 +158,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
   const btcFaucet = (bitcoin: BitcoinSettings): ReturnType<Faucets['btc']> => ({
     async send(address, size, ip) {
       const faucet = await openBitcoin(bitcoin, address);
-      return give('btc', address, ip, LIMIT, () => faucet.send(address, BTC_AMOUNTS[size]));
+      return pay('btc', address, ip, LIMIT, () => faucet.send(address, BTC_AMOUNTS[size]));
     },
     balance: async (address) => (await openBitcoin(bitcoin, address)).balance(address),
   });

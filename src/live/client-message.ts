@@ -49,7 +49,7 @@ export type ControlFrame = typeof PING | typeof PONG;
 
 /** A message as received: text has a length in characters, a buffer in bytes. Control frames take turns like messages. */
 export type Received = string | Buffer | ControlFrame;
-interface Waiting {
+interface Queue {
   messages: Received[];
   /** Sum of the messages' sizes. */
   size: number;
@@ -66,7 +66,7 @@ const sizeOf = (message: Received): number =>
 export class Inboxes<Connection extends object> {
   readonly #turns: Turns;
   readonly #handle: (connection: Connection, message: Received) => void;
-  readonly #waiting = new Map<Connection, Waiting>();
+  readonly #waiting = new Map<Connection, Queue>();
 
   /** @param handle handles one message of a connection; must not throw */
   constructor(turns: Turns, handle: (connection: Connection, message: Received) => void) {
@@ -93,13 +93,13 @@ export class Inboxes<Connection extends object> {
   }
 
   /** Drops the waiting messages of a closed connection. */
-  forget(connection: Connection): void {
+  drop(connection: Connection): void {
     this.#waiting.delete(connection);
   }
 
   /** Handles a message, and then the messages that arrived until its turn. Each has a separate turn. */
   async #later(connection: Connection, first: Received, turn: Promise<void>): Promise<void> {
-    const waiting: Waiting = { messages: [first], size: sizeOf(first) };
+    const waiting: Queue = { messages: [first], size: sizeOf(first) };
     this.#waiting.set(connection, waiting);
     await turn;
     while (this.#waiting.get(connection) === waiting) {

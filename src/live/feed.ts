@@ -187,7 +187,7 @@ export function changeMessages(
    * of subscribed principals.
    * @param parties principals that already have a message of the block
    */
-  async function* ofOtherBalances(
+  async function* otherBalances(
     read: Reader,
     { height, parentIndexHash, burnBlock }: ChainBlock,
     parties: ReadonlySet<string>,
@@ -208,7 +208,7 @@ export function changeMessages(
    * Yields the message for a mined transaction if the chain has it, or if only orphans have it. A pending or dropped transaction
    * has a separate change.
    */
-  function* ofTransaction(read: Reader, txId: Uint8Array, canonical: boolean): Generator<Message> {
+  function* transactionMessages(read: Reader, txId: Uint8Array, canonical: boolean): Generator<Message> {
     const topic = transactionTopic(toHex(txId));
     const inForks = has(topic) ? read.transactions.findInForks(txId) : undefined;
     if (inForks?.mined !== true || inForks.transaction.canonical !== canonical) return;
@@ -219,7 +219,11 @@ export function changeMessages(
    * Yields the messages for a transaction that entered or re-entered the mempool or was dropped. If it has been mined or dropped
    * since, there is a separate change for that.
    */
-  function* ofMempool(read: Reader, txId: Uint8Array, kind: 'admitted' | 'dropped' | 'restored'): Generator<Message> {
+  function* mempoolMessages(
+    read: Reader,
+    txId: Uint8Array,
+    kind: 'admitted' | 'dropped' | 'restored',
+  ): Generator<Message> {
     // Subscribers of the mempool were not notified when a restored transaction was dropped.
     const topics = [...(kind === 'restored' ? [] : [plainTopic('mempool')]), transactionTopic(toHex(txId))].filter(has);
     const pendingTransaction = topics.length === 0 ? undefined : read.mempool.findAnnounced(txId);
@@ -233,7 +237,7 @@ export function changeMessages(
     for (const topic of topics) yield new Message({ topic, text });
   }
 
-  function* ofPrincipal(read: Reader, principal: string, height: number): Generator<Message> {
+  function* principalMessages(read: Reader, principal: string, height: number): Generator<Message> {
     const transactionsTopic = principalTopic('address-transaction', principal);
     if (has(transactionsTopic)) {
       const heights = { first: height, last: height };
@@ -251,7 +255,7 @@ export function changeMessages(
   }
 
   /** Yields the messages for NFT moves. @param canonical true if the moves joined the chain, false if they left it */
-  function* ofNfts(moves: readonly NftMove[], canonical: boolean): Generator<Message> {
+  function* nftMessages(moves: readonly NftMove[], canonical: boolean): Generator<Message> {
     const all = plainTopic('nft-event');
     for (const move of moves) {
       const value = toHex(move.value);
@@ -266,29 +270,29 @@ export function changeMessages(
   }
 
   /** Yields the messages for the parts of a block that joined the chain. */
-  async function* ofJoined(read: Reader, block: WholeBlock): AsyncGenerator<Message> {
+  async function* joinedMessages(read: Reader, block: WholeBlock): AsyncGenerator<Message> {
     const { height, indexHash, txIds, burnBlock } = block;
     if (any('transaction')) {
-      for (const txId of txIds) yield* ofTransaction(read, txId, true);
+      for (const txId of txIds) yield* transactionMessages(read, txId, true);
     }
     if (any('address-transaction', 'address-stx-balance')) {
       const { principals } = read.changes.parties(height);
-      for (const principal of principals) yield* ofPrincipal(read, principal, height);
-      yield* ofOtherBalances(read, block, new Set(principals));
+      for (const principal of principals) yield* principalMessages(read, principal, height);
+      yield* otherBalances(read, block, new Set(principals));
     }
     lastPushed = { indexHash, burnHeight: burnBlock.height };
-    if (any(...nftTopics)) yield* ofNfts(read.changes.nftEvents(height), true);
+    if (any(...nftTopics)) yield* nftMessages(read.changes.nftEvents(height), true);
   }
 
   /**
    * Yields the messages for the parts of an orphan. If the block was on the chain, its earlier messages are sent again with
    * `canonical: false`. The changes after it have the messages of the new blocks.
    */
-  function* ofOrphan(read: Reader, indexBlockHash: Uint8Array, wasOnChain: boolean): Generator<Message> {
+  function* orphanMessages(read: Reader, indexBlockHash: Uint8Array, wasOnChain: boolean): Generator<Message> {
     if (!any('transaction', ...(wasOnChain ? (['address-transaction', ...nftTopics] as const) : []))) return;
     const orphan = read.changes.orphan(indexBlockHash);
     if (orphan === undefined) return;
-    for (const txId of orphan.txIds) yield* ofTransaction(read, txId, false);
+    for (const txId of orphan.txIds) yield* transactionMessages(read, txId, false);
     if (!wasOnChain) return;
     if (any('address-transaction')) {
       const isWanted = (principal: string) => has(principalTopic('address-transaction', principal));
@@ -296,11 +300,11 @@ export function changeMessages(
         yield addressMessage(principal, item, declarationsFor(read, [item.transaction]));
       }
     }
-    yield* ofNfts(orphan.nftEvents, false);
+    yield* nftMessages(orphan.nftEvents, false);
   }
 
   /** Yields the messages for a block that joined or left the chain, or that arrived on another branch. */
-  async function* ofBlock(
+  async function* blockMessages(
     read: Reader,
     indexBlockHash: Uint8Array,
     kind: 'block' | 'orphan' | 'undone',
@@ -314,7 +318,7 @@ export function changeMessages(
     if (has(topic)) yield new Message({ topic, text: JSON.stringify(blockObject(block, 'ascending')) });
     // If the block joined or left the chain since, there is another change.
     if (canonical !== isOnChain) return;
-    yield* canonical ? ofJoined(read, block) : ofOrphan(read, indexBlockHash, kind === 'undone');
+    yield* canonical ? joinedMessages(read, block) : orphanMessages(read, indexBlockHash, kind === 'undone');
   }
 
   /** Returns the messages of a change, in the order in which the feed sends them. */
@@ -323,11 +327,11 @@ export function changeMessages(
       case 'block':
       case 'orphan':
       case 'undone':
-        return ofBlock(read, subject, kind);
+        return blockMessages(read, subject, kind);
       case 'admitted':
       case 'dropped':
       case 'restored':
-        return ofMempool(read, subject, kind);
+        return mempoolMessages(read, subject, kind);
     }
   };
 }

@@ -201,7 +201,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       },
       pong: (socket) => receive(socket, PONG),
       close(socket, code, reason) {
-        inboxes.forget(socket);
+        inboxes.drop(socket);
         if (isRpc(socket)) {
           rpcConnections.delete(socket.data);
           socket.data.closed();

@@ -166,11 +166,11 @@ interface EngineConnection {
 /** Milliseconds in which a client must have joined the namespace. */
 export const JOIN_MS = 45_000;
 
-type Named = { name: string; topic: Topic };
+type NamedTopic = { name: string; topic: Topic };
 
 /** Parses names of topics. @returns the topics, and the invalid names */
-function topicsOf(names: readonly string[]): { topics: Named[]; invalid: string[] } {
-  const topics: Named[] = [];
+function topicsOf(names: readonly string[]): { topics: NamedTopic[]; invalid: string[] } {
+  const topics: NamedTopic[] = [];
   const invalid: string[] = [];
   for (const name of names) {
     const topic = topicNamed(name);
@@ -255,7 +255,7 @@ export class IoConnection implements Subscriber {
   }
 
   #answer({ id, name, args }: Extract<IoPacket, { type: 'event' }>): void {
-    if (name === 'unsubscribe') this.#unsubscribe(args.flatMap((one) => topicNames(one) ?? []));
+    if (name === 'unsubscribe') this.#unsubscribe(args.flatMap((argument) => topicNames(argument) ?? []));
     if (name !== 'subscribe') return;
     const names = topicNames(args[0]);
     const refused = names === null ? invalidTopics(['it must be a text or a list of texts']) : this.#subscribe(names);
@@ -269,7 +269,7 @@ export class IoConnection implements Subscriber {
   }
 
   /** Subscribes to topics. @returns null, or the reason of the failure */
-  #add(topics: readonly Named[]): string | null {
+  #add(topics: readonly NamedTopic[]): string | null {
     const { subscriptions } = this.#options;
     for (const { name, topic } of topics) {
       const refused = subscriptions.add(this, topic, name);
@@ -337,7 +337,7 @@ export const MAX_PACKETS = MAX_SUBSCRIPTIONS + 10;
 /** Throws MessageError if a long-polling body has too many packets. */
 function checkBody(text: string): void {
   let packets = 1;
-  for (let at = text.indexOf(SEPARATOR); at >= 0; at = text.indexOf(SEPARATOR, at + 1)) {
+  for (let index = text.indexOf(SEPARATOR); index >= 0; index = text.indexOf(SEPARATOR, index + 1)) {
     packets++;
     if (packets > MAX_PACKETS) throw new MessageError(`a body must NOT have more than ${MAX_PACKETS} packets`);
   }

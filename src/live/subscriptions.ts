@@ -2,12 +2,12 @@
 import { type Topic, type TopicKind, topicKinds } from './topics.ts';
 
 /** The topics of a subscriber. Most have one, which needs a fraction of the memory of a set. */
-type Own = Topic | Set<Topic>;
+type OwnTopics = Topic | Set<Topic>;
 
 /** A client's connection, of either protocol. */
 export interface Subscriber {
   /** The topics. Only {@link Subscriptions} sets them. A map of subscribers would need several times the memory. */
-  topics?: Own | undefined;
+  topics?: OwnTopics | undefined;
   /** Sends a message to the client. @param spelled the topic as this client spelled it */
   deliver(message: Message, spelled: string): void;
 }
@@ -17,38 +17,38 @@ export const MAX_SUBSCRIPTIONS = 10_000;
 const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
 
 /** A topic with subscribers. They share its object and its key in memory. */
-interface Subscribed {
+interface SubscribedTopic {
   topic: Topic;
   /** The topic as each subscriber spelled it. */
   spellings: Map<Subscriber, string>;
 }
 
-const topicsIn = (own: Own): Iterable<Topic> => (own instanceof Set ? own : [own]);
+const topicsIn = (topics: OwnTopics): Iterable<Topic> => (topics instanceof Set ? topics : [topics]);
 
-function withTopic(own: Own | undefined, topic: Topic): Own {
-  if (own === undefined) return topic;
-  return own instanceof Set ? own.add(topic) : new Set([own, topic]);
+function withTopic(topics: OwnTopics | undefined, topic: Topic): OwnTopics {
+  if (topics === undefined) return topic;
+  return topics instanceof Set ? topics.add(topic) : new Set([topics, topic]);
 }
 
 /** @returns the other topics; undefined if there are none */
-function withoutTopic(own: Own, topic: Topic): Own | undefined {
-  if (!(own instanceof Set)) return own === topic ? undefined : own;
-  own.delete(topic);
-  return own.size === 0 ? undefined : own;
+function withoutTopic(topics: OwnTopics, topic: Topic): OwnTopics | undefined {
+  if (!(topics instanceof Set)) return topics === topic ? undefined : topics;
+  topics.delete(topic);
+  return topics.size === 0 ? undefined : topics;
 }
 
 /** An empty set of subscriptions. */
 export function subscriptions() {
-  const byKey = new Map<string, Subscribed>();
+  const byKey = new Map<string, SubscribedTopic>();
   let subscribers = 0;
   let first = () => {};
   const refusals = new Map<TopicKind, string>();
   const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
 
-  function subscribedTo(topic: Topic): Subscribed {
-    const known = byKey.get(topic.key);
-    if (known !== undefined) return known;
-    const subscribed: Subscribed = { topic, spellings: new Map() };
+  function subscribedTo(topic: Topic): SubscribedTopic {
+    const existing = byKey.get(topic.key);
+    if (existing !== undefined) return existing;
+    const subscribed: SubscribedTopic = { topic, spellings: new Map() };
     byKey.set(topic.key, subscribed);
     return subscribed;
   }
@@ -63,23 +63,23 @@ export function subscriptions() {
     return topic;
   }
 
-  function setTopics(subscriber: Subscriber, topics: Own | undefined): void {
+  function setTopics(subscriber: Subscriber, topics: OwnTopics | undefined): void {
     subscribers += Number(topics !== undefined) - Number(subscriber.topics !== undefined);
     subscriber.topics = topics;
   }
 
   return {
     /** Adds a subscription. @returns null, or the reason why it is refused */
-    add(subscriber: Subscriber, named: Topic, spelled: string): string | null {
-      const refused = refusals.get(named.kind);
+    add(subscriber: Subscriber, requested: Topic, spelled: string): string | null {
+      const refused = refusals.get(requested.kind);
       if (refused !== undefined) return refused;
-      const own = subscriber.topics;
-      const isNew = byKey.get(named.key)?.spellings.has(subscriber) !== true;
-      if (isNew && own instanceof Set && own.size >= MAX_SUBSCRIPTIONS) return TOO_MANY_SUBSCRIPTIONS;
+      const topics = subscriber.topics;
+      const isNew = byKey.get(requested.key)?.spellings.has(subscriber) !== true;
+      if (isNew && topics instanceof Set && topics.size >= MAX_SUBSCRIPTIONS) return TOO_MANY_SUBSCRIPTIONS;
       if (subscribers === 0) first();
-      const { topic, spellings } = subscribedTo(named);
+      const { topic, spellings } = subscribedTo(requested);
       if (isNew) {
-        setTopics(subscriber, withTopic(own, topic));
+        setTopics(subscriber, withTopic(topics, topic));
         counts[topic.kind] += 1;
       }
       // Most clients spell a topic like its key. The key replaces their text, which needs less memory.
@@ -92,17 +92,17 @@ export function subscriptions() {
 
     remove(subscriber: Subscriber, { key }: Topic): void {
       const topic = removeFromKey(key, subscriber);
-      const own = subscriber.topics;
-      if (topic === undefined || own === undefined) return;
-      setTopics(subscriber, withoutTopic(own, topic));
+      const topics = subscriber.topics;
+      if (topic === undefined || topics === undefined) return;
+      setTopics(subscriber, withoutTopic(topics, topic));
     },
 
     /** Removes all subscriptions of a connection, for example when it closes. */
     removeAll(subscriber: Subscriber): void {
-      const own = subscriber.topics;
-      if (own === undefined) return;
+      const topics = subscriber.topics;
+      if (topics === undefined) return;
       setTopics(subscriber, undefined);
-      for (const { key } of topicsIn(own)) removeFromKey(key, subscriber);
+      for (const { key } of topicsIn(topics)) removeFromKey(key, subscriber);
     },
 
     isEmpty: (): boolean => subscribers === 0,

@@ -262,7 +262,7 @@ export function rpcAnswer(text: string, perform: Perform): string | null {
   if (value.length > MAX_REQUESTS) {
     return JSON.stringify(refusedRequest(`a batch must NOT have more than ${MAX_REQUESTS} requests`));
   }
-  const answers = value.map((one) => answerOf(one, perform)).filter((answer) => answer !== undefined);
+  const answers = value.map((request) => answerOf(request, perform)).filter((answer) => answer !== undefined);
   // JSON-RPC 2.0, 6: a batch of notifications has no response, not even an empty list.
   return answers.length === 0 ? null : JSON.stringify(answers);
 }

@@ -17,13 +17,13 @@ interface Rule {
   annotations: { summary: string; description: string };
 }
 
-/** A condition of an alert: the values of a measure that are beyond a threshold. */
+/** A condition of an alert: selects the values of a measure that are beyond a threshold. */
 interface Condition extends Measure {
-  measured: Measure;
+  measure: Measure;
   /** In words: `above 1 h`. */
   threshold: string;
   /** Writes a value of the measure with its unit. */
-  written: (value: number) => string;
+  format: (value: number) => string;
 }
 
 const { groups } = Bun.YAML.parse(rulesText) as { groups: { rules: Rule[] }[] };
@@ -41,7 +41,7 @@ interface Series extends LabeledValue {
 
 /** All values at a time, in seconds. */
 interface Sample {
-  at: number;
+  time: number;
   series: readonly Series[];
 }
 
@@ -71,8 +71,8 @@ function selector(metric: string, [label, pattern]: readonly [string, string] | 
 }
 
 /** Returns the newest values of a metric. */
-function newest(...of: Parameters<typeof selector>): Measure {
-  const selected = selector(...of);
+function newest(...args: Parameters<typeof selector>): Measure {
+  const selected = selector(...args);
   return {
     promql: selected.promql,
     values: (readings) => readings.slice(-1).flatMap(selected.in),
@@ -80,25 +80,25 @@ function newest(...of: Parameters<typeof selector>): Measure {
 }
 
 /** Returns the growth of counters over a number of minutes: an `increase`, or a `rate` per second. */
-function grown(how: 'increase' | 'rate', minutes: number, ...of: Parameters<typeof selector>): Measure {
-  const selected = selector(...of);
+function grown(kind: 'increase' | 'rate', minutes: number, ...args: Parameters<typeof selector>): Measure {
+  const selected = selector(...args);
   return {
-    promql: `${how}(${selected.promql}[${minutes}m])`,
+    promql: `${kind}(${selected.promql}[${minutes}m])`,
     values(readings) {
-      const since = (readings.at(-1)?.at ?? 0) - 60 * minutes;
+      const since = (readings.at(-1)?.time ?? 0) - 60 * minutes;
       const points = readings
-        .filter(({ at }) => at >= since)
-        .flatMap((reading) => selected.in(reading).map((series) => ({ ...series, at: reading.at })));
+        .filter(({ time }) => time >= since)
+        .flatMap((reading) => selected.in(reading).map((series) => ({ ...series, time: reading.time })));
       return [...Map.groupBy(points, ({ labels }) => keyOf(labels)).values()].flatMap((values) => {
         const [first, last] = [values[0], values.at(-1)];
         // As in Prometheus, one point has no growth. Two turns can have the same second, or the clock was set back.
-        if (first === undefined || last === undefined || last.at <= first.at) return [];
+        if (first === undefined || last === undefined || last.time <= first.time) return [];
         // A counter that fell was reset.
-        const growth = values.slice(1).reduce((sum, { value }, before) => {
-          const earlier = values[before]?.value ?? 0;
+        const growth = values.slice(1).reduce((sum, { value }, index) => {
+          const earlier = values[index]?.value ?? 0;
           return sum + (value < earlier ? value : value - earlier);
         }, 0);
-        return [{ labels: first.labels, value: how === 'rate' ? growth / (last.at - first.at) : growth }];
+        return [{ labels: first.labels, value: kind === 'rate' ? growth / (last.time - first.time) : growth }];
       });
     },
   };
@@ -142,11 +142,11 @@ const quantile99 = ({ promql, values }: Measure): Measure => ({
       .map(({ labels, value }) => ({ le: labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le), value }))
       .sort((a, b) => a.le - b.le);
     const rank = 0.99 * (buckets.at(-1)?.value ?? 0);
-    const at = buckets.findIndex(({ value }) => value >= rank);
-    const [below, bucket] = [buckets[at - 1], buckets[at]];
+    const index = buckets.findIndex(({ value }) => value >= rank);
+    const [below, bucket] = [buckets[index - 1], buckets[index]];
     if (bucket === undefined || rank === 0) return [];
-    const [low, before] = [below?.le ?? 0, below?.value ?? 0];
-    const share = (rank - before) / (bucket.value - before);
+    const [low, rankBelow] = [below?.le ?? 0, below?.value ?? 0];
+    const share = (rank - rankBelow) / (bucket.value - rankBelow);
     return [{ labels: {}, value: bucket.le === Number.POSITIVE_INFINITY ? low : low + (bucket.le - low) * share }];
   },
 });
@@ -160,23 +160,23 @@ const blocks = (value: number): string => plural(value, 'block');
 const share = (value: number): string => percent(value, 1);
 const rate = (value: number): string => `${rounded(value)} per second`;
 
-/** Returns the values of a measure that are above a bound. @param written writes a value with its unit */
-const above = (bound: number, measured: Measure, written = number): Condition => ({
-  promql: `${measured.promql} > ${bound}`,
-  values: (readings) => measured.values(readings).filter(({ value }) => value > bound),
-  measured,
-  threshold: `above ${written(bound)}`,
-  written,
+/** Returns the values of a measure that are above a bound. @param format writes a value with its unit */
+const above = (bound: number, measure: Measure, format = number): Condition => ({
+  promql: `${measure.promql} > ${bound}`,
+  values: (readings) => measure.values(readings).filter(({ value }) => value > bound),
+  measure,
+  threshold: `above ${format(bound)}`,
+  format,
 });
 
 function isZero(metric: string): Condition {
-  const measured = newest(metric);
+  const measure = newest(metric);
   return {
     promql: `${metric} == 0`,
-    values: (readings) => measured.values(readings).filter(({ value }) => value === 0),
-    measured,
+    values: (readings) => measure.values(readings).filter(({ value }) => value === 0),
+    measure,
     threshold: 'equal to 0',
-    written: number,
+    format: number,
   };
 }
 
@@ -243,17 +243,17 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 /** Returns the seconds of a duration such as `5m`. */
 const secondsOf = (text: string): number => Number(text.slice(0, -1)) * (SECONDS[text.at(-1) ?? ''] ?? Number.NaN);
 
-const WRITTEN: Readonly<Record<string, (value: number) => string>> = {
+const FORMATS: Readonly<Record<string, (value: number) => string>> = {
   humanizeDuration: duration,
   humanizePercentage: (value) => percent(value, 1),
   humanize1024: (value) => `${(value / 2 ** 30).toFixed(1)} Gi`,
 };
 
 /** Returns a text of a rule with its values filled in. This server is the instance. */
-const filled = (text: string, { labels, value }: LabeledValue): string =>
+const fillIn = (text: string, { labels, value }: LabeledValue): string =>
   text
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => labels[name] ?? 'this server')
-    .replaceAll(/\{\{ \$value(?: \| (\w+))? \}\}/g, (_, how?: string) => (WRITTEN[how ?? ''] ?? String)(value))
+    .replaceAll(/\{\{ \$value(?: \| (\w+))? \}\}/g, (_, how?: string) => (FORMATS[how ?? ''] ?? String)(value))
     .replace(/^\w/, (first) => first.toUpperCase());
 
 /** Returns a text of a rule without its values. */
@@ -269,7 +269,7 @@ const MAX_VALUES = 5;
 export type Alert = AlertsState['alerts'][number];
 
 /** Seconds for which readings are stored: the longest range of the conditions. */
-const KEPT_SECONDS = 3_600;
+const MAX_RANGE_SECONDS = 3_600;
 
 /** Evaluates the alerts over the metrics of this process. */
 export class Alerts {
@@ -278,34 +278,34 @@ export class Alerts {
   #since = new Map<string, number>();
 
   /** Adds all values at a time, in Unix seconds, and evaluates the alerts. @returns the alerts, worst first */
-  add(at: number, series: readonly Series[]): Alert[] {
-    this.#readings.push({ at, series });
-    while ((this.#readings[0]?.at ?? at) < at - KEPT_SECONDS) this.#readings.shift();
+  add(time: number, series: readonly Series[]): Alert[] {
+    this.#readings.push({ time, series });
+    while ((this.#readings[0]?.time ?? time) < time - MAX_RANGE_SECONDS) this.#readings.shift();
     const since = new Map<string, number>();
     const alerts = rules.map((rule): Alert => {
       const condition = conditions[rule.alert];
-      const firing = (condition?.values(this.#readings) ?? []).map((one) => {
-        const key = `${rule.alert} ${keyOf(one.labels)}`;
-        const from = this.#since.get(key) ?? at;
+      const firing = (condition?.values(this.#readings) ?? []).map((entry) => {
+        const key = `${rule.alert} ${keyOf(entry.labels)}`;
+        const from = this.#since.get(key) ?? time;
         since.set(key, from);
-        return { ...one, from };
+        return { ...entry, from };
       });
-      const from = firing.length === 0 ? null : Math.min(...firing.map((one) => one.from));
+      const from = firing.length === 0 ? null : Math.min(...firing.map((entry) => entry.from));
       const forSeconds = secondsOf(rule.for ?? '0s');
-      const values = condition?.measured.values(this.#readings) ?? [];
+      const values = condition?.measure.values(this.#readings) ?? [];
       return {
         name: rule.alert,
         severity: rule.labels.severity,
-        state: condition === undefined ? 'elsewhere' : stateAfter(from === null ? null : at - from, forSeconds),
+        state: condition === undefined ? 'elsewhere' : stateAfter(from === null ? null : time - from, forSeconds),
         since: from,
-        summaries: firing.map((one) => filled(rule.annotations.summary, one)),
+        summaries: firing.map((entry) => fillIn(rule.annotations.summary, entry)),
         description: general(rule.annotations.description),
         meaning: general(rule.annotations.summary),
-        measure: condition?.measured.promql ?? null,
+        measure: condition?.measure.promql ?? null,
         threshold: condition?.threshold ?? null,
         for_seconds: forSeconds,
         values: values
-          .map(({ labels, value }) => ({ labels, value, text: condition?.written(value) ?? String(value) }))
+          .map(({ labels, value }) => ({ labels, value, text: condition?.format(value) ?? String(value) }))
           .sort((a, b) => b.value - a.value)
           .slice(0, MAX_VALUES),
       };
@@ -340,8 +340,8 @@ export function watchAlerts(
   let last: { at: number; alerts: readonly Alert[] } | null = null;
   async function turn(): Promise<void> {
     const series = seriesIn(await metrics());
-    const at = Math.floor(clock.now() / 1_000);
-    last = { at, alerts: alerts.add(at, series) };
+    const time = Math.floor(clock.now() / 1_000);
+    last = { at: time, alerts: alerts.add(time, series) };
   }
   const passes = (error: unknown) => error instanceof Error;
   const { stop } = startLoop({ clock, everyMs: EVERY_MS, turn, passes, failed });

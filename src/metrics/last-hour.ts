@@ -67,11 +67,11 @@ export class LastHour {
   readonly #eventTimes: number[] = [];
   #attempts = noAttempts();
   #hooks: () => Pick<HookCounters, 'delivered' | 'failed'> = () => ({ delivered: 0, failed: 0 });
-  #before: { at: number; cpuMicroseconds: number; delivered: number; failed: number };
+  #last: { time: number; cpuMicroseconds: number; delivered: number; failed: number };
 
   constructor(process: SampledProcess) {
     this.#process = { resources: processResources, ...process };
-    this.#before = this.#totals();
+    this.#last = this.#totals();
   }
 
   /** Starts to sample. @returns a function that stops sampling */
@@ -95,9 +95,9 @@ export class LastHour {
 
   /** Returns the events per second over the last minute and the time since the newest sample. */
   eventsPerSecond(): number {
-    const current = (this.#process.clock.monotonic() - this.#before.at) / 1_000;
+    const current = (this.#process.clock.monotonic() - this.#last.time) / 1_000;
     const intervals = this.#samples.slice(-RATE_SECONDS / INTERVAL_SECONDS);
-    const events = intervals.reduce((sum, one) => sum + one.eventsPerSecond * INTERVAL_SECONDS, this.#events);
+    const events = intervals.reduce((sum, sample) => sum + sample.eventsPerSecond * INTERVAL_SECONDS, this.#events);
     return events / (RATE_SECONDS + current);
   }
 
@@ -129,35 +129,35 @@ export class LastHour {
   /** Sets the function that reads the counters of deliveries' outcomes. */
   follow(hooks: () => Pick<HookCounters, 'delivered' | 'failed'>): void {
     this.#hooks = hooks;
-    this.#before = { ...this.#before, ...hooks() };
+    this.#last = { ...this.#last, ...hooks() };
   }
 
   #totals() {
     const { delivered, failed } = this.#hooks();
     const { cpuMicroseconds } = this.#process.resources();
-    return { at: this.#process.clock.monotonic(), cpuMicroseconds, delivered, failed };
+    return { time: this.#process.clock.monotonic(), cpuMicroseconds, delivered, failed };
   }
 
   /** Ends the current interval. */
   sample(): void {
     const { clock, requests, resources } = this.#process;
-    const [before, totals] = [this.#before, this.#totals()];
-    const seconds = Math.max(0.001, (totals.at - before.at) / 1_000);
-    const taken = requests.take();
+    const [previous, totals] = [this.#last, this.#totals()];
+    const seconds = Math.max(0.001, (totals.time - previous.time) / 1_000);
+    const counts = requests.take();
     this.#samples.push({
       time: Math.floor(clock.now() / 1_000),
       eventsPerSecond: this.#events / seconds,
-      requestsPerSecond: taken.requests / seconds,
-      requestMs: mean(taken.milliseconds, taken.requests),
-      delivered: totals.delivered - before.delivered,
-      failed: totals.failed - before.failed,
+      requestsPerSecond: counts.requests / seconds,
+      requestMs: mean(counts.milliseconds, counts.requests),
+      delivered: totals.delivered - previous.delivered,
+      failed: totals.failed - previous.failed,
       deliveryMs: mean(this.#attempts.milliseconds, this.#attempts.count),
       slowestDeliveryMs: this.#attempts.count === 0 ? null : this.#attempts.slowest,
       memoryBytes: resources().memoryBytes,
-      cpuShare: (totals.cpuMicroseconds - before.cpuMicroseconds) / (seconds * 1e6),
+      cpuShare: (totals.cpuMicroseconds - previous.cpuMicroseconds) / (seconds * 1e6),
     });
     if (this.#samples.length > SAMPLES) this.#samples.shift();
-    this.#before = totals;
+    this.#last = totals;
     this.#events = 0;
     this.#attempts = noAttempts();
   }
@@ -218,7 +218,7 @@ export class RequestCounts {
 export class DiskSpace {
   readonly #clock: Clock;
   readonly #read: () => number | null;
-  readonly #samples: { at: number; free: number }[] = [];
+  readonly #samples: { time: number; free: number }[] = [];
 
   /** @param read returns the free bytes; null if they aren't available */
   constructor(clock: Clock, read: () => number | null) {
@@ -235,7 +235,7 @@ export class DiskSpace {
   sample(): void {
     const free = this.#read();
     if (free === null) return;
-    this.#samples.push({ at: this.#clock.monotonic() / 1_000, free });
+    this.#samples.push({ time: this.#clock.monotonic() / 1_000, free });
     if (this.#samples.length > SPACE_SAMPLES) this.#samples.shift();
   }
 
@@ -246,8 +246,8 @@ export class DiskSpace {
    */
   growth(): { seconds: number; bytesPerDay: number; fullInSeconds: number | null } | null {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
-    if (first === undefined || last === undefined || last.at - first.at < MIN_SPACE_SECONDS) return null;
-    const seconds = last.at - first.at;
+    if (first === undefined || last === undefined || last.time - first.time < MIN_SPACE_SECONDS) return null;
+    const seconds = last.time - first.time;
     const perSecond = (first.free - last.free) / seconds;
     return {
       seconds: Math.round(seconds),

@@ -85,15 +85,15 @@ function connectionMetrics(registry: Registry, prefix: Protocol): ConnectionMetr
   /**
    * Messages by topic since the last collection. A plain map is cheaper than a counter: a message may go to thousands of clients.
    */
-  const unasked = new Map<TopicKind, number>();
+  const sentCounts = new Map<TopicKind, number>();
   new Counter({
     name: `${prefix}_events_sent`,
     help: 'Messages sent, by topic',
     labelNames: ['event'],
     registers,
     collect() {
-      for (const [event, count] of unasked) this.inc({ event }, count);
-      unasked.clear();
+      for (const [event, count] of sentCounts) this.inc({ event }, count);
+      sentCounts.clear();
     },
   });
   return {
@@ -108,7 +108,7 @@ function connectionMetrics(registry: Registry, prefix: Protocol): ConnectionMetr
     cutOff: () => cut.inc(),
     refused: () => refused.inc(),
     failed: () => failed.inc(),
-    sent: (kind) => void unasked.set(kind, (unasked.get(kind) ?? 0) + 1),
+    sent: (kind) => void sentCounts.set(kind, (sentCounts.get(kind) ?? 0) + 1),
   };
 }
 

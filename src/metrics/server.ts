@@ -36,7 +36,7 @@ export function stateMetrics(registry: Registry, now: (() => number) | null): (s
   // A new gauge without labels is 0: a block that is new.
   age.remove();
   const reached = gauge('stackside_node_reachable', "1 if the node's RPC interface can be reached, otherwise 0");
-  const behind = gauge(
+  const blocksBehind = gauge(
     'stackside_blocks_behind_node',
     "Blocks of the node that are missing in the index; absent if the node's RPC interface can't be reached",
   );
@@ -47,8 +47,8 @@ export function stateMetrics(registry: Registry, now: (() => number) | null): (s
     burnHeight.set(burnBlockHeight);
     if (tip !== null && now !== null) age.set(Math.max(0, now() / 1000 - tip.time));
     reached.set(nodeHeight === null ? 0 : 1);
-    if (nodeHeight === null) behind.remove();
-    else behind.set(Math.max(0, nodeHeight - (tip?.height ?? 0)));
+    if (nodeHeight === null) blocksBehind.remove();
+    else blocksBehind.set(Math.max(0, nodeHeight - (tip?.height ?? 0)));
     pendingCount.reset();
     for (const [type, count] of pending) pendingCount.set({ type }, count);
     bytes.reset();

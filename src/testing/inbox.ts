@@ -6,7 +6,7 @@ import { DevnetError } from './errors.ts';
 import { within } from './limit.ts';
 import type { Delivery, HookPayload, ReceiverAnswer } from './types.ts';
 
-interface Waiting {
+interface Waiter {
   hook: string | null;
   resolve(delivery: Delivery): void;
   reject(error: DevnetError): void;
@@ -22,15 +22,15 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 function deliveryOf(headers: Headers, body: string, receiver: string, answer: number | null): Delivery {
-  const given = Object.fromEntries(headers);
+  const headerValues = Object.fromEntries(headers);
   return {
     id: headers.get('webhook-id') ?? '',
     hook: headers.get('x-chainhook-uuid') ?? '',
-    headers: given,
+    headers: headerValues,
     body,
     payload: JSON.parse(body) as HookPayload,
     answer,
-    request: (url = receiver) => new Request(url, { method: 'POST', headers: sendable(given), body }),
+    request: (url = receiver) => new Request(url, { method: 'POST', headers: sendable(headerValues), body }),
   };
 }
 
@@ -46,7 +46,7 @@ export class Inbox {
   #secret: Uint8Array = new Uint8Array();
   #failure: DevnetError | null = null;
   #arrived: Delivery[] = [];
-  #waiting: Waiting[] = [];
+  #waiting: Waiter[] = [];
   #answer: ReceiverAnswer = {};
   /** Number of further deliveries that get this answer. */
   #answersLeft = Number.POSITIVE_INFINITY;
@@ -84,11 +84,11 @@ export class Inbox {
 
   /** Waits for a delivery. @param hook uuid of its chainhook; null for any @throws DevnetError */
   async next(hook: string | null, limitMs: number): Promise<Delivery> {
-    const at = this.#arrived.findIndex((delivery) => hook === null || delivery.hook === hook);
-    const [found] = at < 0 ? [] : this.#arrived.splice(at, 1);
-    if (found !== undefined) return found;
+    const index = this.#arrived.findIndex((delivery) => hook === null || delivery.hook === hook);
+    const [delivery] = index < 0 ? [] : this.#arrived.splice(index, 1);
+    if (delivery !== undefined) return delivery;
     if (this.#failure !== null) throw this.#failure;
-    let mine: Waiting | undefined;
+    let mine: Waiter | undefined;
     const arrival = new Promise<Delivery>((resolve, reject) => {
       mine = { hook, resolve, reject };
       this.#waiting.push(mine);
@@ -138,8 +138,8 @@ export class Inbox {
   }
 
   #arrive(delivery: Delivery): void {
-    const at = this.#waiting.findIndex(({ hook }) => hook === null || hook === delivery.hook);
-    const [waiting] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    const index = this.#waiting.findIndex(({ hook }) => hook === null || hook === delivery.hook);
+    const [waiting] = index < 0 ? [] : this.#waiting.splice(index, 1);
     if (waiting === undefined) this.#arrived.push(delivery);
     else waiting.resolve(delivery);
   }

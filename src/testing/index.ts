@@ -55,7 +55,7 @@ function packagedExecutable(): string {
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 /** Returns the error for an answer that rejects a request, with the message and the field that the answer names. */
-function refused(path: string, status: number, text: string): DevnetError {
+function refusedError(path: string, status: number, text: string): DevnetError {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -64,8 +64,8 @@ function refused(path: string, status: number, text: string): DevnetError {
     body = null;
   }
   const { message, details, reason, field } = Object(body) as Record<string, unknown>;
-  const told = textOrNull(message)?.replace(/^(?:body|params)\//, '') ?? textOrNull(details) ?? text;
-  return new DevnetError('refused', `The chain refused ${path}: ${told}`, {
+  const problem = textOrNull(message)?.replace(/^(?:body|params)\//, '') ?? textOrNull(details) ?? text;
+  return new DevnetError('refused', `The chain refused ${path}: ${problem}`, {
     status,
     reason: textOrNull(reason),
     field: textOrNull(field),
@@ -74,7 +74,7 @@ function refused(path: string, status: number, text: string): DevnetError {
 
 type Ask = <T>(path: string, body?: object) => Promise<T>;
 
-function asking({ url, ended }: ChainProcess, limitMs: number): Ask {
+function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
   async function answerOf(path: string, body: object | undefined): Promise<{ status: number; text: string }> {
     const method = body === undefined ? 'GET' : 'POST';
     const headers = { 'content-type': 'application/json' };
@@ -89,12 +89,12 @@ function asking({ url, ended }: ChainProcess, limitMs: number): Ask {
   }
   return async <T>(path: string, body?: object): Promise<T> => {
     const { status, text } = await within(limitMs, `the answer to ${path}`, answerOf(path, body));
-    if (status !== OK) throw refused(path, status, text);
+    if (status !== OK) throw refusedError(path, status, text);
     return JSON.parse(text) as T;
   };
 }
 
-function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
+function hooksOf(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
   let started: Promise<{ secret: string; url: string }> | null = null;
   async function start() {
     const { signing_secret: secret } = await ask<{ signing_secret: string }>('/chainhooks/me/secret', {});
@@ -120,9 +120,9 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
         },
         action: { type: 'http_post', url },
       });
-      return { uuid, next: ({ limitMs = usualLimit } = {}) => inbox.next(uuid, limitMs) } as Hook<ValueOf<O>>;
+      return { uuid, next: ({ limitMs = defaultLimit } = {}) => inbox.next(uuid, limitMs) } as Hook<ValueOf<O>>;
     },
-    async next({ limitMs = usualLimit } = {}) {
+    async next({ limitMs = defaultLimit } = {}) {
       if (started === null)
         throw new DevnetError('refused', 'No chainhook delivers here: call chain.hooks.add() first.');
       return inbox.next(null, limitMs);
@@ -133,9 +133,9 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
 }
 
 /** A transaction in the server's answer. */
-type Answered = Omit<Sent, 'value'> & { result: string };
+type TransactionAnswer = Omit<Sent, 'value'> & { result: string };
 
-const sentOf = ({ result, ...answer }: Answered): Sent => ({ ...answer, value: decodedValue(result) });
+const sentOf = ({ result, ...answer }: TransactionAnswer): Sent => ({ ...answer, value: decodedValue(result) });
 
 type AccountFunctions<C extends ContractTypes = ContractTypes> = Pick<
   Devnet<C>,
@@ -175,8 +175,8 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
   /** Returns the identifier of a contract of the project, or that `deploy` deployed. @throws DevnetError */
   async function contractOf(name: string, field: string): Promise<string> {
     if (PRINCIPAL.test(name)) return name;
-    const own = contracts.get(name);
-    if (own !== undefined) return own;
+    const id = contracts.get(name);
+    if (id !== undefined) return id;
     for (const address of projectAccounts.values()) {
       const contractInterface = await ask(`/v2/contracts/interface/${address}/${name}`).catch((error: unknown) => {
         if (error instanceof DevnetError && error.status === NOT_FOUND) return null;
@@ -192,10 +192,10 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
     const principal = await (isAccount ? addressOf(owner, 'owner') : contractOf(owner, 'owner'));
     const [contract = '', token] = asset?.split('::') ?? [];
     const id = token === undefined ? null : `${await contractOf(contract, 'asset')}::${token}`;
-    const held = await ask<{ stx: { balance: string }; fungible_tokens: Record<string, { balance: string }> }>(
+    const balances = await ask<{ stx: { balance: string }; fungible_tokens: Record<string, { balance: string }> }>(
       `/extended/v1/address/${principal}/balances`,
     );
-    return BigInt((id === null ? held.stx : held.fungible_tokens[id])?.balance ?? 0);
+    return BigInt((id === null ? balances.stx : balances.fungible_tokens[id])?.balance ?? 0);
   }
 
   return {
@@ -209,13 +209,13 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
     balance,
     async transfer(recipient, amount, options = {}) {
       const body = { recipient: await addressOf(recipient, 'recipient'), amount: String(amount), ...options };
-      return sentOf(await ask<Answered>('/stackside/v1/devnet/transfer', body));
+      return sentOf(await ask<TransactionAnswer>('/stackside/v1/devnet/transfer', body));
     },
     async deploy(source, { name, clarityVersion, ...sender } = {}): Promise<Deployed> {
       deployed += 1;
       const contract = name ?? `contract-${deployed}`;
       const version = clarityVersion === undefined ? {} : { clarity_version: clarityVersion };
-      const { error_line: line, ...answer } = await ask<Answered & { error_line: number | null }>(
+      const { error_line: line, ...answer } = await ask<TransactionAnswer & { error_line: number | null }>(
         '/stackside/v1/devnet/deploy',
         { source, name: contract, ...version, ...sender },
       );
@@ -231,7 +231,7 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
     },
     async call(contract: string, name: string, args: readonly string[] = [], options: Sender = {}) {
       const body = { contract, function: name, arguments: args, ...options };
-      return sentOf(await ask<Answered>('/stackside/v1/devnet/call', body));
+      return sentOf(await ask<TransactionAnswer>('/stackside/v1/devnet/call', body));
     },
     async read(contract: string, name: string, args: readonly string[] = [], options: Sender = {}): Promise<Value> {
       const body = { contract, function: name, arguments: args, ...options };
@@ -256,7 +256,7 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
     [clarity === undefined ? 'demo' : 'devnet', '--until-stdin-ends', ...flags],
     limitMs,
   );
-  const ask = asking(chain, limitMs);
+  const ask = requester(chain, limitMs);
   const inbox = new Inbox();
   void chain.ended.then((error) => inbox.fail(error));
   let stopped: Promise<void> | null = null;
@@ -283,7 +283,7 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
         '/stackside/v1/devnet/revert',
         typeof to === 'string' ? { snapshot: to } : { index_block_hash: to.index_block_hash },
       ),
-    transaction: async (txId) => sentOf(await ask<Answered>(`/stackside/v1/devnet/transactions/${txId}`)),
+    transaction: async (txId) => sentOf(await ask<TransactionAnswer>(`/stackside/v1/devnet/transactions/${txId}`)),
     ...(accountsOf(ask, chain.accounts) as AccountFunctions<C>),
     stop,
     [Symbol.asyncDispose]: stop,

@@ -49,9 +49,9 @@ function check(side: Side, checked: unknown, expected: readonly unknown[], conte
   const isAborted = side === 'ok' && isSent(checked) && checked.status !== 'success';
   const pass =
     isSide && !isAborted && (expected.length === 0 || equals((value as Record<Side, unknown>)[side], expected[0]));
-  const wanted = `(${side}${expected.length === 0 ? '' : ` ${inspect(expected[0])}`})`;
+  const expectation = `(${side}${expected.length === 0 ? '' : ` ${inspect(expected[0])}`})`;
   const received = isSent(checked) ? `${checked.repr}, ${reasonOf(checked)}` : inspect(checked);
-  return { pass, message: () => `Expected ${pass ? 'not ' : ''}${wanted}, received ${received}` };
+  return { pass, message: () => `Expected ${pass ? 'not ' : ''}${expectation}, received ${received}` };
 }
 
 /** Matchers for `expect.extend(matchers)`. */
@@ -64,7 +64,7 @@ export const matchers = {
   },
 };
 
-function required(side: Side, checked: Checked, expected: readonly unknown[]): Value {
+function requireSide(side: Side, checked: Checked, expected: readonly unknown[]): Value {
   const { pass, message } = check(side, checked, expected, {});
   const value = isSent(checked) ? checked.value : checked;
   if (!pass) throw new AssertionError({ message: message(), actual: value, expected: { [side]: expected[0] } });
@@ -72,7 +72,7 @@ function required(side: Side, checked: Checked, expected: readonly unknown[]): V
 }
 
 /** Checks that a response is `(ok …)`, with this value if one is given. @returns the value @throws AssertionError */
-export const assertOk = (checked: Checked, ...value: [value?: unknown]): Value => required('ok', checked, value);
+export const assertOk = (checked: Checked, ...value: [value?: unknown]): Value => requireSide('ok', checked, value);
 
 /** Checks that a response is `(err …)`, with this value if one is given. @returns the value @throws AssertionError */
-export const assertErr = (checked: Checked, ...value: [value?: unknown]): Value => required('err', checked, value);
+export const assertErr = (checked: Checked, ...value: [value?: unknown]): Value => requireSide('err', checked, value);

@@ -20,7 +20,7 @@ import { AnswerError, type NodeCalls, requestLastToken, requestTokenFacts } from
 const AT_ONCE = 5;
 /** Number of jobs of a round, and number of jobs of each kind and order to take from the queue. */
 const MAX_JOBS = 25;
-const TAKEN = 8;
+const JOBS_PER_ORDER = 8;
 /** Milliseconds between two looks without a commit, for jobs whose time has come, or if the node or the store is unavailable. */
 const LOOK_MS = 5_000;
 /** Milliseconds between two turns of listing and queueing tokens, so that other work can write. */
@@ -60,9 +60,9 @@ const keyOf = ({ work, contract, token }: TokenJobItem): string => `${work} ${co
 function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem> {
   const seen = new Set<string>();
   const orders = [oldest, again, newest];
-  for (let at = 0; orders.some((order) => at < order.length); at++) {
+  for (let index = 0; orders.some((order) => index < order.length); index++) {
     for (const order of orders) {
-      const item = order[at];
+      const item = order[index];
       if (item === undefined || seen.has(keyOf(item))) continue;
       seen.add(keyOf(item));
       yield item;
@@ -77,14 +77,14 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
 
   /** Returns an attempt without an answer. @param state of the job until the next attempt */
-  function tried({ tries }: TokenJobItem, state: AnswerError['state']): FailedTry {
+  function failedTry({ tries }: TokenJobItem, state: AnswerError['state']): FailedTry {
     if (state === 'invalid') return { state, wait: null };
     if (tries + 1 >= MAX_ATTEMPTS) return { state: 'failed', wait: null };
     const wait = backoff(tries + 1, { ...WAITS, random: random.number });
     return { state, wait };
   }
 
-  function say(item: TokenJobItem, { state, wait }: FailedTry, reason: string): void {
+  function report(item: TokenJobItem, { state, wait }: FailedTry, reason: string): void {
     if (state === 'invalid') counters.invalid += 1;
     else counters.failed += 1;
     if (wait !== null) return;
@@ -93,15 +93,15 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   }
 
   /** Requests the answer for a job. @returns the answer, or the failed attempt @throws NodeUnreachableError */
-  async function triedAnswer<T>(item: TokenJobItem, request: () => Promise<T>): Promise<T | FailedTry> {
+  async function tryRequest<T>(item: TokenJobItem, request: () => Promise<T>): Promise<T | FailedTry> {
     try {
       const answer = await request();
       counters.answered += 1;
       return answer;
     } catch (error) {
       if (!(error instanceof AnswerError)) throw error;
-      const failure = tried(item, error.state);
-      say(item, failure, error.message);
+      const failure = failedTry(item, error.state);
+      report(item, failure, error.message);
       return failure;
     }
   }
@@ -109,13 +109,13 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   /** @throws NodeUnreachableError */
   async function askNode(item: TokenJobItem, calls: NodeCalls): Promise<TokenAnswer> {
     const { contract, token } = item;
-    const of = { contract, tip: toHex(calls.tip.indexBlockHash) };
+    const subject = { contract, tip: toHex(calls.tip.indexBlockHash) };
     if (item.work === 'facts') {
-      const answer = await triedAnswer(item, () => requestTokenFacts(calls, item));
-      return { work: 'facts', ...of, token: token ?? '', answer };
+      const answer = await tryRequest(item, () => requestTokenFacts(calls, item));
+      return { work: 'facts', ...subject, token: token ?? '', answer };
     }
-    const answer = await triedAnswer(item, async () => ({ last: await requestLastToken(calls, item) }));
-    return { work: 'last_token_id', ...of, answer };
+    const answer = await tryRequest(item, async () => ({ last: await requestLastToken(calls, item) }));
+    return { work: 'last_token_id', ...subject, answer };
   }
 
   /**
@@ -145,7 +145,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     if (!isHeld()) return LOOK_MS;
     const { contract, queue } = snapshots.read(({ tokenMetadata }) => ({
       contract: tokenMetadata.toSpread(),
-      queue: tokenMetadata.queue(clock.now(), TAKEN),
+      queue: tokenMetadata.queue(clock.now(), JOBS_PER_ORDER),
     }));
     if (contract !== null) await commands.runBatches('tokens.spread', { contract });
     // One request shows whether the node is back.

@@ -91,7 +91,7 @@ function valueIn(result: unknown): ClarityValue {
  * Calls a read-only function.
  * @throws NodeUnreachableError if the node is away or behind, AnswerError
  */
-async function called(calls: NodeCalls, contract: string, name: string, ...args: Uint8Array[]): Promise<ClarityValue> {
+async function call(calls: NodeCalls, contract: string, name: string, ...args: Uint8Array[]): Promise<ClarityValue> {
   let answer: Awaited<ReturnType<typeof post>>;
   try {
     answer = await post(calls, contract, name, args);
@@ -120,10 +120,10 @@ async function called(calls: NodeCalls, contract: string, name: string, ...args:
  * Returns a text unchanged. Control characters and characters that change the direction of writing are data of the
  * chain; the client must make them visible. Returns null for `none`. @throws AnswerError
  */
-function textOf(value: ClarityValue, mostBytes: number): string | null {
+function textOf(value: ClarityValue, maxBytes: number): string | null {
   if (value.type === 'none') return null;
   if (value.type !== 'string-ascii' && value.type !== 'string-utf8') throw new AnswerError("it isn't a text");
-  if (utf8Bytes(value.value).length > mostBytes) throw new AnswerError('it is too long');
+  if (utf8Bytes(value.value).length > maxBytes) throw new AnswerError('it is too long');
   return value.value;
 }
 
@@ -136,7 +136,7 @@ function numberOf(value: ClarityValue): bigint {
 /** @returns null if the contract doesn't return a supply */
 async function ftSupply(calls: NodeCalls, contract: string): Promise<string | null> {
   try {
-    return numberOf(await called(calls, contract, 'get-total-supply')).toString();
+    return numberOf(await call(calls, contract, 'get-total-supply')).toString();
   } catch (error) {
     if (error instanceof AnswerError && error.state === 'invalid') return null;
     throw error;
@@ -154,29 +154,29 @@ export async function requestTokenFacts(
   const number = BigInt(token ?? 0);
   const id = clarity.uint(number);
   const none = { name: null, symbol: null, decimals: null, supply: null };
-  const tokenUri = textOf(await called(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MAX_URI);
+  const tokenUri = textOf(await call(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MAX_URI);
   const uri = tokenUri === null || tokenUri === '' ? null : filledUri(tokenUri, number);
   switch (family) {
     case 'nft':
       return { ...none, uri };
     case 'sft': {
-      const decimals = numberOf(await called(calls, contract, 'get-decimals', id)).toString();
-      const supply = numberOf(await called(calls, contract, 'get-total-supply', id)).toString();
+      const decimals = numberOf(await call(calls, contract, 'get-decimals', id)).toString();
+      const supply = numberOf(await call(calls, contract, 'get-total-supply', id)).toString();
       return { ...none, decimals, supply, uri };
     }
     case 'ft': {
-      const name = textOf(await called(calls, contract, 'get-name'), MAX_NAME);
-      const symbol = textOf(await called(calls, contract, 'get-symbol'), MAX_NAME);
-      const decimals = numberOf(await called(calls, contract, 'get-decimals')).toString();
+      const name = textOf(await call(calls, contract, 'get-name'), MAX_NAME);
+      const symbol = textOf(await call(calls, contract, 'get-symbol'), MAX_NAME);
+      const decimals = numberOf(await call(calls, contract, 'get-decimals')).toString();
       return { name, symbol, decimals, supply: await ftSupply(calls, contract), uri };
     }
   }
 }
 
 /**
- * Reads the last token id of a contract; returns null if it is too large to list the tokens. @throws like `askedFacts`
+ * Reads the last token id of a contract; returns null if it is too large to list the tokens. @throws like {@link requestTokenFacts}
  */
 export async function requestLastToken(calls: NodeCalls, { contract }: TokenJobItem): Promise<number | null> {
-  const last = numberOf(await called(calls, contract, 'get-last-token-id'));
+  const last = numberOf(await call(calls, contract, 'get-last-token-id'));
   return last > MAX_LISTED ? null : Number(last);
 }

@@ -62,7 +62,7 @@ function clients(part: number) {
     handled,
     connection: (name: string) => {
       const connection = { name };
-      return { send: (text: string) => inboxes.receive(connection, text), leave: () => inboxes.forget(connection) };
+      return { send: (text: string) => inboxes.receive(connection, text), leave: () => inboxes.drop(connection) };
     },
     /** An HTTP request. */
     async request(name: string): Promise<void> {

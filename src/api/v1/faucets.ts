@@ -79,7 +79,7 @@ function bitcoinSize(query: URLSearchParams): BitcoinSize {
   const [large, xlarge] = [isOn(query, 'large'), isOn(query, 'xlarge')];
   if (large && xlarge) throw new FaucetError(400, 'cannot simultaneously request a large and xlarge amount');
   if (large) return 'large';
-  return xlarge ? 'xlarge' : 'usual';
+  return xlarge ? 'xlarge' : 'normal';
 }
 
 const faucetErrors: ErrorShape = {
