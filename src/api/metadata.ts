@@ -198,7 +198,7 @@ export function metadataRoutes(version: string, fetches: boolean): Route[] {
     asset_identifier: asset,
   });
 
-  const listed = ({ contractId, asset, txId, ...facts }: ListedFt): Static<typeof ListedFtMetadata> => ({
+  const listedFt = ({ contractId, asset, txId, ...facts }: ListedFt): Static<typeof ListedFtMetadata> => ({
     ...ft(facts),
     ...contractFields(contractId, txId, asset),
     contract_principal: contractId,
@@ -254,14 +254,14 @@ export function metadataRoutes(version: string, fetches: boolean): Route[] {
       history: 'since',
       handle: ({ query, read }) => {
         const { name, symbol, address = '', order_by: by, order: direction } = query;
-        if (query.valid_metadata_only) return offsetPage(query, { items: [], total: 0 }, listed);
+        if (query.valid_metadata_only) return offsetPage(query, { items: [], total: 0 }, listedFt);
         const filter = {
           name: emptyAsNull(name),
           symbol: emptyAsNull(symbol),
           address: emptyAsNull(address),
         };
         const page = read.tokenMetadata.fts(filter, { by, direction }, query.limit, query.offset);
-        return offsetPage(query, page, listed);
+        return offsetPage(query, page, listedFt);
       },
     }),
     route({

@@ -141,9 +141,9 @@ const sentence = (text: string): string => {
 };
 
 /** The standing of a state, without the state. */
-type Standing = Omit<ServerStatus, 'state'>;
+type StatusText = Omit<ServerStatus, 'state'>;
 
-const standing = (reason: string, next: string, more: Partial<Standing> = {}): Standing => ({
+const describe = (reason: string, next: string, more: Partial<StatusText> = {}): StatusText => ({
   ready: false,
   reason: sentence(reason),
   next: sentence(next),
@@ -156,15 +156,15 @@ const standing = (reason: string, next: string, more: Partial<Standing> = {}): S
  * Returns the standing while no event arrives. The node's configuration may show the reason.
  * @param next the step if the section may be missing @param ifRight the step if the section is there
  */
-function waiting(
+function describeWait(
   { endpoint, config }: Extract<EventSource, { kind: 'port' }>,
   reason: string,
   next: string,
   ifRight: string,
-): Standing {
-  if (config === 'unknown') return standing(reason, next, { observer: observerToml(endpoint) });
-  if (config === 'right') return standing(reason, ifRight);
-  return standing(`${reason}. ${config.problem}`, config.remedy, { observer: config.section });
+): StatusText {
+  if (config === 'unknown') return describe(reason, next, { observer: observerToml(endpoint) });
+  if (config === 'right') return describe(reason, ifRight);
+  return describe(`${reason}. ${config.problem}`, config.remedy, { observer: config.section });
 }
 
 const lagOf = ({ height, nodeHeight }: StateReadings): number =>
@@ -196,35 +196,35 @@ const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
  * Returns the standing of a server that has all blocks of its node, but no new ones. It is ready, because its node would
  * give the same answers.
  */
-function oldTip({ tipAge, source, nodeHeight }: StateReadings): Standing | null {
+function oldTip({ tipAge, source, nodeHeight }: StateReadings): StatusText | null {
   if (tipAge === null || tipAge <= MAX_TIP_AGE_SECONDS) return null;
   const nodeStep = nodeHeight === null ? START_NODE : 'Check that the node is synced and has peers.';
-  return standing(`The newest block is ${durationInWords(tipAge)} old`, source === null ? CHECK_WRITER : nodeStep, {
+  return describe(`The newest block is ${durationInWords(tipAge)} old`, source === null ? CHECK_WRITER : nodeStep, {
     ready: true,
   });
 }
 
 /** Returns the standing of a server without a block if its first blocks can't be filled. */
-const failedStart = (filling: StateReadings['filling']): Standing | null =>
+const failedStart = (filling: StateReadings['filling']): StatusText | null =>
   filling === null || filling.failure === null
     ? null
-    : standing(
+    : describe(
         `The first blocks can't be filled: ${filling.failure}`,
         "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries until it has a block.",
       );
 
 /** Makes the standing of one state if its condition holds. */
-type Rule = (readings: StateReadings) => Standing | null;
+type Rule = (readings: StateReadings) => StatusText | null;
 
 /** The rules by state, in the order in which they apply: the order of {@link serverStates}. */
 const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   cannot_write({ writeFailure, log }) {
     if (log?.isReachable === false) {
       const next = "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.";
-      return standing(log.reason, next);
+      return describe(log.reason, next);
     }
     if (writeFailure === null) return null;
-    return standing(
+    return describe(
       `Nothing can be written: ${writeFailure}`,
       'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
     );
@@ -233,14 +233,14 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   cannot_read: ({ readFailure }) =>
     readFailure === null
       ? null
-      : standing(readFailure, 'Check that --data names the right directory and that its disk works.'),
+      : describe(readFailure, 'Check that --data names the right directory and that its disk works.'),
 
-  wrong_chain: ({ wrongChain }) => (wrongChain === null ? null : standing(wrongChain.problem, wrongChain.remedy)),
+  wrong_chain: ({ wrongChain }) => (wrongChain === null ? null : describe(wrongChain.problem, wrongChain.remedy)),
 
   waiting_for_the_node(readings) {
     const { source, nodeHeight, nodeRpc } = readings;
     if (!isEmpty(readings) || source?.kind !== 'port' || nodeHeight !== null) return null;
-    return waiting(
+    return describeWait(
       source,
       `No event has arrived, and no node answers at ${nodeRpc}`,
       "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
@@ -254,24 +254,24 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     const failed = failedStart(filling);
     if (failed !== null) return failed;
     if (source === null) {
-      return standing('No block is indexed yet', CHECK_WRITER);
+      return describe('No block is indexed yet', CHECK_WRITER);
     }
     if (source.kind === 'stream') {
       return source.failure === null
-        ? standing(
+        ? describe(
             'No message has arrived from stacks-node-publisher yet',
             'Check that stacks-node-publisher receives events from its node.',
           )
-        : standing(`No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
+        : describe(`No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
     }
     return nodeBlocksSinceStart >= SILENT_BLOCKS || secondsSinceStart >= SILENT_SECONDS
-      ? waiting(
+      ? describeWait(
           source,
           `The node is at block ${count(nodeHeight ?? 0)} but sends nothing`,
           'Is this section in its configuration, and was the node restarted since?',
           `Its configuration has the section. Was the node restarted since, and does the endpoint in it lead to ${source.endpoint}?`,
         )
-      : waiting(
+      : describeWait(
           source,
           `The node is at block ${count(nodeHeight ?? 0)}, and no event has arrived yet`,
           "Add this section to the node's configuration, and restart the node.",
@@ -281,13 +281,13 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
 
   starting(readings) {
     const { height, nodeHeight, historyStart, refusal, log, preparation, filling } = readings;
-    if (preparation !== null) return standing(preparation.problem, preparation.remedy);
+    if (preparation !== null) return describe(preparation.problem, preparation.remedy);
     if (isStuck(readings) || log !== null) return null;
     if (height === null) {
       const failed = failedStart(filling);
       if (failed !== null) return failed;
       const start = historyStart ?? (nodeHeight === null ? null : nodeHeight + 1);
-      return standing(
+      return describe(
         start === null ? "Starting at the node's next block" : `Starting at block ${count(start)}`,
         'Wait for the first block.',
       );
@@ -295,7 +295,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (historyStart === null || height - historyStart >= STARTING_BLOCKS) return null;
     if (lagOf(readings) <= BLOCKS_BEHIND || !isMoving(readings)) return null;
     const reason = `Starting at block ${count(historyStart)}. ${positions(readings)}`;
-    return standing(reason, WAIT, { ready: refusal === null, secondsLeft: leftOf(readings) });
+    return describe(reason, WAIT, { ready: refusal === null, secondsLeft: leftOf(readings) });
   },
 
   stuck(readings) {
@@ -303,8 +303,8 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (refusal === null || !isStuck(readings)) return null;
     const failure = filling?.failure ?? null;
     return failure === null
-      ? standing(refusal.problem, refusal.remedy)
-      : standing(
+      ? describe(refusal.problem, refusal.remedy)
+      : describe(
           `${sentence(refusal.problem)} They can't be filled: ${failure}`,
           "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
         );
@@ -312,24 +312,24 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
 
   catching_up(readings) {
     const { refusal, log } = readings;
-    if (log !== null) return standing(log.reason, WAIT);
+    if (log !== null) return describe(log.reason, WAIT);
     const isBehind = lagOf(readings) > BLOCKS_BEHIND && isMoving(readings);
     if (!isBehind && refusal === null) return null;
     const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills them`;
     const secondsLeft = leftOf(readings);
     const remaining = secondsLeft === null ? '' : `, ${durationInWords(secondsLeft)} left`;
-    return standing(`${positions(readings)}${remaining}${gap}`, WAIT, { secondsLeft });
+    return describe(`${positions(readings)}${remaining}${gap}`, WAIT, { secondsLeft });
   },
 
   stale(readings) {
     const { source, nodeHeight, secondsBehind, secondsSinceMove, secondsSinceEvent, secondsSinceStart } = readings;
     if (source?.kind === 'stream' && source.failure !== null) {
-      return standing(`No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
+      return describe(`No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
     }
     if (nodeHeight === null) {
       const silence = secondsSinceEvent ?? secondsSinceStart;
       if (silence < SILENT_STALE_SECONDS) return oldTip(readings);
-      return standing(
+      return describe(
         `No event has arrived for ${durationInWords(silence)}, and no node answers at ${readings.nodeRpc}`,
         START_NODE,
       );
@@ -338,7 +338,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     const isFarBehind = lagOf(readings) > BLOCKS_BEHIND;
     if (!isFarBehind && (secondsBehind ?? 0) < STALE_SECONDS) return oldTip(readings);
     const since = Math.floor(isFarBehind ? secondsSinceMove : (secondsBehind ?? 0));
-    return standing(
+    return describe(
       `${positions(readings)}. No block has arrived for ${durationInWords(since)}`,
       source === null
         ? CHECK_WRITER

@@ -34,7 +34,7 @@ export type BitcoinRpc = <Result extends TSchema>(
 export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinRpc {
   const authorization = `Basic ${btoa(`${user}:${password}`)}`;
 
-  async function textOf(body: string): Promise<string> {
+  async function requestText(body: string): Promise<string> {
     try {
       const headers = { 'content-type': 'application/json', authorization };
       const limits = { server: 'the Bitcoin node', timeoutMs: TIMEOUT_MS };
@@ -45,7 +45,7 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
   }
 
   async function post(body: string): Promise<unknown> {
-    const text = await textOf(body);
+    const text = await requestText(body);
     const answer = parsedJson(text === '' ? 'null' : text);
     // An answer that isn't JSON comes from a proxy in between.
     if (answer === undefined) throw unavailable(new Error("The Bitcoin node's answer isn't JSON"));

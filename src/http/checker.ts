@@ -22,12 +22,12 @@ export function checker(schema: TSchema): (value: unknown) => Mistake | null {
     const check = compiled();
     if (check.Check(value)) return null;
     const error = check.Errors(value).First();
-    return error === undefined ? { path: [], rule: 'must have the documented form' } : mistakeOf(error);
+    return error === undefined ? { path: [], rule: 'must have the documented form' } : toMistake(error);
   };
 }
 
-function mistakeOf({ type, path, schema, message }: ValueError): Mistake {
-  const names = path.split('/').slice(1).map(unescaped);
+function toMistake({ type, path, schema, message }: ValueError): Mistake {
+  const names = path.split('/').slice(1).map(unescapeToken);
   switch (type) {
     case ValueErrorType.ObjectRequiredProperty:
       return { path: names, rule: 'is required' };
@@ -81,7 +81,7 @@ function choice({ anyOf }: TSchema): string {
 }
 
 /** Decodes one reference token of a JSON pointer (RFC 6901). */
-const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
+const unescapeToken = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 /** The mistake of a text that doesn't match a pattern. @param rule the pattern in words: the `rule` of its schema */

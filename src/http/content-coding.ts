@@ -18,7 +18,7 @@ const pack: Readonly<Record<Coding, (text: string) => Uint8Array<ArrayBuffer>>> 
 };
 
 /** Compresses a text. */
-export const packed = (text: string, coding: Coding): Uint8Array<ArrayBuffer> => pack[coding](text);
+export const compress = (text: string, coding: Coding): Uint8Array<ArrayBuffer> => pack[coding](text);
 
 /** Maximum number of remembered headers. Clients send few different ones. */
 const MAX_HEADERS = 100;
@@ -26,7 +26,7 @@ const MAX_HEADERS = 100;
 const MAX_HEADER = 200;
 
 /** Returns the weights of the values that a header names, by their names in lower case. */
-function weightsOf(header: string): Map<string, number> {
+function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of header.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
@@ -37,8 +37,8 @@ function weightsOf(header: string): Map<string, number> {
 }
 
 /** Returns the coding that a header prefers to no coding; null if there is none. */
-function preferred(header: string): Coding | null {
-  const weights = weightsOf(header);
+function preferredCoding(header: string): Coding | null {
+  const weights = parseWeights(header);
   // A client that accepts any coding may still lack the newer ones.
   const others = { zstd: 0, gzip: weights.get('*') ?? 0, br: 0 };
   // A client that doesn't name `identity` accepts it, and prefers each coding that it names.
@@ -53,17 +53,17 @@ function preferred(header: string): Coding | null {
   return chosen;
 }
 
-const remembered = memoize(preferred, MAX_HEADERS);
+const cachedCoding = memoize(preferredCoding, MAX_HEADERS);
 
 /** Returns the coding for a response. @param header `Accept-Encoding` @returns null for an uncompressed response */
 export function codingFor(header: string | null): Coding | null {
   if (header === null) return null;
-  return header.length > MAX_HEADER ? preferred(header) : remembered(header);
+  return header.length > MAX_HEADER ? preferredCoding(header) : cachedCoding(header);
 }
 
 /** Whether a header names one of the values without the weight 0 (RFC 9110, 12.4.2). */
 function names(header: string | null, values: readonly string[]): boolean {
-  const weights = weightsOf(header ?? '');
+  const weights = parseWeights(header ?? '');
   return values.some((value) => (weights.get(value) ?? 0) > 0);
 }
 

@@ -82,7 +82,7 @@ export function deprecatedRoute(
     throw new Error(`${path} has no parameter ${name} to name its successor by`);
   }
   const templates = lazy(() =>
-    successors.map(templateOf).map((template) => {
+    successors.map(parseTemplate).map((template) => {
       const successor = successorQuery(template.path);
       return {
         ...template,
@@ -100,7 +100,7 @@ export function deprecatedRoute(
     };
     const instead = templates().flatMap((template) => {
       const page = template.pageSchemas.flatMap(({ name, schema }) => pageParameter(name, sent(name), schema));
-      return filled(template, valuesOf, page);
+      return successorUrls(template, valuesOf, page);
     });
     return [
       ...instead.map((target) => `<${target}>; rel="successor-version"`),
@@ -141,7 +141,7 @@ interface Template {
 }
 
 /** Parses a replacement. @throws Error if its query has more than one parameter */
-function templateOf(successor: string): Template {
+function parseTemplate(successor: string): Template {
   const [path = '', query] = successor.split('?');
   // Texts and names alternate, since the regular expression has a group.
   const parts = path.split(PARAMETER);
@@ -157,7 +157,7 @@ function templateOf(successor: string): Template {
  * The URLs that a template makes; empty if a path parameter has no value.
  * @param page texts of query parameters that every URL gets
  */
-function filled(
+function successorUrls(
   { texts, names, query }: Template,
   valuesOf: (name: string) => readonly string[],
   page: readonly string[],

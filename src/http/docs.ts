@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib';
 import { type AnyElysia, Elysia } from 'elysia';
 import { lazy } from '../base/cache.ts';
 import { type Packed, packedAnswer } from './content-coding.ts';
-import { type ApiDescription, completed, documentationOf, type SwaggerDocument } from './openapi.ts';
+import { type ApiDescription, completeDocument, documentationOf, type SwaggerDocument } from './openapi.ts';
 import type { Responder } from './respond.ts';
 import type { Plugin } from './route.ts';
 
@@ -18,12 +18,14 @@ const pack = promisify(gzip);
  * Makes the document of an application's routes, compressed. It is made at the first request, since most servers never get one:
  * loading `@elysiajs/swagger` takes 5 ms and 3 MB.
  */
-async function documentOf(app: AnyElysia, version: string, described: ApiDescription): Promise<Packed> {
+async function makeDocument(app: AnyElysia, version: string, described: ApiDescription): Promise<Packed> {
   const { swagger } = await import('@elysiajs/swagger');
   const documentation = documentationOf(version.match(/v(\S+)/)?.[1] ?? version, described);
   const documented = new Elysia()
     .use(app)
-    .mapResponse(({ responseValue }) => Response.json(completed(responseValue as SwaggerDocument, described.examples)))
+    .mapResponse(({ responseValue }) =>
+      Response.json(completeDocument(responseValue as SwaggerDocument, described.examples)),
+    )
     .use(swagger({ documentation, specPath: DOCUMENT }));
   const published = await documented.handle(new Request(`http://localhost${DOCUMENT}`));
   if (!published.ok) throw new Error(`the OpenAPI document has status ${published.status}`);
@@ -38,7 +40,7 @@ export const docs =
   (respond: Responder, version: string, described: ApiDescription): Plugin =>
   (app) => {
     // Routes don't change while a server runs.
-    const document = lazy(() => documentOf(app, version, described));
+    const document = lazy(() => makeDocument(app, version, described));
     return app.get(DOCUMENT, async ({ request }) => packedAnswer(request, await document(), respond.jsonHeaders()), {
       detail: { hide: true },
     });

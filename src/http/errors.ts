@@ -194,15 +194,16 @@ export const bareErrors: ErrorShape = {
 
 /** Makes error responses. The cause of an internal error is logged and never sent to the client. */
 export function failures(respond: Responder, log: Log): Failure {
-  const answered = (error: ApiError, shape: ErrorShape): Response => {
+  const errorResponse = (error: ApiError, shape: ErrorShape): Response => {
     const response = respond.json(error.status, error instanceof ShapedError ? error.body : shape.body(error));
     for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);
     return response;
   };
   return (error, request, shape = problems) => {
-    if (error instanceof ApiError) return answered(error, shape);
-    if (error instanceof TooMuchWorkError) return answered(new ApiError(400, error.message, 'TOO_MUCH_WORK'), shape);
-    if (error instanceof UnreadableCursorError) return answered(invalidCursor(), shape);
+    if (error instanceof ApiError) return errorResponse(error, shape);
+    if (error instanceof TooMuchWorkError)
+      return errorResponse(new ApiError(400, error.message, 'TOO_MUCH_WORK'), shape);
+    if (error instanceof UnreadableCursorError) return errorResponse(invalidCursor(), shape);
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isTransient(error)) {
       // A missing index was logged once, when it was noticed.

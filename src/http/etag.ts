@@ -20,7 +20,7 @@ export const tagOf = (version: string) => {
 };
 
 /** Returns the end of tags that name a block: indexed blocks can be completed while the tip stays. Empty if none was completed. */
-const completed = (read: Reader): string => {
+const completionSuffix = (read: Reader): string => {
   const completions = read.chain.tip()?.completions ?? 0;
   return completions === 0 ? '' : `-${completions}`;
 };
@@ -28,13 +28,13 @@ const completed = (read: Reader): string => {
 /** The tag of answers that change only with canonical blocks. */
 export const chainTip = (read: Reader): string | null => {
   const tip = read.chain.tip();
-  return tip === null ? null : `0x${tip.indexBlockHash.toHex()}${completed(read)}`;
+  return tip === null ? null : `0x${tip.indexBlockHash.toHex()}${completionSuffix(read)}`;
 };
 
 /** The tag of answers that change with Bitcoin's height as well, such as locks that end. */
 export const chainAndBurnTip = (read: Reader): string | null => {
   const tip = read.chain.tip();
-  return tip === null ? null : `${tip.indexBlockHash.toHex()}-${tip.burnBlockHeight}${completed(read)}`;
+  return tip === null ? null : `${tip.indexBlockHash.toHex()}-${tip.burnBlockHeight}${completionSuffix(read)}`;
 };
 
 type Tag = (read: Reader) => string | null;
@@ -85,7 +85,7 @@ export const principalAndMempool = and(chainAndBurnTip, pending);
 export const transaction = (read: Reader, { tx_id }: { tx_id: Uint8Array }): string | null => {
   const state = read.transactions.state(tx_id);
   if (state === undefined) return null;
-  if (state.indexBlockHash !== null) return `${state.indexBlockHash.toHex()}-${state.status}${completed(read)}`;
+  if (state.indexBlockHash !== null) return `${state.indexBlockHash.toHex()}-${state.status}${completionSuffix(read)}`;
   const tip = read.chain.tip();
   return tip === null ? null : `${state.status}-${read.mempool.version()}`;
 };
@@ -93,13 +93,13 @@ export const transaction = (read: Reader, { tx_id }: { tx_id: Uint8Array }): str
 /** The tag of answers about a canonical block, whose content changes only if it was filled and is completed. */
 export const block = (read: Reader, params: { height_or_hash: BlockId }): string | null => {
   const hash = read.chain.blockHash(params.height_or_hash);
-  return hash === undefined ? null : `${hash.toHex()}-canonical${completed(read)}`;
+  return hash === undefined ? null : `${hash.toHex()}-canonical${completionSuffix(read)}`;
 };
 
 /** The tag of an answer about the newest block at or before a time, in Unix seconds. */
 export const blockAt = (read: Reader, { timestamp }: { timestamp: number }): string | null => {
   const block = read.blocks.at(timestamp);
-  return block === undefined ? null : `${block.indexHash.toHex()}-canonical${completed(read)}`;
+  return block === undefined ? null : `${block.indexHash.toHex()}-canonical${completionSuffix(read)}`;
 };
 
 /**

@@ -147,7 +147,7 @@ function hasText(value: unknown): value is object {
 const LONG_LIST = 1_000;
 
 /** Serializes a lazy value; returns other values unchanged. */
-const serialized = (value: unknown): unknown => (value instanceof LazyValue ? serialized(value.serialized()) : value);
+const resolveLazy = (value: unknown): unknown => (value instanceof LazyValue ? resolveLazy(value.serialized()) : value);
 
 const isList = (body: unknown): body is { results: readonly unknown[] } =>
   typeof body === 'object' && body !== null && 'results' in body && Array.isArray(body.results);
@@ -200,7 +200,7 @@ class JsonWriter {
   readonly #containers: Container[] = [];
 
   constructor(body: unknown) {
-    const value = serialized(body);
+    const value = resolveLazy(body);
     if (hasText(value)) this.#containers.push(toContainer(value));
     else this.#write(value);
   }
@@ -241,7 +241,7 @@ class JsonWriter {
       const item = items[container.next++];
       this.#add(container.separator);
       container.separator = ',';
-      this.#write(serialized(item));
+      this.#write(resolveLazy(item));
       if (!(item instanceof JsonText) || this.length >= PART) return;
     }
     this.#end(container, '[', ']');
@@ -253,7 +253,7 @@ class JsonWriter {
     const plain: Record<string, unknown> = Object.create(null);
     while (container.next < names.length) {
       const name = names[container.next++]!;
-      const member = serialized(object[name]);
+      const member = resolveLazy(object[name]);
       const isOpen = (name === 'results' && Array.isArray(member)) || hasText(member) || isLong(member);
       if (!isOpen && !(member instanceof JsonText)) {
         plain[name] = member;

@@ -144,7 +144,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
 
   const handlers = new Map(Object.entries(routes));
 
-  const answered: Handler<Data> = (request, server) => {
+  const handle: Handler<Data> = (request, server) => {
     const url = absoluteUrl(request);
     if (url === null) return refuse(400, MALFORMED);
     const plain = withPlainPath(url);
@@ -161,9 +161,9 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
       return failed(cause);
     }
   };
-  const inTurn: Handler<Data> = (request, server) => {
+  const handleInTurn: Handler<Data> = (request, server) => {
     const turn = turns.next();
-    return turn === undefined ? answered(request, server) : turn.then(() => answered(request, server));
+    return turn === undefined ? handle(request, server) : turn.then(() => handle(request, server));
   };
 
   const served = {
@@ -174,7 +174,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     idleTimeout: idleSeconds,
     // Bun's error page shows source code, and must never be served, even if NODE_ENV is `development`.
     development: false,
-    fetch: inTurn,
+    fetch: handleInTurn,
     error: () => refuse(500, UNEXPECTED),
   };
   const { websocket } = options;

@@ -236,12 +236,12 @@ export interface SwaggerDocument {
  * responses to components.
  * @throws Error if two schemas have the same name
  */
-export function completed(document: SwaggerDocument, examples: ApiDescription['examples']): object {
+export function completeDocument(document: SwaggerDocument, examples: ApiDescription['examples']): object {
   const paths: Paths = {};
   const answers: [TSchema | undefined, unknown][] = [];
   for (const [routedPath, methods] of Object.entries(document.paths)) {
     for (const [method, routedOperation] of Object.entries(methods)) {
-      const { path, operation } = published(routedPath, routedOperation);
+      const { path, operation } = publishedOperation(routedPath, routedOperation);
       const recorded = examples[operation.operationId] ?? {};
       paths[path] = { ...paths[path], [method]: withExample(operation, recorded) };
       answers.push([schemaOf(operation.responses[200] ?? operation.responses[202]), recorded.answer]);
@@ -267,7 +267,7 @@ export function completed(document: SwaggerDocument, examples: ApiDescription['e
  * Returns the published path of an operation. The router numbers the parameters of a path, and the plugin puts these
  * before the parameters of the operation.
  */
-function published(routedPath: string, operation: Operation): { path: string; operation: Operation } {
+function publishedOperation(routedPath: string, operation: Operation): { path: string; operation: Operation } {
   const numbered = /\{\w+\}/g;
   const parameters = operation.parameters.slice(routedPath.match(numbered)?.length ?? 0);
   const names = parameters.values();
@@ -432,7 +432,7 @@ function sharedParts(operations: readonly Operation[]): { parameters: object; re
       return { part, name: capitalised(part.name.replace(/^stackside-/, '')), refer };
     }),
   );
-  return { parameters: shared('parameters', parameters), responses: shared('responses', answers) };
+  return { parameters: shareParts('parameters', parameters), responses: shareParts('responses', answers) };
 }
 
 /** An occurrence of a part of an operation that can become a reference. */
@@ -443,7 +443,7 @@ interface Use {
 }
 
 /** Replaces parts that occur more than once by references, and returns them by name. A number makes a name unique. */
-function shared(section: string, uses: readonly Use[]): Record<string, object> {
+function shareParts(section: string, uses: readonly Use[]): Record<string, object> {
   const parts: Record<string, object> = {};
   const used = new Map<string, number>();
   for (const alike of Map.groupBy(uses, ({ part }) => JSON.stringify(part)).values()) {

@@ -68,12 +68,12 @@ const networksNamed = (name: string): Network[] | null =>
 const NAT64 = network('64:ff9b::/96');
 
 /** Returns the IPv4 address that a NAT64 address leads to; other addresses unchanged. */
-const reached = (address: AddressBytes): AddressBytes =>
+const endAddress = (address: AddressBytes): AddressBytes =>
   contains(NAT64, address) ? address.subarray(-4) : unmapped(address);
 
 /** The reason why an address isn't public; null for a public one. */
 export function notPublic(address: AddressBytes): string | null {
-  const end = reached(address);
+  const end = endAddress(address);
   return special.find(([range]) => contains(range, end))?.[1] ?? null;
 }
 
@@ -136,17 +136,17 @@ export interface Target {
 export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resolve: Resolve = systemResolve) {
   const see = (setting: 'allowed' | 'plainHttp', separator = ''): string =>
     settings === undefined ? '' : `${separator}see ${settings[setting]}`;
-  const bracketed = (text: string): string => (text === '' ? '' : ` (${text})`);
+  const inBrackets = (text: string): string => (text === '' ? '' : ` (${text})`);
   const localName = (host: string): TargetRefused =>
     new TargetRefused(
-      `its host ${host} is a name of this machine or network, which is not public${bracketed(see('allowed'))}`,
+      `its host ${host} is a name of this machine or network, which is not public${inBrackets(see('allowed'))}`,
     );
 
   /** Whether the operator allowed the address. @throws TargetRefused if it is neither allowed nor public */
   function checkAddress({ address }: Address, host: string): 'allowed' | 'public' {
     const bytes = parseAddress(address);
     if (bytes === null) throw new TargetRefused(`its host has the address ${address}, which is not an IP address`);
-    if (allowed.some((range) => contains(range, bytes) || contains(range, reached(bytes)))) return 'allowed';
+    if (allowed.some((range) => contains(range, bytes) || contains(range, endAddress(bytes)))) return 'allowed';
     const reason = notPublic(bytes);
     if (reason !== null) {
       throw new TargetRefused(`its host is at ${address}, which is not public (${reason}${see('allowed', '; ')})`);
@@ -166,9 +166,9 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
   }
 
   const withoutTls = (): TargetRefused =>
-    new TargetRefused(`it must begin with https://${bracketed(see('plainHttp'))}`);
+    new TargetRefused(`it must begin with https://${inBrackets(see('plainHttp'))}`);
 
-  async function resolved(host: string, isPlain: boolean): Promise<Address[]> {
+  async function resolveHost(host: string, isPlain: boolean): Promise<Address[]> {
     try {
       return await resolve(host);
     } catch (cause) {
@@ -194,7 +194,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
       const literal = parseAddress(host);
       const addresses: Address[] =
         literal === null
-          ? await resolved(host, url.protocol === 'http:')
+          ? await resolveHost(host, url.protocol === 'http:')
           : [{ address: host, family: literal.length === 4 ? 4 : 6 }];
       if (addresses.length === 0) throw new TargetRefused('its host has no address');
       const verdicts = addresses.map((address) => checkAddress(address, host));
@@ -265,7 +265,7 @@ export function send(options: SendOptions): Promise<Answer> {
   let interim = 0;
   let read: (() => void) | null = null;
 
-  function answered(response: IncomingMessage): void {
+  function receive(response: IncomingMessage): void {
     const { statusCode: status = 0, headers } = response;
     const parts: Buffer[] = [];
     let length = 0;
@@ -290,25 +290,25 @@ export function send(options: SendOptions): Promise<Answer> {
   }
 
   // The request itself emits no event once the other side has upgraded its connection.
-  const ended = () => (read === null ? fail(new Error('the attempt was ended')) : read());
-  if (signal.aborted) ended();
-  signal.addEventListener('abort', ended, { once: true });
+  const end = () => (read === null ? fail(new Error('the attempt was ended')) : read());
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end, { once: true });
   request.on('socket', (socket) => socket.once('connect', endConnecting));
-  request.on('response', answered);
+  request.on('response', receive);
   request.on('information', () => {
     interim += 1;
     if (interim > MAX_INTERIM) fail(new Error(`more than ${MAX_INTERIM} interim answers from ${url.host}`));
   });
   request.on('upgrade', (response, socket) => {
     socket.destroy();
-    answered(response);
+    receive(response);
     read?.();
   });
   request.on('error', fail);
   request.end(options.body);
   return promise.finally(() => {
     endConnecting();
-    signal.removeEventListener('abort', ended);
+    signal.removeEventListener('abort', end);
   });
 }
 
@@ -333,7 +333,7 @@ class LateError extends Error {
   override readonly name = 'LateError';
 }
 
-const aborted = (signal: AbortSignal): Promise<never> =>
+const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_resolve, reject) => {
     const fail = () => reject(new Error('the attempt was ended'));
     if (signal.aborted) fail();
@@ -342,7 +342,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
 
 /** Checks a URL until its request must end. @throws the errors of {@link TargetGuard}, and an Error when the signal aborts */
 export const checkedTarget = (guard: TargetGuard, url: string, ending: AbortSignal): Promise<Target> =>
-  Promise.race([guard.check(url), aborted(ending)]);
+  Promise.race([guard.check(url), rejectOnAbort(ending)]);
 
 /**
  * Runs a function that must end within a time.
@@ -350,7 +350,7 @@ export const checkedTarget = (guard: TargetGuard, url: string, ending: AbortSign
  * @param run receives a signal that aborts when the time is over or `signal` aborts
  * @throws LateError if the function failed after its time was over, otherwise the error of `run`
  */
-export async function inTime<T>(
+export async function withTimeout<T>(
   { clock, timeoutMs, signal }: { clock: Clock; timeoutMs: number; signal: AbortSignal },
   run: (ending: AbortSignal) => Promise<T>,
 ): Promise<T> {

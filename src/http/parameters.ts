@@ -132,7 +132,7 @@ export function spellingReader(path: string, params: TProperties, query: TProper
   const indexes = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
 
   function spellingOf(url: string): Spelling {
-    const pairs = lazy(() => pairsOf(queryText(url)));
+    const pairs = lazy(() => parsePairs(queryText(url)));
 
     function textsOf(name: string): string[] {
       const index = indexes.get(name);
@@ -169,7 +169,7 @@ function speller(schema: TSchema): (texts: readonly string[]) => string[] {
     if (texts.length === 0) return [];
     const { item, read } = readers();
     try {
-      return read(texts).map((value) => encoded(item, value));
+      return read(texts).map((value) => encode(item, value));
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
       return [];
@@ -184,7 +184,7 @@ function readerOf(schema: TSchema): { item: TSchema; read: (texts: readonly stri
   return { item: schema, read: (texts) => texts.map((text) => read(text, NOWHERE)) };
 }
 
-function encoded(schema: TSchema, value: unknown): string {
+function encode(schema: TSchema, value: unknown): string {
   if (!(TransformKind in schema)) return String(value);
   const { Encode } = schema[TransformKind] as { Encode(value: unknown): unknown };
   return String(Encode(value));
@@ -201,13 +201,13 @@ interface Field {
   parameter: ParameterLocation;
 }
 
-const fieldsOf = (location: ParameterLocation['location'], properties: TProperties): Field[] =>
+const toFields = (location: ParameterLocation['location'], properties: TProperties): Field[] =>
   Object.entries(properties).map(([name, schema]) => ({ name, schema, parameter: { location, path: [name] } }));
 
 /** Makes a function from a request's URL to the values of its path parameters. @param path `/transactions/{tx_id}` */
 export function pathReader<P extends TProperties>(path: string, properties: P): (url: string) => Values<P> {
   const segments = path.split('/');
-  const fields = fieldsOf('params', properties).map((field) => {
+  const fields = toFields('params', properties).map((field) => {
     const index = segments.indexOf(`{${field.name}}`);
     if (index < 0) throw new Error(`${path} has no parameter ${field.name}`);
     return { ...field, index, read: textReader(field.schema) };
@@ -266,7 +266,7 @@ export function refuseUnknown(documented: readonly string[]): Others {
  * @param others is called with the name of each unknown parameter; without it, they are ignored
  */
 export function queryReader<Q extends TProperties>(properties: Q, others?: Others): (url: string) => Values<Q> {
-  const fields = fieldsOf('querystring', properties).map(queryField);
+  const fields = toFields('querystring', properties).map(queryField);
   const indexes = new Map(fields.map(({ name }, index) => [name, index]));
   const valuesOf = (texts: readonly (string[] | undefined)[]) => {
     const values: Record<string, unknown> = {};
@@ -293,7 +293,7 @@ function textsOf(
   others: Others | undefined,
 ): string[][] {
   const texts: string[][] = [];
-  for (const { encodedName, name, value } of pairsOf(query)) {
+  for (const { encodedName, name, value } of parsePairs(query)) {
     const index = indexes.get(name ?? '');
     if (index === undefined) {
       others?.(name ?? encodedName);
@@ -315,7 +315,7 @@ function textsOf(
  */
 export function textsUnder(target: string, prefix: string): Map<string, string[]> {
   const texts = new Map<string, string[]>();
-  for (const { name, value } of pairsOf(queryText(target))) {
+  for (const { name, value } of parsePairs(queryText(target))) {
     if (name === null || (name !== prefix && !name.startsWith(`${prefix}.`))) continue;
     if (value === null) {
       throw new ParameterError({ location: 'querystring', path: [name] }, 'must have valid percent-encoding');
@@ -335,7 +335,7 @@ interface Pair {
 }
 
 /** The names and values of a query, in its order. */
-function pairsOf(query: string): Pair[] {
+function parsePairs(query: string): Pair[] {
   const pairs: Pair[] = [];
   for (const pair of query.split('&')) {
     if (pair === '') continue;

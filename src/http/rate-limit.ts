@@ -18,7 +18,7 @@ export interface ReadKey {
 export const MAX_PER_MINUTE = 100_000;
 const KEY_FORMAT = 'a name, a key, and optionally the requests per minute of this key';
 
-function readKeyOf({ line, name, digest, rest: [limit] }: KeyLine, file: string): ReadKey {
+function parseReadKey({ line, name, digest, rest: [limit] }: KeyLine, file: string): ReadKey {
   if (limit === undefined) return { name, digest, perMinute: null };
   const perMinute = /^[1-9]\d{0,6}$/.test(limit) ? Number(limit) : Number.NaN;
   if (!(perMinute <= MAX_PER_MINUTE)) throw wrongLine(line, file, KEY_FORMAT);
@@ -27,7 +27,7 @@ function readKeyOf({ line, name, digest, rest: [limit] }: KeyLine, file: string)
 
 /** Reads the keys of a file's text. @throws OperatorError naming the line */
 export const readKeysIn = (text: string, file: string): ReadKey[] =>
-  keyLines(text, file, KEY_FORMAT, 1).map((line) => readKeyOf(line, file));
+  keyLines(text, file, KEY_FORMAT, 1).map((line) => parseReadKey(line, file));
 
 /** Reads the keys of a file. @throws OperatorError if the file can't be read, or with the number of an invalid line */
 export const readKeysOf = (file: string): ReadKey[] => readKeysIn(fileText(file, 'Check --read-keys.'), file);
@@ -43,7 +43,7 @@ interface Client {
   perMinute: number | null;
 }
 
-type Counted = Pick<Client, 'id' | 'network'> & { perMinute: number };
+type LimitedClient = Pick<Client, 'id' | 'network'> & { perMinute: number };
 
 /** A client's quota after a request. */
 export interface Quota {
@@ -137,7 +137,7 @@ export class RateTable {
   }
 
   /** Counts a request. @param cost requests that it counts as */
-  charge({ id, network, perMinute }: Counted, cost: number): Quota {
+  charge({ id, network, perMinute }: LimitedClient, cost: number): Quota {
     const now = Math.max(0, Math.floor((this.#now() - this.#began) * TICKS_A_MS));
     const { low, fingerprint } = this.#hashOf(id);
     const share = TICKS_A_MINUTE / perMinute;

@@ -1,5 +1,5 @@
 import { lruCache } from '../base/cache.ts';
-import { type Coding, packed } from './content-coding.ts';
+import { type Coding, compress } from './content-coding.ts';
 
 interface Answer {
   tag: string;
@@ -38,12 +38,12 @@ export function responseCache() {
       answers.set(url, answer, sizeOf(url, answer));
     },
     /** Compresses a text. If it is cached with this tag, the compressed bytes are, too. */
-    packed(url: string, tag: string, text: string, coding: Coding): Uint8Array<ArrayBuffer> {
+    compress(url: string, tag: string, text: string, coding: Coding): Uint8Array<ArrayBuffer> {
       const answer = answers.get(url);
-      if (answer?.tag !== tag || answer.text !== text) return packed(text, coding);
+      if (answer?.tag !== tag || answer.text !== text) return compress(text, coding);
       const cached = answer.packed?.get(coding);
       if (cached !== undefined) return cached;
-      const bytes = packed(text, coding);
+      const bytes = compress(text, coding);
       answer.packed = (answer.packed ?? new Map()).set(coding, bytes);
       answers.set(url, answer, sizeOf(url, answer));
       return bytes;

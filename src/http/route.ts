@@ -5,7 +5,7 @@ import { lazy } from '../base/cache.ts';
 import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { codingFor, MIN_PACKED, packed } from './content-coding.ts';
+import { codingFor, compress, MIN_PACKED } from './content-coding.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute, type QueryOf } from './deprecation.ts';
 import { ApiError, type Failure } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
@@ -55,10 +55,10 @@ interface RouteRequest<P extends TProperties, Q extends TProperties, Sent extend
 export type Access<Params, Caller> = (request: Request, clientAddress: string) => (params: Params) => Caller;
 
 /** The result of a handler: the body, a redirect, another server's response, or a body in parts. */
-type Answered<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
+type HandlerResult<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
 
 /** The result of a handler. One that reads the index in one turn returns no promise, since its snapshot ends then. */
-type Handled<T, Snapshot extends boolean, Need extends HistoryRequirement, Long extends boolean> = [
+type HandlerReturn<T, Snapshot extends boolean, Need extends HistoryRequirement, Long extends boolean> = [
   Snapshot,
   Need,
   Long,
@@ -108,7 +108,7 @@ interface Declaration<
       /** For {@link withUntouched}. */
       askAccount: AskAccount | null;
     },
-  ): Handled<Answered<B>, Snapshot, Need, Long>;
+  ): HandlerReturn<HandlerResult<B>, Snapshot, Need, Long>;
 }
 
 /** The declaration of a route that doesn't read the index. */
@@ -180,11 +180,11 @@ function costOf({ cost, long = false, access }: AnyDeclaration): number {
 }
 
 /** Parts of a declaration, with their defaults. */
-type Settled = Required<
+type RouteSettings = Required<
   Pick<AnyDeclaration, 'method' | 'path' | 'query' | 'mainThread' | 'snapshot' | 'history' | 'hidden'>
 >;
 
-export interface Route extends Settled {
+export interface Route extends RouteSettings {
   deprecated: Deprecation | null;
   countedAs: ((request: Request) => string) | null;
   /** The route's OpenAPI operation. */
@@ -210,8 +210,8 @@ export function route<
   Snapshot extends boolean = true,
   Need extends HistoryRequirement = HistoryRequirement,
   Long extends boolean = false,
->(typed: Declaration<P, Q, B, Sent, Caller, Snapshot, Need, Long>): Route {
-  const declaration = typed as unknown as AnyDeclaration;
+>(typedDeclaration: Declaration<P, Q, B, Sent, Caller, Snapshot, Need, Long>): Route {
+  const declaration = typedDeclaration as unknown as AnyDeclaration;
   const { method = 'GET', path, errors, deprecated = null, hidden = false } = declaration;
   const { mainThread = false, snapshot = true, history, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
@@ -238,7 +238,7 @@ export function route<
     serve(context) {
       const readers = lazy(() => readersOf(declaration));
       const { failure, deprecation, clientAddress } = context;
-      const answerTo = answering(declaration, context, readers);
+      const answerTo = requestAnswerer(declaration, context, readers);
       const cost = costOf(declaration);
       const limiter = cost === 0 ? null : context.limiter;
       const charge = (request: Request): Record<string, string> | null =>
@@ -254,16 +254,16 @@ export function route<
           return marks === null ? sent : marks.mark(sent, request);
         };
         const succeed = (response: Response): Response => finish(withHeaders(response, info.headers));
-        const failed = (error: unknown): Answer => {
+        const fail = (error: unknown): Answer => {
           const { from } = info;
           return finish(failure(from === null ? error : errorSince(error, from), request, errors));
         };
         try {
           quota = charge(request);
           const answer = answerTo(request, info);
-          return answer instanceof Promise ? answer.then(succeed).catch(failed) : succeed(answer);
+          return answer instanceof Promise ? answer.then(succeed).catch(fail) : succeed(answer);
         } catch (error) {
-          return failed(error);
+          return fail(error);
         }
       };
     },
@@ -319,7 +319,7 @@ function readersOf({
 type MakeResponse = () => Answer;
 
 /** Makes the function that answers a request. It throws or rejects the errors of the route. */
-function answering(
+function requestAnswerer(
   declaration: AnyDeclaration,
   {
     snapshots,
@@ -353,7 +353,7 @@ function answering(
     const isLong = isPacked && text.length >= MIN_PACKED;
     const coding = isLong ? codingFor(request.headers.get('accept-encoding')) : null;
     if (coding === null) return success(status, text, tag);
-    const bytes = cacheTag === null ? packed(text, coding) : cache.packed(target, cacheTag, text, coding);
+    const bytes = cacheTag === null ? compress(text, coding) : cache.compress(target, cacheTag, text, coding);
     return success(status, bytes, tag, coding);
   }
 
@@ -373,15 +373,15 @@ function answering(
     return answer;
   }
 
-  function streamed(body: Streamed, { request }: ParsedRequest): Response {
+  function streamBody(body: Streamed, { request }: ParsedRequest): Response {
     const failed = (error: unknown) => failure(error, request, declaration.errors);
     const turn = () => turns.yieldLongWork();
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
   /** Makes the response of a handler's result. @param cacheTag null for an answer that may not be cached */
-  function finished(answered: unknown, parsed: ParsedRequest, tag: string | null, cacheTag: string | null): Answer {
-    if (answered instanceof Streamed) return sentInParts(streamed(answered, parsed), parsed);
+  function toResponse(answered: unknown, parsed: ParsedRequest, tag: string | null, cacheTag: string | null): Answer {
+    if (answered instanceof Streamed) return sentInParts(streamBody(answered, parsed), parsed);
     if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
     if (answered instanceof Response) return respond.passedOn(answered);
     if (status === 204) return respond.noContent();
@@ -428,14 +428,14 @@ function answering(
     const { tag, cacheTag, shortcut } = prepare(read, parsed, info);
     if (shortcut !== null) return shortcut;
     const answered = declaration.handle({ ...parsed, read, askAccount });
-    return () => finished(answered, parsed, tag, cacheTag);
+    return () => toResponse(answered, parsed, tag, cacheTag);
   }
 
   async function readLater(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): Promise<MakeResponse> {
     const { tag, cacheTag, shortcut } = prepare(read, parsed, info);
     if (shortcut !== null) return shortcut;
     const answered = await declaration.handle({ ...parsed, read, askAccount });
-    return () => finished(answered, parsed, tag, cacheTag);
+    return () => toResponse(answered, parsed, tag, cacheTag);
   }
 
   /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
@@ -455,7 +455,7 @@ function answering(
   }
 
   async function answerUnread(parsed: ParsedRequest): Promise<Response> {
-    return finished(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null, null);
+    return toResponse(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null, null);
   }
 
   function answerParsed(parsed: ParsedRequest, info: SnapshotInfo): Answer {

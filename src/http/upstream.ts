@@ -96,7 +96,7 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
       ? new ApiError(504, `${name} did not answer in time`, null, { cause })
       : new ApiError(502, `${name} can't be reached`, null, { cause });
 
-  function forwarded({ headers }: Request): Headers {
+  function forwardedHeaders({ headers }: Request): Headers {
     const credentials = isOurKey(headers.get('authorization') ?? '') ? ['authorization'] : [];
     return headersWithout(headers, [...NOT_FORWARDED, ...credentials]);
   }
@@ -119,7 +119,7 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
         throw new ApiError(400, prefix === '' ? 'The path must not contain ".."' : `The path leads out of ${prefix}`);
       }
       if (wasHere(request.headers, via)) throw new ApiError(502, `${name} passes requests back to this server`);
-      const headers = forwarded(request);
+      const headers = forwardedHeaders(request);
       headers.append('via', `1.1 ${via}`);
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(new DOMException('no answer', 'TimeoutError')), timeoutMs);

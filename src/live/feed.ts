@@ -104,7 +104,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   }
 
   // The reader of the index logs that the index is missing.
-  const failed = (cause: Error) => {
+  const logFailure = (cause: Error) => {
     if (!(cause instanceof IndexUnavailableError)) log({ event: 'unexpected_error', part: 'realtime', cause });
   };
   const loop = startLoop({
@@ -117,13 +117,13 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
       return null;
     },
     passes: (error) => error instanceof Error,
-    failed,
+    failed: logFailure,
   });
   subscriptions.onFirst(() => {
     // A poll in progress continues from a change before this subscription.
     if (file !== null) return;
     // Reads the newest change now, so that every change after the subscription is pushed.
-    void look().catch(failed).finally(loop.wake);
+    void look().catch(logFailure).finally(loop.wake);
   });
   return loop.stop;
 }

@@ -23,7 +23,7 @@ export function connectionGuard(
   metrics: ConnectionMetrics,
   log: (event: ConnectionEvent) => void,
 ): Guard {
-  function failed(cause: unknown): EndReason {
+  function recordFailure(cause: unknown): EndReason {
     if (cause instanceof MessageError) {
       metrics.refused();
       log({ event: 'client_message_refused', protocol, reason: excerpt(cause.message) });
@@ -38,11 +38,11 @@ export function connectionGuard(
     try {
       work();
     } catch (cause) {
-      const reason = failed(cause);
+      const reason = recordFailure(cause);
       try {
         end(reason);
       } catch (second) {
-        failed(second);
+        recordFailure(second);
       }
     }
   };

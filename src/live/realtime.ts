@@ -120,7 +120,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
    * @returns a function that counts a message of the connection that the request opens, and throws MessageError beyond the limit
    * @throws ApiError beyond the limit, or if the request lacks a required key
    */
-  function counted(request: Request, server: Bun.Server<unknown>): () => void {
+  function countRequest(request: Request, server: Bun.Server<unknown>): () => void {
     const address = limiter === null ? null : clientAddress(request, server);
     if (limiter === null || address === null) return () => {};
     const client = limiter.clientOf(request.headers, address);
@@ -135,12 +135,12 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     };
   }
   /** Counts the requests of a handler. */
-  const limited =
+  const withLimit =
     (answer: (request: Request, server: Bun.Server<unknown>, count: () => void) => ReturnType<Handler>): Handler =>
     (request, server) => {
       let count: () => void;
       try {
-        count = counted(request, server);
+        count = countRequest(request, server);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         return refusal(error);
@@ -148,12 +148,12 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       return answer(request, server, count);
     };
 
-  const connectRpc = limited((request, server, count) => {
+  const connectRpc = withLimit((request, server, count) => {
     const data = new RpcConnection(rpcOptions, count);
     if (server.upgrade(request, { data })) return undefined;
     return refusal(new ApiError(426, 'This is the address of a WebSocket'));
   });
-  const engineRequest = limited(async (request, server, count) => {
+  const engineRequest = withLimit(async (request, server, count) => {
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
     // Loaded by the first request, since most servers have no Socket.IO clients.
     const { ioRefusal, socketIo } = await import('./socket-io.ts');

@@ -169,7 +169,7 @@ export const JOIN_MS = 45_000;
 type NamedTopic = { name: string; topic: Topic };
 
 /** Parses names of topics. @returns the topics, and the invalid names */
-function topicsOf(names: readonly string[]): { topics: NamedTopic[]; invalid: string[] } {
+function parseTopics(names: readonly string[]): { topics: NamedTopic[]; invalid: string[] } {
   const topics: NamedTopic[] = [];
   const invalid: string[] = [];
   for (const name of names) {
@@ -236,7 +236,7 @@ export class IoConnection implements Subscriber {
   }
 
   #join(): void {
-    const { topics, invalid } = topicsOf(namesInUrl(this.#engine.request.url));
+    const { topics, invalid } = parseTopics(namesInUrl(this.#engine.request.url));
     const refused = invalid.length > 0 ? invalidTopics(invalid) : this.#add(topics);
     if (refused !== null) {
       this.#options.subscriptions.removeAll(this);
@@ -264,7 +264,7 @@ export class IoConnection implements Subscriber {
 
   /** Subscribes to topics by name. @returns null, or the reason of the failure */
   #subscribe(names: readonly string[]): string | null {
-    const { topics, invalid } = topicsOf(names);
+    const { topics, invalid } = parseTopics(names);
     return this.#add(topics) ?? (invalid.length === 0 ? null : invalidTopics(invalid));
   }
 
@@ -279,7 +279,7 @@ export class IoConnection implements Subscriber {
   }
 
   #unsubscribe(names: readonly string[]): void {
-    for (const { topic } of topicsOf(names).topics) this.#options.subscriptions.remove(this, topic);
+    for (const { topic } of parseTopics(names).topics) this.#options.subscriptions.remove(this, topic);
   }
 
   #leave(): void {
@@ -374,7 +374,7 @@ type IoPacket =
   /** @param id number of the acknowledgement; empty if the client wants none */
   | { type: 'event'; namespace: string; id: string; name: string; args: unknown[] };
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return parsedMessage(text);
   } catch (error) {
@@ -388,7 +388,7 @@ function readPacket(packet: unknown): IoPacket {
   const [head, type, namespace = NAMESPACE, id = ''] = PACKET.exec(packet) ?? [];
   if (head === undefined) throw new MessageError('a packet must follow version 5 of the Socket.IO protocol');
   const json = packet.slice(head.length);
-  const data = json === '' ? undefined : jsonOf(json);
+  const data = json === '' ? undefined : parseJson(json);
   switch (type) {
     case CONNECT:
       if (data !== undefined && !Handshake.Check(data)) throw new MessageError('a handshake must be an object');

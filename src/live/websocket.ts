@@ -173,7 +173,7 @@ const longerThan = (name: string, limit: number): string => `${name} must NOT ha
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The subscription in the parameters, or the error text. */
-function subscriptionOf(params: unknown): Subscription | string {
+function parseSubscription(params: unknown): Subscription | string {
   const event = isObject(params) ? params.event : undefined;
   if (!isObject(params) || typeof event !== 'string' || event === '') {
     return 'subscription requests must include an event name';
@@ -218,7 +218,7 @@ function subscriptionOf(params: unknown): Subscription | string {
 }
 
 /** The response to a message; undefined for a notification, which has none. */
-function answerOf(message: unknown, perform: Perform): object | undefined {
+function answerRequest(message: unknown, perform: Perform): object | undefined {
   if (!isObject(message) || message.jsonrpc !== '2.0') return invalidRequest(message);
   if ('result' in message && 'id' in message) return refusedRequest('unexpected success msg from client');
   if ('error' in message && 'id' in message) return refusedRequest('unexpected error msg from client');
@@ -233,7 +233,7 @@ function answerOf(message: unknown, perform: Perform): object | undefined {
   if (method !== 'subscribe' && method !== 'unsubscribe') {
     return failure(id, { message: 'Method not found', code: -32601 });
   }
-  const subscription = subscriptionOf(params);
+  const subscription = parseSubscription(params);
   if (typeof subscription === 'string') return invalidParams(id, subscription);
   const refused = perform(method, subscription);
   return refused === null ? { jsonrpc: '2.0', id, result: subscription.result } : invalidParams(id, refused);
@@ -256,13 +256,13 @@ export function rpcAnswer(text: string, perform: Perform): string | null {
   if ('refusal' in message) return JSON.stringify(message.refusal);
   const { value } = message;
   if (!Array.isArray(value) || value.length === 0) {
-    const answer = answerOf(value, perform);
+    const answer = answerRequest(value, perform);
     return answer === undefined ? null : JSON.stringify(answer);
   }
   if (value.length > MAX_REQUESTS) {
     return JSON.stringify(refusedRequest(`a batch must NOT have more than ${MAX_REQUESTS} requests`));
   }
-  const answers = value.map((request) => answerOf(request, perform)).filter((answer) => answer !== undefined);
+  const answers = value.map((request) => answerRequest(request, perform)).filter((answer) => answer !== undefined);
   // JSON-RPC 2.0, 6: a batch of notifications has no response, not even an empty list.
   return answers.length === 0 ? null : JSON.stringify(answers);
 }

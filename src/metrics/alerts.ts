@@ -106,20 +106,20 @@ function grown(kind: 'increase' | 'rate', minutes: number, ...args: Parameters<t
 
 /** Returns the sums of a measure by labels. Prometheus also groups by the labels that it adds. */
 function sums({ promql, values }: Measure, by: readonly string[] = []): Measure {
-  const chosen = ({ labels }: LabeledValue) =>
+  const pickLabels = ({ labels }: LabeledValue) =>
     Object.fromEntries(by.flatMap((name) => (labels[name] === undefined ? [] : [[name, labels[name]] as const])));
   return {
     promql: `sum by (${['job', 'instance', ...by].join(', ')}) (${promql})`,
     values: (readings) =>
-      [...Map.groupBy(values(readings), (labeledValue) => keyOf(chosen(labeledValue))).values()].map((members) => ({
-        labels: members[0] === undefined ? {} : chosen(members[0]),
+      [...Map.groupBy(values(readings), (labeledValue) => keyOf(pickLabels(labeledValue))).values()].map((members) => ({
+        labels: members[0] === undefined ? {} : pickLabels(members[0]),
         value: members.reduce((sum, { value }) => sum + value, 0),
       })),
   };
 }
 
 /** Combines the values of two measures that have equal labels. Nothing is divided by zero. */
-const joined = (a: Measure, operator: '+' | '/', b: Measure): Measure => ({
+const combine = (a: Measure, operator: '+' | '/', b: Measure): Measure => ({
   promql: `${a.promql} ${operator} ${b.promql}`,
   values(readings) {
     const others = new Map(b.values(readings).map(({ labels, value }) => [keyOf(labels), value]));
@@ -206,14 +206,14 @@ export const conditions: Readonly<Record<string, Condition>> = {
   StacksideWrongKeys: above(1, grown('rate', 5, 'chainhooks_auth_failures_total'), rate),
   StacksideRequestsFail: above(
     0.05,
-    joined(sums(grown('rate', 5, REQUESTS, ['status_code', '5..'])), '/', sums(grown('rate', 5, REQUESTS))),
+    combine(sums(grown('rate', 5, REQUESTS, ['status_code', '5..'])), '/', sums(grown('rate', 5, REQUESTS))),
     share,
   ),
   StacksideSnapshotsCutOff: above(0, grown('increase', 15, 'stackside_read_timeouts_total')),
   StacksideLogLarge: above(1e9, newest('stackside_file_bytes', ['file', '.*-wal']), bytes),
   StacksideConnectionsFailed: above(
     0,
-    joined(grown('increase', 15, 'websocket_failed_total'), '+', grown('increase', 15, 'socket_io_failed_total')),
+    combine(grown('increase', 15, 'websocket_failed_total'), '+', grown('increase', 15, 'socket_io_failed_total')),
   ),
   StacksideArchiveBehind: above(300, newest('stackside_archive_behind_seconds'), seconds),
   StacksideBaseOverdue: above(21_600, newest('stackside_archive_base_overdue_seconds'), seconds),
@@ -241,7 +241,7 @@ export function seriesIn(text: string): Series[] {
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
 /** Returns the seconds of a duration such as `5m`. */
-const secondsOf = (text: string): number => Number(text.slice(0, -1)) * (SECONDS[text.at(-1) ?? ''] ?? Number.NaN);
+const parseDuration = (text: string): number => Number(text.slice(0, -1)) * (SECONDS[text.at(-1) ?? ''] ?? Number.NaN);
 
 const FORMATS: Readonly<Record<string, (value: number) => string>> = {
   humanizeDuration: duration,
@@ -291,7 +291,7 @@ export class Alerts {
         return { ...entry, from };
       });
       const from = firing.length === 0 ? null : Math.min(...firing.map((entry) => entry.from));
-      const forSeconds = secondsOf(rule.for ?? '0s');
+      const forSeconds = parseDuration(rule.for ?? '0s');
       const values = condition?.measure.values(this.#readings) ?? [];
       return {
         name: rule.alert,

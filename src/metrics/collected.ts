@@ -7,7 +7,7 @@ type MetricValue = number | Iterable<readonly [labels: Readonly<Record<string, s
 /** The help of a metric, a function that returns its current values, and its labels. Missing label sets are not served. */
 type Collected = readonly [help: string, read: () => MetricValue, ...labelNames: string[]];
 
-const labelled = (reading: MetricValue) => (typeof reading === 'number' ? ([[{}, reading]] as const) : reading);
+const withLabels = (reading: MetricValue) => (typeof reading === 'number' ? ([[{}, reading]] as const) : reading);
 
 /** Registers metrics by their names. A name with the suffix `_total` makes a counter, another name makes a gauge. */
 export function collected(registry: Registry, metrics: Readonly<Record<string, Collected>>): void {
@@ -18,7 +18,7 @@ export function collected(registry: Registry, metrics: Readonly<Record<string, C
         ...metric,
         collect() {
           this.reset();
-          for (const [labels, total] of labelled(read())) this.inc(labels, total);
+          for (const [labels, total] of withLabels(read())) this.inc(labels, total);
         },
       });
     } else {
@@ -26,7 +26,7 @@ export function collected(registry: Registry, metrics: Readonly<Record<string, C
         ...metric,
         collect() {
           this.reset();
-          for (const [labels, value] of labelled(read())) this.set(labels, value);
+          for (const [labels, value] of withLabels(read())) this.set(labels, value);
         },
       });
     }

@@ -43,7 +43,7 @@ const mean = (sum: number, count: number): number | null => (count === 0 ? null 
 const MAX_TIMES = 1_000;
 
 /** Returns a quantile of sorted values: the nearest value that occurred. */
-const shareOf = (sorted: readonly number[], share: number): number =>
+const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
 
 /** Times of the last events: their number, and their median and 99th percentile in milliseconds. */
@@ -110,7 +110,7 @@ export class LastHour {
   eventTimes(): EventTimes | null {
     const sorted = this.#eventTimes.toSorted((a, b) => a - b);
     if (sorted.length === 0) return null;
-    return { events: sorted.length, medianMs: shareOf(sorted, 0.5), p99Ms: shareOf(sorted, 0.99) };
+    return { events: sorted.length, medianMs: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) };
   }
 
   /** Wraps timers so that attempts are also timed here. */

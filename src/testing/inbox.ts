@@ -15,13 +15,13 @@ interface Waiter {
 const NO_CONTENT = 204;
 const UNAUTHORIZED = 401;
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function deliveryOf(headers: Headers, body: string, receiver: string, answer: number | null): Delivery {
+function toDelivery(headers: Headers, body: string, receiver: string, answer: number | null): Delivery {
   const headerValues = Object.fromEntries(headers);
   return {
     id: headers.get('webhook-id') ?? '',
@@ -126,14 +126,14 @@ export class Inbox {
   }
 
   async #receive(request: IncomingMessage): Promise<{ status: number | null; delayMs: number }> {
-    const body = await bodyOf(request);
+    const body = await readBody(request);
     const headers = new Headers(request.headers as Record<string, string>);
     if (!verified(this.#secret, headers, body, Date.now())) {
       this.fail(new DevnetError('wrong_signature', `The signature of ${headers.get('webhook-id')} is wrong.`));
       return { status: UNAUTHORIZED, delayMs: 0 };
     }
     const answer = this.#nextAnswer();
-    this.#arrive(deliveryOf(headers, body, this.#url, answer.status));
+    this.#arrive(toDelivery(headers, body, this.#url, answer.status));
     return answer;
   }
 

@@ -75,7 +75,7 @@ function refusedError(path: string, status: number, text: string): DevnetError {
 type Ask = <T>(path: string, body?: object) => Promise<T>;
 
 function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
-  async function answerOf(path: string, body: object | undefined): Promise<{ status: number; text: string }> {
+  async function sendRequest(path: string, body: object | undefined): Promise<{ status: number; text: string }> {
     const method = body === undefined ? 'GET' : 'POST';
     const headers = { 'content-type': 'application/json' };
     try {
@@ -88,13 +88,13 @@ function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
     }
   }
   return async <T>(path: string, body?: object): Promise<T> => {
-    const { status, text } = await within(limitMs, `the answer to ${path}`, answerOf(path, body));
+    const { status, text } = await within(limitMs, `the answer to ${path}`, sendRequest(path, body));
     if (status !== OK) throw refusedError(path, status, text);
     return JSON.parse(text) as T;
   };
 }
 
-function hooksOf(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
+function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
   let started: Promise<{ secret: string; url: string }> | null = null;
   async function start() {
     const { signing_secret: secret } = await ask<{ signing_secret: string }>('/chainhooks/me/secret', {});
@@ -135,7 +135,7 @@ function hooksOf(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
 /** A transaction in the server's answer. */
 type TransactionAnswer = Omit<Sent, 'value'> & { result: string };
 
-const sentOf = ({ result, ...answer }: TransactionAnswer): Sent => ({ ...answer, value: decodedValue(result) });
+const toSent = ({ result, ...answer }: TransactionAnswer): Sent => ({ ...answer, value: decodedValue(result) });
 
 type AccountFunctions<C extends ContractTypes = ContractTypes> = Pick<
   Devnet<C>,
@@ -145,13 +145,13 @@ type AccountFunctions<C extends ContractTypes = ContractTypes> = Pick<
 const PRINCIPAL = /^S[0-9A-Z]{30,}(\..+)?$/;
 
 /** Makes the functions that sign transactions and read. @param projectAccounts addresses of the project's accounts, by name */
-function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): AccountFunctions {
+function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): AccountFunctions {
   const accounts = new Map<string, Promise<Account>>();
   /** Identifiers of the contracts that the test deployed, by name. */
   const contracts = new Map<string, string>();
   let deployed = 0;
 
-  async function funded(name: string, amount: Amount): Promise<Account> {
+  async function fundAccount(name: string, amount: Amount): Promise<Account> {
     const account = await ask<Omit<Account, 'name'>>('/stackside/v1/devnet/account', { name });
     if (!projectAccounts.has(name))
       await ask('/stackside/v1/devnet/fund', { address: account.address, amount: String(amount) });
@@ -165,7 +165,7 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
   }
 
   /** Returns the address of a known account. @throws DevnetError */
-  async function addressOf(name: string, field: string): Promise<string> {
+  async function findAddress(name: string, field: string): Promise<string> {
     if (PRINCIPAL.test(name)) return name;
     const address = projectAccounts.get(name) ?? (await accounts.get(name))?.address;
     if (address === undefined) throw unknownAccount(name, field);
@@ -173,7 +173,7 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
   }
 
   /** Returns the identifier of a contract of the project, or that `deploy` deployed. @throws DevnetError */
-  async function contractOf(name: string, field: string): Promise<string> {
+  async function findContract(name: string, field: string): Promise<string> {
     if (PRINCIPAL.test(name)) return name;
     const id = contracts.get(name);
     if (id !== undefined) return id;
@@ -189,9 +189,9 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
 
   async function balance(owner: string, asset?: string): Promise<bigint> {
     const isAccount = PRINCIPAL.test(owner) || projectAccounts.has(owner) || accounts.has(owner);
-    const principal = await (isAccount ? addressOf(owner, 'owner') : contractOf(owner, 'owner'));
+    const principal = await (isAccount ? findAddress(owner, 'owner') : findContract(owner, 'owner'));
     const [contract = '', token] = asset?.split('::') ?? [];
-    const id = token === undefined ? null : `${await contractOf(contract, 'asset')}::${token}`;
+    const id = token === undefined ? null : `${await findContract(contract, 'asset')}::${token}`;
     const balances = await ask<{ stx: { balance: string }; fungible_tokens: Record<string, { balance: string }> }>(
       `/extended/v1/address/${principal}/balances`,
     );
@@ -202,14 +202,14 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
     async account(name, amount) {
       if (amount === undefined && projectAccounts.size > 0 && !projectAccounts.has(name) && !accounts.has(name))
         throw unknownAccount(name, 'name');
-      const account = accounts.get(name) ?? funded(name, amount ?? FUNDS);
+      const account = accounts.get(name) ?? fundAccount(name, amount ?? FUNDS);
       accounts.set(name, account);
       return account;
     },
     balance,
     async transfer(recipient, amount, options = {}) {
-      const body = { recipient: await addressOf(recipient, 'recipient'), amount: String(amount), ...options };
-      return sentOf(await ask<TransactionAnswer>('/stackside/v1/devnet/transfer', body));
+      const body = { recipient: await findAddress(recipient, 'recipient'), amount: String(amount), ...options };
+      return toSent(await ask<TransactionAnswer>('/stackside/v1/devnet/transfer', body));
     },
     async deploy(source, { name, clarityVersion, ...sender } = {}): Promise<Deployed> {
       deployed += 1;
@@ -219,7 +219,7 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
         '/stackside/v1/devnet/deploy',
         { source, name: contract, ...version, ...sender },
       );
-      const sent = sentOf(answer);
+      const sent = toSent(answer);
       if (sent.status !== 'success') {
         const place = line === null ? '' : ` in the definition that begins on line ${line}`;
         const message = `The contract ${contract} can't be deployed${place}: ${sent.error ?? sent.repr}`;
@@ -231,7 +231,7 @@ function accountsOf(ask: Ask, projectAccounts: ReadonlyMap<string, string>): Acc
     },
     async call(contract: string, name: string, args: readonly string[] = [], options: Sender = {}) {
       const body = { contract, function: name, arguments: args, ...options };
-      return sentOf(await ask<TransactionAnswer>('/stackside/v1/devnet/call', body));
+      return toSent(await ask<TransactionAnswer>('/stackside/v1/devnet/call', body));
     },
     async read(contract: string, name: string, args: readonly string[] = [], options: Sender = {}): Promise<Value> {
       const body = { contract, function: name, arguments: args, ...options };
@@ -266,7 +266,7 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
   };
   return {
     url: chain.url,
-    hooks: hooksOf(ask, inbox, limitMs),
+    hooks: makeHooks(ask, inbox, limitMs),
     mine: async (count = 1, transactions = []) =>
       (await ask<{ blocks: Block[] }>('/stackside/v1/devnet/mine', { count, transactions })).blocks,
     fork: (depth = 1) => ask<Fork>('/stackside/v1/devnet/fork', { depth }),
@@ -283,8 +283,8 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
         '/stackside/v1/devnet/revert',
         typeof to === 'string' ? { snapshot: to } : { index_block_hash: to.index_block_hash },
       ),
-    transaction: async (txId) => sentOf(await ask<TransactionAnswer>(`/stackside/v1/devnet/transactions/${txId}`)),
-    ...(accountsOf(ask, chain.accounts) as AccountFunctions<C>),
+    transaction: async (txId) => toSent(await ask<TransactionAnswer>(`/stackside/v1/devnet/transactions/${txId}`)),
+    ...(makeAccounts(ask, chain.accounts) as AccountFunctions<C>),
     stop,
     [Symbol.asyncDispose]: stop,
   };

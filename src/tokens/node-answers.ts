@@ -120,7 +120,7 @@ async function call(calls: NodeCalls, contract: string, name: string, ...args: U
  * Returns a text unchanged. Control characters and characters that change the direction of writing are data of the
  * chain; the client must make them visible. Returns null for `none`. @throws AnswerError
  */
-function textOf(value: ClarityValue, maxBytes: number): string | null {
+function requireText(value: ClarityValue, maxBytes: number): string | null {
   if (value.type === 'none') return null;
   if (value.type !== 'string-ascii' && value.type !== 'string-utf8') throw new AnswerError("it isn't a text");
   if (utf8Bytes(value.value).length > maxBytes) throw new AnswerError('it is too long');
@@ -128,7 +128,7 @@ function textOf(value: ClarityValue, maxBytes: number): string | null {
 }
 
 /** @throws AnswerError */
-function numberOf(value: ClarityValue): bigint {
+function requireNumber(value: ClarityValue): bigint {
   if (value.type !== 'uint') throw new AnswerError("it isn't a number");
   return value.value;
 }
@@ -136,7 +136,7 @@ function numberOf(value: ClarityValue): bigint {
 /** @returns null if the contract doesn't return a supply */
 async function ftSupply(calls: NodeCalls, contract: string): Promise<string | null> {
   try {
-    return numberOf(await call(calls, contract, 'get-total-supply')).toString();
+    return requireNumber(await call(calls, contract, 'get-total-supply')).toString();
   } catch (error) {
     if (error instanceof AnswerError && error.state === 'invalid') return null;
     throw error;
@@ -154,20 +154,20 @@ export async function requestTokenFacts(
   const number = BigInt(token ?? 0);
   const id = clarity.uint(number);
   const none = { name: null, symbol: null, decimals: null, supply: null };
-  const tokenUri = textOf(await call(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MAX_URI);
+  const tokenUri = requireText(await call(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MAX_URI);
   const uri = tokenUri === null || tokenUri === '' ? null : filledUri(tokenUri, number);
   switch (family) {
     case 'nft':
       return { ...none, uri };
     case 'sft': {
-      const decimals = numberOf(await call(calls, contract, 'get-decimals', id)).toString();
-      const supply = numberOf(await call(calls, contract, 'get-total-supply', id)).toString();
+      const decimals = requireNumber(await call(calls, contract, 'get-decimals', id)).toString();
+      const supply = requireNumber(await call(calls, contract, 'get-total-supply', id)).toString();
       return { ...none, decimals, supply, uri };
     }
     case 'ft': {
-      const name = textOf(await call(calls, contract, 'get-name'), MAX_NAME);
-      const symbol = textOf(await call(calls, contract, 'get-symbol'), MAX_NAME);
-      const decimals = numberOf(await call(calls, contract, 'get-decimals')).toString();
+      const name = requireText(await call(calls, contract, 'get-name'), MAX_NAME);
+      const symbol = requireText(await call(calls, contract, 'get-symbol'), MAX_NAME);
+      const decimals = requireNumber(await call(calls, contract, 'get-decimals')).toString();
       return { name, symbol, decimals, supply: await ftSupply(calls, contract), uri };
     }
   }
@@ -177,6 +177,6 @@ export async function requestTokenFacts(
  * Reads the last token id of a contract; returns null if it is too large to list the tokens. @throws like {@link requestTokenFacts}
  */
 export async function requestLastToken(calls: NodeCalls, { contract }: TokenJobItem): Promise<number | null> {
-  const last = numberOf(await call(calls, contract, 'get-last-token-id'));
+  const last = requireNumber(await call(calls, contract, 'get-last-token-id'));
   return last > MAX_LISTED ? null : Number(last);
 }

@@ -2,7 +2,7 @@
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
-import { definitionOf, readDefinition } from '../../src/hooks/definition/definition.ts';
+import { parseDefinition, readDefinition } from '../../src/hooks/definition/definition.ts';
 import type { HookCommands } from '../../src/hooks/machine.ts';
 import type { HookRules } from '../../src/hooks/service.ts';
 import type { HookRecord } from '../../src/store/hooks/model.ts';
@@ -128,7 +128,7 @@ export function holdDeliveryLaws(
     // One that was registered last has seen no block.
     const status = record.evaluated === 0 && since === tip ? 'new' : 'streaming';
     expect({ uuid, status: record.status }).toEqual({ uuid, status });
-    const { events: filters } = definitionOf(record).filters;
+    const { events: filters } = parseDefinition(record).filters;
     const ofHook = arrived.filter(({ hook }) => hook === uuid);
     const hook: Hook = {
       uuid,

@@ -1,7 +1,7 @@
 /** A range of a node's events over an index with hooks, which tests accept again and again under faults. */
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { definitionOf, readDefinition } from '../../src/hooks/definition/definition.ts';
+import { parseDefinition, readDefinition } from '../../src/hooks/definition/definition.ts';
 import type { HookCommands } from '../../src/hooks/machine.ts';
 import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
@@ -77,7 +77,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   /** From now on each hook expires with its so manieth match. */
   const limitOccurrences = (most: number) => {
     for (const record of ingest.hooks.records.all('me')) {
-      const { options: given } = definitionOf(record);
+      const { options: given } = parseDefinition(record);
       const limited = { ...given, expire_after_occurrences: record.occurrences + most };
       void run('hook.redefine', { consumer: 'me', uuid: record.uuid, change: { options: limited } });
     }

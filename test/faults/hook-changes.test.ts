@@ -1,7 +1,7 @@
 /** Concurrent changes of a hook, whose DNS lookups end in any order: no change is lost. */
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { definitionOf } from '../../src/hooks/definition/definition.ts';
+import { parseDefinition } from '../../src/hooks/definition/definition.ts';
 import type { TargetGuard } from '../../src/http/outgoing.ts';
 import { CONSUMER, directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
@@ -41,7 +41,7 @@ test('every change is there in the end, or one that set the same part', async ()
         hooks.managed.update(CONSUMER, uuid, Object.fromEntries(set.map((part) => [part, parts[part](index + 1)]))),
       );
       await scheduler.waitFor(Promise.all(done));
-      const kept = definitionOf(hooks.record(uuid));
+      const kept = parseDefinition(hooks.record(uuid));
       for (const part of names) {
         const setters = wanted.flatMap((set, index) => (set.includes(part) ? [parts[part](index + 1)] : []));
         if (setters.length > 1) seen.add('rivals');

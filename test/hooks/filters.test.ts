@@ -20,7 +20,7 @@ import {
   filterSchemas,
 } from '../../src/hooks/definition/filter-schemas.ts';
 import { payloadText } from '../../src/hooks/evaluation/payload.ts';
-import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
+import { Matcher, ownTransactions, toConditions } from '../../src/hooks/matching/matching.ts';
 import { chainhooksPage, filterTypes, filterTypesFile, pageWithFilters } from '../support/generate/filter-types.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { sampleBlock } from './sample-block.ts';
@@ -100,7 +100,7 @@ function isRequired(type: FilterType, parameter: string): boolean {
 
 const matches = (filter: Filter, block: Block): boolean => {
   const matcher = new Matcher();
-  matcher.set(1, conditionsOf(filter));
+  matcher.set(1, toConditions(filter));
   return matcher.match(block).has(1);
 };
 const sample = (filter: Filter): Block => sampleBlock(filter, network, 1);
@@ -160,11 +160,11 @@ describe('the rules', () => {
     matcher.set(
       4,
       [{ type: 'stx_event' }, { type: 'stx_transfer' }, { type: 'contract_call' }].flatMap((one) =>
-        conditionsOf(one as Filter),
+        toConditions(one as Filter),
       ),
     );
     expect(matcher.match(block)).toEqual(new Map([[4, [0, 1, 2]]]));
-    matcher.set(4, conditionsOf({ type: 'stx_event' }));
+    matcher.set(4, toConditions({ type: 'stx_event' }));
     expect(matcher.match(block)).toEqual(new Map([[4, [0, 2]]]));
     matcher.delete(4);
     expect([matcher.match(block), matcher.hooks]).toEqual([new Map(), 0]);
@@ -385,7 +385,7 @@ test("the index over many hooks finds the same matches as each hook's filters se
       fc.array(fc.array(anyFilter, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 40 }),
       (hooks) => {
         const matcher = new Matcher();
-        for (const [id, filters] of hooks.entries()) matcher.set(id, filters.flatMap(conditionsOf));
+        for (const [id, filters] of hooks.entries()) matcher.set(id, filters.flatMap(toConditions));
         for (const [id] of hooks.entries()) if (id % 5 === 4) matcher.delete(id);
         for (const block of blocks) {
           const expected = new Map<number, number[]>();

@@ -5,7 +5,7 @@ import { blockOf } from '../../src/chain/normalise.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
-import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
+import { Matcher, ownTransactions, toConditions } from '../../src/hooks/matching/matching.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
@@ -45,7 +45,7 @@ export function followed(payloads: readonly Payload[]): Map<string, unknown> {
 /** Returns the expected matches of a hook on a test network: the matching transactions of each block on the winning chain. */
 export function expectedMatches(events: readonly NodeEvent[], filters: readonly Filter[]): Map<string, string[]> {
   const matcher = new Matcher();
-  matcher.set(1, filters.flatMap(conditionsOf));
+  matcher.set(1, filters.flatMap(toConditions));
   const followed = new Map<string, string[]>();
   for (const { path, body } of winningChain(events)) {
     const payload = path === '/new_block' ? readPayload(path, body) : null;

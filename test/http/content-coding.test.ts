@@ -126,11 +126,11 @@ test('a cached answer is compressed once for each coding, and again for another 
   const cache = responseCache();
   const text = '{"a":1}'.repeat(1_000);
   for (let times = 0; times < 2; times++) cache.set('/a', 'tag', text);
-  const first = cache.packed('/a', 'tag', text, 'gzip');
-  expect(cache.packed('/a', 'tag', text, 'gzip')).toBe(first);
-  expect(cache.packed('/a', 'tag', text, 'zstd')).not.toBe(first);
+  const first = cache.compress('/a', 'tag', text, 'gzip');
+  expect(cache.compress('/a', 'tag', text, 'gzip')).toBe(first);
+  expect(cache.compress('/a', 'tag', text, 'zstd')).not.toBe(first);
   expect(cache.get('/a', 'tag')).toBe(text);
   const other = '{"b":2}'.repeat(1_000);
   cache.set('/a', 'other', other);
-  expect(new TextDecoder().decode(Bun.gunzipSync(cache.packed('/a', 'other', other, 'gzip')))).toBe(other);
+  expect(new TextDecoder().decode(Bun.gunzipSync(cache.compress('/a', 'other', other, 'gzip')))).toBe(other);
 });

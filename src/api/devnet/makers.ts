@@ -50,7 +50,7 @@ const serializeBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[
 const count = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 }));
 const until = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of `count`' }));
 /** Returns the distance in a body, by default one step. @throws ParameterError if the body has both members */
-function distanceOf(
+function parseDistance(
   body: { count?: number; until_height?: number; until_cycle?: number },
   end: 'until_height' | 'until_cycle',
 ): Distance {
@@ -137,7 +137,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Mine,
       response: Blocks,
       handle: async ({ caller: node, body }) => {
-        const distance = distanceOf(body, 'until_height');
+        const distance = parseDistance(body, 'until_height');
         const blocks = await node.mine(distance, body.traffic ?? 0, body.transactions ?? []);
         return { blocks: blocks.map(devnetBlock) };
       },
@@ -221,7 +221,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Bitcoin,
       response: BitcoinBlocks,
       handle: async ({ caller: node, body }) =>
-        serializeBoth(await node.bitcoin(distanceOf(body, 'until_height'), body.tenures ?? true)),
+        serializeBoth(await node.bitcoin(parseDistance(body, 'until_height'), body.tenures ?? true)),
     }),
     route({
       ...optional,
@@ -232,7 +232,7 @@ export const makers = (family: DevnetFamily): Route[] => {
         'Makes Bitcoin blocks with tenures until `count` reward cycles have begun, or the cycle `until_cycle`.',
       body: Cycle,
       response: BitcoinBlocks,
-      handle: async ({ caller: node, body }) => serializeBoth(await node.cycle(distanceOf(body, 'until_cycle'))),
+      handle: async ({ caller: node, body }) => serializeBoth(await node.cycle(parseDistance(body, 'until_cycle'))),
     }),
     route({
       ...post,

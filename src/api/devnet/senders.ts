@@ -107,7 +107,7 @@ const DeploymentSent = named('DevnetDeployment', {
 const Read = named('DevnetRead', { result: describedHex('The serialized Clarity value'), repr: Type.String() });
 
 /** Returns the account that signs (default: the faucet), or the impersonated account. @throws ParameterError */
-function signerOf(node: SimulatedNode, name: string | undefined): Signing {
+function findSigner(node: SimulatedNode, name: string | undefined): Signing {
   if (name === undefined) return { account: node.faucet, isSigned: true };
   const account = node.options.impersonates ? impersonated(name, node.chain.network) : null;
   return account === null ? { account: requireAccount(node, name), isSigned: true } : { account, isSigned: false };
@@ -132,7 +132,7 @@ async function sendPayload(node: SimulatedNode, { account, isSigned }: Signing, 
 
 async function explain(node: SimulatedNode, id: string, block: Block, from: string) {
   const failure = (await node.clarity?.failure(id, block)) ?? null;
-  return { ...outcomeOf(id, block), sender: from, block: devnetBlock(block), failure };
+  return { ...findOutcome(id, block), sender: from, block: devnetBlock(block), failure };
 }
 
 const NOT_MINED = 'Transaction not found: the newest blocks of the simulated chain have none with this id';
@@ -147,7 +147,7 @@ function minedTransaction(node: SimulatedNode, id: string) {
 }
 
 /** The result of a transaction in its block. @throws ApiError if the block doesn't contain it */
-function outcomeOf(id: string, { receipts }: Block) {
+function findOutcome(id: string, { receipts }: Block) {
   const receipt = receipts.find(({ txId }) => txId === id);
   if (receipt === undefined) {
     throw new ApiError(
@@ -209,7 +209,7 @@ function parseCall(body: Static<typeof Call>, node: SimulatedNode) {
 async function runRead(body: Static<typeof Call>, node: SimulatedNode) {
   const { contract, args } = parseCall(body, node);
   const values = args.map((bytes) => decodedOrThrow(decodeClarity(bytes)));
-  const sender = signerOf(node, body.sender).account.address;
+  const sender = findSigner(node, body.sender).account.address;
   const answer = await readFunction(node, node.tip, { contract, functionName: body.function, args: values, sender });
   if (!answer.okay) throw new UnreadError(answer.cause);
   const result = answer.result ?? NONE;
@@ -274,7 +274,7 @@ export const senders = (family: DevnetFamily): Route[] => {
           BigInt(amount),
           requireMemo(memo),
         );
-        return sendPayload(node, signerOf(node, name), payload);
+        return sendPayload(node, findSigner(node, name), payload);
       },
     }),
     route({
@@ -288,7 +288,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       response: DeploymentSent,
       async handle({ caller: node, body: { sender: who, name, source, clarity_version: version } }) {
         const clarityVersion = version ?? null;
-        const answer = await sendPayload(node, signerOf(node, who), deploymentPayload(name, source, clarityVersion));
+        const answer = await sendPayload(node, findSigner(node, who), deploymentPayload(name, source, clarityVersion));
         const { sender: deployer, error, block } = answer;
         const deployment = { kind: 'deploy', sender: deployer, name, source, clarityVersion } as const;
         const place =
@@ -307,7 +307,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       response: Sent,
       handle: ({ caller: node, body }) => {
         const { contract, args } = parseCall(body, node);
-        return sendPayload(node, signerOf(node, body.sender), contractCall(contract, body.function, args));
+        return sendPayload(node, findSigner(node, body.sender), contractCall(contract, body.function, args));
       },
     }),
     route({

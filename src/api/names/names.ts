@@ -120,7 +120,7 @@ const family = {
 } as const;
 
 /** A page of names. @throws ApiError for a page after the last */
-function pageOf(names: string[], page: number): string[] {
+function requirePage(names: string[], page: number): string[] {
   if (names.length === 0 && page > 0) throw new ApiError(400, 'Invalid page');
   return names;
 }
@@ -128,7 +128,7 @@ function pageOf(names: string[], page: number): string[] {
 const LABELS_OF_SUBDOMAIN = 3;
 
 /** A redirect to the resolver in the name's zonefile. @throws ApiError if there is none */
-function resolverOf(subdomain: string, target: string, read: Reader): Redirect {
+function toResolver(subdomain: string, target: string, read: Reader): Redirect {
   const resolver = requireFound(read.names.resolver(subdomain), `cannot find subdomain ${subdomain}`);
   const url = URL.parse(`${resolver}${target}`);
   // Zonefiles are hostile: anybody can write one.
@@ -146,7 +146,7 @@ export const names = [
       'Returns the names that are registered and not revoked, in alphabetical order, 100 on a page. A page after the last one is an error.',
     query: { ...unanchored, ...paged },
     response: NameList,
-    handle: ({ query: { page }, read }) => pageOf(read.names.page(page), page),
+    handle: ({ query: { page }, read }) => requirePage(read.names.page(page), page),
   }),
   route({
     ...family,
@@ -163,7 +163,7 @@ export const names = [
     handle: ({ params: { name }, read, target }) => {
       if (name.split('.').length === LABELS_OF_SUBDOMAIN) {
         const subdomain = read.names.findSubdomain(name);
-        return subdomain === undefined ? resolverOf(name, target, read) : subdomainBody(subdomain);
+        return subdomain === undefined ? toResolver(name, target, read) : subdomainBody(subdomain);
       }
       return nameBody(requireFound(read.names.find(name), `cannot find name ${name}`));
     },
@@ -272,7 +272,7 @@ export const namespaces = [
     handle: ({ params: { tld }, query: { page }, read }) => {
       const names = read.names.ofNamespace(tld, page);
       if (names === undefined) throw new ApiError(400, 'No such namespace');
-      return pageOf(names, page);
+      return requirePage(names, page);
     },
   }),
   route({

@@ -8,7 +8,7 @@ import { AddressText, identifierParameter, PrincipalText } from './parameters.ts
 import { typeWords } from './transaction.ts';
 import { words } from './values.ts';
 
-function checksummed(text: string): string {
+function requireChecksum(text: string): string {
   if (isPrincipal(text)) return text;
   throw new InvalidValue(
     'STX address or principal',
@@ -17,8 +17,8 @@ function checksummed(text: string): string {
 }
 
 /** An address, or a contract's identifier. */
-export const Principal = identifierParameter(PrincipalText, checksummed);
-export const Address = identifierParameter(AddressText, checksummed);
+export const Principal = identifierParameter(PrincipalText, requireChecksum);
+export const Address = identifierParameter(AddressText, requireChecksum);
 
 /** A hash in the path. Its length isn't checked: a hash of a wrong length is answered like an unknown one. */
 export const HexHash = Type.Transform(

@@ -60,12 +60,12 @@ interface TransactionContext {
 }
 
 /** A context with the parts of the transaction that several fields need. */
-interface Parsed extends TransactionContext {
+interface ParsedContext extends TransactionContext {
   conditions: DecodedConditions;
   anchorMode: number;
 }
 
-const common = fields<TransactionDetail | PendingTransactionDetail, [Parsed]>()({
+const common = fields<TransactionDetail | PendingTransactionDetail, [ParsedContext]>()({
   tx_id: [Hash, ({ txId }) => toHex(txId)],
   nonce: [Uint64, ({ sender }) => exactNumber(sender.nonce)],
   fee_rate: [
@@ -93,7 +93,7 @@ const anchorModes: Readonly<Record<number, 'on_chain_only' | 'off_chain_only' | 
 /** Returns the time of the block in Unix seconds. Blocks of Stacks 2 have the time of their Bitcoin block. */
 const timeOf = ({ block, burnBlock }: TransactionDetail): number => (block.time === 0 ? burnBlock.time : block.time);
 
-const mined = fields<TransactionDetail, [Parsed]>()({
+const mined = fields<TransactionDetail, [ParsedContext]>()({
   ...common,
   is_unanchored: [
     Type.Boolean({
@@ -132,7 +132,7 @@ const mined = fields<TransactionDetail, [Parsed]>()({
   vm_error: [nullable(Type.String()), ({ vmError }) => vmError],
 });
 
-const waiting = fields<PendingTransactionDetail, [Parsed]>()({
+const waiting = fields<PendingTransactionDetail, [ParsedContext]>()({
   ...common,
   tx_status: [waitingStatuses, ({ status }) => status],
   replaced_by_tx_id: [nullable(Hash), ({ replacedByTxId }) => (replacedByTxId === null ? null : toHex(replacedByTxId))],
@@ -206,14 +206,14 @@ const description = "The type is `unknown` if this version can't read the transa
 /** The types of transactions, as every version of the API names them. */
 export const typeWords = Object.keys(kinds) as (keyof typeof kinds)[];
 
-const [Transaction, serializedMined] = variants<TransactionDetail, ByType<TransactionDetail>, [Parsed]>({
+const [Transaction, serializedMined] = variants<TransactionDetail, ByType<TransactionDetail>, [ParsedContext]>({
   $id: 'TransactionV1',
   description,
 })(typeField('tx_type'), mined, kinds);
 const [MempoolTransaction, serializedPending] = variants<
   PendingTransactionDetail,
   ByType<PendingTransactionDetail>,
-  [Parsed]
+  [ParsedContext]
 >({ $id: 'MempoolTransactionV1', description })(typeField('tx_type'), waiting, kinds);
 
 export { MempoolTransaction, Transaction };
@@ -239,7 +239,7 @@ export function declarationsFor(read: Reader, transactions: readonly { payload: 
 /** Declared functions of called contracts, by contract identifier. */
 export type Declarations = ReadonlyMap<string, DeclaredFunctions>;
 
-const parseContext = (postConditions: Uint8Array, anchorMode: number, context: TransactionContext): Parsed => ({
+const parseContext = (postConditions: Uint8Array, anchorMode: number, context: TransactionContext): ParsedContext => ({
   ...context,
   conditions: decodedOrThrow(decodePostConditions(postConditions)),
   anchorMode,

@@ -25,7 +25,7 @@ export const exactDecimals = (decimals: string | null): number | null =>
   decimals === null ? null : (exactNumber(BigInt(decimals)) as number);
 
 /** Reads the unit of a fungible token. @param asset its identifier */
-export function unitOf(read: Reader, asset: string): Unit {
+export function loadUnit(read: Reader, asset: string): Unit {
   const facts = read.tokenMetadata.ofAsset(asset);
   return { symbol: facts?.symbol ?? null, decimals: exactDecimals(facts?.decimals ?? null) };
 }

@@ -47,13 +47,13 @@ function requireOrder(window: GivenWindow, from: 'from_height' | 'from_time', to
 }
 
 /** The heights of a query. @throws ParameterError if the last is less than the first */
-function heightsOf(query: Pick<GivenWindow, 'from_height' | 'to_height'>): HeightSpan {
+function parseHeights(query: Pick<GivenWindow, 'from_height' | 'to_height'>): HeightSpan {
   requireOrder(query, 'from_height', 'to_height');
   return { from: query.from_height ?? null, to: query.to_height ?? null };
 }
 
 /** The window of a query. @throws ParameterError if it ends before it begins */
-export function windowOf(window: GivenWindow): BlockWindow {
+export function parseWindow(window: GivenWindow): BlockWindow {
   requireOrder(window, 'from_time', 'to_time');
-  return { heights: heightsOf(window), since: window.from_time ?? null, until: window.to_time ?? null };
+  return { heights: parseHeights(window), since: window.from_time ?? null, until: window.to_time ?? null };
 }

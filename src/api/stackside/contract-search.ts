@@ -22,7 +22,7 @@ import { fields, object } from '../shared/fields.ts';
 import { AddressParameter, ContractParameter } from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
 import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable } from '../shared/values.ts';
-import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
+import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
 
 /** Limits of a request: names, conditions of a name, and characters of a name. */
 const MAX_NAMES = 8;
@@ -220,7 +220,7 @@ export const contractSearch = [
       const fields = conditionsUnder(target, 'field');
       // A cursor is valid for the list of its conditions only.
       const name = inOrder(`logs ${exactJson({ of: loggers, topic, sender, functionName, fields, ...window })}`, order);
-      const heights = read.chain.heightsOf(windowOf(window));
+      const heights = read.chain.heightsOf(parseWindow(window));
       const filter = { of: loggers, topic, sender, functionName, order, heights, fields };
       const list = cursorList(name, { limit, cursor });
       return list.page(await read.contracts.walkLogs(filter, ...list.start), listedLog);
@@ -243,7 +243,7 @@ export const contractSearch = [
     history: 'since',
     handle: async ({ params: { contract_id }, query, target, read }) => {
       const { topic = null, order = 'desc' } = query;
-      const heights = read.chain.heightsOf(windowOf(query));
+      const heights = read.chain.heightsOf(parseWindow(query));
       const filter = { topic, order, heights, fields: conditionsUnder(target, 'field') };
       const list = cursorList(inOrder(`contract-log-search ${contract_id}`, order), query);
       return list.page(await read.contracts.searchLogs(contract_id, filter, ...list.start), log);
@@ -273,7 +273,7 @@ export const contractSearch = [
         functionName: function_name ?? null,
         statuses: status ?? null,
         order,
-        heights: read.chain.heightsOf(windowOf(query)),
+        heights: read.chain.heightsOf(parseWindow(query)),
         fields: conditionsUnder(target, 'arg').map((filter) => argument(filter, function_name, functions, read)),
       };
       const list = cursorList(inOrder(`contract-call-search ${contract_id}`, order), query);

@@ -26,7 +26,7 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 import { example } from '../shared/examples/examples.ts';
 import { named, object } from '../shared/fields.ts';
 import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
-import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
+import { Decimals, loadUnit, TokenSymbol, type Unit } from '../shared/unit.ts';
 import {
   Amount,
   Asset,
@@ -46,7 +46,7 @@ import {
 } from '../shared/values.ts';
 
 /** Parses a time to Unix seconds. @throws InvalidValue for a date or time that doesn't exist */
-function secondsOf(text: string): number {
+function parseTime(text: string): number {
   const time = utcMicroseconds(text);
   if (time === null) throw new InvalidValue('date', 'no calendar has this day or time');
   return Math.floor(time / 1_000_000);
@@ -55,11 +55,11 @@ function secondsOf(text: string): number {
 const isHeight = (text: string): boolean => /^[0-9]+$/.test(text);
 const isDay = (text: string): boolean => text.length === '2026-01-31'.length;
 
-const fromOf = (text: string): Bound => (isHeight(text) ? { height: Number(text) } : { time: secondsOf(text) });
+const parseFrom = (text: string): Bound => (isHeight(text) ? { height: Number(text) } : { time: parseTime(text) });
 
-function toOf(text: string): Bound {
+function parseTo(text: string): Bound {
   if (isHeight(text)) return { height: Number(text) };
-  const time = secondsOf(text);
+  const time = parseTime(text);
   return { time: isDay(text) ? time + DAY - 1 : time };
 }
 
@@ -79,17 +79,17 @@ const bound = (decode: (text: string) => Bound, description: string) =>
 
 const periodQuery = {
   from: bound(
-    fromOf,
+    parseFrom,
     'First block (default: the first block of the chain): a height, a day in UTC (`2026-01-31`) or a time (`2026-01-31T12:00:00Z`). A day or a time means the first block at or after that time.',
   ),
   to: bound(
-    toOf,
+    parseTo,
     'Last block (default: the tip): a height, a day in UTC, or a time. For a day or a time, it is the newest block up to then.',
   ),
 };
 
 /** The period of a query. @throws ParameterError if it ends before it begins */
-function periodOf({ from, to }: { from?: Bound; to?: Bound }): Period {
+function parsePeriod({ from, to }: { from?: Bound; to?: Bound }): Period {
   if (from !== undefined && to !== undefined && isBefore(to, from)) {
     throw new ParameterError({ location: 'querystring', path: ['to'] }, 'must not be before from');
   }
@@ -146,7 +146,7 @@ function addUnits(stored: readonly StoredMovement[], units: Map<string, Unit>, r
     const { asset } = row;
     if (asset.type !== 'ft') rows.push({ ...row, unit: asset.type === 'stx' ? STX : INSTANCE });
     else {
-      const unit = units.get(asset.identifier) ?? unitOf(read, asset.identifier);
+      const unit = units.get(asset.identifier) ?? loadUnit(read, asset.identifier);
       units.set(asset.identifier, unit);
       rows.push({ ...row, unit });
     }
@@ -332,7 +332,7 @@ export const principalHistory = [
     },
     etag: null,
     handle: ({ params: { principal }, query: { format, ...period }, read }) => {
-      const walk = read.history.begin(principal, periodOf(period));
+      const walk = read.history.begin(principal, parsePeriod(period));
       return format === 'csv' ? csv(principal, walk) : json(principal, walk);
     },
   }),

@@ -17,7 +17,7 @@ import { route } from '../../http/route.ts';
 import type { FtTransfer, NftMint as StoredMint } from '../../store/model/token.ts';
 import { object } from '../shared/fields.ts';
 import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
-import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
+import { Decimals, loadUnit, TokenSymbol, type Unit } from '../shared/unit.ts';
 import {
   Amount,
   ClarityPair,
@@ -30,7 +30,7 @@ import {
   isoTime,
   nullable,
 } from '../shared/values.ts';
-import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
+import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
 
 const [Mint, mint] = object<StoredMint>('NftMint')({
   value: [ClarityPair, ({ event }) => clarity(event.value)],
@@ -70,10 +70,10 @@ export const tokenLists = [
     history: 'since',
     handle: ({ params: { asset_identifier: asset }, query, read }) => {
       const { order = 'desc' } = query;
-      const heights = read.chain.heightsOf(windowOf(query));
+      const heights = read.chain.heightsOf(parseWindow(query));
       const list = cursorList(inOrder(`token-transfers ${asset}`, order), query);
       const page = read.transfers.ftOfAsset(asset, order, heights, ...list.start);
-      const unit = unitOf(read, asset);
+      const unit = loadUnit(read, asset);
       return list.page(page, (item) => transfer(item, unit));
     },
   }),

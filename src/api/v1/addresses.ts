@@ -34,7 +34,7 @@ import {
   Transaction,
   transactionRows,
 } from '../shared/transaction.ts';
-import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
+import { heightQuery, NO_BLOCK, parseHeights, untilHeight, untilQuery } from './heights.ts';
 
 const tag = 'Addresses';
 const params = { principal: Principal };
@@ -56,7 +56,7 @@ function requestedBlock(height: number | undefined, hash: Uint8Array | undefined
 const noBlock = (id: HeightOrHash) =>
   notFound(`No block found for ${JSON.stringify('hash' in id ? { hash: toHex(id.hash) } : id)}`);
 
-const atBlock = (lastNonce: bigint | null): NonceState => ({
+const noncesAtBlock = (lastNonce: bigint | null): NonceState => ({
   next: lastNonce === null ? 0n : lastNonce + 1n,
   lastConfirmed: lastNonce,
   lastPending: null,
@@ -142,7 +142,7 @@ export const addressBalances = [
         const block = read.blocks.find(id);
         if (block === undefined) throw noBlock(id);
         const { lastNonce } = read.principals.stxHistory(principal, block.height, untouched);
-        return nonces(atBlock(lastNonce));
+        return nonces(noncesAtBlock(lastNonce));
       });
     },
   }),
@@ -182,7 +182,7 @@ export const addressTransfers = [
     etag: principalTag,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
-      const heights = heightsOf(read, query);
+      const heights = parseHeights(read, query);
       const page = read.addresses.inboundTransfers(principal, heights, query.limit, query.offset);
       return offsetPage(query, page, inboundTransfer);
     },
@@ -207,7 +207,7 @@ export const addressTransactions = [
     etag: principalTag,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
-      const heights = heightsOf(read, query);
+      const heights = parseHeights(read, query);
       const { limit, offset, exclude_function_args: withoutArguments } = query;
       const rows = transactionRows(read, withoutArguments);
       return offsetPage(query, read.addresses.transactions(principal, heights, limit, offset, rows));
@@ -226,7 +226,7 @@ export const addressTransactions = [
     etag: principalTag,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
-      const heights = heightsOf(read, query);
+      const heights = parseHeights(read, query);
       const page = read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);
       const declarations = declarationsFor(
         read,

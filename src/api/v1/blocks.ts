@@ -107,7 +107,7 @@ interface ListQuery {
 }
 
 /** Serializes transactions of a block; undefined if no fork has the block. */
-function inBlock(read: Reader, block: BlockSearch, order: ListOrder, query: ListQuery) {
+function transactionsPage(read: Reader, block: BlockSearch, order: ListOrder, query: ListQuery) {
   const { limit, offset, exclude_function_args: withoutArguments } = query;
   const page = read.transactions.inBlock(block, order, limit, offset, transactionRows(read, withoutArguments));
   return page === undefined ? undefined : offsetPage(query, page);
@@ -130,7 +130,7 @@ export const blockTransactions = [
     etag: anyFork,
     history: 'since',
     handle: ({ params: { block_hash }, query, read }) =>
-      requireFound(inBlock(read, { hash: block_hash }, 'desc', query), 'no block found by hash'),
+      requireFound(transactionsPage(read, { hash: block_hash }, 'desc', query), 'no block found by hash'),
   }),
   route({
     path: '/extended/v1/tx/block_height/{height}',
@@ -147,7 +147,7 @@ export const blockTransactions = [
     etag: anyFork,
     history: 'since',
     handle: ({ params: { height }, query, read }) =>
-      requireFound(inBlock(read, { height }, 'desc', query), `no block found at height ${height}`),
+      requireFound(transactionsPage(read, { height }, 'desc', query), `no block found at height ${height}`),
   }),
   route({
     path: '/extended/v2/blocks/{height_or_hash}/transactions',
@@ -164,7 +164,7 @@ export const blockTransactions = [
     history: 'since',
     handle: ({ params: { height_or_hash }, query, read }) => {
       const block = read.blocks.find(height_or_hash);
-      return requireFound(block && inBlock(read, { height: block.height }, 'asc', query), 'Block not found');
+      return requireFound(block && transactionsPage(read, { height: block.height }, 'asc', query), 'Block not found');
     },
   }),
 ];

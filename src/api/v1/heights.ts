@@ -69,7 +69,7 @@ export function untilHeight(read: Reader, { unanchored, until_block: until = nul
 }
 
 /** The heights that a list covers. @throws as {@link untilHeight} */
-export function heightsOf(read: Reader, query: Query): Heights {
+export function parseHeights(read: Reader, query: Query): Heights {
   const { height = 0, until_block: until = null } = query;
   if (height === 0) return { first: 0, last: untilHeight(read, query) };
   if (until === null) return { first: height, last: height };

@@ -175,7 +175,7 @@ function byAddress(read: Reader, address: string, withMetadata: boolean): Search
   return { found: true, result: { ...entity, metadata: stxBalanceWithTotals(history, false) } };
 }
 
-function searched(read: Reader, id: string, withMetadata: boolean): SearchResponse {
+function findById(read: Reader, id: string, withMetadata: boolean): SearchResponse {
   const term = id.trim();
   if (HASH.test(term)) return byHash(read, fromHex(term), withMetadata);
   if (!isPrincipal(term)) {
@@ -214,6 +214,6 @@ export const search = [
     notFoundBody: NothingFound,
     etag: null,
     history: 'since',
-    handle: ({ params: { id }, query: { include_metadata }, read }) => searched(read, id, include_metadata),
+    handle: ({ params: { id }, query: { include_metadata }, read }) => findById(read, id, include_metadata),
   }),
 ];

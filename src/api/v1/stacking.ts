@@ -167,7 +167,7 @@ const DELEGATIONS = { maximum: 200, default: 100 };
 const height = (description: string) => Type.Integer({ minimum: 1, description, examples: example('block_height') });
 
 /** The contract's name is a segment of the path; any other name is answered like a path without a route. */
-function ofContract(url: string): null {
+function checkContract(url: string): null {
   if (pathSegment(url, 3).startsWith('pox')) return null;
   throw new UnknownRouteError({ method: 'GET', url });
 }
@@ -177,7 +177,7 @@ const UNKNOWN_TRANSACTION = 'could not find transaction by ID';
 /** A list without pages. */
 const StackingEvents = listOf(named('Results', {}), StackingEvent);
 
-const family = { tag, moved: ofContract, etag: chainTip } as const;
+const family = { tag, moved: checkContract, etag: chainTip } as const;
 
 export const stacking = [
   route({

@@ -33,7 +33,7 @@ export function stxText(microStx: string): string {
 
 const IN_2050 = stxText(STX_IN_2050);
 
-const grouped = (stx: string): string => stx.replace(/\B(?=(\d{3})+\.)/g, ',');
+const groupDigits = (stx: string): string => stx.replace(/\B(?=(\d{3})+\.)/g, ',');
 
 /** Unlocked share in percent: all STX, since the genesis grants have vested. */
 const unlockedPercent = ({ microStx }: Supply): string => (microStx === '0' ? '0.00' : '100.00');
@@ -57,11 +57,11 @@ const [StxSupply, stxSupply] = object<Supply>('StxSupplyV1')({
 const [LegacyStxSupply, legacyStxSupply] = object<Supply>('LegacyStxSupply')({
   unlockedPercent: [Percent, unlockedPercent],
   totalStacks: [Stx, ({ stx }) => stx],
-  totalStacksFormatted: [GroupedStx, ({ stx }) => grouped(stx)],
+  totalStacksFormatted: [GroupedStx, ({ stx }) => groupDigits(stx)],
   totalStacksYear2050: [Stx, () => IN_2050],
-  totalStacksYear2050Formatted: [GroupedStx, () => grouped(IN_2050)],
+  totalStacksYear2050Formatted: [GroupedStx, () => groupDigits(IN_2050)],
   unlockedSupply: [Stx, ({ stx }) => stx],
-  unlockedSupplyFormatted: [GroupedStx, ({ stx }) => grouped(stx)],
+  unlockedSupplyFormatted: [GroupedStx, ({ stx }) => groupDigits(stx)],
   blockHeight: [Type.String({ pattern: '^[0-9]+$' }), ({ height }) => String(height)],
 });
 

@@ -26,7 +26,7 @@ const Holders = named('HolderListV1', {
 });
 
 /** An item with the transaction that moved it, if it was read, else with the transaction's id. */
-function ofTransaction<
+function withTransaction<
   Source extends { txId: Uint8Array; transaction: TransactionDetail | null },
   P extends TProperties,
 >($id: string, [schema, serialize]: Field<TObject<P>, Source>) {
@@ -43,7 +43,7 @@ function ofTransaction<
 }
 
 /** An instance that a principal holds. */
-const [NftHolding, nftHolding] = ofTransaction(
+const [NftHolding, nftHolding] = withTransaction(
   'NftHolding',
   object<StoredNftHolding>()({
     asset_identifier: [Type.String(), ({ asset }) => asset],
@@ -58,7 +58,7 @@ const recipientAndIndex = fields<NftEvent>()({
 });
 
 /** A mint, transfer or burn of an instance. */
-const [NftHistoryEvent, nftHistoryEvent] = ofTransaction(
+const [NftHistoryEvent, nftHistoryEvent] = withTransaction(
   'NftHistoryEvent',
   object<NftEvent>()({
     sender: [nullable(Principal), ({ event }) => event.sender],
@@ -67,7 +67,7 @@ const [NftHistoryEvent, nftHistoryEvent] = ofTransaction(
   }),
 );
 
-const [NftMint, nftMint] = ofTransaction(
+const [NftMint, nftMint] = withTransaction(
   'NftMintV1',
   object<NftEvent>()({ ...recipientAndIndex, value: [ClarityPair, ({ event }) => clarity(event.value)] }),
 );

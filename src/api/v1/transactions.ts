@@ -38,16 +38,16 @@ const eventQuery = {
   event_limit: limitOrDefault({ maximum: 100, default: 20 }),
   event_offset: Type.Integer({ minimum: 0, default: 0, description: 'Number of events to skip' }),
 };
-const shownQuery = { ...eventQuery, unanchored, exclude_function_args: excludeFunctionArgs };
+const detailQuery = { ...eventQuery, unanchored, exclude_function_args: excludeFunctionArgs };
 
-/** The parameters of {@link shownQuery} that are used. */
-interface Shown {
+/** The parameters of {@link detailQuery} that are used. */
+interface DetailQuery {
   event_limit: number;
   event_offset: number;
   exclude_function_args: boolean;
 }
 
-function serialized(read: Reader, inForks: FoundInForks, { event_limit, event_offset, ...query }: Shown) {
+function serialize(read: Reader, inForks: FoundInForks, { event_limit, event_offset, ...query }: DetailQuery) {
   const declarations = declarationsFor(read, [inForks.transaction]);
   const withoutArguments = query.exclude_function_args;
   return inForks.mined
@@ -147,7 +147,7 @@ export const transactions = [
     tag,
     query: {
       tx_id: Type.Array(SpelledTxId, { description: 'Transaction ids, separated by commas or as repeated keys' }),
-      ...shownQuery,
+      ...detailQuery,
     },
     response: Type.Record(
       Type.String(),
@@ -168,7 +168,7 @@ export const transactions = [
       lookups.sort((a, b) => rank(a.match) - rank(b.match));
       const entries = lookups.map(({ spelling, id, match: inForks }) => {
         if (inForks === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
-        const result = serialized(read, inForks, query);
+        const result = serialize(read, inForks, query);
         return [spelling, { found: true as const, result }] as const;
       });
       return Object.fromEntries(entries);
@@ -184,7 +184,7 @@ export const transactions = [
     deprecated: { replacement: '/extended/v3/transactions/{tx_id}' },
     moved: prefixed(4, { shape: HASH_DIGITS, withQuery: true }),
     params: { tx_id: TxId },
-    query: shownQuery,
+    query: detailQuery,
     response: MaybeSerialized(FoundTransaction),
     notFound: 'Transaction not found',
     etag: transactionTag,
@@ -195,7 +195,7 @@ export const transactions = [
       // A cache with a text for every offset would have too many.
       const mined = event_offset === 0 ? read.transactions.findMined(tx_id, rows) : undefined;
       if (mined !== undefined) return mined;
-      return serialized(read, requireFound(read.transactions.findInForks(tx_id), UNKNOWN), query);
+      return serialize(read, requireFound(read.transactions.findInForks(tx_id), UNKNOWN), query);
     },
   }),
   route({

@@ -7,7 +7,7 @@ import { route } from '../../http/route.ts';
 import { named } from '../shared/fields.ts';
 import { AssetParameter, TxId } from '../shared/parameters.ts';
 import { listField, MAX_SUBJECTS, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/subjects.ts';
-import { Decimals, TokenSymbol, unitOf } from '../shared/unit.ts';
+import { Decimals, loadUnit, TokenSymbol } from '../shared/unit.ts';
 import { Hash, nullable, words } from '../shared/values.ts';
 import { StxBalance, stxBalance } from './principals.ts';
 import { FtBalance, ftBalance } from './tokens.ts';
@@ -56,7 +56,7 @@ const balancesOfMany = route({
     const tokens = readTokens(body.fungible_tokens ?? []);
     if (tokens.length > 0) requireWholeHistory(read);
     return withUntouched(read, principals, askAccount, (untouched) => {
-      const units = tokens.map((asset) => unitOf(read, asset));
+      const units = tokens.map((asset) => loadUnit(read, asset));
       const balancesOf = (principal: string, place: number) => ({
         principal,
         stx: stxBalance(read.principals.stxBalance(principal, untouched[place])),

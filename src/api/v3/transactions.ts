@@ -22,7 +22,7 @@ import {
 } from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
 import { Amount, ClarityPair, clarity, Height, Memo, memo, nullable, Principal, words } from '../shared/values.ts';
-import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
+import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
 import {
   FoundTransaction,
   FullPending,
@@ -208,7 +208,7 @@ const microStx = (description: string) =>
 
 /** The greatest integer of SQLite, above all STX. */
 const MAX_AMOUNT = 2n ** 63n - 1n;
-const amountOf = (text: string | undefined): bigint | null => {
+const parseAmount = (text: string | undefined): bigint | null => {
   const amount = text === undefined ? null : BigInt(text);
   return amount !== null && amount > MAX_AMOUNT ? MAX_AMOUNT : amount;
 };
@@ -228,14 +228,14 @@ const commonConditions = {
 
 type ConditionsQuery = StaticDecode<TObject<typeof commonConditions>>;
 
-const conditionsOf = (query: ConditionsQuery) => ({
+const toConditions = (query: ConditionsQuery) => ({
   types: query.type ?? null,
   sender: query.sender ?? null,
   recipient: query.recipient ?? null,
   contract: query.contract_id ?? null,
   functionName: query.function_name ?? null,
-  leastAmount: amountOf(query.min_amount),
-  greatestAmount: amountOf(query.max_amount),
+  leastAmount: parseAmount(query.min_amount),
+  greatestAmount: parseAmount(query.max_amount),
 });
 
 /** Transactions of the chain that meet conditions, with the items of v3. */
@@ -261,9 +261,9 @@ export const search = [
     history: 'since',
     handle: ({ query, read }) => {
       const { limit, cursor, order = 'desc', ...filters } = query;
-      const { heights, since, until } = windowOf(filters);
+      const { heights, since, until } = parseWindow(filters);
       const conditions = {
-        ...conditionsOf(filters),
+        ...toConditions(filters),
         ...heights,
         since,
         until,
@@ -312,7 +312,7 @@ export const mempool = [
     history: 'pending',
     handle: ({ query, read }) => {
       const { limit, cursor, sort_by = 'fee', ...filters } = query;
-      const conditions = conditionsOf(filters);
+      const conditions = toConditions(filters);
       // A cursor is valid for the list of its conditions and order only.
       const list = cursorList(`mempool ${sort_by} ${exactJson(conditions)}`, { limit, cursor });
       return list.page(read.mempool.meeting(conditions, sort_by, ...list.start), pendingSummary);

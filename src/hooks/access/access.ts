@@ -117,7 +117,7 @@ export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Acces
   const requireOwnHost = hostRefusal({ names: hosts, addresses: 'any' });
 
   /** The caller of a key. @throws HookProblem for a wrong key */
-  function ownerOf(credential: string, peer: string): Caller {
+  function callerOfKey(credential: string, peer: string): Caller {
     const waitMs = wrongKeys.wait(peer);
     const isLookedAt = waitMs === 0 || credential.length >= UNGUESSABLE;
     const key = isLookedAt ? findKey(callers, credential) : undefined;
@@ -140,13 +140,13 @@ export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Acces
       requireOwnHost(request);
       const credential = credentialOf(request);
       if (credential === null) throw noKey();
-      return ownerOf(credential, peer);
+      return callerOfKey(credential, peer);
     },
     sessionOf,
     callerOf(request, peer) {
       requireOwnHost(request);
       const credential = credentialOf(request);
-      if (credential !== null) return ownerOf(credential, peer);
+      if (credential !== null) return callerOfKey(credential, peer);
       const session = sessionOf(request);
       if (session === null) throw noKey();
       requireOwnPage(request);

@@ -75,7 +75,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
   /** Texts of changes by requested parts, kind and block; empty if the block doesn't match. */
   const texts = lruCache<string, string>(CACHED_CHARACTERS);
 
-  function blockOf(read: Reader, hash: Uint8Array): Block {
+  function loadBlock(read: Reader, hash: Uint8Array): Block {
     const name = hash.toHex();
     const cached = blocks.get(name);
     if (cached !== undefined) return cached;
@@ -85,17 +85,17 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
   }
 
   /** Returns the text of a change; empty if the block doesn't match. */
-  function textOf(read: Reader, { change, hash }: BlockChange, filter: ChangeFilter): string {
+  function loadText(read: Reader, { change, hash }: BlockChange, filter: ChangeFilter): string {
     const { matcher, options } = filter;
     const key = `${filter.key}/${change}/${hash.toHex()}`;
     const cached = texts.get(key);
     if (cached !== undefined) return cached;
-    const block = blockOf(read, hash);
+    const block = loadBlock(read, hash);
     const matching = matcher === null ? [...ownTransactions(block).keys()] : matcher.match(block).get(SELF);
     let text = '';
     if (matching !== undefined) {
       const { forkHeight, hashes } = read.steps.branchOf(hash);
-      const branch = () => hashes.toReversed().map((ancestor) => blockOf(read, ancestor));
+      const branch = () => hashes.toReversed().map((ancestor) => loadBlock(read, ancestor));
       const findFunction = declarations(read.hooks.candidates, forkHeight, branch);
       const txIndexes = filter.transactions ? matching : [];
       text = blockText({ block, txIndexes, findFunction }, options, change === 'apply');
@@ -117,7 +117,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     }
     const change = read.steps.next(place);
     if (change === null) return passed === 0 ? null : { place, passed, change: null };
-    const text = textOf(read, change, filter);
+    const text = loadText(read, change, filter);
     const matched = text === '' ? null : { kind: change.change, blockText: text };
     return { place: change.place, passed: passed + 1, change: matched };
   }

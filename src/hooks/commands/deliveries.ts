@@ -19,7 +19,7 @@ interface UnderWay {
 }
 
 /** @throws HookProblem 404 */
-export function deliveryOf({ deliveries }: Pick<HookReads, 'deliveries'>, hookId: number, id: string): Delivery {
+export function requireDelivery({ deliveries }: Pick<HookReads, 'deliveries'>, hookId: number, id: string): Delivery {
   const delivery = deliveries.find(id, hookId);
   if (delivery === undefined) throw new HookProblem(404, 'Delivery not found');
   return delivery;
@@ -128,7 +128,7 @@ export function deliveryCommands(engine: HookEngine) {
     /** @throws HookProblem 409 if the delivery is under way, 410 if its body is no longer stored */
     'delivery.redeliver'({ delivery: id, underWay, ...hook }: OwnDelivery): void {
       const record = ownHook(store, hook);
-      const delivery = deliveryOf(store, record.id, id);
+      const delivery = requireDelivery(store, record.id, id);
       const isUnderWay = underWay.includes(delivery.id);
       if (delivery.state === 'pending' || isUnderWay) {
         throw new HookProblem(409, `The delivery is ${isUnderWay ? 'in flight' : 'pending'}`);
@@ -160,7 +160,7 @@ export function deliveryCommands(engine: HookEngine) {
      */
     'delivery.skip'({ delivery: id, underWay, ...hook }: OwnDelivery): void {
       const record = ownHook(store, hook);
-      const delivery = deliveryOf(store, record.id, id);
+      const delivery = requireDelivery(store, record.id, id);
       const isStuck = record.stuckDelivery === delivery.id && delivery.state === 'dead';
       const isHead = deliveries.head(record.id, delivery.queue)?.id === delivery.id;
       if (underWay.includes(delivery.id) || (!isStuck && !isHead)) {

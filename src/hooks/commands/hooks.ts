@@ -5,7 +5,7 @@ import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isEnabled, isPaused } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import { queueNames } from '../../store/rows/enums.ts';
-import { activeHook, definitionOf, type HookDefinition, patchedDefinition } from '../definition/definition.ts';
+import { activeHook, type HookDefinition, parseDefinition, patchedDefinition } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
 import { invalidField, unknownHook } from '../problem.ts';
 
@@ -49,7 +49,7 @@ export function hookCommands(engine: HookEngine) {
   const { records, deliveries, ledger, backfills, secrets } = store;
   const ownRecord = (hook: OwnHook): HookRecord => ownHook(store, hook);
 
-  function recordOf(id: number): HookRecord {
+  function requireRecord(id: number): HookRecord {
     const record = records.get(id);
     if (record === undefined) throw new Error(`there is no hook ${id}`);
     return record;
@@ -87,7 +87,7 @@ export function hookCommands(engine: HookEngine) {
     if (record.status === 'expired') records.openWindow(record.id);
     if (wasInterrupted) revive(record);
     if (record.status !== 'new') records.setStatus(record.id, 'streaming');
-    resume(recordOf(record.id), from ?? (continues ? 'last_evaluated' : 'tip'));
+    resume(requireRecord(record.id), from ?? (continues ? 'last_evaluated' : 'tip'));
     engine.queued(record.id, 'live');
   }
 
@@ -100,7 +100,7 @@ export function hookCommands(engine: HookEngine) {
   }
 
   /** Deliveries that waited for a readable secret are sent. */
-  function wakeQueuesOf(consumer: string): void {
+  function wakeQueues(consumer: string): void {
     const hookIds = new Set(records.all(consumer).map(({ id }) => id));
     for (const { hookId, queue } of deliveries.openQueues()) if (hookIds.has(hookId)) engine.queued(hookId, queue);
   }
@@ -113,8 +113,8 @@ export function hookCommands(engine: HookEngine) {
     ): HookRecord {
       const { url } = definition.action;
       const id = records.add({ uuid, consumer, createdAt: time, definition: JSON.stringify(definition), url });
-      if (definition.options?.enable_on_registration === true) engine.enableAtTip(recordOf(id));
-      return recordOf(id);
+      if (definition.options?.enable_on_registration === true) engine.enableAtTip(requireRecord(id));
+      return requireRecord(id);
     },
 
     /**
@@ -123,11 +123,11 @@ export function hookCommands(engine: HookEngine) {
      */
     'hook.redefine'({ change, ...hook }: OwnHook & { change: unknown }): HookRecord {
       const record = ownRecord(hook);
-      const definition = patchedDefinition(definitionOf(record), change, engine.network());
+      const definition = patchedDefinition(parseDefinition(record), change, engine.network());
       const text = JSON.stringify(definition);
       const expiresAt = engine.expiresAt(record, activeHook({ ...record, definition: text }));
       records.setDefinition(record.id, text, definition.action.url, expiresAt);
-      const changed = recordOf(record.id);
+      const changed = requireRecord(record.id);
       engine.redefined(changed);
       return changed;
     },
@@ -162,7 +162,7 @@ export function hookCommands(engine: HookEngine) {
         .filter((record) => selected === null || selected.has(record.uuid))
         .filter((record) => paused === undefined || isPaused(record))
         .filter((record) => statuses === undefined || statuses.includes(record.status))
-        .filter((record) => url === undefined || definitionOf(record).action.url === url)
+        .filter((record) => url === undefined || parseDefinition(record).action.url === url)
         .sort((a, b) => a.createdAt - b.createdAt || a.id - b.id);
       for (const record of chosen) {
         const wasIdle = paused === true && record.stage === 'paused_idle';
@@ -174,12 +174,12 @@ export function hookCommands(engine: HookEngine) {
     /** `secret`: sealed, in hex. The former secret signs as well for a day. */
     'hook.set_secret'({ consumer, secret }: { consumer: string; secret: string }, time: number): void {
       secrets.set(consumer, Uint8Array.fromHex(secret), time);
-      wakeQueuesOf(consumer);
+      wakeQueues(consumer);
     },
 
     'hook.remove_secret'({ consumer }: { consumer: string }): void {
       secrets.remove(consumer);
-      wakeQueuesOf(consumer);
+      wakeQueues(consumer);
     },
   };
 }

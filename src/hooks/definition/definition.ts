@@ -7,7 +7,7 @@ import type { Network } from '../../chain/network.ts';
 import { ConditionError, literalOf, NOT_128_BITS, serializedForms } from '../../codec/value-condition.ts';
 import { checker } from '../../http/checker.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
-import { type Condition, conditionsOf } from '../matching/matching.ts';
+import { type Condition, toConditions } from '../matching/matching.ts';
 import { HookProblem, invalidField } from '../problem.ts';
 import { type Filter, filterSchemas, formerFilters, isFilterType } from './filter-schemas.ts';
 
@@ -254,7 +254,7 @@ export function rejectUnknownKeys(change: unknown): void {
 
 /** Returns the conditions of all filters, for the matcher. */
 export const conditionsOfDefinition = ({ filters }: Pick<HookDefinition, 'filters'>): Condition[] =>
-  filters.events.flatMap(conditionsOf);
+  filters.events.flatMap(toConditions);
 
 /** The part of a hook that its evaluation needs. */
 export interface ActiveHook {
@@ -266,12 +266,12 @@ export interface ActiveHook {
 }
 
 /** Parses a stored definition, which was checked when it was registered. */
-export const definitionOf = ({ definition }: Pick<HookRecord, 'definition'>): HookDefinition =>
+export const parseDefinition = ({ definition }: Pick<HookRecord, 'definition'>): HookDefinition =>
   JSON.parse(definition) as HookDefinition;
 
 /** Parses a stored hook for evaluation. */
 export function activeHook(record: HookRecord): ActiveHook {
-  const definition = definitionOf(record);
+  const definition = parseDefinition(record);
   return {
     id: record.id,
     uuid: record.uuid,

@@ -93,7 +93,7 @@ function* missingToken(filter: Filter, interfaceOf: InterfaceOf): Iterable<Warni
 }
 
 /** Returns sentences about the filters of a definition, each with the path of the parameter. */
-export function warningsOf(
+export function findWarnings(
   { filters: { events }, network }: Pick<HookDefinition, 'filters' | 'network'>,
   interfaceOf: InterfaceOf,
 ): string[] {

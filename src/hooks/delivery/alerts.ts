@@ -48,7 +48,7 @@ export function alerts(options: AlertOptions) {
   let stopping = new AbortController();
   stopping.abort();
 
-  const failed = ({ url, stop: { uuid } }: Alert, reason: string) => {
+  const logFailure = ({ url, stop: { uuid } }: Alert, reason: string) => {
     log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
   };
 
@@ -71,7 +71,7 @@ export function alerts(options: AlertOptions) {
       const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, send });
       if (isSuccess(result) || signal.aborted) return;
       if (tried === ATTEMPTS) {
-        failed({ url, stop }, failureOf(result));
+        logFailure({ url, stop }, failureOf(result));
         return;
       }
       await pause(clock, retryWait(tried, retryCapMs, random.number), signal);
@@ -94,7 +94,7 @@ export function alerts(options: AlertOptions) {
   function add(name: string | typeof OPERATOR, alert: Alert): void {
     const waiting = queues.get(name);
     if (waiting !== undefined) {
-      if (waiting.length >= MAX_WAITING) failed(alert, 'too many wait');
+      if (waiting.length >= MAX_WAITING) logFailure(alert, 'too many wait');
       else waiting.push(alert);
       return;
     }

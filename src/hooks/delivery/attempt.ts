@@ -7,16 +7,16 @@ import { backoff, JITTER } from '../../base/service.ts';
 import {
   checkedTarget,
   failureReason,
-  inTime,
   MAX_RETRY_AFTER_MS,
   type Outgoing,
   retryAfter,
   type SendOptions,
   TargetRefused,
+  withTimeout,
 } from '../../http/outgoing.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { QueueName, Reason } from '../../store/rows/enums.ts';
-import { definitionOf } from '../definition/definition.ts';
+import { parseDefinition } from '../definition/definition.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { secretHeaders } from './signature.ts';
 
@@ -106,7 +106,7 @@ export async function attempt(sending: AttemptOptions, { guard, clock, send }: O
     ...outcome,
   });
   try {
-    const answer = await inTime({ ...sending, clock }, async (ending) => {
+    const answer = await withTimeout({ ...sending, clock }, async (ending) => {
       const target = await checkedTarget(guard, sending.url, ending);
       const { headers, body, connectTimeoutMs } = sending;
       const limits = { connectTimeoutMs, answerMs: ANSWER_MS, maxBytes: MAX_READ };
@@ -170,7 +170,7 @@ export function deliveryRequest(options: RequestOptions): DeliveryRequest {
   }
 
   return async (record, delivery, text, signal) => {
-    const { url } = definitionOf(record).action;
+    const { url } = parseDefinition(record).action;
     const body = Buffer.from(text);
     const headers = headersOf(record, delivery, body);
     return attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, send });

@@ -118,7 +118,7 @@ export function dispatcher(options: DispatcherOptions) {
 
   async function pause(head: Delivery): Promise<void> {
     try {
-      await results.paused(head);
+      await results.recordPause(head);
     } catch (error) {
       logTaskFailure(log, error);
     }
@@ -136,7 +136,7 @@ export function dispatcher(options: DispatcherOptions) {
     } catch (error) {
       recover(state, error);
     } finally {
-      ended(head);
+      releaseRequest(head);
       underWay.delete(state);
       if (underWay.size === 0) idle?.();
     }
@@ -144,7 +144,7 @@ export function dispatcher(options: DispatcherOptions) {
   }
 
   /** The request of a delivery has ended, or was not made; another may begin. */
-  function ended(head: Delivery): void {
+  function releaseRequest(head: Delivery): void {
     if (!requests.delete(head)) return;
     if (running) queues.release(head.hookId);
     if (isRetry(head)) {
@@ -163,21 +163,21 @@ export function dispatcher(options: DispatcherOptions) {
     if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
     if (hook === undefined || !isSendable(hook, delivery.queue) || !canSign(hook.consumer)) return;
     if (!hasLease() || signal.aborted) return;
-    const result = await requested(hook, delivery, signal);
+    const result = await sendBody(hook, delivery, signal);
     // We ended the request, and it may have arrived or not: the delivery is sent again at the next start.
     if (signal.aborted) return;
     if (result === null) {
-      await results.bodyLost(delivery);
+      await results.recordLostBody(delivery);
       return;
     }
-    ended(head);
+    releaseRequest(head);
     timers.attempted(result.durationMs);
-    await results.attempted(hook, delivery, result);
+    await results.recordAttempt(hook, delivery, result);
     if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
   }
 
   /** Sends a delivery, in a separate function so that the body is freed afterwards. @returns null if the body is lost */
-  async function requested(hook: HookRecord, delivery: Delivery, signal: AbortSignal): Promise<AttemptResult | null> {
+  async function sendBody(hook: HookRecord, delivery: Delivery, signal: AbortSignal): Promise<AttemptResult | null> {
     const text = deliveries.body(delivery.id);
     return text === undefined ? null : request(hook, delivery, text, signal);
   }

@@ -55,7 +55,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
   }
 
   /** @param signal aborted once `stop` no longer waits for the log */
-  async function failed(batch: WaitingResult[], error: unknown, signal: AbortSignal): Promise<void> {
+  async function recover(batch: WaitingResult[], error: unknown, signal: AbortSignal): Promise<void> {
     if (error instanceof LogUnavailableError) {
       // The next holder of the lease sends these deliveries again.
       if (signal.aborted) {
@@ -86,7 +86,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
         const counts = await write({ epoch, marks: batch.map(({ result }) => result) });
         for (const [index, { resolve }] of batch.entries()) resolve(counts[index] === true);
       } catch (error) {
-        await failed(batch, error, signal);
+        await recover(batch, error, signal);
       }
     } while (isDue());
     working = null;
@@ -168,7 +168,7 @@ export function deliveryResults({ writer, rules, counters, log, clock, random }:
     return { ...fields, outcome: 'dead', reason };
   }
 
-  async function failed({ uuid }: HookRecord, delivery: Delivery, result: AttemptResult): Promise<void> {
+  async function writeFailure({ uuid }: HookRecord, delivery: Delivery, result: AttemptResult): Promise<void> {
     const attempts = delivery.attempts + 1;
     if (!(await writer.write(failureResult(delivery, attempts, result)))) return;
     counters.failed += 1;
@@ -180,9 +180,9 @@ export function deliveryResults({ writer, rules, counters, log, clock, random }:
 
   return {
     /** @param delivery as it was before the attempt */
-    async attempted(record: HookRecord, delivery: Delivery, result: AttemptResult): Promise<void> {
+    async recordAttempt(record: HookRecord, delivery: Delivery, result: AttemptResult): Promise<void> {
       if (!isSuccess(result)) {
-        await failed(record, delivery, result);
+        await writeFailure(record, delivery, result);
         return;
       }
       const counts = await writer.write({ ...identityOf(delivery), outcome: 'delivered', attempt: attemptOf(result) });
@@ -190,12 +190,12 @@ export function deliveryResults({ writer, rules, counters, log, clock, random }:
     },
 
     /** A delivery can't be signed for now; the wait doesn't count towards its budget. */
-    async paused(delivery: Delivery): Promise<void> {
+    async recordPause(delivery: Delivery): Promise<void> {
       await writer.write({ ...identityOf(delivery), outcome: 'paused' });
     },
 
     /** Interrupts the hook as after a failed delivery, since the delivery lacks a body and can't be sent. */
-    async bodyLost(delivery: Delivery): Promise<void> {
+    async recordLostBody(delivery: Delivery): Promise<void> {
       await writer.write({ ...identityOf(delivery), outcome: 'lost' });
     },
   };

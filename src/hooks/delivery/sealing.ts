@@ -31,7 +31,7 @@ interface Key {
   key: Buffer;
 }
 
-function keyOf(text: string): Key {
+function deriveKey(text: string): Key {
   const derived = Buffer.from(hkdfSync('sha256', text, 'stackside', 'signing secrets', KEY_BYTES + ID_BYTES));
   return { key: derived.subarray(0, KEY_BYTES), id: derived.subarray(KEY_BYTES) };
 }
@@ -60,7 +60,7 @@ function openedWith({ key }: Key, consumer: string, sealed: Buffer): Uint8Array 
 
 /** Makes the sealing of key texts: the first seals, all open. Without texts, nothing can be sealed. */
 export function sealingWith(...texts: readonly string[]): Sealing {
-  const keys = texts.map(keyOf);
+  const keys = texts.map(deriveKey);
   const [newest] = keys;
   return {
     seal(consumer, secret) {
@@ -145,7 +145,7 @@ export const secretsKeyFile = (directory: string): string => join(directory, SEC
 const MIN_TEXT = 32;
 
 /** @throws OperatorError if a line is too short, or there is none */
-function sealingOf(file: string, text: string): Sealing {
+function parseSealing(file: string, text: string): Sealing {
   const lines = text.split('\n').map((line) => line.trim());
   if (lines.every(({ length }) => length >= MIN_TEXT)) return sealingWith(...lines);
   throw new OperatorError(
@@ -167,10 +167,10 @@ export interface KeyLocation {
  * @throws OperatorError if the file can't be read, if every user may read the named file, or if it lacks a key
  */
 export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null {
-  if (clusterKey !== null) return sealingOf(clusterKey, secretFileText(clusterKey, '--cluster-key'));
+  if (clusterKey !== null) return parseSealing(clusterKey, secretFileText(clusterKey, '--cluster-key'));
   const file = secretsKeyFile(data);
   const text = storedSecret(file);
-  return text === null ? null : sealingOf(file, text);
+  return text === null ? null : parseSealing(file, text);
 }
 
 /**

@@ -42,12 +42,12 @@ const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0)
 const typeOf = ({ payload }: ChainTransaction): string =>
   payload.type === 'smart_contract' ? 'contract_deploy' : payload.type;
 
-function postConditionsOf({ postConditions }: ChainTransaction) {
+function toPostConditions({ postConditions }: ChainTransaction) {
   const { mode, postConditions: conditions } = decodedOrThrow(decodePostConditions(postConditions));
   return { mode, post_conditions: conditions };
 }
 
-function transactionOf(
+function toTransaction(
   transaction: ChainTransaction,
   options: Options,
   { canonical, findFunction }: { canonical: boolean; findFunction: FindFunction },
@@ -74,7 +74,7 @@ function transactionOf(
       sponsored: sponsor !== null,
       status: transaction.status,
       vm_error: transaction.vmError,
-      ...(options.include_post_conditions === true ? { post_conditions: postConditionsOf(transaction) } : {}),
+      ...(options.include_post_conditions === true ? { post_conditions: toPostConditions(transaction) } : {}),
       ...(options.include_raw_transactions === true ? { raw_tx: toHex(transaction.raw) } : {}),
     },
   };
@@ -134,7 +134,7 @@ function blockTexts() {
     if (cached !== undefined) return cached;
     const transaction = ownTransactions(block)[txIndex];
     if (transaction === undefined) throw new Error(`block ${block.height} has no transaction at ${txIndex}`);
-    const text = JSON.stringify(transactionOf(transaction, view.options, { canonical: view.canonical, findFunction }));
+    const text = JSON.stringify(toTransaction(transaction, view.options, { canonical: view.canonical, findFunction }));
     transactions.set(key, text);
     return text;
   }

@@ -87,7 +87,7 @@ function* residualsOf(filter: Filter): Iterable<Residual> {
   if (filter.type === 'contract_call' && filter.argument !== undefined) yield argumentResidual(filter.argument);
 }
 
-function residualOf(filter: Filter): Residual | null {
+function toResidual(filter: Filter): Residual | null {
   const residuals = [...residualsOf(filter)];
   return residuals.length === 0 ? null : (subject) => residuals.every((residual) => residual(subject));
 }
@@ -96,7 +96,7 @@ function residualOf(filter: Filter): Residual | null {
 const indexed = ['principal', 'contract_identifier', 'function_name', 'asset_identifier', 'topic', 'sender'] as const;
 
 /** The conditions of a filter: several if a parameter has several meanings, none if it can't match. */
-export function conditionsOf(filter: Filter): Condition[] {
+export function toConditions(filter: Filter): Condition[] {
   const parameters: Readonly<Record<string, unknown>> = filter;
   const exact: [string, string][] = [];
   for (const name of indexed) {
@@ -105,7 +105,7 @@ export function conditionsOf(filter: Filter): Condition[] {
   }
   const receiver = parameters.receiver ?? parameters.recipient;
   if (typeof receiver === 'string') exact.push(['receiver', receiver]);
-  const residual = residualOf(filter);
+  const residual = toResidual(filter);
   const condition = (...more: [string, string][]): Condition => ({
     type: filter.type,
     exact: [...exact, ...more],
@@ -289,15 +289,15 @@ export class Matcher {
   #balanceChanges(subject: Subject, matches: Matches): void {
     const { fee, sender, sponsor, events } = subject.transaction;
     for (const { byKey } of this.#shapes.get('balance_change') ?? []) {
-      const changed = (principal: string | null): void => {
+      const matchParty = (principal: string | null): void => {
         const hit = principal === null ? undefined : byKey.get(principal);
         if (hit !== undefined) addMatches(hit, subject, matches);
       };
-      if (fee > 0n) changed((sponsor ?? sender).address);
+      if (fee > 0n) matchParty((sponsor ?? sender).address);
       for (const event of events) {
         if (event.kind === 'contract_log' || event.kind === 'stx_lock' || event.kind === 'unknown') continue;
-        changed(event.sender);
-        changed(event.recipient);
+        matchParty(event.sender);
+        matchParty(event.recipient);
       }
     }
   }

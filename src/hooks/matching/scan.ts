@@ -105,7 +105,7 @@ export type Search = ReturnType<typeof search>;
  */
 export function search(clock: Clock = systemClock, maxTransactions = MAX_TRANSACTIONS) {
   /** Number of unfinished searches of each consumer. */
-  const searchesOf = new Map<string, number>();
+  const unfinishedSearches = new Map<string, number>();
   const inTurn = atMost(1);
 
   /**
@@ -113,17 +113,17 @@ export function search(clock: Clock = systemClock, maxTransactions = MAX_TRANSAC
    * @throws HookProblem 429 if too many searches of the consumer wait
    */
   async function runInOrder<T>(consumer: string, work: () => Promise<T>): Promise<T> {
-    const unfinished = searchesOf.get(consumer) ?? 0;
+    const unfinished = unfinishedSearches.get(consumer) ?? 0;
     if (unfinished > MAX_WAITING) {
       throw new HookProblem(429, 'Too many of your previews and tests are searching the chain; try again later');
     }
-    searchesOf.set(consumer, unfinished + 1);
+    unfinishedSearches.set(consumer, unfinished + 1);
     try {
       return await inTurn(work);
     } finally {
-      const remaining = (searchesOf.get(consumer) ?? 1) - 1;
-      if (remaining === 0) searchesOf.delete(consumer);
-      else searchesOf.set(consumer, remaining);
+      const remaining = (unfinishedSearches.get(consumer) ?? 1) - 1;
+      if (remaining === 0) unfinishedSearches.delete(consumer);
+      else unfinishedSearches.set(consumer, remaining);
     }
   }
 

@@ -28,7 +28,7 @@ import {
   MAX_CHANGES_PER_CALL,
 } from '../changes/changes.ts';
 import { type Options, parseFilters } from '../definition/definition.ts';
-import { conditionsOf } from '../matching/matching.ts';
+import { toConditions } from '../matching/matching.ts';
 import { HookProblem } from '../problem.ts';
 
 /** Name that the cursors are bound to. */
@@ -146,7 +146,7 @@ type ChangesQuery = Static<TObject<typeof query>>;
 const inQuery = (name: string) => ({ location: 'querystring', path: [name] }) as const;
 
 /** A cursor of a whole history, which starts at block 1, leaves the start out. */
-const cursorOf = ({ log, step, block, start }: ChangePosition): string =>
+const toCursor = ({ log, step, block, start }: ChangePosition): string =>
   encodeCursor(LIST, { side: 'after', key: [log, step, block?.toHex() ?? '', ...(start > 1 ? [start] : [])] });
 
 const HASH_BYTES = 32;
@@ -187,7 +187,7 @@ function conditionsIn(filters: string) {
   const parsed = parsedJson(filters);
   if (parsed === undefined) throw new ParameterError(inQuery('filters'), 'must be JSON');
   try {
-    return parseFilters(parsed).events.flatMap(conditionsOf);
+    return parseFilters(parsed).events.flatMap(toConditions);
   } catch (error) {
     if (error instanceof HookProblem)
       throw new ParameterError(inQuery('filters'), (name) => `${name}: ${error.message}`);
@@ -251,7 +251,7 @@ interface ChangeRouteOptions extends ChangeServing {
 }
 
 /** The dependencies that the handlers share. */
-interface Serving extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
+interface ChangeContext extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
   changes: Changes;
   room: WaitingRoom;
   metrics: ChangeMetrics;
@@ -264,8 +264,8 @@ const tooManyReaders = (): ApiError =>
   });
 
 /** Makes a page. Its content is a function of the log, unless it reaches the log's end. */
-async function pageOf(
-  { changes, turns }: Pick<Serving, 'changes' | 'turns'>,
+async function makePage(
+  { changes, turns }: Pick<ChangeContext, 'changes' | 'turns'>,
   from: ChangePosition,
   filter: ChangeFilter,
   limit: number,
@@ -279,7 +279,7 @@ async function pageOf(
     ({ place } = batch);
     left -= batch.passed;
     if (batch.change !== null) {
-      const text = changeText(batch.change, cursorOf(place));
+      const text = changeText(batch.change, toCursor(place));
       texts.push(text);
       characters += text.length;
     }
@@ -290,7 +290,7 @@ async function pageOf(
 
 /** Makes a page. While the page is empty, waits for a change and makes the page again, until the time is over. */
 async function waitForPage(
-  serving: Serving,
+  serving: ChangeContext,
   page: (from: ChangePosition) => Promise<Page>,
   from: ChangePosition,
   seconds: number,
@@ -321,7 +321,7 @@ async function waitForPage(
  * @param first the step that was read before the stream started; null at the end of the log
  */
 async function* events(
-  { clock, changes, room, metrics, turns }: Serving,
+  { clock, changes, room, metrics, turns }: ChangeContext,
   from: ChangePosition,
   filter: ChangeFilter,
   first: ChangeBatch | null,
@@ -331,11 +331,11 @@ async function* events(
   let passed = 0;
   const cursorAt = (place: ChangePosition): string => {
     passed = 0;
-    return cursorOf(place);
+    return toCursor(place);
   };
   metrics.opened('stream');
   try {
-    yield `retry: ${RETRY_MS}\nid: ${cursorOf(from)}\n\n`;
+    yield `retry: ${RETRY_MS}\nid: ${toCursor(from)}\n\n`;
     for (let [place, batch] = [from, first]; !signal.aborted; batch = changes.next(place, filter)) {
       if (batch !== null) {
         ({ place } = batch);
@@ -376,7 +376,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const { stopping = new AbortController().signal } = options;
   const changes = chainChanges(snapshots);
   const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MAX_READERS);
-  const serving: Serving = { changes, room, metrics, clock, turns, stopping };
+  const serving: ChangeContext = { changes, room, metrics, clock, turns, stopping };
   const inTurn = atMost(MAX_PAGES);
   let streams = 0;
 
@@ -408,12 +408,12 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
     wait: number,
     signal: AbortSignal,
   ): Promise<Static<typeof ChangePage>> {
-    const make = (from: ChangePosition): Promise<Page> => inTurn(() => pageOf(serving, from, filter, limit));
+    const make = (from: ChangePosition): Promise<Page> => inTurn(() => makePage(serving, from, filter, limit));
     const changePage = await waitForPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
     metrics.sent('page', changePage.texts.length);
     return {
       results: changePage.texts.map((text) => jsonText<Static<typeof BlockChange>>(text)),
-      next: cursorOf(changePage.place),
+      next: toCursor(changePage.place),
       has_more: changePage.hasMore,
     };
   }

@@ -9,7 +9,7 @@ import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-l
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { Cursor } from '../../store/model/page.ts';
 import { deliveryStates, reasons } from '../../store/rows/enums.ts';
-import { deliveryOf } from '../commands/deliveries.ts';
+import { requireDelivery } from '../commands/deliveries.ts';
 import { ownHook } from '../commands/hooks.ts';
 import { invalidField, unknownHook } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
@@ -40,7 +40,7 @@ export function deliveryLog(
   { commands, dispatcher, clock }: Pick<Chainhooks, 'commands' | 'dispatcher' | 'clock'>,
   read: ReadHooks,
 ) {
-  const serialized = ({ hooks: { deliveries } }: HookReader, delivery: Delivery) =>
+  const serialize = ({ hooks: { deliveries } }: HookReader, delivery: Delivery) =>
     serializedDelivery(delivery, {
       lastAttempt: deliveries.attempts(delivery.id, 1)[0],
       underWay: dispatcher.underWay().includes(delivery.id),
@@ -56,15 +56,15 @@ export function deliveryLog(
       cursor: Cursor | null,
     ) {
       const page = now.hooks.deliveries.page(loggedHook(now, consumer, uuid).id, filter, limit, cursor);
-      return { ...page, items: page.items.map((delivery) => serialized(now, delivery)) };
+      return { ...page, items: page.items.map((delivery) => serialize(now, delivery)) };
     },
 
     get(now: HookReader, consumer: string, uuid: string, id: string) {
       const { deliveries } = now.hooks;
-      const delivery = deliveryOf(now.hooks, loggedHook(now, consumer, uuid).id, id);
+      const delivery = requireDelivery(now.hooks, loggedHook(now, consumer, uuid).id, id);
       const body = deliveries.body(delivery.id);
       return {
-        ...serialized(now, delivery),
+        ...serialize(now, delivery),
         attempts: serializedAttempts(deliveries.attempts(delivery.id)),
         payload: body === undefined ? null : (JSON.parse(body) as object),
       };
@@ -74,7 +74,7 @@ export function deliveryLog(
     async redeliver(consumer: string, uuid: string, id: string) {
       const args = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
       await commands.run('delivery.redeliver', args);
-      return read((now) => serialized(now, deliveryOf(now.hooks, ownHook(now.hooks, { consumer, uuid }).id, id)));
+      return read((now) => serialize(now, requireDelivery(now.hooks, ownHook(now.hooks, { consumer, uuid }).id, id)));
     },
 
     /** Redelivers in the original order, except deliveries without a body and running ones. @returns the number of deliveries */

@@ -11,8 +11,8 @@ import { type BulkFilters, interruptingDelivery, ownHook, type ResumeFrom } from
 import {
   activeHook,
   Definition,
-  definitionOf,
   type HookDefinition,
+  parseDefinition,
   patchedDefinition,
   readDefinition,
   rejectUnknownKeys,
@@ -67,7 +67,7 @@ export function management(
    * The delivery that makes a hook fail: the one that interrupted it or waits for a retry, live ones first, or else the one that
    * was given up last, if the last attempt failed.
    */
-  function failingOf({ deliveries }: HookReader['hooks'], record: HookRecord) {
+  function findFailing({ deliveries }: HookReader['hooks'], record: HookRecord) {
     const { id, stuckDelivery, consecutiveFailures } = record;
     const stuck = stuckDelivery === null ? undefined : deliveries.get(stuckDelivery);
     const failed = deliveries.failed(id);
@@ -79,23 +79,19 @@ export function management(
   }
 
   /** Open deliveries, and the one that interrupted the hook. */
-  function waitingOf(hooks: HookReader['hooks'], record: HookRecord) {
+  function countWaiting(hooks: HookReader['hooks'], record: HookRecord) {
     const { count, oldest } = hooks.deliveries.waiting(record.id);
     const interrupting = interruptingDelivery(hooks, record);
     if (interrupting === undefined) return { count, oldest };
     return { count: count + 1, oldest: Math.min(interrupting.createdAt, oldest ?? interrupting.createdAt) };
   }
 
-  function serialized(
-    { hooks, height }: HookReader,
-    record: HookRecord,
-    interfaceOf = interfacesOf({ hooks, height }),
-  ) {
+  function serialize({ hooks, height }: HookReader, record: HookRecord, interfaceOf = interfacesOf({ hooks, height })) {
     const lag = Math.max(0, height() - record.cursor.height);
     return serializedHook({
       record,
-      waiting: waitingOf(hooks, record),
-      failing: failingOf(hooks, record),
+      waiting: countWaiting(hooks, record),
+      failing: findFailing(hooks, record),
       lag: record.stage === 'idle' && record.status === 'new' ? 0 : lag,
       pausedReason: pausedReason(record),
       interfaceOf,
@@ -124,25 +120,25 @@ export function management(
       await checkTargets(definition);
       const hook = { uuid: random.uuid(), consumer, definition };
       const record = await commands.run('hook.register', hook);
-      return read((now) => serialized(now, record));
+      return read((now) => serialize(now, record));
     },
 
     /** @param failing whether only failing hooks are returned */
     page(now: HookReader, consumer: string, limit: number, offset: number, failing: boolean) {
       const { items, total } = now.hooks.records[failing ? 'failing' : 'page'](consumer, limit, offset);
       const interfaceOf = interfacesOf(now);
-      return { limit, offset, total, results: items.map((record) => serialized(now, record, interfaceOf)) };
+      return { limit, offset, total, results: items.map((record) => serialize(now, record, interfaceOf)) };
     },
 
-    get: (now: HookReader, consumer: string, uuid: string) => serialized(now, ownHook(now.hooks, { consumer, uuid })),
+    get: (now: HookReader, consumer: string, uuid: string) => serialize(now, ownHook(now.hooks, { consumer, uuid })),
 
     async update(consumer: string, uuid: string, body: unknown) {
       rejectUnknownKeys(body);
       const hookRecord = read((now) => ownHook(now.hooks, { consumer, uuid }));
-      await checkTargets(patchedDefinition(definitionOf(hookRecord), body, network()));
+      await checkTargets(patchedDefinition(parseDefinition(hookRecord), body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
       const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
-      return read((now) => serialized(now, record));
+      return read((now) => serialize(now, record));
     },
 
     remove: (consumer: string, uuid: string): Promise<void> => commands.run('hook.remove', { consumer, uuid }),

@@ -9,8 +9,8 @@ import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/
 import { isEnabled, isSendable } from '../../store/hooks/records.ts';
 import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
-import { Definition, definitionOf, type HookDefinition } from '../definition/definition.ts';
-import { type InterfaceOf, warningsOf } from '../definition/warnings.ts';
+import { Definition, type HookDefinition, parseDefinition } from '../definition/definition.ts';
+import { findWarnings, type InterfaceOf } from '../definition/warnings.ts';
 
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
@@ -31,13 +31,13 @@ const seconds = (milliseconds: number): number => Math.floor(milliseconds / MILL
 const maybeSeconds = (milliseconds: number | null): number | null =>
   milliseconds === null ? null : seconds(milliseconds);
 
-interface Waiting {
+interface WaitingCount {
   count: number;
   oldest: number | null;
 }
 
 /** The delivery that makes a hook fail, with its last attempt. */
-interface Failing {
+interface FailingDelivery {
   delivery: Delivery;
   attempt: Attempt | undefined;
 }
@@ -53,9 +53,9 @@ function errorOf({ statusCode, error, excerpt }: Attempt): string {
 interface HookView {
   record: HookRecord;
   definition: HookDefinition;
-  waiting: Waiting;
+  waiting: WaitingCount;
   /** Null if the last attempt succeeded and no delivery waits for a retry. */
-  failing: Failing | null;
+  failing: FailingDelivery | null;
   /** Blocks from the hook's cursor to the tip. */
   lag: number;
   /** Why its deliveries wait; null if they don't. */
@@ -132,7 +132,7 @@ const hookStatus = object<HookView>('ChainhookStatus')({
       description:
         'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts.',
     }),
-    ({ definition, interfaceOf }) => warningsOf(definition, interfaceOf),
+    ({ definition, interfaceOf }) => findWarnings(definition, interfaceOf),
   ],
 });
 
@@ -145,7 +145,7 @@ const [HookResponse, hookResponse] = object<HookView>('Chainhook')({
 export { HookResponse };
 
 export const serializedHook = (hook: Omit<HookView, 'definition'>) =>
-  hookResponse({ ...hook, definition: definitionOf(hook.record) });
+  hookResponse({ ...hook, definition: parseDefinition(hook.record) });
 
 export const HookPage = Type.Object(
   { ...List.properties, results: Type.Array(HookResponse) },

@@ -34,7 +34,7 @@ export const LinkResponse = Type.Object({
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
 /** Describes a session. @param caller null if the browser isn't signed in @param expiresAt Unix milliseconds; null without an end */
-const described = (
+const describeSession = (
   access: SessionResponse['access'],
   caller: Caller | null,
   expiresAt: number | null = null,
@@ -49,7 +49,7 @@ const described = (
 /** Begins a session. @returns its description, and the cookie to set */
 function begin(access: Access, caller: Caller, request: Request): { session: SessionResponse; cookie: string } {
   const { secret, expiresAt } = access.sessions.begin(caller);
-  return { session: described('key', caller, expiresAt), cookie: cookieOf(request, secret) };
+  return { session: describeSession('key', caller, expiresAt), cookie: cookieOf(request, secret) };
 }
 
 /**
@@ -85,12 +85,15 @@ function signOut(access: Access, request: Request): Response {
   return new Response(null, { status: 204, headers: { 'set-cookie': noCookie(request) } });
 }
 
-/** Access to a process that manages hooks. @param who determines the caller @throws HookProblem 503 in other processes */
+/** Access to a process that manages hooks. @param identify determines the caller @throws HookProblem 503 in other processes */
 const accessBy =
-  <C>(api: HookCallers | null, who: (access: Access, request: Request, peer: string) => C): RouteAccess<object, C> =>
+  <C>(
+    api: HookCallers | null,
+    identify: (access: Access, request: Request, peer: string) => C,
+  ): RouteAccess<object, C> =>
   (request, peer) => {
     if (api === null) throw readOnlyProcessError();
-    const caller = who(api.access, request, peer);
+    const caller = identify(api.access, request, peer);
     return () => caller;
   };
 
@@ -126,10 +129,10 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
         return () => undefined;
       },
       handle({ request, clientAddress }) {
-        if (api === null) return described('none', null);
-        if (!api.access.needsKey) return described('open', api.access.callerOf(request, clientAddress()));
+        if (api === null) return describeSession('none', null);
+        if (!api.access.needsKey) return describeSession('open', api.access.callerOf(request, clientAddress()));
         const session = api.access.sessionOf(request);
-        return described('key', session?.caller ?? null, session?.expiresAt);
+        return describeSession('key', session?.caller ?? null, session?.expiresAt);
       },
     }),
     route({
@@ -141,7 +144,7 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
       response: SessionResponse,
       access: byKey,
       handle({ request, caller: { access, caller } }) {
-        if (!access.needsKey) return described('open', caller);
+        if (!access.needsKey) return describeSession('open', caller);
         const { session, cookie } = begin(access, caller, request);
         return Response.json(session, { headers: { 'set-cookie': cookie } });
       },

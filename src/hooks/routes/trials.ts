@@ -4,7 +4,7 @@ import type { Network } from '../../chain/network.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { ownHook } from '../commands/hooks.ts';
-import { activeHook, conditionsOfDefinition, definitionOf, readDefinition } from '../definition/definition.ts';
+import { activeHook, conditionsOfDefinition, parseDefinition, readDefinition } from '../definition/definition.ts';
 import { failureOf, isSuccess } from '../delivery/attempt.ts';
 import { type MatchedBlock, type PayloadHook, payloadText, webhookId } from '../evaluation/payload.ts';
 import type { Condition } from '../matching/matching.ts';
@@ -31,7 +31,7 @@ interface PreviewRange extends BlockChoice {
 type PreviewedHook = PayloadHook & { conditions: readonly Condition[] };
 
 /** @throws HookProblem 400 that names the wrong bound */
-function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: number): { from: number; to: number } {
+function requireBounds({ from_height: from, to_height: to }: PreviewRange, tip: number): { from: number; to: number } {
   if (from === undefined) throw invalidField('from_height', 'is required');
   if (to === undefined) throw invalidField('to_height', 'is required');
   if (from > tip) throw invalidField('from_height', `must not be above the tip, which is at ${tip}`);
@@ -64,7 +64,7 @@ function previews({ store, history, network }: TrialDependencies, searches: Sear
       totals.payloads.push(JSON.parse(text) as object);
     };
     if (isRange) {
-      const { from, to } = boundsOf(range, tip);
+      const { from, to } = requireBounds(range, tip);
       await searches.each(consumer, scan, from, to, add);
     } else {
       const matched = scan.matchIn(chosenBlock(history, range));
@@ -121,7 +121,7 @@ function testDeliveries({ store, history, request, network, random }: TrialDepen
    * @throws HookProblem 400 or 404 for the choice, 404 if no block matches
    */
   async function testBlock(record: HookRecord, { block_height: height, before_height: below }: TestChoice) {
-    const definition = definitionOf(record);
+    const definition = parseDefinition(record);
     const scan = scanner({ history, candidates }, conditionsOfDefinition(definition));
     if (height !== undefined) {
       if (below !== undefined) throw invalidField('before_height', 'is not allowed together with block_height');
@@ -181,7 +181,7 @@ export function trials(hooks: TrialDependencies, read: ReadHooks) {
 }
 
 /** Reads a range from `block_height` or from the other fields of the body. @throws HookProblem 400 if they name both */
-function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
+function parseRange({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
   const { index_block_hash, from_height, to_height } = rest;
   const bound = from_height === undefined ? 'to_height' : 'from_height';
   if (rest[bound] !== undefined && height !== undefined)
@@ -212,7 +212,7 @@ export const trialRoutes = ({ prefix, commands }: HookFamily<{ trials: Trials }>
     response: PreviewResponse,
     notFound: 'Block not found: the canonical chain has no such block',
     handle: ({ body, caller: { consumer, api } }) =>
-      api.trials.preview(consumer, body.filters, body.options, rangeOf(body)),
+      api.trials.preview(consumer, body.filters, body.options, parseRange(body)),
   }),
   route({
     ...commands,
@@ -230,7 +230,7 @@ export const trialRoutes = ({ prefix, commands }: HookFamily<{ trials: Trials }>
         if (body[name] !== undefined)
           throw invalidField(name, `is not allowed; the preview uses the ${name} of the chainhook`);
       }
-      return api.trials.previewOwn(consumer, params.uuid, rangeOf(body));
+      return api.trials.previewOwn(consumer, params.uuid, parseRange(body));
     },
   }),
   route({
