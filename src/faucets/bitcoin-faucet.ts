@@ -119,15 +119,15 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   /** Returns unspent outputs with enough value. The largest come first, so that few are needed. */
   async function selectOutputs(sats: bigint): Promise<Unspent[]> {
     const { unspents } = await scan(account.address);
-    const chosen: Unspent[] = [];
+    const outputs: Unspent[] = [];
     let missingSats = sats + FEE_RATE * (BYTES.base + 2n * BYTES.output);
     for (const { txid, vout } of unspents.toSorted((a, b) => b.amount - a.amount)) {
       const output = await rpc('gettxout', [txid, vout, true], Output);
       if (output === null || output.confirmations <= (output.coinbase ? 100 : 1)) continue;
       const worth = satsOf(output.value);
-      chosen.push({ txid, vout, sats: worth });
+      outputs.push({ txid, vout, sats: worth });
       missingSats -= worth - FEE_RATE * BYTES.input;
-      if (missingSats <= 0n) return chosen;
+      if (missingSats <= 0n) return outputs;
     }
     throw outOfFunds();
   }

@@ -23,9 +23,9 @@ export function clientBehind(trusted: readonly Network[], untrusted: (peer: stri
     const forwarded = headers.get('x-forwarded-for');
     if (forwarded === null) return peer;
     let client = peer;
-    for (const named of forwarded.split(',').reverse()) {
+    for (const hop of forwarded.split(',').reverse()) {
       if (!isTrusted(client)) break;
-      const next = named.trim();
+      const next = hop.trim();
       if (parseAddress(next) === null) break;
       client = next;
     }

@@ -43,14 +43,14 @@ function preferredCoding(header: string): Coding | null {
   const others = { zstd: 0, gzip: weights.get('*') ?? 0, br: 0 };
   // A client that doesn't name `identity` accepts it, and prefers each coding that it names.
   let best = weights.get('identity') ?? 0;
-  let chosen: Coding | null = null;
+  let bestCoding: Coding | null = null;
   for (const coding of codings) {
     const weight = weights.get(coding) ?? others[coding];
-    if (weight === 0 || weight < best || (chosen !== null && weight === best)) continue;
+    if (weight === 0 || weight < best || (bestCoding !== null && weight === best)) continue;
     best = weight;
-    chosen = coding;
+    bestCoding = coding;
   }
-  return chosen;
+  return bestCoding;
 }
 
 const cachedCoding = memoize(preferredCoding, MAX_HEADERS);

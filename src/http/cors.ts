@@ -16,8 +16,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Returns the routes' methods as a header lists them. HEAD is answered without a route. */
 function methodsOf(routes: readonly Route[]): string {
-  const served = new Set<string>(routes.map(({ method }) => method));
-  return METHODS.filter((method) => served.has(method === 'HEAD' ? 'GET' : method)).join();
+  const methods = new Set<string>(routes.map(({ method }) => method));
+  return METHODS.filter((method) => methods.has(method === 'HEAD' ? 'GET' : method)).join();
 }
 
 /**

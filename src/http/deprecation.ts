@@ -18,7 +18,7 @@ export interface Deprecation {
   /** Path of a related route, if no route replaces this one. */
   related?: string;
   /** Parameters of the replacement that are derived from the request, by name; a function returns null if it can't derive one. */
-  parts?: Readonly<Record<string, (sent: SentText) => string | null>>;
+  parts?: Readonly<Record<string, (textOf: SentText) => string | null>>;
 }
 
 /** The operator's settings for deprecated routes. */
@@ -55,9 +55,9 @@ export function queriesOf(routes: readonly { method: string; path: string; query
 }
 
 /** Spells a parameter of the page for a successor: a larger limit than the successor's becomes its limit. */
-function pageParameter(name: string, sent: string | null, { minimum = 0, maximum }: TSchema): string[] {
-  if (sent === null || !/^\d+$/.test(sent)) return [];
-  const allowed = Math.min(Number(sent), maximum ?? Number.MAX_SAFE_INTEGER);
+function pageParameter(name: string, text: string | null, { minimum = 0, maximum }: TSchema): string[] {
+  if (text === null || !/^\d+$/.test(text)) return [];
+  const allowed = Math.min(Number(text), maximum ?? Number.MAX_SAFE_INTEGER);
   return allowed < minimum ? [] : [`${name}=${allowed}`];
 }
 

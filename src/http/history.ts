@@ -146,8 +146,8 @@ function missingPayouts(read: Reader): string | null {
   const ranges = read.burnRewards.withoutPayouts();
   const [last, cut] = [ranges.at(-1), ranges[MAX_RANGES - 1]];
   if (last === undefined) return null;
-  const named = cut === undefined ? ranges : [...ranges.slice(0, MAX_RANGES - 1), [cut[0], last[1]] as const];
-  return named.map(([first, end]) => (first === end ? String(first) : `${first}-${end}`)).join(',');
+  const listed = cut === undefined ? ranges : [...ranges.slice(0, MAX_RANGES - 1), [cut[0], last[1]] as const];
+  return listed.map(([first, end]) => (first === end ? String(first) : `${first}-${end}`)).join(',');
 }
 
 /** Whether answers may lack rows from before the first block. They then have the header {@link HISTORY_HEADER}. */

@@ -47,14 +47,14 @@ export function parseNetwork(text: string): Network | null {
 
 /**
  * Parses a comma-separated list of networks such as `10.0.0.0/8, ::1`.
- * @param named returns the networks that a word in lower case stands for; null for any other text
+ * @param byWord returns the networks that a word in lower case stands for; null for any other text
  * @returns null if an item isn't a network
  */
-export function parseNetworks(text: string, named: (word: string) => Network[] | null = () => null): Network[] | null {
+export function parseNetworks(text: string, byWord: (word: string) => Network[] | null = () => null): Network[] | null {
   const networks: Network[] = [];
   for (const item of text.split(',').map((part) => part.trim())) {
     if (item === '') continue;
-    const parsed = named(item.toLowerCase()) ?? parseNetwork(item);
+    const parsed = byWord(item.toLowerCase()) ?? parseNetwork(item);
     if (parsed === null) return null;
     networks.push(...[parsed].flat());
   }
@@ -72,9 +72,9 @@ export function contains({ bytes, bits }: Network, address: AddressBytes): boole
 
 /** Parses a network that is a constant of the code. @throws Error if it is invalid */
 export function network(text: string): Network {
-  const parsed = parseNetwork(text);
-  if (parsed === null) throw new Error(`${text} isn't a network`);
-  return parsed;
+  const range = parseNetwork(text);
+  if (range === null) throw new Error(`${text} isn't a network`);
+  return range;
 }
 
 const MAPPED = network('::ffff:0:0/96');

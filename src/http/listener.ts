@@ -166,7 +166,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     return turn === undefined ? handle(request, server) : turn.then(() => handle(request, server));
   };
 
-  const served = {
+  const settings = {
     hostname,
     port,
     reusePort: shared,
@@ -180,8 +180,8 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
   const { websocket } = options;
   return listening(what, flags, { hostname, port }, () =>
     websocket === undefined
-      ? (Bun.serve(served as never) as Bun.Server<Data>)
-      : Bun.serve<Data>({ ...served, websocket }),
+      ? (Bun.serve(settings as never) as Bun.Server<Data>)
+      : Bun.serve<Data>({ ...settings, websocket }),
   );
 }
 

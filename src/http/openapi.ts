@@ -130,7 +130,7 @@ function responsesOf(route: DescribedRoute): Record<string, Body> {
     ...(needsKey(route) ? { 401: json('The API key is missing or wrong', problem) } : {}),
     ...(notFound === undefined ? {} : { 404: json(notFound, notFoundBody) }),
     ...(snapshot ? { 503: unavailable(errors) } : {}),
-    ...Object.fromEntries(Object.entries(refusals).map(([refused, meaning]) => [refused, json(meaning, problem)])),
+    ...Object.fromEntries(Object.entries(refusals).map(([code, meaning]) => [code, json(meaning, problem)])),
     ...(deprecated === undefined
       ? {}
       : {
@@ -284,8 +284,8 @@ function addExamples(schemas: Record<string, Json>, schema: TSchema | undefined,
     addExamples(schemas, schema.properties.results.items, results[0]);
     return;
   }
-  const named = schemas[schema.$id ?? ''];
-  if (named !== undefined) named.examples ??= [answer];
+  const component = schemas[schema.$id ?? ''];
+  if (component !== undefined) component.examples ??= [answer];
 }
 
 type Json = Record<string, unknown>;

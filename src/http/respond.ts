@@ -89,11 +89,11 @@ export function responder(version: string) {
     noContent: (): Response =>
       new Response(null, { status: 204, headers: { ...common(), 'cache-control': 'no-store' } }),
     /** Adds the headers that another server's response lacks. */
-    passedOn(answered: Response): Response {
+    passedOn(response: Response): Response {
       for (const [name, value] of Object.entries({ ...common(), 'cache-control': 'no-store' })) {
-        if (!answered.headers.has(name)) answered.headers.set(name, value);
+        if (!response.headers.has(name)) response.headers.set(name, value);
       }
-      return answered;
+      return response;
     },
     /** @param isWeak whether the client named the weak ETag: a cache updates only the copy with the same ETag */
     notModified: (etag: string, isWeak: boolean): Response => {

@@ -250,8 +250,8 @@ export function route<
         const info = new SnapshotInfo();
         let quota: Record<string, string> | null = null;
         const finish = (response: Response): Response => {
-          const sent = withHeaders(info.setHeader(response), quota);
-          return marks === null ? sent : marks.mark(sent, request);
+          const final = withHeaders(info.setHeader(response), quota);
+          return marks === null ? final : marks.mark(final, request);
         };
         const succeed = (response: Response): Response => finish(withHeaders(response, info.headers));
         const fail = (error: unknown): Answer => {
@@ -286,14 +286,14 @@ function withHeaders(response: Response, headers: Readonly<Record<string, string
 /** Makes the parsers of a route's requests: authentication, parameters, authorization, then the body. They throw ApiError. */
 function readersOf({
   path,
-  params: declared = {},
+  params: paramSchemas = {},
   query = {},
   described,
   body,
   optionalBody = false,
   access,
 }: AnyDeclaration) {
-  const readParams = pathReader(path, declared);
+  const readParams = pathReader(path, paramSchemas);
   const documented = Object.keys(described?.query ?? query);
   const readQuery = queryReader(query, isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
@@ -325,7 +325,7 @@ function requestAnswerer(
     snapshots,
     heights,
     respond,
-    tag: whole,
+    tag: wholeTag,
     cache,
     turns,
     longRead,
@@ -362,7 +362,7 @@ function requestAnswerer(
     const state = etag === null ? null : etag(read, params);
     if (state === null) return null;
     const from = read.chain.historyFrom();
-    return whole(from === null ? state : `${state}-since-${from}`);
+    return wholeTag(from === null ? state : `${state}-since-${from}`);
   }
 
   /** Makes the response to a streamed answer, without Content-Length. For HEAD, no part is made. */
@@ -380,19 +380,19 @@ function requestAnswerer(
   }
 
   /** Makes the response of a handler's result. @param cacheTag null for an answer that may not be cached */
-  function toResponse(answered: unknown, parsed: ParsedRequest, tag: string | null, cacheTag: string | null): Answer {
-    if (answered instanceof Streamed) return sentInParts(streamBody(answered, parsed), parsed);
-    if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
-    if (answered instanceof Response) return respond.passedOn(answered);
+  function toResponse(result: unknown, parsed: ParsedRequest, tag: string | null, cacheTag: string | null): Answer {
+    if (result instanceof Streamed) return sentInParts(streamBody(result, parsed), parsed);
+    if (result instanceof Redirect) return respond.redirect(result.status, result.location, tag);
+    if (result instanceof Response) return respond.passedOn(result);
     if (status === 204) return respond.noContent();
     const sent = (json: string[]): Response => {
-      const parts = plainText ? [String(answered)] : json;
+      const parts = plainText ? [String(result)] : json;
       if (parts.length > 1) return sentInParts(success(status, inParts(parts, turns), tag), parsed);
       const [text = ''] = parts;
       if (cacheTag !== null) cache.set(parsed.target, cacheTag, text);
       return wholeText(text, parsed, tag, cacheTag);
     };
-    const json = jsonParts(answered, turns.longWork());
+    const json = jsonParts(result, turns.longWork());
     return json instanceof Promise ? json.then(sent) : sent(json);
   }
 
@@ -418,8 +418,8 @@ function requestAnswerer(
 
   function cachedAnswer(parsed: ParsedRequest, tag: string, cacheTag: string): MakeResponse | null {
     const { request, target } = parsed;
-    const named = request.headers.get('if-none-match');
-    if (namesTag(named, tag)) return () => respond.notModified(tag, named?.includes(`W/"${tag}"`) ?? false);
+    const ifNoneMatch = request.headers.get('if-none-match');
+    if (namesTag(ifNoneMatch, tag)) return () => respond.notModified(tag, ifNoneMatch?.includes(`W/"${tag}"`) ?? false);
     const cached = cache.get(target, cacheTag);
     return cached === undefined ? null : () => wholeText(cached, parsed, tag, cacheTag);
   }
@@ -427,15 +427,15 @@ function requestAnswerer(
   function readNow(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): MakeResponse {
     const { tag, cacheTag, shortcut } = prepare(read, parsed, info);
     if (shortcut !== null) return shortcut;
-    const answered = declaration.handle({ ...parsed, read, askAccount });
-    return () => toResponse(answered, parsed, tag, cacheTag);
+    const result = declaration.handle({ ...parsed, read, askAccount });
+    return () => toResponse(result, parsed, tag, cacheTag);
   }
 
   async function readLater(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): Promise<MakeResponse> {
     const { tag, cacheTag, shortcut } = prepare(read, parsed, info);
     if (shortcut !== null) return shortcut;
-    const answered = await declaration.handle({ ...parsed, read, askAccount });
-    return () => toResponse(answered, parsed, tag, cacheTag);
+    const result = await declaration.handle({ ...parsed, read, askAccount });
+    return () => toResponse(result, parsed, tag, cacheTag);
   }
 
   /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
@@ -476,8 +476,8 @@ function requestAnswerer(
   }
 
   return (request, info) => {
-    const elsewhere = moved?.(request.url) ?? null;
-    if (elsewhere !== null) return redirect(elsewhere, request, info);
+    const location = moved?.(request.url) ?? null;
+    if (location !== null) return redirect(location, request, info);
     const { parseRequest, readBody } = readers();
     const parsed = parseRequest(request, clientAddress);
     return readBody === null ? answerParsed(parsed, info) : answerWithBody(parsed, info, readBody(request));
@@ -500,16 +500,16 @@ const routerPath = (path: string): string =>
 /** Makes the function that counts a route's responses. */
 function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
   if (countedAs === null) {
-    const answered = metrics.route(method, path);
-    return (_: Request, status: number, milliseconds: number) => answered(status, milliseconds);
+    const count = metrics.route(method, path);
+    return (_: Request, status: number, milliseconds: number) => count(status, milliseconds);
   }
   const recorders = new Map<string, ReturnType<RequestMetrics['route']>>();
   return (request: Request, status: number, milliseconds: number) => {
     const pattern = countedAs(request);
     const key = `${request.method} ${pattern}`;
-    const answered = recorders.get(key) ?? metrics.route(request.method, pattern);
-    recorders.set(key, answered);
-    answered(status, milliseconds);
+    const count = recorders.get(key) ?? metrics.route(request.method, pattern);
+    recorders.set(key, count);
+    count(status, milliseconds);
   };
 }
 

@@ -103,9 +103,9 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
 
   /** Maps the location of the server's redirect to a path of this server. */
   function locationHere(location: string): string {
-    const resolved = URL.parse(location, `${url}/`)?.href ?? location;
-    const isBelow = resolved === url || resolved.startsWith(`${url}/`);
-    return isBelow ? prefix + resolved.slice(url.length) : location;
+    const target = URL.parse(location, `${url}/`)?.href ?? location;
+    const isBelow = target === url || target.startsWith(`${url}/`);
+    return isBelow ? prefix + target.slice(url.length) : location;
   }
 
   return {

@@ -164,11 +164,11 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       // The library answers 500 only if the request is for another protocol than WebSocket, or if it is malformed.
       return response.status === 500 ? refusal(new ApiError(400, 'The upgrade to WebSocket is malformed')) : response;
     } catch (error) {
-      const refused = ioRefusal(error);
-      if (refused === undefined) throw error;
+      const apiError = ioRefusal(error);
+      if (apiError === undefined) throw error;
       ioMetrics.refused();
-      log({ event: 'client_message_refused', protocol: 'socket_io', reason: refused.message });
-      return refusal(refused);
+      log({ event: 'client_message_refused', protocol: 'socket_io', reason: apiError.message });
+      return refusal(apiError);
     }
   });
 

@@ -237,10 +237,10 @@ export class IoConnection implements Subscriber {
 
   #join(): void {
     const { topics, invalid } = parseTopics(namesInUrl(this.#engine.request.url));
-    const refused = invalid.length > 0 ? invalidTopics(invalid) : this.#add(topics);
-    if (refused !== null) {
+    const refusal = invalid.length > 0 ? invalidTopics(invalid) : this.#add(topics);
+    if (refusal !== null) {
       this.#options.subscriptions.removeAll(this);
-      this.#engine.write(refusedPacket(NAMESPACE, refused));
+      this.#engine.write(refusedPacket(NAMESPACE, refusal));
       return;
     }
     this.#stopWaiting();
@@ -258,8 +258,8 @@ export class IoConnection implements Subscriber {
     if (name === 'unsubscribe') this.#unsubscribe(args.flatMap((argument) => topicNames(argument) ?? []));
     if (name !== 'subscribe') return;
     const names = topicNames(args[0]);
-    const refused = names === null ? invalidTopics(['it must be a text or a list of texts']) : this.#subscribe(names);
-    if (id !== '') this.#engine.write(answerPacket(id, refused));
+    const refusal = names === null ? invalidTopics(['it must be a text or a list of texts']) : this.#subscribe(names);
+    if (id !== '') this.#engine.write(answerPacket(id, refusal));
   }
 
   /** Subscribes to topics by name. @returns null, or the reason of the failure */
@@ -272,8 +272,8 @@ export class IoConnection implements Subscriber {
   #add(topics: readonly NamedTopic[]): string | null {
     const { subscriptions } = this.#options;
     for (const { name, topic } of topics) {
-      const refused = subscriptions.add(this, topic, name);
-      if (refused !== null) return refused;
+      const refusal = subscriptions.add(this, topic, name);
+      if (refusal !== null) return refusal;
     }
     return null;
   }

@@ -71,8 +71,8 @@ export function subscriptions() {
   return {
     /** Adds a subscription. @returns null, or the reason why it is refused */
     add(subscriber: Subscriber, requested: Topic, spelled: string): string | null {
-      const refused = refusals.get(requested.kind);
-      if (refused !== undefined) return refused;
+      const refusal = refusals.get(requested.kind);
+      if (refusal !== undefined) return refusal;
       const topics = subscriber.topics;
       const isNew = byKey.get(requested.key)?.spellings.has(subscriber) !== true;
       if (isNew && topics instanceof Set && topics.size >= MAX_SUBSCRIPTIONS) return TOO_MANY_SUBSCRIPTIONS;

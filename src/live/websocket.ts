@@ -235,8 +235,8 @@ function answerRequest(message: unknown, perform: Perform): object | undefined {
   }
   const subscription = parseSubscription(params);
   if (typeof subscription === 'string') return invalidParams(id, subscription);
-  const refused = perform(method, subscription);
-  return refused === null ? { jsonrpc: '2.0', id, result: subscription.result } : invalidParams(id, refused);
+  const refusal = perform(method, subscription);
+  return refusal === null ? { jsonrpc: '2.0', id, result: subscription.result } : invalidParams(id, refusal);
 }
 
 /** Parses a JSON text, or returns the error response. */

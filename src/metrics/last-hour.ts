@@ -192,9 +192,9 @@ export class RequestCounts {
   around(metrics: RequestMetrics): RequestMetrics {
     return {
       route: (method, pattern) => {
-        const counted = metrics.route(method, pattern);
+        const count = metrics.route(method, pattern);
         return (status, milliseconds) => {
-          counted(status, milliseconds);
+          count(status, milliseconds);
           Atomics.add(this.#counts, REQUESTS, 1);
           const rounded = Math.floor(milliseconds);
           Atomics.add(this.#counts, MILLISECONDS, rounded);

@@ -88,15 +88,15 @@ export class Inbox {
     const [delivery] = index < 0 ? [] : this.#arrived.splice(index, 1);
     if (delivery !== undefined) return delivery;
     if (this.#failure !== null) throw this.#failure;
-    let mine: Waiter | undefined;
+    let waiter: Waiter | undefined;
     const arrival = new Promise<Delivery>((resolve, reject) => {
-      mine = { hook, resolve, reject };
-      this.#waiting.push(mine);
+      waiter = { hook, resolve, reject };
+      this.#waiting.push(waiter);
     });
     try {
       return await within(limitMs, `a delivery of ${hook ?? 'a chainhook'}`, arrival);
     } finally {
-      this.#waiting = this.#waiting.filter((other) => other !== mine);
+      this.#waiting = this.#waiting.filter((other) => other !== waiter);
     }
   }
 

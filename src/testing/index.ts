@@ -246,8 +246,8 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
 ): Promise<Devnet<C>> {
   const { port = 0, seed = 1, history = 1, pox5Height, clarity, fork, state, limitMs = LIMIT_MS } = options;
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
-  const chosen = clarity === undefined ? { 'past-blocks': history } : { clarity, fork, state };
-  const settings = { 'api-port': port, 'event-port': 0, seed, 'block-time': 0, 'pox-5-height': pox5Height, ...chosen };
+  const source = clarity === undefined ? { 'past-blocks': history } : { clarity, fork, state };
+  const settings = { 'api-port': port, 'event-port': 0, seed, 'block-time': 0, 'pox-5-height': pox5Height, ...source };
   const flags = Object.entries(settings).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   );

@@ -125,7 +125,7 @@ function requireAccount(node: SimulatedNode, name: string): Account {
 }
 
 /** Signs and mines a payload. @returns the body of the response */
-async function sendPayload(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
+async function send(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
   const { id, block } = await node.send(account, payload, isSigned);
   return explain(node, id, block, account.address);
 }
@@ -200,8 +200,8 @@ function parseCall(body: Static<typeof Call>, node: SimulatedNode) {
   const contract = requireContract(body.contract, node);
   const [deployer = ''] = contract.split('.');
   const { functions = [] } = node.tip.world.contract(contract)?.template.abi ?? {};
-  const declared = functions.find(({ name }) => name === body.function)?.args ?? [];
-  const args = (body.arguments ?? []).map((text, index) => argumentBytes(text, index, deployer, declared[index]?.type));
+  const params = functions.find(({ name }) => name === body.function)?.args ?? [];
+  const args = (body.arguments ?? []).map((text, index) => argumentBytes(text, index, deployer, params[index]?.type));
   return { contract, args };
 }
 
@@ -274,7 +274,7 @@ export const senders = (family: DevnetFamily): Route[] => {
           BigInt(amount),
           requireMemo(memo),
         );
-        return sendPayload(node, findSigner(node, name), payload);
+        return send(node, findSigner(node, name), payload);
       },
     }),
     route({
@@ -286,9 +286,9 @@ export const senders = (family: DevnetFamily): Route[] => {
       refusals: sendingRefusals,
       body: Deploy,
       response: DeploymentSent,
-      async handle({ caller: node, body: { sender: who, name, source, clarity_version: version } }) {
+      async handle({ caller: node, body: { sender: senderName, name, source, clarity_version: version } }) {
         const clarityVersion = version ?? null;
-        const answer = await sendPayload(node, findSigner(node, who), deploymentPayload(name, source, clarityVersion));
+        const answer = await send(node, findSigner(node, senderName), deploymentPayload(name, source, clarityVersion));
         const { sender: deployer, error, block } = answer;
         const deployment = { kind: 'deploy', sender: deployer, name, source, clarityVersion } as const;
         const place =
@@ -307,7 +307,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       response: Sent,
       handle: ({ caller: node, body }) => {
         const { contract, args } = parseCall(body, node);
-        return sendPayload(node, findSigner(node, body.sender), contractCall(contract, body.function, args));
+        return send(node, findSigner(node, body.sender), contractCall(contract, body.function, args));
       },
     }),
     route({

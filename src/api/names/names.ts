@@ -213,7 +213,7 @@ export const names = [
 const spelledPrincipal = spelling(PrincipalParameter);
 
 /** The principal in the path, as it is stored; null if it is invalid. */
-const ownerIn = (sent: SentText): string | null => spelledPrincipal(sent('address') ?? '');
+const ownerIn = (textOf: SentText): string | null => spelledPrincipal(textOf('address') ?? '');
 
 /** The asset identifier of the names on the network of an owner. */
 const namesAsset = (owner: string | null): string | null => {
@@ -230,7 +230,7 @@ export const namesOfAddress = [
     tag: family.tag,
     deprecated: {
       replacement: '/extended/v3/principals/{principal}/balances/nft?asset_identifier={names}',
-      parts: { principal: ownerIn, names: (sent) => namesAsset(ownerIn(sent)) },
+      parts: { principal: ownerIn, names: (textOf) => namesAsset(ownerIn(textOf)) },
     },
     etag: chainTipAndAttachments,
     history: 'whole',

@@ -222,16 +222,16 @@ export function balances(
       .filter(({ token }) => token === kind)
       .map(({ asset, sent, received }) => ({
         asset,
-        left: String(received - sent),
+        difference: String(received - sent),
         totals: { total_sent: String(sent), total_received: String(received) },
       }));
   return {
     stx: stxBalanceWithTotals(stx, withPending),
     fungible_tokens: Object.fromEntries(
-      byToken('ft').map(({ asset, left, totals }) => [asset, { balance: left, ...totals }]),
+      byToken('ft').map(({ asset, difference, totals }) => [asset, { balance: difference, ...totals }]),
     ),
     non_fungible_tokens: Object.fromEntries(
-      byToken('nft').map(({ asset, left, totals }) => [asset, { count: left, ...totals }]),
+      byToken('nft').map(({ asset, difference, totals }) => [asset, { count: difference, ...totals }]),
     ),
   };
 }

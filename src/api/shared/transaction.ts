@@ -173,8 +173,8 @@ const kinds = {
       function_signature: [
         Type.String({ description: 'Signature of the function; empty if the contract does not declare it' }),
         (call, context) => {
-          const declared = declaredFunction(call, context);
-          return declared === undefined ? '' : functionSignature(declared);
+          const declaration = declaredFunction(call, context);
+          return declaration === undefined ? '' : functionSignature(declaration);
         },
       ],
       function_args: [
@@ -268,8 +268,8 @@ export const transactionRows =
     /** Whether only a fork changes the text. A contract may be deployed after a call that failed because of its absence. */
     function isFinal({ payload, block }: TransactionDetail): boolean {
       if (payload.type !== 'contract_call') return true;
-      const declared = declarations.get(payload.contractId);
-      return declared !== undefined && declared.height <= block.height;
+      const declaration = declarations.get(payload.contractId);
+      return declaration !== undefined && declaration.height <= block.height;
     }
     return listed.map((row) => {
       if (typeof row === 'string') return jsonText(row);

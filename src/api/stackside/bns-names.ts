@@ -67,16 +67,16 @@ const NO_NAME = 'Name not found';
 const Lower = (description: string, maxLength: number, examples: string[]) =>
   Type.String({ maxLength, description, examples });
 
-/** Returns the contract of the second name system. @param chosen null for the contract of the network */
-export const bnsContractOf = (chosen: string | null, { chain }: Reader): string =>
-  chosen ?? BNS_CONTRACTS[networkOf(chain.chainId() ?? TESTNET_CHAIN_ID).kind];
+/** Returns the contract of the second name system. @param contractOption null for the contract of the network */
+export const bnsContractOf = (contractOption: string | null, { chain }: Reader): string =>
+  contractOption ?? BNS_CONTRACTS[networkOf(chain.chainId() ?? TESTNET_CHAIN_ID).kind];
 
 /**
  * The routes of the second name system.
- * @param chosen identifier of the contract; null for the contract of the network
+ * @param contractOption identifier of the contract; null for the contract of the network
  */
-export function bnsNames(chosen: string | null): readonly Route[] {
-  const contractOf = (read: Reader): string => bnsContractOf(chosen, read);
+export function bnsNames(contractOption: string | null): readonly Route[] {
+  const contractOf = (read: Reader): string => bnsContractOf(contractOption, read);
   return [
     route({
       ...family,

@@ -127,14 +127,14 @@ function argument(
   const [first = '', ...rest] = filter.path.split('.');
   const path = (place: number | string) => [name, place, ...rest].join('.');
   if (PLACE.test(first)) return { ...filter, path: path(Number(first)) };
-  const declared = functions?.get(name)?.args;
-  if (declared === undefined) {
+  const declaredArgs = functions?.get(name)?.args;
+  if (declaredArgs === undefined) {
     if (functions === undefined) requireWholeHistory(read);
     throw refuse(`must name an argument by its place, such as arg.0: no interface of the contract declares ${name}`);
   }
-  const place = declared.findIndex((arg) => arg.name === first);
+  const place = declaredArgs.findIndex((arg) => arg.name === first);
   if (place >= 0) return { ...filter, path: path(place) };
-  const parameters = declared.map((arg) => `arg.${arg.name}`).join(', ');
+  const parameters = declaredArgs.map((arg) => `arg.${arg.name}`).join(', ');
   throw refuse(
     `must name an argument of ${name}${parameters === '' ? ', a function without arguments' : `: ${parameters}`}`,
   );

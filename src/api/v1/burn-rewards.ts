@@ -65,7 +65,7 @@ const spelledAddress = spelling(AddressParameter);
 
 /** The replacement's parameter. Bonds pay to Stacks principals, so a request for a Bitcoin address has none. */
 const stacksPrincipal = {
-  principal: (sent: SentText) => spelledAddress(sent('address')?.trim() ?? ''),
+  principal: (textOf: SentText) => spelledAddress(textOf('address')?.trim() ?? ''),
 };
 
 const family = { tag, query, etag: null, history: 'payouts' } as const;

@@ -136,12 +136,12 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     handle: async (request) => {
       const faucet = faucets.stx();
       const faucetRequest = await parseRequest(request);
-      const sent = await faucet.send(
+      const payout = await faucet.send(
         addressInQuery(faucetRequest),
         isOn(faucetRequest.query, 'stacking'),
         faucetRequest.ip,
       );
-      return { success: true as const, ...sent };
+      return { success: true as const, ...payout };
     },
   }),
   route({

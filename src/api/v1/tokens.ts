@@ -165,8 +165,8 @@ export const tokensV1 = [
     handle: ({ query, read }) => {
       const { principal, asset_identifiers: assets = null, limit, offset, tx_metadata } = query;
       const page = read.tokenLists.nftHoldings(principal, assets, limit, offset, tx_metadata);
-      const declared = declarations(read, page.items);
-      return offsetPage(query, page, (item) => nftHolding(item, declared));
+      const functions = declarations(read, page.items);
+      return offsetPage(query, page, (item) => nftHolding(item, functions));
     },
   }),
   route({
@@ -183,8 +183,8 @@ export const tokensV1 = [
     handle: ({ query, read }) => {
       const { asset_identifier: asset, value, limit, offset, tx_metadata } = query;
       const page = read.tokenLists.nftHistory(asset, value, limit, offset, tx_metadata);
-      const declared = declarations(read, page.items);
-      return offsetPage(query, page, (item) => nftHistoryEvent(item, declared));
+      const functions = declarations(read, page.items);
+      return offsetPage(query, page, (item) => nftHistoryEvent(item, functions));
     },
   }),
   route({
@@ -201,8 +201,8 @@ export const tokensV1 = [
     handle: ({ query, read }) => {
       const { asset_identifier: asset, limit, offset, tx_metadata } = query;
       const page = read.tokenLists.nftMints(asset, limit, offset, tx_metadata);
-      const declared = declarations(read, page.items);
-      return offsetPage(query, page, (item) => nftMint(item, declared));
+      const functions = declarations(read, page.items);
+      return offsetPage(query, page, (item) => nftMint(item, functions));
     },
   }),
 ];

@@ -26,9 +26,9 @@ const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
 
 /** Rounds a quotient half to even. Neither argument is negative. */
 function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
-  const [quotient, twice] = [dividend / divisor, (dividend % divisor) * 2n];
-  const up = twice > divisor || (twice === divisor && quotient % 2n === 1n);
-  return up ? quotient + 1n : quotient;
+  const [quotient, double] = [dividend / divisor, (dividend % divisor) * 2n];
+  const isRoundedUp = double > divisor || (double === divisor && quotient % 2n === 1n);
+  return isRoundedUp ? quotient + 1n : quotient;
 }
 
 /** The fee at an index of the list that has each fee as often as it is offered. @param fees ascending */

@@ -149,9 +149,9 @@ export function deliveryCommands(engine: HookEngine) {
     } {
       const record = ownHook(store, hook);
       const page = deliveries.inOrder(record.id, filter, after, limit);
-      const chosen = page.filter(({ id }) => !underWay.includes(id) && deliveries.hasBody(id));
-      for (const delivery of chosen) requeue(record, delivery);
-      return { queued: chosen.length, last: page.at(-1)?.id ?? null };
+      const sendable = page.filter(({ id }) => !underWay.includes(id) && deliveries.hasBody(id));
+      for (const delivery of sendable) requeue(record, delivery);
+      return { queued: sendable.length, last: page.at(-1)?.id ?? null };
     },
 
     /**

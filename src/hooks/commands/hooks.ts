@@ -156,19 +156,19 @@ export function hookCommands(engine: HookEngine) {
       filters: BulkFilters;
     }): string[] {
       const { uuids, webhook_url: url, statuses, paused } = filters;
-      const selected = uuids === undefined ? null : new Set(uuids.map((uuid) => uuid.toLowerCase()));
-      const chosen = records
+      const uuidSet = uuids === undefined ? null : new Set(uuids.map((uuid) => uuid.toLowerCase()));
+      const matches = records
         .all(consumer)
-        .filter((record) => selected === null || selected.has(record.uuid))
+        .filter((record) => uuidSet === null || uuidSet.has(record.uuid))
         .filter((record) => paused === undefined || isPaused(record))
         .filter((record) => statuses === undefined || statuses.includes(record.status))
         .filter((record) => url === undefined || parseDefinition(record).action.url === url)
         .sort((a, b) => a.createdAt - b.createdAt || a.id - b.id);
-      for (const record of chosen) {
+      for (const record of matches) {
         const wasIdle = paused === true && record.stage === 'paused_idle';
         setEnabled(record, enabled && !wasIdle);
       }
-      return chosen.map(({ uuid }) => uuid);
+      return matches.map(({ uuid }) => uuid);
     },
 
     /** `secret`: sealed, in hex. The former secret signs as well for a day. */

@@ -25,9 +25,9 @@ const NEVER = 'the filter never matches';
 function* principalWarnings(filter: Filter, network: Network['kind']): Iterable<Warning> {
   for (const [name, value] of Object.entries(filter)) {
     if (typeof value !== 'string' || !PRINCIPALS.has(name)) continue;
-    const parsed = parseStacksAddress(splitPrincipal(value).address);
-    if (parsed === null) yield [name, 'the address has a wrong checksum; it never matches'];
-    else if (!VERSIONS[network].includes(parsed.version)) yield [name, `the address is not of ${network}`];
+    const address = parseStacksAddress(splitPrincipal(value).address);
+    if (address === null) yield [name, 'the address has a wrong checksum; it never matches'];
+    else if (!VERSIONS[network].includes(address.version)) yield [name, `the address is not of ${network}`];
   }
 }
 

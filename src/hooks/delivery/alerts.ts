@@ -57,7 +57,7 @@ export function alerts(options: AlertOptions) {
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(stoppedAt / 1000) });
     const body = Buffer.from(text);
     const id = webhookId(logIdentity(), `${uuid}/${type}/${random.uuid()}`, text);
-    for (let tried = 1; !signal.aborted; tried++) {
+    for (let attempts = 1; !signal.aborted; attempts++) {
       const time = clock.now();
       const headers = {
         'content-type': 'application/json',
@@ -70,11 +70,11 @@ export function alerts(options: AlertOptions) {
       };
       const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, send });
       if (isSuccess(result) || signal.aborted) return;
-      if (tried === ATTEMPTS) {
+      if (attempts === ATTEMPTS) {
         logFailure({ url, stop }, failureOf(result));
         return;
       }
-      await pause(clock, retryWait(tried, retryCapMs, random.number), signal);
+      await pause(clock, retryWait(attempts, retryCapMs, random.number), signal);
     }
   }
 

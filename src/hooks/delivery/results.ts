@@ -163,8 +163,8 @@ export function deliveryResults({ writer, rules, counters, log, clock, random }:
       const wait = Math.max(retryWait(attempts, rules.retryCapMs, random.number), result.retryAfterMs ?? 0);
       return { ...fields, outcome: 'failed', nextAt: clock.now() + wait };
     }
-    const often = attempts === 1 ? 'once' : `${attempts} times`;
-    const reason = `delivery ${webhookId} to ${result.urlHost} failed ${often}: ${failureOf(result)}`;
+    const times = attempts === 1 ? 'once' : `${attempts} times`;
+    const reason = `delivery ${webhookId} to ${result.urlHost} failed ${times}: ${failureOf(result)}`;
     return { ...fields, outcome: 'dead', reason };
   }
 

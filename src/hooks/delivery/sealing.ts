@@ -187,8 +187,8 @@ export const madeSealing = (place: KeyLocation): Sealing =>
 export function servedSealing(place: KeyLocation, isShared: boolean, log: HookLog): Sealing {
   try {
     if (!isShared) return madeSealing(place);
-    const stored = storedSealing(place);
-    if (stored !== null) return stored;
+    const sealing = storedSealing(place);
+    if (sealing !== null) return sealing;
     throw new OperatorError(
       `The key for signing secrets is missing: ${secretsKeyFile(place.data)} doesn't exist.`,
       'Copy the file from another host, or name it with --cluster-key, and restart.',

@@ -271,13 +271,13 @@ async function makePage(
   limit: number,
 ): Promise<Page> {
   const texts: string[] = [];
-  let [place, left, characters] = [from, MAX_CHANGES_PER_CALL, 0];
+  let [place, remaining, characters] = [from, MAX_CHANGES_PER_CALL, 0];
   const pause = turns.longWork();
-  while (texts.length < limit && left > 0 && characters < MAX_CHARACTERS) {
-    const batch = changes.next(place, filter, left);
+  while (texts.length < limit && remaining > 0 && characters < MAX_CHARACTERS) {
+    const batch = changes.next(place, filter, remaining);
     if (batch === null) return { texts, place, hasMore: false };
     ({ place } = batch);
-    left -= batch.passed;
+    remaining -= batch.passed;
     if (batch.change !== null) {
       const text = changeText(batch.change, toCursor(place));
       texts.push(text);

@@ -79,10 +79,10 @@ export function deliveryLog(
 
     /** Redelivers in the original order, except deliveries without a body and running ones. @returns the number of deliveries */
     async redeliverMany(consumer: string, uuid: string, filter: Partial<DeliveryFilter>): Promise<number> {
-      const which = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const, ...filter };
+      const filters = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const, ...filter };
       let queued = 0;
       for (let after = 0; ; ) {
-        const args = { consumer, uuid, filter: which, after, limit: BATCH, underWay: dispatcher.underWay() };
+        const args = { consumer, uuid, filter: filters, after, limit: BATCH, underWay: dispatcher.underWay() };
         const batch = await commands.run('delivery.redeliver_many', args);
         if (batch.last === null) return queued;
         after = batch.last;
