@@ -46,8 +46,7 @@ export const isReplaced = (path: string, prefixes: readonly { prefix: string }[]
   firstSegment(path) === REPLACEABLE && prefixes.some(({ prefix }) => firstSegment(prefix) === REPLACEABLE);
 
 /**
- * Refuses prefixes that share their first segment with a route of this server: they would hide routes, now or in a later
- * version.
+ * Refuses prefixes that share their first segment with a route: they would hide routes of this version or of a later one.
  * @param paths of this server's routes
  * @throws OperatorError
  */

@@ -1,7 +1,4 @@
-/**
- * Metadata of tokens, in the form of the separate service that wallets and explorers use. Unknown members are left out, never
- * null.
- */
+/** Token metadata in the form of the service that wallets and explorers use. Unknown members are omitted, never null. */
 import { type Static, Type } from '@sinclair/typebox';
 import { FT_TOKEN, type TokenFamily } from '../chain/token-contracts.ts';
 import { ADDRESS_PATTERN, splitPrincipal } from '../codec/address.ts';
@@ -104,10 +101,7 @@ function tokenOf(
   return { contract, token };
 }
 
-/**
- * Returns the tag of a token: its last change, and everything else that an answer depends on. Null for a token that was never
- * written.
- */
+/** Returns the ETag of a token from its last change and all that a response depends on; null if no change was ever written. */
 function tokenTag({ tokenMetadata }: Reader, contractId: string, number: bigint): string | null {
   const contract = tokenMetadata.contract(contractId);
   const token = contract && tokenMetadata.token(contractId, number);

@@ -57,10 +57,7 @@ export interface StateReadings {
   historyStart: number | null;
   /** Why the newest block is refused, other than for its chain; null if it was accepted. */
   refusal: Obstacle | null;
-  /**
-   * The filling of missing blocks from the node or an archive, or of the first ones: `failure` is the reason why it fails; null
-   * if nothing fills them.
-   */
+  /** The service that fills missing or first blocks from the node or an archive; null if there is none. `failure`: why it fails. */
   filling: { failure: string | null } | null;
   /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
   log: { reason: string; isReachable: boolean } | null;
@@ -140,7 +137,7 @@ const sentence = (text: string): string => {
   return /[.!?]$/.test(first) ? first : `${first}.`;
 };
 
-/** The standing of a state, without the state. */
+/** A status without the name of the state. */
 type StatusText = Omit<ServerStatus, 'state'>;
 
 const describe = (reason: string, next: string, more: Partial<StatusText> = {}): StatusText => ({
@@ -153,7 +150,7 @@ const describe = (reason: string, next: string, more: Partial<StatusText> = {}):
 });
 
 /**
- * Returns the standing while no event arrives. The node's configuration may show the reason.
+ * Describes a server that receives no event. The node's configuration may show the reason.
  * @param next the step if the section may be missing @param ifRight the step if the section is there
  */
 function describeWait(
@@ -192,10 +189,7 @@ const positions = ({ height, nodeHeight }: StateReadings): string =>
 const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
   height === null && secondsSinceEvent === null && log === null;
 
-/**
- * Returns the standing of a server that has all blocks of its node, but no new ones. It is ready, because its node would
- * give the same answers.
- */
+/** Describes a server that has all blocks of its node, but no new ones. It is ready: the node would give the same answers. */
 function oldTip({ tipAge, source, nodeHeight }: StateReadings): StatusText | null {
   if (tipAge === null || tipAge <= MAX_TIP_AGE_SECONDS) return null;
   const nodeStep = nodeHeight === null ? START_NODE : 'Check that the node is synced and has peers.';

@@ -25,10 +25,7 @@ export interface BroadcastTransaction {
 interface FaucetNode {
   /** Sends a request to the node. @param path with the query @throws UnreachableError */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /**
-   * GETs a JSON value from the node; returns undefined for any other answer. @param path with the query @throws
-   * UnreachableError
-   */
+  /** Returns a JSON value from the node; undefined for any other answer. @param path with the query @throws UnreachableError */
   json(path: string): Promise<unknown>;
   /** Returns the chain that the node follows. @throws UnreachableError */
   info(): Promise<{ chainId: number }>;

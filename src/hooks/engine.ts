@@ -61,10 +61,7 @@ const nothingPending = () => ({
   stops: [] as HookStopped[],
 });
 
-/**
- * The writer calls `changed` for a block, and the commands call the functions of hooks, each in a transaction. The writer then
- * calls `committed` or `undone`.
- */
+/** In each transaction, the writer calls `changed`, or commands that call the functions of hooks; then `committed` or `undone`. */
 export class HookEngine implements ChainFollower, EngineTransaction {
   readonly store: HookStore;
   readonly history: ChainHistory;
@@ -270,8 +267,8 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   /**
-   * Pauses all hooks until somebody enables or disables them: the log was restored to an earlier point, and it doesn't show
-   * the deliveries after that point.
+   * Pauses all hooks after the log was restored to an earlier point, since it lacks the deliveries after that point. A hook stays
+   * paused until somebody enables or disables it.
    */
   identityChanged(): void {
     const { records, deliveries, backfills } = this.store;

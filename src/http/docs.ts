@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib';
 import { type AnyElysia, Elysia } from 'elysia';
 import { lazy } from '../base/cache.ts';
 import { type Packed, packedAnswer } from './content-coding.ts';
-import { type ApiDescription, completeDocument, documentationOf, type SwaggerDocument } from './openapi.ts';
+import { type ApiDescription, complete, documentationOf, type SwaggerDocument } from './openapi.ts';
 import type { Responder } from './respond.ts';
 import type { Plugin } from './route.ts';
 
@@ -23,9 +23,7 @@ async function makeDocument(app: AnyElysia, version: string, described: ApiDescr
   const documentation = documentationOf(version.match(/v(\S+)/)?.[1] ?? version, described);
   const documented = new Elysia()
     .use(app)
-    .mapResponse(({ responseValue }) =>
-      Response.json(completeDocument(responseValue as SwaggerDocument, described.examples)),
-    )
+    .mapResponse(({ responseValue }) => Response.json(complete(responseValue as SwaggerDocument, described.examples)))
     .use(swagger({ documentation, specPath: DOCUMENT }));
   const published = await documented.handle(new Request(`http://localhost${DOCUMENT}`));
   if (!published.ok) throw new Error(`the OpenAPI document has status ${published.status}`);

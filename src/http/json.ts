@@ -27,10 +27,7 @@ class JsonText {
 
 declare const ofValue: unique symbol;
 
-/**
- * A `T` that is already JSON text, or that is serialized when the answer is written. The type is empty, so that no code can
- * read a member of `T` from it.
- */
+/** A `T` that is JSON text, or is serialized when the answer is written. The type is empty, so that no code reads its members. */
 export interface Serialized<T> {
   readonly [ofValue]: T;
 }
@@ -55,10 +52,7 @@ class LazyValue {
   }
 }
 
-/**
- * The items of a list, each serialized when it is written. Some take milliseconds, so {@link jsonParts} can pause between
- * them for other requests.
- */
+/** Serializes each item of a list when it is written: some take milliseconds, and {@link jsonParts} can pause between items. */
 export const serializedLazily = <T, R>(items: readonly T[], serialize: (item: T) => R): Serialized<Plain<R>>[] =>
   items.map((item) => new LazyValue(() => serialize(item)) as unknown as Serialized<Plain<R>>);
 

@@ -61,10 +61,7 @@ function listening<T>(
 export const GRACE_MS = 5_000;
 const POLL_MS = 5;
 
-/**
- * Accepts no more requests, waits for the requests in progress, then closes all connections. It does not wait for idle
- * (keep-alive) connections.
- */
+/** Stops accepting requests, waits for those in progress (not for idle connections), and closes all connections. */
 export async function stopGracefully(server: Bun.Server<unknown>, clock: Clock): Promise<void> {
   const stopped = server.stop();
   let late = false;
@@ -111,8 +108,7 @@ const BODY_MARGIN = 1024;
 const MALFORMED = 'The Host header or the target of the request is malformed';
 
 /**
- * The absolute URL of a request. Bun leaves the target of a request without a host, which HTTP/1.0 allows, as it was sent;
- * such a request gets a host here.
+ * The absolute URL of a request. HTTP/1.0 allows requests without a host, and Bun doesn't complete their URL, so this adds a host.
  * @returns null if the request is malformed
  */
 function absoluteUrl({ url, headers }: Request): string | null {

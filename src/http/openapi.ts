@@ -69,10 +69,7 @@ const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
     unavailableSchema ?? schema,
   );
 
-/**
- * Makes the operation of a route: Elysia's `detail`. Its parts are made when they are read, since most servers never show the
- * document.
- */
+/** Makes the operation of a route: Elysia's `detail`. Its parts are made on demand, since most servers never show the document. */
 export function operation(route: DescribedRoute) {
   const { operationId, summary, description, tag, hidden = false, deprecated, optionalBody = false } = route;
   const body = bodyOf(route);
@@ -232,11 +229,10 @@ export interface SwaggerDocument {
 }
 
 /**
- * Completes the document that `@elysiajs/swagger` made from the routes: adds examples, and moves shared schemas, parameters and
- * responses to components.
+ * Completes the document of `@elysiajs/swagger`: adds examples, and moves shared schemas, parameters and responses to components.
  * @throws Error if two schemas have the same name
  */
-export function completeDocument(document: SwaggerDocument, examples: ApiDescription['examples']): object {
+export function complete(document: SwaggerDocument, examples: ApiDescription['examples']): object {
   const paths: Paths = {};
   const answers: [TSchema | undefined, unknown][] = [];
   for (const [routedPath, methods] of Object.entries(document.paths)) {
@@ -291,9 +287,8 @@ function addExamples(schemas: Record<string, Json>, schema: TSchema | undefined,
 type Json = Record<string, unknown>;
 
 /**
- * Replaces each schema that has a name by a reference, and returns these schemas by name. Unions take the form that client
- * generators handle best: literals become an `enum`, null becomes a type, and objects with a discriminating property become
- * `oneOf` with a `discriminator`.
+ * Replaces schemas that have a name by references, and returns them by name. Unions take the form that client generators handle
+ * best: literals become an `enum`, null a type, and objects with a discriminating property `oneOf` with a `discriminator`.
  * @throws Error if two schemas have the same name
  */
 function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> } {

@@ -11,9 +11,8 @@ import { utcMicroseconds } from '../base/utc-time.ts';
 import { type AddressBytes, contains, type Network, network, parseAddress, parseNetworks, unmapped } from './hosts.ts';
 
 /**
- * Networks that are not public, each with the reason: IANA's registries of special-purpose addresses (RFC 6890 and its
- * successors) and of special-use names, and addresses that lead into a network from outside. For an address in several, the
- * first reason is reported.
+ * Networks that are not public, each with the reason, from IANA's registries of special-purpose addresses (RFC 6890 and its
+ * successors), and addresses that lead into a network from outside. The first network that contains an address counts.
  */
 const special: readonly (readonly [network: Network, reason: string])[] = (
   [
@@ -60,9 +59,7 @@ const special: readonly (readonly [network: Network, reason: string])[] = (
 
 /** Returns the networks of a reason, since operators may allow networks by reason; null for an unknown reason. */
 const networksNamed = (name: string): Network[] | null =>
-  name === 'loopback' || name === 'private'
-    ? special.flatMap(([range, reason]) => (reason === name ? [range] : []))
-    : null;
+  name === 'loopback' || name === 'private' ? special.flatMap(([net, reason]) => (reason === name ? [net] : [])) : null;
 
 /** The well-known prefix of NAT64: a connection ends at the IPv4 address in the last 4 bytes (RFC 6052). */
 const NAT64 = network('64:ff9b::/96');
@@ -74,7 +71,7 @@ const endAddress = (address: AddressBytes): AddressBytes =>
 /** The reason why an address isn't public; null for a public one. */
 export function notPublic(address: AddressBytes): string | null {
   const end = endAddress(address);
-  return special.find(([range]) => contains(range, end))?.[1] ?? null;
+  return special.find(([net]) => contains(net, end))?.[1] ?? null;
 }
 
 /** Domains of one machine or network (RFC 6761, 6762, 8375; `internal` by ICANN), with their subdomains. */
@@ -146,7 +143,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
   function checkAddress({ address }: Address, host: string): 'allowed' | 'public' {
     const bytes = parseAddress(address);
     if (bytes === null) throw new TargetRefused(`its host has the address ${address}, which is not an IP address`);
-    if (allowed.some((range) => contains(range, bytes) || contains(range, endAddress(bytes)))) return 'allowed';
+    if (allowed.some((net) => contains(net, bytes) || contains(net, endAddress(bytes)))) return 'allowed';
     const reason = notPublic(bytes);
     if (reason !== null) {
       throw new TargetRefused(`its host is at ${address}, which is not public (${reason}${see('allowed', '; ')})`);

@@ -85,9 +85,8 @@ function aheadOf(slot: bigint, now: number): number {
 }
 
 /**
- * Stores per client the time until its quota is full again (the generic cell rate algorithm, ITU-T I.371). A request moves the
- * time by its share of a minute. It is refused if the time would be more than a minute ahead. If the time has passed, the slot
- * is free again.
+ * Stores per client the time at which its quota is full (the generic cell rate algorithm, ITU-T I.371). A request moves that time by
+ * its share of a minute, and is refused if the time would be more than a minute ahead. A slot whose time has passed is free.
  */
 export class RateTable {
   readonly #slots: BigInt64Array;

@@ -182,9 +182,8 @@ export function changeMessages(
     new Message({ topic, text, members: { address: principal }, leading: [principal] });
 
   /**
-   * Yields the messages for balances that a block changed although their principals take no part in it: a lock ended with the Bitcoin
-   * block, or a fork took transactions back. After a fork every subscriber gets a message. The cost depends only on the number
-   * of subscribed principals.
+   * Yields the messages for balances of principals that take no part in the block: a lock ended with the Bitcoin block, or a fork
+   * removed transactions. After a fork, every subscriber gets a message. The cost depends only on the number of subscriptions.
    * @param parties principals that already have a message of the block
    */
   async function* otherBalances(
@@ -204,10 +203,7 @@ export function changeMessages(
     }
   }
 
-  /**
-   * Yields the message for a mined transaction if the chain has it, or if only orphans have it. A pending or dropped transaction
-   * has a separate change.
-   */
+  /** Yields the message for a mined transaction. @param canonical true if the chain must have it, false if only orphans may */
   function* transactionMessages(read: Reader, txId: Uint8Array, canonical: boolean): Generator<Message> {
     const topic = transactionTopic(toHex(txId));
     const inForks = has(topic) ? read.transactions.findInForks(txId) : undefined;

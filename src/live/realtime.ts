@@ -32,10 +32,7 @@ interface RealtimeOptions {
   snapshots: Snapshots;
   metrics: LiveMetrics;
   limits: Partial<ClientLimits>;
-  /**
-   * Answers long polling if there are several API threads, since all requests of a connection must reach the same
-   * thread.
-   */
+  /** Answers long polling if there are several API threads: all requests of a connection must reach the same thread. */
   polling?: (request: Request) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
   /** Counts the connections and messages of clients; null if they are unlimited. */

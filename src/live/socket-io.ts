@@ -1,7 +1,4 @@
-/**
- * Socket.IO at `/socket.io/`, by WebSocket or long polling: the server, its clients, and their packets (version 5 of the
- * protocol).
- */
+/** Socket.IO (protocol 5) at `/socket.io/`, by WebSocket or long polling: the server, its clients, and their packets. */
 
 import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';

@@ -131,10 +131,7 @@ const combine = (a: Measure, operator: '+' | '/', b: Measure): Measure => ({
   },
 });
 
-/**
- * Returns the 0.99 quantile of a histogram by its buckets, interpolated like in Prometheus. @param buckets rates by
- * `le`
- */
+/** Returns the 0.99 quantile of a histogram, interpolated as in Prometheus. The measure has the rates of the buckets by `le`. */
 const quantile99 = ({ promql, values }: Measure): Measure => ({
   promql: `histogram_quantile(0.99, ${promql})`,
   values(readings) {

@@ -240,9 +240,8 @@ export class DiskSpace {
   }
 
   /**
-   * Returns the bytes that the disk loses per day, the seconds of measurement, and the seconds until it is full (null
-   * if it loses nothing). Returns null during the first hour, because a write-ahead log that grows or shrinks would
-   * hide the growth of the data.
+   * Returns the bytes that the disk loses per day, the seconds of measurement, and the seconds until it is full (null if it loses
+   * nothing). Returns null in the first hour, in which changes of the WAL's size would hide the growth of the data.
    */
   growth(): { seconds: number; bytesPerDay: number; fullInSeconds: number | null } | null {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
@@ -257,10 +256,7 @@ export class DiskSpace {
   }
 }
 
-/**
- * Seconds between two measurements of the free space, maximum number of measurements, and minimum seconds for a
- * prediction.
- */
+/** Seconds between two measurements of the free space, maximum measurements, and minimum seconds for a prediction. */
 const SPACE_SECONDS = 300;
 const SPACE_SAMPLES = 86_400 / SPACE_SECONDS + 1;
 const MIN_SPACE_SECONDS = 3_600;

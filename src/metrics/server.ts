@@ -73,10 +73,7 @@ export function storeMetrics(registry: Registry, health: WriterHealth, unknown: 
   });
 }
 
-/**
- * Registers the metrics of accounts that Stackside looks up at the node. @param counts is read when metrics are
- * collected
- */
+/** Registers the metrics of accounts that Stackside looks up at the node. @param counts read when metrics are collected */
 export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
   collected(registry, {
     stackside_account_lookups_total: ['Partial history: accounts that were fetched from the node', () => counts.asked],

@@ -27,10 +27,7 @@ export class DevnetError extends Error {
   readonly problem: DevnetProblem;
   /** HTTP status of a rejection; null for other problems. */
   readonly status: number | null;
-  /**
-   * The node's reason for rejecting a transaction, such as `NotEnoughFunds`, or the error of a contract; null for other
-   * problems.
-   */
+  /** The node's reason for rejecting a transaction, such as `NotEnoughFunds`, or a contract's error; null for other problems. */
   readonly reason: string | null;
   /** The wrong field, such as `amount`; null if there isn't exactly one, and for chainhooks. */
   readonly field: string | null;

@@ -12,7 +12,7 @@ import { Turns } from '../../src/base/turns.ts';
 import { changeRoutes } from '../../src/hooks/routes/changes.ts';
 import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
 import { isPartial } from '../../src/http/history.ts';
-import { completeDocument, operation, type RecordedExample } from '../../src/http/openapi.ts';
+import { complete, operation, type RecordedExample } from '../../src/http/openapi.ts';
 import { routesOf } from '../support/api/app.ts';
 import { checkedBody } from '../support/api/checked-app.ts';
 import { resolved } from '../support/api/random-urls.ts';
@@ -410,7 +410,7 @@ function schemasOf(...answers: TSchema[]): Record<string, Schema> {
       return [path, { get }];
     }),
   );
-  return (completeDocument({ paths }, {}) as Document).components.schemas;
+  return (complete({ paths }, {}) as Document).components.schemas;
 }
 
 test('two different schemas with one name are rejected', () => {

@@ -16,10 +16,7 @@ import { example } from '../shared/examples/examples.ts';
 import { object } from '../shared/fields.ts';
 import { Hash, Height, nullable } from '../shared/values.ts';
 
-/**
- * JSON text with the members of objects in the order of PostgreSQL's jsonb: shorter names first, then by bytes. Clients
- * compare interfaces as texts.
- */
+/** JSON text with members in the order of PostgreSQL's jsonb (shorter names first, then by bytes): clients compare the texts. */
 function orderedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(orderedJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

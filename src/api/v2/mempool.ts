@@ -61,10 +61,7 @@ function priorities(offered: readonly OfferedFee[]) {
   };
 }
 
-/**
- * Fee levels in micro-STX: percentiles 25, 50, 75 and 95 of the fees of pending transactions, over all types and for each
- * type.
- */
+/** Fee levels in micro-STX, over all types and by type: percentiles 25, 50, 75 and 95 of the fees of pending transactions. */
 export function fees(offered: readonly OfferedFee[]): Static<typeof Fees> {
   const serialized: Static<typeof Fees> = { all: priorities(offered) };
   for (const type of TYPES) {

@@ -100,8 +100,7 @@ function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses requests that use the session from a page of another origin: browsers also send the cookie with requests of pages on
- * other ports of this host.
+ * Refuses requests with a session from pages of other origins: browsers also send the cookie for pages on other ports of this host.
  */
 function requireOwnPage(request: Request): void {
   if (SAFE.has(request.method) ? isFromOtherPage(request) : !isFromOwnPage(request)) throw otherPage();

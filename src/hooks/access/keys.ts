@@ -1,8 +1,7 @@
 /**
- * Callers and their API keys. The operator's file has the keys of consumers; memory has only their digests. The admin key is
- * the operator's own: the first start makes it in the data directory, and the command line reads it there, since anybody who can
- * read that directory has the index anyway. The operator may name a file instead, since hosts behind a load balancer need the
- * same key.
+ * Callers and their API keys. A file of the operator has the consumers' keys; memory has only their digests. The first start
+ * creates the admin key in the data directory. The command line reads it there: anybody who can read that directory has the index
+ * anyway. Hosts behind a load balancer need the same admin key, so the operator may name a file instead.
  */
 
 import { timingSafeEqual } from 'node:crypto';

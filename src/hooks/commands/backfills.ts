@@ -1,6 +1,5 @@
 /**
- * Commands of work that takes longer than a request: backfills, which consumers start and cancel, and hooks that catch up. Both
- * advance in small batches.
+ * Commands of backfills and of hooks that catch up. Both take longer than a request, so they advance in small batches.
  */
 import type { Backfill, HookRecord } from '../../store/hooks/model.ts';
 import type { HookReads } from '../../store/hooks/store.ts';

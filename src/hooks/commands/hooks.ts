@@ -15,6 +15,8 @@ export interface OwnHook {
   uuid: string;
 }
 
+type NewHook = OwnHook & { definition: HookDefinition };
+
 /** The start of a re-enabled hook: the tip, the block after its last evaluated block, or a height. */
 export type ResumeFrom = 'tip' | 'last_evaluated' | number;
 
@@ -107,10 +109,7 @@ export function hookCommands(engine: HookEngine) {
 
   return {
     /** Registers a hook. @returns the hook's record; it is enabled if its options enable it */
-    'hook.register'(
-      { uuid, consumer, definition }: OwnHook & { definition: HookDefinition },
-      time: number,
-    ): HookRecord {
+    'hook.register'({ uuid, consumer, definition }: NewHook, time: number): HookRecord {
       const { url } = definition.action;
       const id = records.add({ uuid, consumer, createdAt: time, definition: JSON.stringify(definition), url });
       if (definition.options?.enable_on_registration === true) engine.enableAtTip(requireRecord(id));

@@ -1,8 +1,7 @@
 /**
  * The schemas of filters: their types and parameters. The console's editor makes its form from them.
  *
- * Unlike the published schemas, these refuse unknown parameters: otherwise a filter with a mistyped parameter would match
- * everything.
+ * Unlike the published schemas, these refuse unknown parameters: a filter with a mistyped parameter would match everything.
  */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { PATTERNS, RULES } from '../../api/shared/identifiers.ts';

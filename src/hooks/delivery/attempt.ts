@@ -1,7 +1,4 @@
-/**
- * One attempt of a delivery: a POST to a checked address, signed with the present secret, and its result; with the rules for
- * the next attempt.
- */
+/** Makes one attempt of a delivery, a signed POST to a checked address, and has the rules for the next attempt. */
 
 import { backoff, JITTER } from '../../base/service.ts';
 import {

@@ -108,8 +108,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
 
     /**
      * Writes a result.
-     * @returns whether the result counts; false if the delivery has been cancelled or its hook deleted, or if the log was
-     *   unavailable until the lease ended
+     * @returns whether the result counts; false if the delivery or its hook is gone, or the log failed until the lease ended
      */
     write: (result: DeliveryResult): Promise<boolean> =>
       new Promise((resolve, reject) => {

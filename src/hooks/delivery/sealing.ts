@@ -162,8 +162,7 @@ export interface KeyLocation {
 }
 
 /**
- * Returns the sealing with the key file of a data directory, or with the file that the operator named; null if the directory
- * lacks such a file.
+ * Returns the sealing with the key file that the operator named, or else the data directory's; null if the directory has none.
  * @throws OperatorError if the file can't be read, if every user may read the named file, or if it lacks a key
  */
 export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null {

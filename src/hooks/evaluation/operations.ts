@@ -46,10 +46,7 @@ export function serializedValue(bytes: Uint8Array, { decode_clarity_values: deco
   return { hex: toHex(bytes), repr: clarityRepr(bytes), type: value.ok ? clarityTypeOf(value.value) : UNKNOWN_TYPE };
 }
 
-/**
- * Serializes a memo by the options: as hex, or as text without the padding (null if empty) together with the hex, since
- * not all memos are text.
- */
+/** Serializes a memo by the options: as hex, or as text without padding (null if empty) with the hex, since not all are text. */
 function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Options) {
   if (decode !== true) return { memo: toHex(memo) };
   let end = memo.length;

@@ -114,10 +114,7 @@ interface MatchedBlocks {
 /** The members of an object as JSON, without its braces. */
 const members = (object: object): string => JSON.stringify(object).slice(1, -1);
 
-/**
- * Makes the texts of blocks. The text of a transaction is made once for all views with the same key, as long as a block has one
- * `findFunction`.
- */
+/** Makes the texts of blocks. Views with the same key share the texts of transactions: each block must have one `findFunction`. */
 function blockTexts() {
   const numbers = new Map<Block, number>();
   const transactions = new Map<string, string>();

@@ -1,7 +1,4 @@
-/**
- * Finds past blocks that a set of filters matches: one by one, by searches in short turns that don't block others, or the
- * one block that a request names.
- */
+/** Finds past blocks that filters match: one by one, by searches in short turns, or the block that a request names. */
 
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { atMost, turnAfter } from '../../base/turns.ts';

@@ -47,15 +47,8 @@ export function deliveryLog(
     });
 
   return {
-    page(
-      now: HookReader,
-      consumer: string,
-      uuid: string,
-      filter: DeliveryFilter,
-      limit: number,
-      cursor: Cursor | null,
-    ) {
-      const page = now.hooks.deliveries.page(loggedHook(now, consumer, uuid).id, filter, limit, cursor);
+    page(now: HookReader, consumer: string, uuid: string, filter: DeliveryFilter, ...start: [number, Cursor | null]) {
+      const page = now.hooks.deliveries.page(loggedHook(now, consumer, uuid).id, filter, ...start);
       return { ...page, items: page.items.map((delivery) => serialize(now, delivery)) };
     },
 

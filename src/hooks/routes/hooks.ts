@@ -151,8 +151,7 @@ export function management(
       commands.run('hook.set_many_enabled', { consumer, enabled, filters }),
 
     /**
-     * Sends the matches of a block to the hook's receiver, independently of its live deliveries. Counters, status and
-     * budgets don't change.
+     * Sends the matches of a block to the hook's receiver, apart from live deliveries. Counters, status and budgets don't change.
      * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 if too many evaluations wait
      */
     async evaluate(consumer: string, uuid: string, choice: BlockChoice): Promise<void> {
@@ -194,7 +193,7 @@ const Consumers = named('Consumers', {
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
 /** The routes that register, list, update, enable, evaluate and delete chainhooks. */
-const managementRoutes = ({
+const registryRoutes = ({
   prefix,
   reads,
   operatorReads,
@@ -343,7 +342,7 @@ export const hookRoutes = (version: string, api: HookApi | null): Route[] =>
     const family = hookFamily(prefix, api);
     return [
       status(prefix, family.reads.hidden, version),
-      ...managementRoutes(family),
+      ...registryRoutes(family),
       ...secretRoutes(family),
       ...deliveryRoutes(family),
       ...trialRoutes(family),

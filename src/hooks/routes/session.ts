@@ -34,7 +34,7 @@ export const LinkResponse = Type.Object({
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
 /** Describes a session. @param caller null if the browser isn't signed in @param expiresAt Unix milliseconds; null without an end */
-const describeSession = (
+const describe = (
   access: SessionResponse['access'],
   caller: Caller | null,
   expiresAt: number | null = null,
@@ -49,7 +49,7 @@ const describeSession = (
 /** Begins a session. @returns its description, and the cookie to set */
 function begin(access: Access, caller: Caller, request: Request): { session: SessionResponse; cookie: string } {
   const { secret, expiresAt } = access.sessions.begin(caller);
-  return { session: describeSession('key', caller, expiresAt), cookie: cookieOf(request, secret) };
+  return { session: describe('key', caller, expiresAt), cookie: cookieOf(request, secret) };
 }
 
 /**
@@ -129,10 +129,10 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
         return () => undefined;
       },
       handle({ request, clientAddress }) {
-        if (api === null) return describeSession('none', null);
-        if (!api.access.needsKey) return describeSession('open', api.access.callerOf(request, clientAddress()));
+        if (api === null) return describe('none', null);
+        if (!api.access.needsKey) return describe('open', api.access.callerOf(request, clientAddress()));
         const session = api.access.sessionOf(request);
-        return describeSession('key', session?.caller ?? null, session?.expiresAt);
+        return describe('key', session?.caller ?? null, session?.expiresAt);
       },
     }),
     route({
@@ -144,7 +144,7 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
       response: SessionResponse,
       access: byKey,
       handle({ request, caller: { access, caller } }) {
-        if (!access.needsKey) return describeSession('open', caller);
+        if (!access.needsKey) return describe('open', caller);
         const { session, cookie } = begin(access, caller, request);
         return Response.json(session, { headers: { 'set-cookie': cookie } });
       },

@@ -1,7 +1,4 @@
-/**
- * Examples of the OpenAPI document, from the simulated chain. `bun test/support/generate/examples.ts` writes values.json and
- * answers.json.
- */
+/** Examples of the OpenAPI document. `bun test/support/generate/examples.ts` writes values.json and answers.json. */
 import values from './values.json' with { type: 'json' };
 
 /** A value of the simulated chain, as the `examples` of a parameter's schema. */
