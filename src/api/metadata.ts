@@ -47,7 +47,7 @@ const Status = named('TokenMetadataStatus', {
   job_queue: Type.Optional(Type.Object({ pending: count, done: count, failed: count, invalid: count })),
 });
 
-/** The errors of these routes. Errors of parameters have the usual form; clients of the family read the form of the others. */
+/** The error shape of these routes: the usual one for parameters, and for other errors the one that clients of the service read. */
 const errors: ErrorShape = {
   ...problems,
   schema: Type.Union(

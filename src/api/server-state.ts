@@ -102,7 +102,7 @@ interface StateChange {
 }
 
 export type StateEvent =
-  /** The server is live, or entered a state that passes by itself. */
+  /** The server is live, or entered a state that ends without the operator. */
   | ({ event: 'state_changed' } & StateChange)
   /** The server entered a state that needs the operator. */
   | ({ event: 'state_degraded' } & StateChange);
@@ -198,7 +198,7 @@ function oldTip({ tipAge, source, nodeHeight }: StateReadings): StatusText | nul
   });
 }
 
-/** Returns the standing of a server without a block if its first blocks can't be filled. */
+/** Describes a server without a block whose first blocks can't be filled; null if they can. */
 const failedStart = (filling: StateReadings['filling']): StatusText | null =>
   filling === null || filling.failure === null
     ? null
@@ -207,7 +207,7 @@ const failedStart = (filling: StateReadings['filling']): StatusText | null =>
         "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries until it has a block.",
       );
 
-/** Makes the standing of one state if its condition holds. */
+/** Describes a server in one state; null if the condition of the state doesn't hold. */
 type Rule = (readings: StateReadings) => StatusText | null;
 
 /** The rules by state, in the order in which they apply: the order of {@link serverStates}. */

@@ -47,7 +47,7 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
   async function post(body: string): Promise<unknown> {
     const text = await requestText(body);
     const answer = parsedJson(text === '' ? 'null' : text);
-    // An answer that isn't JSON comes from a proxy in between.
+    // A proxy in between sent an answer that isn't JSON.
     if (answer === undefined) throw unavailable(new Error("The Bitcoin node's answer isn't JSON"));
     return answer;
   }

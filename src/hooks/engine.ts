@@ -26,7 +26,7 @@ import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/ste
 import type { HookEvent, HookLog } from './log-event.ts';
 import { Matcher } from './matching/matching.ts';
 
-/** A hook that was interrupted or has expired. Consumers disable hooks themselves; such hooks are not reported. */
+/** A hook that was interrupted or has expired. A hook that its consumer disabled is not reported. */
 export interface HookStopped {
   type: 'chainhook.interrupted' | 'chainhook.expired';
   uuid: string;

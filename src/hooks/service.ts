@@ -43,7 +43,7 @@ interface HookOptions {
   /** Seals and opens signing secrets. */
   sealing: Sealing;
   guard?: TargetGuard;
-  /** While it holds the lease, this host delivers, and does other work of one host at a time. By default, it always holds one. */
+  /** The lease to deliver. Only the host that holds it delivers, catches up and deletes old rows. By default, this host holds it. */
   lease?: Lease;
   clock?: Clock;
   random?: RandomSource;

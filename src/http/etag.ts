@@ -39,7 +39,7 @@ export const chainAndBurnTip = (read: Reader): string | null => {
 
 type Tag = (read: Reader) => string | null;
 
-/** Makes the tag of answers that depend on more than another tag names. Null, like the other tag, before the first block. */
+/** Makes a tag from another tag and more state; null, like the other tag, before the first block. */
 const and =
   (tag: Tag, more: (read: Reader) => string | number | undefined): Tag =>
   (read) => {

@@ -138,7 +138,7 @@ export function notFoundText(read: Reader, message: string): string {
 
 /** Response header: Bitcoin heights with unknown payouts, as ranges such as `870000-870012,870020`. */
 const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
-/** Ranges of heights that the header has at most; the last one then covers all that follow. */
+/** Maximum ranges in the header. If there are more, the last range covers all that follow. */
 const MAX_RANGES = 50;
 
 /** Returns the Bitcoin blocks that were filled from the node, which doesn't return payouts, as ranges; null if there are none. */

@@ -102,7 +102,7 @@ export interface HttpListenerOptions<Data> {
   log: (event: UnexpectedEvent) => void;
 }
 
-/** Bytes over the limit that the server accepts, so that the handler refuses a body that is too large, with a reason. */
+/** Bytes over the limit that the server accepts, so that the handler can refuse the body with a reason. */
 const BODY_MARGIN = 1024;
 
 const MALFORMED = 'The Host header or the target of the request is malformed';

@@ -44,7 +44,7 @@ export function pathSegment(url: string, number: number): string {
 }
 
 /**
- * The `moved` of a route whose id needs `0x`.
+ * Makes the `moved` function of a route whose id needs `0x`.
  * @param place number of the id's segment in the path, from 1
  * @param shape pattern of an id without `0x`; the route itself refuses other texts
  * @param withQuery whether the redirect has the query

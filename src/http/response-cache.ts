@@ -37,7 +37,7 @@ export function responseCache() {
       const answer = { tag, text: cached };
       answers.set(url, answer, sizeOf(url, answer));
     },
-    /** Compresses a text. If it is cached with this tag, the compressed bytes are, too. */
+    /** Compresses a text, and caches the bytes if the text is cached with this tag. */
     compress(url: string, tag: string, text: string, coding: Coding): Uint8Array<ArrayBuffer> {
       const answer = answers.get(url);
       if (answer?.tag !== tag || answer.text !== text) return compress(text, coding);

@@ -1,7 +1,7 @@
 /** The subscriptions of all connections, and messages to subscribers. */
 import { type Topic, type TopicKind, topicKinds } from './topics.ts';
 
-/** The topics of a subscriber. Most have one, which needs a fraction of the memory of a set. */
+/** The topics of a subscriber. Most subscribers have one topic, which needs less memory than a set. */
 type OwnTopics = Topic | Set<Topic>;
 
 /** A client's connection, of either protocol. */

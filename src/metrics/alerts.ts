@@ -55,7 +55,7 @@ interface Measure {
 const keyOf = (labels: LabeledValue['labels']): string =>
   JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** The series of a metric, or the series with a label that matches a whole pattern. */
+/** Selects the series of a metric: all, or those with a label that matches a pattern as a whole. */
 interface Selector {
   promql: string;
   in(reading: Sample): Series[];

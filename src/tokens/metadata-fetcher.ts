@@ -21,7 +21,7 @@ const AT_ONCE = 5;
 /** Number of jobs of a round, and number of jobs of each kind and order to take from the queue. */
 const MAX_JOBS = 25;
 const JOBS_PER_ORDER = 8;
-/** Milliseconds between two looks without a commit, for jobs whose time has come, or if the node or the store is unavailable. */
+/** Milliseconds until the queue is read again without a commit: for jobs that are due, and after the node or the store failed. */
 const LOOK_MS = 5_000;
 /** Milliseconds between two turns of listing and queueing tokens, so that other work can write. */
 const SPREAD_MS = 50;

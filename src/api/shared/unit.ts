@@ -16,7 +16,7 @@ export const Decimals = Type.Integer({
 /** The unit of an amount. Unknown members are null. */
 export interface Unit {
   symbol: string | null;
-  /** A number, or one that is written with all its digits. */
+  /** A number that is written with all its digits, even if a double can't hold them. */
   decimals: number | null;
 }
 

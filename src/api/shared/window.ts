@@ -1,4 +1,4 @@
-/** Order and window of lists of the chain: the parameters that such lists have in common. */
+/** Query parameters that lists of the chain share: the order, and bounds by height or time. */
 import { Type } from '@sinclair/typebox';
 import { ParameterError } from '../../http/errors.ts';
 import type { BlockWindow, HeightSpan } from '../../store/model/block.ts';

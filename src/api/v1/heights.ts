@@ -47,14 +47,14 @@ interface Query {
   until_block?: Until;
 }
 
-/** Description of the 404 of such a route. */
+/** Description of the 404 of routes with `until_block`. */
 export const NO_BLOCK = 'Block not found: no block has the hash in `until_block`';
 
 /** Greater than any height: the tip. */
 const TIP = Number.MAX_SAFE_INTEGER;
 
 /**
- * The height of the last block that counts, which may be an orphan.
+ * Returns the height of the last block that an answer covers, which may be an orphan.
  * @throws ApiError for parameters that exclude each other, and for an unknown hash
  */
 export function untilHeight(read: Reader, { unanchored, until_block: until = null }: Query): number {
@@ -68,7 +68,7 @@ export function untilHeight(read: Reader, { unanchored, until_block: until = nul
   return block.height;
 }
 
-/** The heights that a list covers. @throws as {@link untilHeight} */
+/** Returns the heights that a list covers. @throws as {@link untilHeight} */
 export function parseHeights(read: Reader, query: Query): Heights {
   const { height = 0, until_block: until = null } = query;
   if (height === 0) return { first: 0, last: untilHeight(read, query) };

@@ -144,7 +144,7 @@ type Pending = Extract<FoundInForks, { mined: false }>['transaction'];
 const pendingMetadata = (read: Reader, detail: Pending) =>
   mempoolTransaction(detail, { declarations: declarationsFor(read, [detail]) });
 
-/** The canonical deployment, else a pending one, else an orphaned one. Without any, the contract may have transactions. */
+/** Finds the canonical deployment of a contract, else a pending or orphaned one, else only its transactions. */
 function byContract(read: Reader, contractId: string, withMetadata: boolean): SearchResponse | undefined {
   const deployment = read.contracts.deployment(contractId) ?? read.contracts.anyDeployment(contractId);
   const inForks = deployment && read.transactions.findInForks(deployment.txId);

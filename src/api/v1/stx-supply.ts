@@ -38,7 +38,7 @@ const groupDigits = (stx: string): string => stx.replace(/\B(?=(\d{3})+\.)/g, ',
 /** Unlocked share in percent: all STX, since the genesis grants have vested. */
 const unlockedPercent = ({ microStx }: Supply): string => (microStx === '0' ? '0.00' : '100.00');
 
-/** A supply, and the height of the block after which it is the supply. */
+/** The supply after the block at a height. */
 interface Supply {
   microStx: string;
   stx: string;
@@ -86,7 +86,7 @@ const query = {
   }),
 };
 
-/** The supply after a block, also after the block that follows the tip. */
+/** Returns the supply after a block, or after the block that follows the tip. */
 function supplyOf(read: Reader, { height, unanchored }: { height?: number; unanchored: boolean }): Supply {
   const microStx = height === undefined ? read.tokens.stxSupply() : read.tokens.stxSupplyAt(height);
   const next = (read.chain.tip()?.height ?? 0) + (unanchored ? 1 : 0);

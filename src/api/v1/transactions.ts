@@ -192,7 +192,7 @@ export const transactions = [
     handle: ({ params: { tx_id }, query, read }) => {
       const { event_limit, event_offset, exclude_function_args } = query;
       const rows = transactionRows(read, exclude_function_args, event_limit);
-      // A cache with a text for every offset would have too many.
+      // Only texts with the first events are cached: a text for each offset would be too many.
       const mined = event_offset === 0 ? read.transactions.findMined(tx_id, rows) : undefined;
       if (mined !== undefined) return mined;
       return serialize(read, requireFound(read.transactions.findInForks(tx_id), UNKNOWN), query);

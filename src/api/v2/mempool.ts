@@ -31,7 +31,7 @@ function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
   return isRoundedUp ? quotient + 1n : quotient;
 }
 
-/** The fee at an index of the list that has each fee as often as it is offered. @param fees ascending */
+/** Returns the fee at an index, counting a fee once for each transaction that offers it. @param fees ascending */
 function feeAt(fees: readonly OfferedFee[], place: number): bigint {
   let passed = 0;
   for (const { fee, transactions } of fees) {

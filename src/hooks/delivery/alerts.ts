@@ -41,7 +41,7 @@ interface AlertOptions extends Outgoing {
 export function alerts(options: AlertOptions) {
   const { url: operatorUrl, secrets, logIdentity, guard, rules, log, userAgent, clock, send, random } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
-  /** Alerts by queue; a queue is here as long as it has work. */
+  /** Waiting alerts by queue; a queue is removed once it has no work. */
   const queues = new Map<string | typeof OPERATOR, Alert[]>();
   const working = new Set<Promise<void>>();
   /** Aborted by `stop`. */

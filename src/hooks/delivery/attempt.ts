@@ -44,7 +44,7 @@ const FIRST_WAIT_MS = 2_000;
 export const retryWait = (attempts: number, capMs: number, random: () => number): number =>
   backoff(attempts, { firstMs: FIRST_WAIT_MS, mostMs: capMs, random });
 
-/** The longest wait between two attempts, in milliseconds: a retry that is due later comes from a clock that was set back. */
+/** Returns the maximum wait between two attempts in milliseconds. A retry is only due later if the clock was set back. */
 export const maxWait = ({ retryCapMs }: DeliveryRules): number =>
   Math.max(retryCapMs * (1 + JITTER), MAX_RETRY_AFTER_MS);
 

@@ -285,7 +285,7 @@ function hookQueues(clock: Clock, look: () => void) {
     hold(state: QueueState): void {
       state.phase = 'held';
     },
-    /** A request of the hook has ended: its live queue, if held, is ready and checks again whether it must wait. */
+    /** A request of the hook has ended: makes its held live queue ready, which then checks again whether it must wait. */
     release(hookId: number): void {
       const live = states.get(keyOf(hookId, 'live'));
       if (live?.phase === 'held') makeReady(live);

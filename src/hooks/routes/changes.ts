@@ -145,7 +145,7 @@ type ChangesQuery = Static<TObject<typeof query>>;
 
 const inQuery = (name: string) => ({ location: 'querystring', path: [name] }) as const;
 
-/** A cursor of a whole history, which starts at block 1, leaves the start out. */
+/** Encodes a place as a cursor. The start is omitted if the history starts at block 1. */
 const toCursor = ({ log, step, block, start }: ChangePosition): string =>
   encodeCursor(LIST, { side: 'after', key: [log, step, block?.toHex() ?? '', ...(start > 1 ? [start] : [])] });
 

@@ -25,7 +25,7 @@ export function consumerSecrets(
   return {
     /** The secret as hex and in the form of Standard Webhooks; nulls without a secret. @throws HookProblem */
     get,
-    /** Makes a new secret; the former one signs as well for a day. @throws HookProblem 409 without a key to seal it */
+    /** Makes a new secret; the previous one also signs for a day. @throws HookProblem 409 without a key to seal it */
     async rotate(consumer: string) {
       const sealed = sealing.seal(consumer, newSecret()).toHex();
       await commands.run('hook.set_secret', { consumer, secret: sealed });
