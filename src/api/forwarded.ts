@@ -6,11 +6,11 @@ import { pathSegment } from '../http/request-url.ts';
 import { type Route, route, WITHOUT_INDEX } from '../http/route.ts';
 
 /** Paths with separate metrics; other requests are counted by the first segment of their path. */
-const COUNTED = new Set(['/v2/transactions', '/v2/fees/transaction', '/v2/info']);
+const COUNTED_PATHS = new Set(['/v2/transactions', '/v2/fees/transaction', '/v2/info']);
 
 function countedAs({ url }: Request): string {
   const { pathname } = new URL(url);
-  return COUNTED.has(pathname) ? pathname : `/${pathSegment(url, 1)}/*`;
+  return COUNTED_PATHS.has(pathname) ? pathname : `/${pathSegment(url, 1)}/*`;
 }
 
 /** Hidden routes that forward requests below `/v2` and `/v3` to the node. @param proxy forwards a request to the node */

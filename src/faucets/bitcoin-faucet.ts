@@ -69,7 +69,7 @@ const SATS = 100_000_000;
 /** Fee in satoshi per virtual byte. */
 const FEE_RATE = 50n;
 /** Virtual bytes of the transaction's fixed part, of an input, and of the longest kind of output. */
-const BYTES = { base: 10n, input: 148n, output: 43n };
+const VBYTES = { base: 10n, input: 148n, output: 43n };
 /** Minimum sats of an output. Smaller outputs are dust, which nodes don't relay. */
 const DUST = 546n;
 
@@ -120,13 +120,13 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   async function selectOutputs(sats: bigint): Promise<Unspent[]> {
     const { unspents } = await scan(account.address);
     const outputs: Unspent[] = [];
-    let missingSats = sats + FEE_RATE * (BYTES.base + 2n * BYTES.output);
+    let missingSats = sats + FEE_RATE * (VBYTES.base + 2n * VBYTES.output);
     for (const { txid, vout } of unspents.toSorted((a, b) => b.amount - a.amount)) {
       const output = await rpc('gettxout', [txid, vout, true], Output);
       if (output === null || output.confirmations <= (output.coinbase ? 100 : 1)) continue;
       const worth = satsOf(output.value);
       outputs.push({ txid, vout, sats: worth });
-      missingSats -= worth - FEE_RATE * BYTES.input;
+      missingSats -= worth - FEE_RATE * VBYTES.input;
       if (missingSats <= 0n) return outputs;
     }
     throw outOfFunds();
@@ -145,7 +145,7 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
         transaction.addInput({ txid, index: vout, witnessUtxo: { script: account.script, amount } });
       }
       transaction.addOutputAddress(address, sats, REGTEST);
-      const fee = FEE_RATE * (BYTES.base + 2n * BYTES.output + BYTES.input * BigInt(unspents.length));
+      const fee = FEE_RATE * (VBYTES.base + 2n * VBYTES.output + VBYTES.input * BigInt(unspents.length));
       const change = unspents.reduce((sum, { sats: worth }) => sum + worth, 0n) - sats - fee;
       if (change > DUST) transaction.addOutputAddress(account.address, change, REGTEST);
       try {

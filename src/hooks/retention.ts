@@ -7,9 +7,9 @@ import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { HookEngine } from './engine.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
-const EVERY_MS = 60_000;
+const INTERVAL_MS = 60_000;
 /** Maximum rows of a batch, which take a few milliseconds. */
-const BATCH = 2_000;
+const MAX_ROWS = 2_000;
 /** Maximum bodies of delivered deliveries that are stored for a hook. */
 const MAX_BODIES = 10_000;
 /** Retention of the delivery history, as a multiple of the retention of bodies. */
@@ -84,10 +84,10 @@ export function retention(options: RetentionOptions) {
     const batch = await commands.run('upkeep.aged_bodies', {
       after: agedUpTo,
       before: clock.now() - retentionMs,
-      limit: BATCH,
+      limit: MAX_ROWS,
     });
     agedUpTo = batch.last ?? agedUpTo;
-    return batch.count === BATCH;
+    return batch.count === MAX_ROWS;
   }
 
   async function deleteExcess(hookId: number): Promise<boolean> {
@@ -96,26 +96,26 @@ export function retention(options: RetentionOptions) {
       hook: hookId,
       most: mostBodies,
       after,
-      limit: BATCH,
+      limit: MAX_ROWS,
     });
     surplusUpTo.set(hookId, batch.last ?? after);
-    return batch.count === BATCH;
+    return batch.count === MAX_ROWS;
   }
 
   /** Removes deleted hooks with their delivery log: dead deliveries are not removed by age. */
   async function purgeDeletedHook(): Promise<boolean> {
-    const batch = await commands.run('upkeep.deleted_hook', { before: logStart(), limit: BATCH });
+    const batch = await commands.run('upkeep.deleted_hook', { before: logStart(), limit: MAX_ROWS });
     if (batch?.whole === true) surplusUpTo.delete(batch.hook);
     return batch !== null;
   }
 
   async function deleteExpired(): Promise<boolean> {
-    return (await commands.run('upkeep.rows', { before: logStart(), limit: BATCH })) === BATCH;
+    return (await commands.run('upkeep.rows', { before: logStart(), limit: MAX_ROWS })) === MAX_ROWS;
   }
 
   async function deleteDeepRows(): Promise<boolean> {
     const below = candidates.tipBurnHeight() - REORG_WINDOW;
-    return (await commands.run('upkeep.ledger', { below, limit: BATCH })) === BATCH;
+    return (await commands.run('upkeep.ledger', { below, limit: MAX_ROWS })) === MAX_ROWS;
   }
 
   const kinds = (): DeleteBatch[] => [
@@ -140,7 +140,7 @@ export function retention(options: RetentionOptions) {
     start(): void {
       loop = startLoop({
         clock,
-        everyMs: EVERY_MS,
+        everyMs: INTERVAL_MS,
         turn: run,
         // The other tasks continue after any error.
         passes: (error) => error instanceof Error,

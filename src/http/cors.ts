@@ -6,8 +6,8 @@ import { pathOf } from './request-url.ts';
 import type { Responder } from './respond.ts';
 import type { Route } from './route.ts';
 
-const HOOKS = /^\/chainhooks(\/|$)/;
-const MANAGEMENT = /^\/chainhooks\//;
+const HOOK_PATH = /^\/chainhooks(\/|$)/;
+const MANAGEMENT_PATH = /^\/chainhooks\//;
 
 /** Seconds for which a browser may reuse the answer: a day, though browsers have lower limits. */
 const MAX_AGE_SECONDS = '86400';
@@ -39,12 +39,12 @@ export function cors(
         return respond.json(400, problem(400, 'Invalid Preflight Request'));
       }
       const path = pathOf(request.url);
-      if (openHooks && MANAGEMENT.test(path)) {
+      if (openHooks && MANAGEMENT_PATH.test(path)) {
         return respond.json(403, problem(403, "Web pages of other origins can't manage chainhooks"));
       }
       const headers = new Headers(respond.common());
       headers.set('access-control-max-age', MAX_AGE_SECONDS);
-      headers.set('access-control-allow-methods', HOOKS.test(path) ? hookMethods : otherMethods);
+      headers.set('access-control-allow-methods', HOOK_PATH.test(path) ? hookMethods : otherMethods);
       headers.set('vary', 'Access-Control-Request-Headers');
       const requestedHeaders = requestHeaders.get('access-control-request-headers');
       if (requestedHeaders !== null) headers.set('access-control-allow-headers', requestedHeaders);

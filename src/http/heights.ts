@@ -28,7 +28,7 @@ export const MAX_WAIT_MS = 1_000;
 /** Maximum number of waiting requests of a thread; each holds its connection and body. */
 export const MAX_WAITING = 1_000;
 /** Milliseconds between polls of the tip's height while requests wait; a poll takes some microseconds. */
-const LOOK_MS = 10;
+const POLL_MS = 10;
 
 const RETRY_AFTER_SECONDS = 1;
 
@@ -139,8 +139,8 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
   /** Cancels the next poll; null while no request waits. */
   let cancel: (() => void) | null = null;
 
-  function lookLater(): void {
-    cancel ??= clock.after(LOOK_MS, look);
+  function pollLater(): void {
+    cancel ??= clock.after(POLL_MS, poll);
   }
 
   function leave(waiter: Waiter): void {
@@ -159,7 +159,7 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
     }
   }
 
-  function look(): void {
+  function poll(): void {
     cancel = null;
     const height = readHeight();
     const now = clock.monotonic();
@@ -168,7 +168,7 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
       else if (now >= deadline) end('late');
       else if (height === null) end('reached');
     }
-    if (waiters.size > 0) lookLater();
+    if (waiters.size > 0) pollLater();
   }
 
   return {
@@ -193,7 +193,7 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
       waiters.add(waiter);
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) onAbort();
-      lookLater();
+      pollLater();
       return promise;
     },
   };

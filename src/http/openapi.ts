@@ -155,19 +155,19 @@ const HISTORY_FROM = {
 };
 
 /** Statuses of responses that are made from a snapshot. */
-const NAMES_HEIGHT = /^([23]..|404)$/;
+const HEIGHT_STATUSES = /^([23]..|404)$/;
 /** Statuses of responses that may have nothing older than a block. */
-const NAMES_HISTORY = /^(200|304)$/;
+const HISTORY_STATUSES = /^(200|304)$/;
 
 /** Adds the headers of a route that reads the index to its responses. */
 function withHeaders(responses: Record<string, Body>, history: HistoryRequirement): Record<string, Body> {
   const height = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
   const both = { ...height, [HISTORY_HEADER]: { $ref: '#/components/headers/HistoryFrom' } };
-  const headersOf = (status: string) => (isPartial(history) && NAMES_HISTORY.test(status) ? both : height);
+  const headersOf = (status: string) => (isPartial(history) && HISTORY_STATUSES.test(status) ? both : height);
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => [
       status,
-      NAMES_HEIGHT.test(status) ? { ...response, headers: headersOf(status) } : response,
+      HEIGHT_STATUSES.test(status) ? { ...response, headers: headersOf(status) } : response,
     ]),
   );
 }
@@ -388,12 +388,12 @@ function commonTo($id: string, objects: readonly Json[]): Json | null {
         Bun.deepEquals(properties[name], schema) && required.includes(name) === first?.required.includes(name),
     ),
   );
-  if (common.length < FEW) return null;
+  if (common.length < MIN_SHARED_MEMBERS) return null;
   const required = first?.required.filter((name) => common.some(([member]) => member === name));
   return { $id, type: 'object', required, properties: Object.fromEntries(common) };
 }
 /** Minimum number of shared members for a separate schema. */
-const FEW = 4;
+const MIN_SHARED_MEMBERS = 4;
 
 interface ObjectSchema {
   properties: Record<string, Json>;

@@ -239,15 +239,15 @@ export const isOwnPath = (path: string): boolean => path.startsWith('/stackside/
 type Others = (name: string) => void;
 
 /** Documented name of parameters with names that clients choose: `field.NAME` means `field` and `field.…`. */
-const MADE_UP = /\.NAME$/;
+const CLIENT_NAMED = /\.NAME$/;
 
 /**
  * Refuses unknown query parameters: if they were ignored, a mistyped filter would silently return the whole list.
  * @param documented names of the route's parameters, as in the OpenAPI document
  */
 export function refuseUnknown(documented: readonly string[]): Others {
-  const families = documented.filter((name) => MADE_UP.test(name)).map((name) => name.replace(MADE_UP, ''));
-  const names = documented.filter((name) => !MADE_UP.test(name));
+  const families = documented.filter((name) => CLIENT_NAMED.test(name)).map((name) => name.replace(CLIENT_NAMED, ''));
+  const names = documented.filter((name) => !CLIENT_NAMED.test(name));
   const has = documented.length === 0 ? 'it has none' : `it has ${documented.join(', ')}`;
   return (name) => {
     const [first = ''] = name.split('.', 1);

@@ -69,7 +69,7 @@ const BYTES_OF_A_SLOT = 8;
 /** Milliseconds by which a clock may be set back without a loss of the counts. */
 const SET_BACK_MS = 30 * 86_400_000;
 /** Indexes of the seed, of the moment that times count from, and of the first slot. The seed hides which clients share slots. */
-const [SEED, BEGAN, FIRST] = [0, 1, 2];
+const [SEED, EPOCH, FIRST] = [0, 1, 2];
 
 /** A slot has a fingerprint of the client in its high bits, and a time in its low ones: 46 bits of 1/1024 ms are two years. */
 const TIME_BITS = 46n;
@@ -91,7 +91,7 @@ function aheadOf(slot: bigint, now: number): number {
 export class RateTable {
   readonly #slots: BigInt64Array;
   readonly #seed: bigint;
-  readonly #began: number;
+  readonly #epoch: number;
   readonly #now: () => number;
 
   /**
@@ -101,7 +101,7 @@ export class RateTable {
   constructor(memory: SharedArrayBuffer, now: () => number) {
     this.#slots = new BigInt64Array(memory);
     this.#seed = this.#slots[SEED]!;
-    this.#began = Number(this.#slots[BEGAN]!);
+    this.#epoch = Number(this.#slots[EPOCH]!);
     this.#now = now;
   }
 
@@ -110,7 +110,7 @@ export class RateTable {
     const memory = new SharedArrayBuffer((FIRST + SLOTS + NETWORK_SLOTS) * BYTES_OF_A_SLOT);
     const slots = new BigInt64Array(memory);
     slots[SEED] = BigInt.asIntN(64, crypto.getRandomValues(new BigUint64Array(1))[0]!);
-    slots[BEGAN] = BigInt(Math.floor(now) - SET_BACK_MS);
+    slots[EPOCH] = BigInt(Math.floor(now) - SET_BACK_MS);
     return memory;
   }
 
@@ -137,7 +137,7 @@ export class RateTable {
 
   /** Counts a request. @param cost requests that it counts as */
   charge({ id, network, perMinute }: LimitedClient, cost: number): Quota {
-    const now = Math.max(0, Math.floor((this.#now() - this.#began) * TICKS_A_MS));
+    const now = Math.max(0, Math.floor((this.#now() - this.#epoch) * TICKS_A_MS));
     const { low, fingerprint } = this.#hashOf(id);
     const share = TICKS_A_MINUTE / perMinute;
     // A request that costs more than the quota is allowed after a pause of a minute.

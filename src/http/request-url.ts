@@ -16,13 +16,13 @@ function pathEnd(url: string): number {
 export const pathOf = (url: string): string => url.slice(pathStart(url), pathEnd(url));
 
 /** Percent-encoded letters, digits, `-`, `.`, `_` and `~`, which need no encoding. */
-const NEEDLESS = /%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])/g;
+const NEEDLESS_ENCODING = /%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])/g;
 
 /** Decodes needless percent-encoding in the path: both forms are the same path (RFC 3986, section 6.2.2.2). */
 export function withPlainPath(url: string): string {
   const path = pathOf(url);
   if (!path.includes('%')) return url;
-  return url.slice(0, pathStart(url)) + path.replace(NEEDLESS, decodeURIComponent) + url.slice(pathEnd(url));
+  return url.slice(0, pathStart(url)) + path.replace(NEEDLESS_ENCODING, decodeURIComponent) + url.slice(pathEnd(url));
 }
 
 /** The text after `?`; empty if there is none. */

@@ -2,7 +2,7 @@
 import type { Coding } from './content-coding.ts';
 
 /** Bun writes bodies of at least this many bytes separately from the head, unless they are streams; see {@link wholeBody}. */
-const WRITTEN_APART = 15_360;
+const MIN_SEPARATE_BYTES = 15_360;
 /** Maximum UTF-8 bytes of a UTF-16 code unit. */
 const BYTES_OF_A_UNIT = 3;
 
@@ -10,14 +10,14 @@ const BYTES_OF_A_UNIT = 3;
  * Makes a body from its content so that Bun sends the response in one write, with `Content-Length`.
  *
  * Bun joins head and body if the response is ready in the same turn of the event loop as the request. If it is
- * ready later, since the request waited for its turn, and the body has {@link WRITTEN_APART} bytes or more, Bun writes each
+ * ready later, since the request waited for its turn, and the body has {@link MIN_SEPARATE_BYTES} bytes or more, Bun writes each
  * name and value of the head separately: thirty system calls, which take several times as long as everything else. A
  * `direct` stream that ends before its buffer is full is always joined with its head.
  */
 function wholeBody(content: string | Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> | ReadableStream {
-  if (content.length * BYTES_OF_A_UNIT < WRITTEN_APART) return content;
+  if (content.length * BYTES_OF_A_UNIT < MIN_SEPARATE_BYTES) return content;
   const bytes = Buffer.byteLength(content);
-  if (bytes < WRITTEN_APART) return content;
+  if (bytes < MIN_SEPARATE_BYTES) return content;
   return new ReadableStream(
     {
       type: 'direct',
@@ -37,7 +37,7 @@ export const versionText = (version: string, branch: string, commit: string): st
 /** Cache-Control of tagged responses: HTTP caches must revalidate a stored copy before each use. */
 const REVALIDATE = 'public, no-cache, must-revalidate';
 /** Tells HTTP caches that a stored copy is only for requests with the same `Accept-Encoding`. */
-const VARIES = { vary: 'Accept-Encoding' };
+const VARY = { vary: 'Accept-Encoding' };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Makes the responder of a server. @param version the value of `X-API-Version` */
@@ -51,7 +51,7 @@ export function responder(version: string) {
   // Copying a Headers object costs a third of making one from a plain object.
   const textOf = (type: string) => {
     const plain = new Headers({ ...common(), 'content-type': type, 'cache-control': 'no-store' });
-    const tagged = new Headers({ ...common(), ...VARIES, 'content-type': type, 'cache-control': REVALIDATE });
+    const tagged = new Headers({ ...common(), ...VARY, 'content-type': type, 'cache-control': REVALIDATE });
     return (
       status: number,
       content: string | Uint8Array<ArrayBuffer> | ReadableStream,
@@ -62,7 +62,7 @@ export function responder(version: string) {
       const response = new Response(body, { status, headers: etag === null ? plain : tagged });
       if (coding !== null) {
         response.headers.set('content-encoding', coding);
-        response.headers.set('vary', VARIES.vary);
+        response.headers.set('vary', VARY.vary);
       }
       // A strong ETag identifies the bytes of one coding.
       if (etag !== null) response.headers.set('etag', coding === null ? `"${etag}"` : `W/"${etag}"`);
@@ -97,7 +97,7 @@ export function responder(version: string) {
     },
     /** @param isWeak whether the client named the weak ETag: a cache updates only the copy with the same ETag */
     notModified: (etag: string, isWeak: boolean): Response => {
-      const headers = { ...common(), ...VARIES, 'cache-control': REVALIDATE, etag: `${isWeak ? 'W/' : ''}"${etag}"` };
+      const headers = { ...common(), ...VARY, 'cache-control': REVALIDATE, etag: `${isWeak ? 'W/' : ''}"${etag}"` };
       return new Response(null, { status: 304, headers });
     },
     /** A redirect. @param etag of the response at the location */

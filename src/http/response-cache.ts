@@ -14,7 +14,7 @@ const CAPACITY = 8_000_000;
 /** Maximum characters of a cached answer. Longer ones, such as the source of a large contract, would evict many others. */
 const MAX_ANSWER = 100_000;
 /** Approximate overhead of an entry, in characters. */
-const ENTRY = 100;
+const ENTRY_OVERHEAD = 100;
 
 /**
  * Makes a cache of answers. A tag names all state that an answer depends on, so a cached answer with the current tag is still
@@ -23,7 +23,7 @@ const ENTRY = 100;
 export function responseCache() {
   const answers = lruCache<string, Answer>(CAPACITY);
   const sizeOf = (url: string, { text = '', packed: codings }: Answer): number =>
-    ENTRY + url.length + text.length + (codings?.values().reduce((sum, { length }) => sum + length, 0) ?? 0);
+    ENTRY_OVERHEAD + url.length + text.length + (codings?.values().reduce((sum, { length }) => sum + length, 0) ?? 0);
   return {
     /** The cached text; undefined if none is cached with this tag. @param url the path and query */
     get(url: string, tag: string): string | undefined {

@@ -28,7 +28,7 @@ const NOT_FORWARDED = [
   ...['cookie', 'x-api-key', 'x-chainhook-consumer', 'x-stackside-peer'],
 ];
 /** Response headers that would let the other server change a browser's storage or policies for this server's origin. */
-const OF_THE_ORIGIN = [
+const ORIGIN_HEADERS = [
   'set-cookie',
   'set-cookie2',
   'clear-site-data',
@@ -83,7 +83,7 @@ const isTimeout = (error: unknown): boolean => error instanceof Error && error.n
  * Matches a path segment `..` in any encoding of the dots and slashes. Servers resolve such segments differently; only a path
  * without them means the same to all.
  */
-const UPWARDS = /(?:[/\\]|%(?:25)*2f|%(?:25)*5c)(?:\.|%(?:25)*2e){2}(?:[/\\;]|%(?:25)*2f|%(?:25)*5c|%(?:25)*3b|$)/i;
+const DOT_DOT = /(?:[/\\]|%(?:25)*2f|%(?:25)*5c)(?:\.|%(?:25)*2e){2}(?:[/\\;]|%(?:25)*2f|%(?:25)*5c|%(?:25)*3b|$)/i;
 
 /** Whether this process has forwarded the request before. */
 const wasHere = (headers: Headers, via: string): boolean =>
@@ -115,7 +115,7 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
      * @throws ApiError 400 if the path leads out of the prefix, 502, 504
      */
     async ask(target: string, request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Response> {
-      if (UPWARDS.test(target.split('?', 1)[0] ?? '')) {
+      if (DOT_DOT.test(target.split('?', 1)[0] ?? '')) {
         throw new ApiError(400, prefix === '' ? 'The path must not contain ".."' : `The path leads out of ${prefix}`);
       }
       if (wasHere(request.headers, via)) throw new ApiError(502, `${name} passes requests back to this server`);
@@ -145,7 +145,7 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
     },
     /** The response for the client. */
     passedBack({ body, status, headers: received }: Response): Response {
-      const headers = headersWithout(received, [...HOP_BY_HOP, ...OF_THE_ORIGIN]);
+      const headers = headersWithout(received, [...HOP_BY_HOP, ...ORIGIN_HEADERS]);
       const location = headers.get('location');
       if (location !== null) headers.set('location', locationHere(location));
       // A page of the other server must not act as a page of this server, since a user may be signed in there.

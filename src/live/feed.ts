@@ -86,7 +86,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   const hasNews = (): boolean => snapshots.read((read) => read.file !== file || read.changes.after(last, 1).length > 0);
 
   /** Polls once. @returns whether there may be more changes */
-  async function look(): Promise<boolean> {
+  async function poll(): Promise<boolean> {
     if (!hasNews()) return false;
     return snapshots.readLong(async (read) => {
       if (read.file !== file) {
@@ -112,7 +112,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
     everyMs: INTERVAL_MS,
     firstMs: 0,
     async turn() {
-      if (!subscriptions.isEmpty()) return (await look()) ? 0 : INTERVAL_MS;
+      if (!subscriptions.isEmpty()) return (await poll()) ? 0 : INTERVAL_MS;
       file = null;
       return null;
     },
@@ -123,7 +123,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
     // A poll in progress continues from a change before this subscription.
     if (file !== null) return;
     // Reads the newest change now, so that every change after the subscription is pushed.
-    void look().catch(logFailure).finally(loop.wake);
+    void poll().catch(logFailure).finally(loop.wake);
   });
   return loop.stop;
 }
@@ -134,7 +134,7 @@ const blockTopics = topicKinds.filter((kind) => kind !== 'mempool' && kind !== '
 const nftTopics = ['nft-event', 'nft-asset-event', 'nft-collection-event'] as const;
 
 /** A limit above the number of events in any block. */
-const ALL = 1_000_000;
+const NO_LIMIT = 1_000_000;
 
 function transactionText(read: Reader, inForks: FoundInForks): string {
   const declarations = declarationsFor(read, [inForks.transaction]);
@@ -237,7 +237,7 @@ export function changeMessages(
     const transactionsTopic = principalTopic('address-transaction', principal);
     if (has(transactionsTopic)) {
       const heights = { first: height, last: height };
-      const { items } = read.addresses.transactionsWithTransfers(principal, heights, ALL, 0);
+      const { items } = read.addresses.transactionsWithTransfers(principal, heights, NO_LIMIT, 0);
       const declarations = declarationsFor(
         read,
         items.map(({ transaction }) => transaction),

@@ -224,7 +224,7 @@ const refuseBalances = (snapshots: Snapshots, subscriptions: Subscriptions): voi
   });
 
 /** Intervals since the last check after which a check counts as late. */
-const LATE = 1.5;
+const LATE_INTERVALS = 1.5;
 
 /**
  * Creates the function to call at each interval.
@@ -236,7 +236,7 @@ export function heartbeat(intervalMs: number, now: () => number, check: (late: b
   let last = now();
   return () => {
     const time = now();
-    const late = time - last > intervalMs * LATE;
+    const late = time - last > intervalMs * LATE_INTERVALS;
     last = time;
     check(late);
   };

@@ -191,19 +191,19 @@ export class IoConnection implements Subscriber {
   readonly #engine: EngineConnection;
   readonly #options: IoConnectionOptions;
   /** Cancels the timer that ends the connection unless it joins the namespace; null once it has joined. */
-  #inTime: (() => void) | null;
+  #cancelTimer: (() => void) | null;
   /** Whether the client has requested to join the namespace and has not left it. */
-  #asked = false;
+  #hasRequestedJoin = false;
   /** Whether the client is in the namespace. */
-  #joined = false;
+  #isJoined = false;
   /** Characters written since the transport last sent everything. */
   #waiting = 0;
-  #ended = false;
+  #isEnded = false;
 
   constructor(engine: EngineConnection, options: IoConnectionOptions) {
     this.#engine = engine;
     this.#options = options;
-    this.#inTime = options.clock.after(JOIN_MS, () => this.guard(() => this.end()));
+    this.#cancelTimer = options.clock.after(JOIN_MS, () => this.guard(() => this.end()));
   }
 
   /** Runs a handler of this connection. */
@@ -214,20 +214,20 @@ export class IoConnection implements Subscriber {
   /** Handles the content of an Engine.IO packet. @throws MessageError if it breaks a rule */
   received(data: unknown): void {
     const packet = readPacket(data);
-    if (packet.type === 'connect' && packet.namespace === NAMESPACE) this.#ask();
+    if (packet.type === 'connect' && packet.namespace === NAMESPACE) this.#requestJoin();
     this.guard(() => this.#perform(packet));
   }
 
-  #ask(): void {
-    if (this.#asked) throw new MessageError('a connection must NOT join a namespace twice');
-    this.#asked = true;
+  #requestJoin(): void {
+    if (this.#hasRequestedJoin) throw new MessageError('a connection must NOT join a namespace twice');
+    this.#hasRequestedJoin = true;
   }
 
   #perform(packet: IoPacket): void {
     if (packet.type === 'connect') {
       if (packet.namespace === NAMESPACE) this.#join();
       else this.#engine.write(refusedPacket(packet.namespace, 'Invalid namespace'));
-    } else if (packet.namespace !== NAMESPACE || !this.#joined) this.end();
+    } else if (packet.namespace !== NAMESPACE || !this.#isJoined) this.end();
     else if (packet.type === 'disconnect') this.#leave();
     else this.#answer(packet);
   }
@@ -241,14 +241,14 @@ export class IoConnection implements Subscriber {
       return;
     }
     this.#stopWaiting();
-    this.#joined = true;
+    this.#isJoined = true;
     this.#options.metrics.connected();
     this.#engine.write(joinedPacket(crypto.randomUUID()));
   }
 
   #stopWaiting(): void {
-    this.#inTime?.();
-    this.#inTime = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
   }
 
   #answer({ id, name, args }: Extract<IoPacket, { type: 'event' }>): void {
@@ -280,9 +280,9 @@ export class IoConnection implements Subscriber {
   }
 
   #leave(): void {
-    this.#asked = false;
-    if (!this.#joined) return;
-    this.#joined = false;
+    this.#hasRequestedJoin = false;
+    if (!this.#isJoined) return;
+    this.#isJoined = false;
     this.#options.subscriptions.removeAll(this);
     this.#options.metrics.disconnected();
   }
@@ -291,14 +291,14 @@ export class IoConnection implements Subscriber {
     this.guard(() => {
       // The text is a complete packet, made once for all clients.
       this.#engine.write(message.socketIo(spelled));
-      if (!this.#ended) this.#options.metrics.sent(message.topic.kind);
+      if (!this.#isEnded) this.#options.metrics.sent(message.topic.kind);
     });
   }
 
   /** Counts written characters; with long polling they wait for the client's next request. */
   queued(characters: number): void {
     this.#waiting += characters;
-    if (this.#waiting <= this.#options.maxBacklog || this.#ended) return;
+    if (this.#waiting <= this.#options.maxBacklog || this.#isEnded) return;
     this.#options.metrics.cutOff();
     this.end();
   }
@@ -309,16 +309,16 @@ export class IoConnection implements Subscriber {
   }
 
   end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    if (this.#joined) this.#engine.write(LEFT_PACKET);
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    if (this.#isJoined) this.#engine.write(LEFT_PACKET);
     this.#leave();
     this.#engine.close();
   }
 
   /** Called when the connection is closed, by either side. */
   closed(): void {
-    this.#ended = true;
+    this.#isEnded = true;
     this.#stopWaiting();
     this.#leave();
   }

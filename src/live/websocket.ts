@@ -35,7 +35,7 @@ export class RpcConnection implements Subscriber {
   readonly #options: RpcConnectionOptions;
   #socket: Socket | null = null;
   /** Whether the client sent anything since the last ping. */
-  #alive = true;
+  #isAlive = true;
   /** Whether the next pong answers a ping of the server. */
   #isPinged = false;
 
@@ -51,19 +51,19 @@ export class RpcConnection implements Subscriber {
   }
 
   opened(socket: Socket): void {
-    this.#guarded(() => {
+    this.#guardWork(() => {
       this.#socket = socket;
       this.#options.metrics.connected();
     });
   }
 
-  #guarded(work: () => void): void {
+  #guardWork(work: () => void): void {
     this.#options.guard(work, (reason) => this.#socket?.close(closeCodes[reason]));
   }
 
   received(message: string | Buffer): void {
-    this.#guarded(() => {
-      this.#alive = true;
+    this.#guardWork(() => {
+      this.#isAlive = true;
       this.#count();
       const text = typeof message === 'string' ? message : message.toString('utf8');
       const answer = rpcAnswer(text, (method, subscription) => this.#perform(method, subscription));
@@ -80,7 +80,7 @@ export class RpcConnection implements Subscriber {
   }
 
   deliver(message: Message): void {
-    this.#guarded(() => {
+    this.#guardWork(() => {
       if (this.#send(message.rpc())) this.#options.metrics.sent(message.topic.kind);
     });
   }
@@ -101,8 +101,8 @@ export class RpcConnection implements Subscriber {
 
   /** Handles a control frame. It counts as a message, unless it answers a ping of the server. */
   heard(frame: ControlFrame): void {
-    this.#guarded(() => {
-      this.#alive = true;
+    this.#guardWork(() => {
+      this.#isAlive = true;
       if (frame === PONG && this.#isPinged) this.#isPinged = false;
       else this.#count();
     });
@@ -113,12 +113,12 @@ export class RpcConnection implements Subscriber {
    * @param late whether this ping is so late that the last pong may not have been read yet
    */
   checkAlive(late: boolean): void {
-    this.#guarded(() => {
-      if (!this.#alive && !late) {
+    this.#guardWork(() => {
+      if (!this.#isAlive && !late) {
         this.#cutOff();
         return;
       }
-      this.#alive = false;
+      this.#isAlive = false;
       this.#isPinged = true;
       this.#socket?.ping();
     });
@@ -130,7 +130,7 @@ export class RpcConnection implements Subscriber {
   }
 
   closed(): void {
-    this.#guarded(() => {
+    this.#guardWork(() => {
       this.#options.subscriptions.removeAll(this);
       this.#socket = null;
       this.#options.metrics.disconnected();

@@ -7,7 +7,7 @@ const LOG_LINES = 20;
 const STOP_LIMIT_MS = 60_000;
 
 /** Variables that the executable inherits. Settings of other servers must not change the chain. */
-const PASSED_ON = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
+const INHERITED = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
 
 /** The line that reports that the server is ready. */
 interface Ready {
@@ -35,7 +35,7 @@ function detach(child: ChildProcessWithoutNullStreams): void {
 }
 
 const passedOn = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => INHERITED.test(name)));
 
 /** Resolves with the line that reports that the server is ready. */
 function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {

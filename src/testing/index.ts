@@ -37,7 +37,7 @@ const NOT_FOUND = 404;
 /** Enough for a busy CI machine. */
 const LIMIT_MS = 180_000;
 /** Micro-STX of a new account. */
-const FUNDS = 1_000_000_000n;
+const INITIAL_BALANCE = 1_000_000_000n;
 const SNAPSHOT = 'default';
 /** Maximum milliseconds between a broken connection and the end of the process. */
 const END_LIMIT_MS = 60_000;
@@ -202,7 +202,7 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
     async account(name, amount) {
       if (amount === undefined && projectAccounts.size > 0 && !projectAccounts.has(name) && !accounts.has(name))
         throw unknownAccount(name, 'name');
-      const account = accounts.get(name) ?? fundAccount(name, amount ?? FUNDS);
+      const account = accounts.get(name) ?? fundAccount(name, amount ?? INITIAL_BALANCE);
       accounts.set(name, account);
       return account;
     },

@@ -17,18 +17,18 @@ import type { Snapshots } from '../store/read/snapshots.ts';
 import { AnswerError, type NodeCalls, requestLastToken, requestTokenFacts } from './node-answers.ts';
 
 /** Maximum concurrent requests. */
-const AT_ONCE = 5;
+const MAX_CONCURRENT = 5;
 /** Number of jobs of a round, and number of jobs of each kind and order to take from the queue. */
 const MAX_JOBS = 25;
 const JOBS_PER_ORDER = 8;
 /** Milliseconds until the queue is read again without a commit: for jobs that are due, and after the node or the store failed. */
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 /** Milliseconds between two turns of listing and queueing tokens, so that other work can write. */
 const SPREAD_MS = 50;
 /** Maximum consecutive attempts without an answer. Then the job fails. */
 const MAX_ATTEMPTS = 10;
 /** Milliseconds after the first attempt. The wait doubles with each attempt, up to a maximum, plus a random part. */
-const WAITS = { firstMs: 5_000, mostMs: 600_000 };
+const BACKOFF = { firstMs: 5_000, mostMs: 600_000 };
 
 export type TokenLogEvent =
   | ServiceEvent
@@ -80,7 +80,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   function failedTry({ tries }: TokenJobItem, state: AnswerError['state']): FailedTry {
     if (state === 'invalid') return { state, wait: null };
     if (tries + 1 >= MAX_ATTEMPTS) return { state: 'failed', wait: null };
-    const wait = backoff(tries + 1, { ...WAITS, random: random.number });
+    const wait = backoff(tries + 1, { ...BACKOFF, random: random.number });
     return { state, wait };
   }
 
@@ -124,7 +124,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
    */
   async function answer(items: readonly TokenJobItem[], calls: NodeCalls): Promise<void> {
     let isAway = false;
-    const limited = atMost(AT_ONCE);
+    const limited = atMost(MAX_CONCURRENT);
     const ask = async (item: TokenJobItem): Promise<TokenAnswer | null> => {
       if (isAway || calls.signal.aborted || !isHeld()) return null;
       try {
@@ -142,7 +142,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
 
   /** Lists and queues tokens of one contract, and answers some jobs. @returns milliseconds until the next round */
   async function round(signal: AbortSignal): Promise<number> {
-    if (!isHeld()) return LOOK_MS;
+    if (!isHeld()) return POLL_MS;
     const { contract, queue } = snapshots.read(({ tokenMetadata }) => ({
       contract: tokenMetadata.toSpread(),
       queue: tokenMetadata.queue(clock.now(), JOBS_PER_ORDER),
@@ -152,12 +152,12 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     const items = [...inTurn(queue)].slice(0, loop.failure() === null ? MAX_JOBS : 1);
     if (queue.tip !== null) await answer(items, { node, signal, tip: queue.tip });
     if (contract !== null) return SPREAD_MS;
-    return items.length === 0 ? LOOK_MS : 0;
+    return items.length === 0 ? POLL_MS : 0;
   }
 
   const loop = startLoop({
     clock,
-    everyMs: LOOK_MS,
+    everyMs: POLL_MS,
     firstMs: 0,
     turn: round,
     failed: ({ message: reason }) => log({ event: 'service_failing', service: 'token_metadata', reason }),

@@ -23,7 +23,7 @@ import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal,
 import { DevnetBlock, devnetBlock } from './state.ts';
 
 const MEMO_BYTES = 34;
-const NONE = '0x09';
+const CLARITY_NONE = '0x09';
 /** Last byte of a private key with a compressed public key. */
 const COMPRESSED = '01';
 
@@ -212,7 +212,7 @@ async function runRead(body: Static<typeof Call>, node: SimulatedNode) {
   const sender = findSigner(node, body.sender).account.address;
   const answer = await readFunction(node, node.tip, { contract, functionName: body.function, args: values, sender });
   if (!answer.okay) throw new UnreadError(answer.cause);
-  const result = answer.result ?? NONE;
+  const result = answer.result ?? CLARITY_NONE;
   return { result, repr: clarityRepr(fromHex(result)) };
 }
 

@@ -132,12 +132,12 @@ function knownAsset(text: string): string {
 }
 
 /** A value that no instance has. */
-const NOBODYS = new Uint8Array(0);
+const UNMATCHED_VALUE = new Uint8Array(0);
 
 /** Parses an instance's value. Hex without 0x, a number above Clarity's and odd hex digits match no instance, without an error. */
 function nftValue(text: string): Uint8Array {
-  if (text.startsWith('0x')) return text.length % 2 === 0 ? fromHex(text) : NOBODYS;
-  if (!/^[0-9]+$/.test(text)) return NOBODYS;
+  if (text.startsWith('0x')) return text.length % 2 === 0 ? fromHex(text) : UNMATCHED_VALUE;
+  if (!/^[0-9]+$/.test(text)) return UNMATCHED_VALUE;
   const id = BigInt(text);
-  return id <= MAX_UINT ? clarity.uint(id) : NOBODYS;
+  return id <= MAX_UINT ? clarity.uint(id) : UNMATCHED_VALUE;
 }

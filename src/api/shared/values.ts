@@ -109,11 +109,11 @@ export const weightPercent = ({ signer, cycle }: CycleShare): number =>
   cycle.weight === 0 ? 0 : (signer.weight / cycle.weight) * 100;
 
 /** Decimal places of a quotient. */
-const PLACES = 20n;
+const DECIMAL_PLACES = 20n;
 
 /** A signer's share of the stacked STX in percent: the quotient with 20 decimals, rounded half up, times 100, as a double. */
 export function stackedPercent({ signer, cycle }: CycleShare): number {
   if (cycle.stacked === 0n) return 0;
-  const scaled = (2n * signer.stacked * 10n ** PLACES + cycle.stacked) / (2n * cycle.stacked);
-  return Number(`${scaled}e-${PLACES - 2n}`);
+  const scaled = (2n * signer.stacked * 10n ** DECIMAL_PLACES + cycle.stacked) / (2n * cycle.stacked);
+  return Number(`${scaled}e-${DECIMAL_PLACES - 2n}`);
 }

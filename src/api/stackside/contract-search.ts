@@ -113,7 +113,7 @@ const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined
 });
 
 /** An argument by its index, which is its only name if the interface is unknown. */
-const PLACE = /^[0-9]{1,3}$/;
+const ARGUMENT_INDEX = /^[0-9]{1,3}$/;
 
 /** Returns the field of an argument by its name or index. @throws ApiError if the function is unknown or lacks the argument */
 function argument(
@@ -126,7 +126,7 @@ function argument(
   if (name === undefined) throw refuse('must be given with function_name, since a function names its arguments');
   const [first = '', ...rest] = filter.path.split('.');
   const path = (place: number | string) => [name, place, ...rest].join('.');
-  if (PLACE.test(first)) return { ...filter, path: path(Number(first)) };
+  if (ARGUMENT_INDEX.test(first)) return { ...filter, path: path(Number(first)) };
   const declaredArgs = functions?.get(name)?.args;
   if (declaredArgs === undefined) {
     if (functions === undefined) requireWholeHistory(read);

@@ -56,7 +56,7 @@ const [BurnBlock, burnBlock] = object<AnchorBurnBlock>('BurnBlock')({
 const tag = 'Blocks';
 const BLOCKS = 'blocks';
 const UNKNOWN = 'Block not found';
-const NONE_BEFORE = 'No block found at or before the given timestamp';
+const NO_EARLIER_BLOCK = 'No block found at or before the given timestamp';
 
 const blockName: ItemName<Uint8Array> = {
   pattern: '0x[a-fA-F0-9]{64}',
@@ -116,10 +116,10 @@ export const blocks = (now: () => number): Route[] => [
       timestamp: Type.Integer({ minimum: 0, description: 'Time in Unix seconds', examples: example('block_time') }),
     },
     response: ChainBlock,
-    notFound: NONE_BEFORE,
+    notFound: NO_EARLIER_BLOCK,
     etag: blockAt,
     history: 'thing',
-    handle: ({ params: { timestamp }, read }) => chainBlock(requireFound(read.blocks.at(timestamp), NONE_BEFORE)),
+    handle: ({ params: { timestamp }, read }) => chainBlock(requireFound(read.blocks.at(timestamp), NO_EARLIER_BLOCK)),
   }),
   route({
     path: '/extended/v2/blocks/{height_or_hash}',

@@ -11,7 +11,7 @@ import { type Session, type Sessions, sessionCookie } from './sessions.ts';
 /** Header with the consumer that the operator acts for. */
 export const CONSUMER_HEADER = 'x-chainhook-consumer';
 /** Minimum characters of a key that can't be guessed. Such keys are checked even while wrong keys are slowed down. */
-const UNGUESSABLE = 32;
+const MIN_UNGUESSABLE = 32;
 
 interface AccessRules {
   /** Null with open access. */
@@ -97,13 +97,13 @@ function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {
 }
 
 /** Methods that change nothing. */
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Refuses requests with a session from pages of other origins: browsers also send the cookie for pages on other ports of this host.
  */
 function requireOwnPage(request: Request): void {
-  if (SAFE.has(request.method) ? isFromOtherPage(request) : !isFromOwnPage(request)) throw otherPage();
+  if (SAFE_METHODS.has(request.method) ? isFromOtherPage(request) : !isFromOwnPage(request)) throw otherPage();
 }
 
 /** Makes the access check from the operator's settings. */
@@ -118,7 +118,7 @@ export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Acces
   /** The caller of a key. @throws HookProblem for a wrong key */
   function callerOfKey(credential: string, peer: string): Caller {
     const waitMs = wrongKeys.wait(peer);
-    const isLookedAt = waitMs === 0 || credential.length >= UNGUESSABLE;
+    const isLookedAt = waitMs === 0 || credential.length >= MIN_UNGUESSABLE;
     const key = isLookedAt ? findKey(callers, credential) : undefined;
     if (key !== undefined) return key.caller;
     wrongKeys.count(peer);

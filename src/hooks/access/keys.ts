@@ -51,7 +51,7 @@ export function readKeys(text: string, file: string): Key[] {
 export const keysOf = (file: string): Key[] => readKeys(fileText(file, 'Check --hook-keys.'), file);
 
 /** The admin key, in hex. */
-const ADMIN = /^[0-9a-f]{64}$/;
+const ADMIN_KEY_PATTERN = /^[0-9a-f]{64}$/;
 
 /** The name of the file in a data directory that holds the admin key. */
 export const ADMIN_KEY = 'admin.key';
@@ -66,7 +66,7 @@ export const adminKeyFile = (directory: string): string => join(directory, ADMIN
 export function readAdminKey(directory: string): string | null {
   const file = adminKeyFile(directory);
   const key = storedSecret(file);
-  if (key === null || ADMIN.test(key)) return key;
+  if (key === null || ADMIN_KEY_PATTERN.test(key)) return key;
   throw new OperatorError(
     `${file} is damaged: it holds no admin key.`,
     'Delete the file; the next start of stackside serve creates another key.',
@@ -79,7 +79,7 @@ export function readAdminKey(directory: string): string | null {
  */
 export function namedAdminKey(file: string): string {
   const key = secretFileText(file, '--admin-key');
-  if (ADMIN.test(key)) return key;
+  if (ADMIN_KEY_PATTERN.test(key)) return key;
   throw new OperatorError(
     `${file} holds no admin key, which has ${2 * MADE_BYTES} hex digits in lower case.`,
     `Make one with (umask 077; openssl rand -hex ${MADE_BYTES} > FILE), and give --admin-key the same file on all hosts.`,
@@ -112,21 +112,21 @@ const LOG_EVERY_MS = 60_000;
 /** A token bucket that refills over time. Times are Unix milliseconds. */
 class Bucket {
   /** Unused tokens, as milliseconds of waiting. */
-  #saved: number;
+  #savedMs: number;
   #filledAt: number;
   constructor(
     readonly allowance: Allowance,
     now: number,
   ) {
-    this.#saved = allowance.burst * allowance.everyMs;
+    this.#savedMs = allowance.burst * allowance.everyMs;
     this.#filledAt = now;
   }
 
   #fill(now: number): number {
     const { burst, everyMs } = this.allowance;
-    this.#saved = Math.min(burst * everyMs, this.#saved + Math.max(0, now - this.#filledAt));
+    this.#savedMs = Math.min(burst * everyMs, this.#savedMs + Math.max(0, now - this.#filledAt));
     this.#filledAt = now;
-    return this.#saved;
+    return this.#savedMs;
   }
 
   isFull(now: number): boolean {
@@ -140,7 +140,7 @@ class Bucket {
   }
 
   take(now: number): void {
-    this.#saved = Math.max(0, this.#fill(now) - this.allowance.everyMs);
+    this.#savedMs = Math.max(0, this.#fill(now) - this.allowance.everyMs);
   }
 }
 

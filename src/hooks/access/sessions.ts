@@ -99,7 +99,7 @@ class Secrets {
   add(caller: Caller, lastsMs: number, idleMs: number): NewSecret {
     const digests: string[] = [];
     for (const [digest, session] of this.#sessions) {
-      if (!this.#lasts(session)) this.#sessions.delete(digest);
+      if (!this.#isValid(session)) this.#sessions.delete(digest);
       else if (isSameCaller(session.caller, caller)) digests.push(digest);
     }
     // Only the caller's own session ends: with a key, a client can make as many as it likes.
@@ -112,14 +112,14 @@ class Secrets {
 
   find(secret: string): OpenSession | null {
     const session = this.#sessions.get(digestOf(secret));
-    return session !== undefined && this.#lasts(session) ? session : null;
+    return session !== undefined && this.#isValid(session) ? session : null;
   }
 
   remove(secret: string): void {
     this.#sessions.delete(digestOf(secret));
   }
 
-  #lasts(session: OpenSession): boolean {
+  #isValid(session: OpenSession): boolean {
     return leftOf(session, this.clock) > 0;
   }
 }
@@ -153,12 +153,12 @@ export function openSessions(clock: Times) {
 export type Sessions = ReturnType<typeof openSessions>;
 
 /** Prefix of the session cookie's name, which also has the port of the request: all ports of a host share cookies. */
-const COOKIE = 'stackside_session';
+const COOKIE_PREFIX = 'stackside_session';
 const PORT = /:(\d{1,5})$/;
 
 function nameFor({ headers }: Request): string {
   const port = PORT.exec(headers.get('host') ?? '')?.[1];
-  return port === undefined ? COOKIE : `${COOKIE}_${port}`;
+  return port === undefined ? COOKIE_PREFIX : `${COOKIE_PREFIX}_${port}`;
 }
 
 /** The value of a request's session cookie; null without one. */

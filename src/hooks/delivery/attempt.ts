@@ -52,9 +52,9 @@ export const maxWait = ({ retryCapMs }: DeliveryRules): number =>
 export const maxRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
 
 /** Characters of a response that are stored. */
-const EXCERPT = 1024;
+const MAX_EXCERPT = 1024;
 /** Maximum bytes of a response body that are read. */
-const MAX_READ = 4096;
+const MAX_READ_BYTES = 4096;
 /** Maximum wait for the rest of a response after its status, in milliseconds. */
 export const ANSWER_MS = 1_000;
 
@@ -71,7 +71,7 @@ interface AttemptOptions extends Pick<SendOptions, 'headers' | 'body' | 'connect
 }
 
 /** Statuses with a Retry-After that is honoured. */
-const ASKS_TO_WAIT = new Set([429, 502, 503, 504]);
+const RETRY_STATUSES = new Set([429, 502, 503, 504]);
 
 const PAYLOAD_TOO_LARGE = 413;
 
@@ -106,14 +106,14 @@ export async function attempt(sending: AttemptOptions, { guard, clock, send }: O
     const answer = await withTimeout({ ...sending, clock }, async (ending) => {
       const target = await checkedTarget(guard, sending.url, ending);
       const { headers, body, connectTimeoutMs } = sending;
-      const limits = { connectTimeoutMs, answerMs: ANSWER_MS, maxBytes: MAX_READ };
+      const limits = { connectTimeoutMs, answerMs: ANSWER_MS, maxBytes: MAX_READ_BYTES };
       return send({ ...target, ...limits, headers, body, signal: ending, clock });
     });
     // The status decides the result; the body is only for the delivery log.
     return done({
       statusCode: answer.status,
-      excerpt: answer.body.toString().slice(0, EXCERPT),
-      retryAfterMs: ASKS_TO_WAIT.has(answer.status) ? retryAfter(answer.headers['retry-after'], clock.now()) : null,
+      excerpt: answer.body.toString().slice(0, MAX_EXCERPT),
+      retryAfterMs: RETRY_STATUSES.has(answer.status) ? retryAfter(answer.headers['retry-after'], clock.now()) : null,
     });
   } catch (error) {
     if (error instanceof TargetRefused)

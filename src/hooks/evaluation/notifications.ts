@@ -136,7 +136,7 @@ export class Notifications {
       this.#stopAt(cursor, hook.id, id, problem);
       return;
     }
-    this.#remember(notification);
+    this.#addToLedger(notification);
     engine.count('queued');
     if (rollback.length > 0) engine.count('rollbacks');
     engine.queued(hook.id, 'live');
@@ -164,7 +164,7 @@ export class Notifications {
   }
 
   /** Adds the notified blocks to the ledger, so that they can be rolled back. */
-  #remember({ hook, apply, rollback }: Notification): void {
+  #addToLedger({ hook, apply, rollback }: Notification): void {
     const { ledger } = this.engine.store;
     for (const { block } of rollback) {
       ledger.remove(block.indexBlockHash, hook.id);

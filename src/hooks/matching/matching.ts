@@ -246,9 +246,9 @@ export class Matcher {
     // One object for all events of the transaction: a block has thousands.
     const subject: Subject = { transaction, txIndex, event: null, next: null };
     const { type } = transaction.payload;
-    if (type === 'smart_contract') this.#look('contract_deploy', subject, matches);
+    if (type === 'smart_contract') this.#lookUp('contract_deploy', subject, matches);
     else if (type === 'coinbase' || type === 'tenure_change' || type === 'contract_call') {
-      this.#look(type, subject, matches);
+      this.#lookUp(type, subject, matches);
     }
     for (const next of transaction.events) {
       subject.next = next;
@@ -265,14 +265,14 @@ export class Matcher {
     const { event } = subject;
     if (event === null || event.kind === 'stx_lock' || event.kind === 'unknown') return;
     if (event.kind === 'contract_log') {
-      this.#look('contract_log', subject, matches);
+      this.#lookUp('contract_log', subject, matches);
     } else {
-      this.#look(anyAction[event.kind], subject, matches);
-      this.#look(ofAction[event.kind][event.action], subject, matches);
+      this.#lookUp(anyAction[event.kind], subject, matches);
+      this.#lookUp(ofAction[event.kind][event.action], subject, matches);
     }
   }
 
-  #look(type: FilterType, subject: Subject, matches: Matches): void {
+  #lookUp(type: FilterType, subject: Subject, matches: Matches): void {
     const shapes = this.#shapes.get(type);
     if (shapes === undefined) return;
     for (const shape of shapes) {

@@ -42,7 +42,7 @@ export const MAX_READERS = 1_000;
 /** Longest wait of a request, in seconds. */
 const MAX_WAIT = 30;
 /** Milliseconds after which a stream without changes sends a sign of life. */
-const ALIVE_MS = 15_000;
+const KEEP_ALIVE_MS = 15_000;
 /** Milliseconds after which a client reconnects. */
 const RETRY_MS = 1_000;
 
@@ -349,7 +349,7 @@ async function* events(
         continue;
       }
       if (passed > 0) yield `id: ${cursorAt(place)}\n\n`;
-      const outcome = await room.wait(place.step + 1, clock.monotonic() + ALIVE_MS, signal);
+      const outcome = await room.wait(place.step + 1, clock.monotonic() + KEEP_ALIVE_MS, signal);
       if (outcome === 'full') throw tooManyReaders();
       if (signal.aborted) return;
       if (outcome === 'late') yield ':\n\n';
