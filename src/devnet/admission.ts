@@ -148,7 +148,7 @@ function argumentsOf(span: Uint8Array, declared: readonly { type: Parameters<typ
     const message = `expecting ${declared.length} arguments, got ${values.length}`;
     throw new Rejection('BadFunctionArgument', { message });
   }
-  const wrong = values.findIndex((value, at) => !isOfType(value, declared[at]!.type));
+  const wrong = values.findIndex((value, index) => !isOfType(value, declared[index]!.type));
   if (wrong < 0) return values;
   const message = `expecting expression of type '${JSON.stringify(declared[wrong]!.type)}', found '${toHex(values[wrong]!.bytes)}'`;
   throw new Rejection('BadFunctionArgument', { message });
@@ -178,7 +178,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   if (simulated?.run === undefined || simulated.isForUsers === true)
     throw notSimulated(`${contract} can't be called: ${functionName}`);
   const named = namedArguments(simulated, args);
-  const run: ContractCall['run'] = (at) => simulated.run!(at, named);
+  const run: ContractCall['run'] = (context) => simulated.run!(context, named);
   return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };
 }
 
@@ -216,7 +216,7 @@ const partyOf = ({ address, nonce, fee }: Transaction['origin']): Party => ({
  * @returns the transaction in the form that can be mined
  * @throws Rejection
  */
-export function admitted(
+export function admit(
   raw: Uint8Array,
   transaction: Transaction,
   view: AdmissionView,
@@ -240,7 +240,7 @@ export function admitted(
 /** Maximum bytes of stored transactions. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-interface Held {
+interface PoolEntry {
   readonly transaction: SignedTransaction;
   /** Height of the block after which the nonce was used; null if the transaction is pending. */
   usedAt: number | null;
@@ -250,20 +250,22 @@ const partiesOf = ({ origin, sponsor }: SignedTransaction): Party[] =>
   sponsor === undefined ? [origin] : [origin, sponsor];
 
 const conflicts = (a: SignedTransaction, b: SignedTransaction): boolean =>
-  partiesOf(a).some((one) =>
-    partiesOf(b).some((other) => one.account.address === other.account.address && one.nonce === other.nonce),
+  partiesOf(a).some((party) =>
+    partiesOf(b).some((other) => party.account.address === other.account.address && party.nonce === other.nonce),
   );
 
 const isWaiting = ({ origin }: SignedTransaction, world: World): boolean =>
   Number(origin.nonce) >= world.nonce(origin.account.address);
 
 export class Pool {
-  readonly #held = new Map<string, Held>();
+  readonly #entries = new Map<string, PoolEntry>();
   #bytes = 0;
 
   /** Returns the transactions that are pending on a state, in order of arrival. */
   waiting(world: World): SignedTransaction[] {
-    return [...this.#held.values()].map(({ transaction }) => transaction).filter((one) => isWaiting(one, world));
+    return [...this.#entries.values()].flatMap(({ transaction }) =>
+      isWaiting(transaction, world) ? [transaction] : [],
+    );
   }
 
   /**
@@ -280,7 +282,7 @@ export class Pool {
       throw new Rejection('ServerFailureOther', { message: 'The mempool is full' });
     }
     for (const { id } of replaced) this.drop(id);
-    this.#held.set(transaction.id, { transaction, usedAt: null });
+    this.#entries.set(transaction.id, { transaction, usedAt: null });
     this.#bytes += transaction.raw.length;
     return replaced;
   }
@@ -290,16 +292,16 @@ export class Pool {
    * @param retained maximum number of blocks that a fork can revert
    */
   forgetMined(world: World, height: number, retained: number): void {
-    for (const [id, held] of this.#held) {
-      if (isWaiting(held.transaction, world)) held.usedAt = null;
-      else held.usedAt ??= height;
-      if (held.usedAt !== null && held.usedAt + retained < height) this.drop(id);
+    for (const [id, entry] of this.#entries) {
+      if (isWaiting(entry.transaction, world)) entry.usedAt = null;
+      else entry.usedAt ??= height;
+      if (entry.usedAt !== null && entry.usedAt + retained < height) this.drop(id);
     }
   }
 
   /** Removes a transaction. */
   drop(id: string): void {
-    this.#bytes -= this.#held.get(id)?.transaction.raw.length ?? 0;
-    this.#held.delete(id);
+    this.#bytes -= this.#entries.get(id)?.transaction.raw.length ?? 0;
+    this.#entries.delete(id);
   }
 }

@@ -247,14 +247,14 @@ export class BlockBuilder {
   ): BlockBody {
     const { world } = context;
     const burnHeight = context.burn.height;
-    const at = { height: context.parent.height + 1, burnHeight };
+    const heights = { height: context.parent.height + 1, burnHeight };
     const receipts: Receipt[] = [...this.#epochContracts(context), ...this.#operations(context)];
-    for (const own of this.#bookkeeping(context)) receipts.push(execute(own, world, at));
+    for (const transaction of this.#bookkeeping(context)) receipts.push(execute(transaction, world, heights));
 
     const transactions: SignedTransaction[] = [];
     const fresh: MadeTransaction[] = [];
     const include = (transaction: SignedTransaction) => {
-      receipts.push(execute(transaction, world, at));
+      receipts.push(execute(transaction, world, heights));
       transactions.push(transaction);
     };
     const includeMinable = (transaction: SignedTransaction): boolean => {
@@ -263,8 +263,8 @@ export class BlockBuilder {
       return minable;
     };
     // A mined transaction may allow others to be mined, by its nonce or its funds.
-    for (let left = submitted, before = -1; left.length !== before; ) {
-      before = left.length;
+    for (let left = submitted, previousLength = -1; left.length !== previousLength; ) {
+      previousLength = left.length;
       left = left.filter((transaction) => !includeMinable(transaction));
     }
     const filled = transactions.length + count;
@@ -279,7 +279,7 @@ export class BlockBuilder {
       include(transaction);
     }
     const fees = transactions.reduce((sum, transaction) => sum + payerOf(transaction).fee, 0n);
-    receipts.push(...this.#unlocked(at.height, world));
+    receipts.push(...this.#unlocked(heights.height, world));
     return { receipts, transactions, fresh, fees };
   }
 
@@ -305,7 +305,9 @@ export class BlockBuilder {
     if (newTenure === undefined) return [];
     const blocks = burnBlocksBetween(parent.burn, burn) ?? [];
     return blocks.flatMap((block) =>
-      block.operations.flatMap((one) => executeOperation(one, block, world, burn.height, this.network) ?? []),
+      block.operations.flatMap(
+        (operation) => executeOperation(operation, block, world, burn.height, this.network) ?? [],
+      ),
     );
   }
 
@@ -364,10 +366,10 @@ export function matureRewards(earnings: readonly Earning[], tenureHeight: number
   const matured = tenureHeight - maturity;
   const earned = earnings.find(({ tenure }) => tenure.height === matured);
   if (earned === undefined) return [];
-  const before = earnings.find(({ tenure }) => tenure.height === matured - 1);
+  const previous = earnings.find(({ tenure }) => tenure.height === matured - 1);
   const { tenure } = earned;
   world.mint(tenure.recipient, coinbaseAmount);
-  if (before !== undefined) world.credit(before.tenure.recipient, before.fees);
+  if (previous !== undefined) world.credit(previous.tenure.recipient, previous.fees);
   const from = {
     from_index_consensus_hash: tenure.indexBlockHash,
     from_stacks_block_hash: tenure.blockHash,
@@ -385,9 +387,9 @@ export function matureRewards(earnings: readonly Earning[], tenureHeight: number
     {
       ...from,
       coinbase_amount: '0',
-      miner_address: before?.tenure.miner.address ?? boot,
-      recipient: before?.tenure.recipient ?? boot,
-      tx_fees_streamed_produced: String(before?.fees ?? 0n),
+      miner_address: previous?.tenure.miner.address ?? boot,
+      recipient: previous?.tenure.recipient ?? boot,
+      tx_fees_streamed_produced: String(previous?.fees ?? 0n),
     },
   ];
 }
@@ -428,7 +430,7 @@ function chosenCycle(burnHeight: number, cycles: RewardCycles): number | null {
  * Returns the cycle for which a tenure chooses the signers, if it is the first tenure in its phase; null for other
  * tenures.
  */
-export function newlyChosen(parentBurnHeight: number, burnHeight: number, cycles: RewardCycles): number | null {
+export function newlyChosenCycle(parentBurnHeight: number, burnHeight: number, cycles: RewardCycles): number | null {
   const cycle = chosenCycle(burnHeight, cycles);
   return cycle === chosenCycle(parentBurnHeight, cycles) ? null : cycle;
 }

@@ -183,11 +183,11 @@ export function executeOperation(
   // Like a node without pox-4, which ignores operations that it can't execute.
   if (!world.isActive('pox-4', burnHeight)) return undefined;
   const contract = `${network.boot}.pox-4`;
-  const at = { contract, world, sender: sender.address, burnHeight, user: {} };
-  const outcome = stackStx(at, { ...stacking, 'start-burn-ht': BigInt(burnHeight) });
+  const context = { contract, world, sender: sender.address, burnHeight, user: {} };
+  const outcome = stackStx(context, { ...stacking, 'start-burn-ht': BigInt(burnHeight) });
   for (const event of outcome.events) world.apply(event);
   for (const [key, value] of outcome.writes ?? []) world.store(contract, key, value);
-  const stacked = {
+  const operationFields = {
     auth_id: Number(stacking['auth-id']),
     ...burnFields,
     max_amount: exactNumber(stacking['max-amount']),
@@ -202,7 +202,7 @@ export function executeOperation(
     status: outcome.ok ? 'success' : 'abort_by_response',
     result: outcome.result,
     events: outcome.events,
-    burnchainOp: { stack_stx: stacked },
+    burnchainOp: { stack_stx: operationFields },
   };
 }
 

@@ -14,7 +14,7 @@ import {
   earningsAt,
   isPaid,
   matureRewards,
-  newlyChosen,
+  newlyChosenCycle,
   rewardSet,
   sealedHeader,
   type Tenure,
@@ -85,9 +85,9 @@ export interface ChainOptions {
 /**
  * Chooses the time of a new block, in Unix seconds.
  * @param proposed by the chain
- * @param least minimum that its parent and its Bitcoin block allow
+ * @param minimum that its parent and its Bitcoin block allow
  */
-export type ChainClock = (kind: 'stacks' | 'bitcoin', proposed: number, least: number) => number;
+export type ChainClock = (kind: 'stacks' | 'bitcoin', proposed: number, minimum: number) => number;
 
 /** The start of a chain with contracts that an engine executes. */
 export interface Beginning {
@@ -223,7 +223,7 @@ export class SimulatedChain {
     const { contracts, events } =
       beginning === undefined
         ? simulatedStart([...users, ...sponsors], unlocks, this.faucet, world.pox5Height, prng, network)
-        : { contracts: beginning.contracts, events: beginning.funds.map(minted) };
+        : { contracts: beginning.contracts, events: beginning.funds.map(mintEvent) };
     const receipts = genesisReceipts(world, contracts, events, network);
     this.#genesis = this.#makeGenesis(world, receipts);
     this.#genesisBody = blockPayload(this.#genesis, null, [], prng);
@@ -233,12 +233,12 @@ export class SimulatedChain {
 
   /** Returns the event of block 0, which every node posts first. */
   genesis(): NodeEvent {
-    return this.#sent(nodeEvent('/new_block', this.#genesisBody, this.#genesis.time * 1000));
+    return this.#correctTime(nodeEvent('/new_block', this.#genesisBody, this.#genesis.time * 1000));
   }
 
   /** Returns the event of block 0 that a node posts after a restart: without transactions and events. */
   restart(): NodeEvent {
-    return this.#sent(nodeEvent('/new_block', { ...this.#genesisBody, events: [], transactions: [] }, 0));
+    return this.#correctTime(nodeEvent('/new_block', { ...this.#genesisBody, events: [], transactions: [] }, 0));
   }
 
   get genesisHash(): string {
@@ -270,9 +270,9 @@ export class SimulatedChain {
 
   /** Generates a block and its ancestors down to block 0, if they are in memory. */
   *ancestors(from: Block): Generator<Block> {
-    for (let at: Block | undefined = from; at !== undefined; ) {
-      yield at;
-      at = at.parent === null ? undefined : this.#blocks.get(at.parent);
+    for (let block: Block | undefined = from; block !== undefined; ) {
+      yield block;
+      block = block.parent === null ? undefined : this.#blocks.get(block.parent);
     }
   }
 
@@ -297,7 +297,7 @@ export class SimulatedChain {
     // The Bitcoin tip moves even without a Stacks block, so that this Bitcoin block can elect the next tenure.
     this.#burnTip = burnBlock;
     const event = nodeEvent('/new_burn_block', this.#burns.payload(burnBlock), burnBlock.time * 1000);
-    return { burnBlock, event: this.#sent(event) };
+    return { burnBlock, event: this.#correctTime(event) };
   }
 
   /**
@@ -306,20 +306,20 @@ export class SimulatedChain {
    * @param parent index block hash of a block that is still in memory; null for the genesis block
    */
   mine(parent: string | null, options: MineOptions = {}): MinedBlock {
-    const before = parent === null ? this.#genesis : this.#retainedBlock(parent);
-    const newTenure = options.newTenure ?? (options.newBurnBlock === true || before === this.#genesis);
-    const burnBlocks = this.#announcedBurnBlocks(before, newTenure, options);
-    const burnView = burnBlocks.at(-1) ?? this.#seenBurnBlock(before, newTenure);
-    const burn = newTenure ? burnView : before.burn;
-    const proposed = Math.max(before.time, burnView.time) + this.#prng.between(3, 30);
-    const least = Math.max(before.time + 1, burnView.time);
-    const time = Math.max(this.#clock('stacks', proposed, least), before.time + 1);
+    const parentBlock = parent === null ? this.#genesis : this.#retainedBlock(parent);
+    const newTenure = options.newTenure ?? (options.newBurnBlock === true || parentBlock === this.#genesis);
+    const burnBlocks = this.#announcedBurnBlocks(parentBlock, newTenure, options);
+    const burnView = burnBlocks.at(-1) ?? this.#seenBurnBlock(parentBlock, newTenure);
+    const burn = newTenure ? burnView : parentBlock.burn;
+    const proposed = Math.max(parentBlock.time, burnView.time) + this.#prng.between(3, 30);
+    const minimum = Math.max(parentBlock.time + 1, burnView.time);
+    const time = Math.max(this.#clock('stacks', proposed, minimum), parentBlock.time + 1);
 
-    const world = before.world.fork();
-    const miner = newTenure ? this.#prng.pick(this.#miners) : before.tenure.miner;
+    const world = parentBlock.world.fork();
+    const miner = newTenure ? this.#prng.pick(this.#miners) : parentBlock.tenure.miner;
     const recipient = this.#isReal ? miner.address : this.#coinbaseRecipient(miner, world);
     const context: BlockContext = {
-      parent: before,
+      parent: parentBlock,
       burn,
       burnView,
       world,
@@ -328,19 +328,19 @@ export class SimulatedChain {
       quiet: options.quiet === true,
     };
     const count = options.transactions ?? this.#prng.between(0, 2 * this.#mean);
-    const rivals = (this.#byHeight.get(before.height + 1) ?? []).flatMap(({ transactions }) => transactions);
+    const rivals = (this.#byHeight.get(parentBlock.height + 1) ?? []).flatMap(({ transactions }) => transactions);
     const body = this.#fill(context, count, rivals, options.submitted ?? true);
 
     const block = this.#assemble(context, body, time);
-    const earnings = newTenure ? earningsAt(before) : [];
+    const earnings = newTenure ? earningsAt(parentBlock) : [];
     const maturedRewards = matureRewards(earnings, block.tenure.height, world, this.network.boot);
 
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
-    const start = events.at(-1)?.time ?? before.time * 1000;
+    const start = events.at(-1)?.time ?? parentBlock.time * 1000;
     if (options.quiet !== true) events.push(...this.#announcements(body, rivals, block, start));
     this.#mempool?.forgetMined(world);
     events.push(...this.#attachments.announce(body.receipts, block, time * 1000));
-    const payload = blockPayload(block, before, maturedRewards, this.#prng);
+    const payload = blockPayload(block, parentBlock, maturedRewards, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));
     this.#remember(block);
     const { indexBlockHash, height } = block;
@@ -348,7 +348,7 @@ export class SimulatedChain {
       indexBlockHash,
       height,
       burnBlockHash: burn.hash,
-      events: events.map((event) => this.#sent(event)),
+      events: events.map((event) => this.#correctTime(event)),
       txIds: body.receipts.map(({ txId }) => txId),
       rewards: maturedRewards.map(({ recipient, coinbase_amount, tx_fees_streamed_produced }) => ({
         recipient,
@@ -357,12 +357,12 @@ export class SimulatedChain {
     };
   }
 
-  #announcedBurnBlocks(before: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {
-    const ahead = this.#isAhead(before);
+  #announcedBurnBlocks(parent: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {
+    const ahead = this.#isAhead(parent);
     const hasNewBurnBlock = options.newBurnBlock ?? (options.burnFork === true || (newTenure && !ahead));
     if (!hasNewBurnBlock) return [];
-    const base = ahead && options.burnFork !== true ? this.#burnTip : before.burnView;
-    const block = this.#nextBurnBlock(base, before.time);
+    const base = ahead && options.burnFork !== true ? this.#burnTip : parent.burnView;
+    const block = this.#nextBurnBlock(base, parent.time);
     // As in Bitcoin, the first of two branches of equal height stays.
     if (block.height > this.#burnTip.height) this.#burnTip = block;
     return [block];
@@ -384,9 +384,9 @@ export class SimulatedChain {
   }
 
   /** Returns the burn block that a miner uses if none is announced. */
-  #seenBurnBlock(before: Block, newTenure: boolean): BurnBlock {
-    if (!newTenure) return before.burnView;
-    const [next] = burnBlocksBetween(before.burnView, this.#burnTip) ?? [];
+  #seenBurnBlock(parent: Block, newTenure: boolean): BurnBlock {
+    if (!newTenure) return parent.burnView;
+    const [next] = burnBlocksBetween(parent.burnView, this.#burnTip) ?? [];
     if (next !== undefined) return this.#isReal ? next : this.#burnTip;
     throw new RangeError('a new tenure needs a burn block the parent has not seen: leave newBurnBlock out');
   }
@@ -402,11 +402,11 @@ export class SimulatedChain {
 
   /** Fills a block: first transactions of other branches at this height and pending transactions, then new ones. */
   #fill(context: BlockContext, count: number, rivals: Block['transactions'], withSubmitted: boolean): BlockBody {
-    const again = rivals.filter(() => this.#prng.chance(0.7));
+    const repeats = rivals.filter(() => this.#prng.chance(0.7));
     const due = this.#mempool?.waiting.filter(() => this.#prng.chance(0.5)) ?? [];
     const submitted = withSubmitted ? this.#submitted(context.world) : [];
     const busy = this.#mempool?.busy(context.world) ?? new Set<string>();
-    return this.#builder.fill(context, count, [...again, ...due], busy, submitted);
+    return this.#builder.fill(context, count, [...repeats, ...due], busy, submitted);
   }
 
   #assemble(context: BlockContext, body: BlockBody, time: number): Block {
@@ -417,19 +417,19 @@ export class SimulatedChain {
     const header = sealedHeader(context, body.receipts, time, state, this.#signers, this.#prng);
     const { blockHash, indexBlockHash } = header;
     const hashes = { blockHash, indexBlockHash };
-    const at = { ...hashes, header, parent: parent.indexBlockHash, height: parent.height + 1 };
+    const position = { ...hashes, header, parent: parent.indexBlockHash, height: parent.height + 1 };
     const { transactions, receipts, fees } = body;
-    const cycle = newTenure === undefined ? null : newlyChosen(parent.burn.height, burn.height, this.cycles);
+    const cycle = newTenure === undefined ? null : newlyChosenCycle(parent.burn.height, burn.height, this.cycles);
     let { rewardSets } = parent;
     if (cycle !== null) {
       const isOfPox5 = this.cycles.startOf(cycle) >= (world.pox5Height ?? Number.POSITIVE_INFINITY);
       rewardSets = [...rewardSets, { cycle, set: rewardSet(this.#prng, this.#signers, this.network, isOfPox5) }];
     }
-    const inPlace = { ...at, time, burn, burnView, world, transactions, receipts, rewardSets };
+    const common = { ...position, time, burn, burnView, world, transactions, receipts, rewardSets };
     if (newTenure === undefined) {
       const { tenure, earnings } = parent;
       const blocksInTenure = parent.blocksInTenure + 1;
-      return { ...inPlace, tenure, blocksInTenure, fees: parent.fees + fees, earnings };
+      return { ...common, tenure, blocksInTenure, fees: parent.fees + fees, earnings };
     }
     const tenure: Tenure = {
       height: parent.tenure.height + 1,
@@ -442,7 +442,7 @@ export class SimulatedChain {
       ...hashes,
     };
     const earnings = earningsAt(parent).filter((earning) => !isPaid(earning, tenure.height));
-    return { ...inPlace, tenure, blocksInTenure: 1, fees, earnings };
+    return { ...common, tenure, blocksInTenure: 1, fees, earnings };
   }
 
   #announcements(body: BlockBody, rivals: Block['transactions'], block: Block, start: number): NodeEvent[] {
@@ -456,7 +456,7 @@ export class SimulatedChain {
   /**
    * Corrects an event's time. A rival block may be older than events sent before it was mined, but it is sent later.
    */
-  #sent(event: NodeEvent): NodeEvent {
+  #correctTime(event: NodeEvent): NodeEvent {
     this.#sentAt = Math.max(event.time, this.#sentAt + 1);
     return { ...event, time: this.#sentAt };
   }
@@ -468,8 +468,8 @@ export class SimulatedChain {
     const miner = this.#miners[0]!;
     const minerTxId = `0x${'00'.repeat(32)}`;
     const { consensusHash } = burn;
-    const before = { parentConsensusHash: null, parentIndexBlockHash: null };
-    const tenure = { height: 0, miner, recipient: miner.address, minerTxId, consensusHash, ...before, ...hashes };
+    const parentHashes = { parentConsensusHash: null, parentIndexBlockHash: null };
+    const tenure = { height: 0, miner, recipient: miner.address, minerTxId, consensusHash, ...parentHashes, ...hashes };
     return {
       ...hashes,
       header: null,
@@ -518,14 +518,13 @@ type Unlocks = ReadonlyMap<number, readonly Unlock[]>;
 /** Returns the STX of the genesis block that are unlocked by height, like the investors' STX on mainnet. */
 function unlocksFor([first, second = first]: readonly Account[]): Unlocks {
   if (first === undefined || second === undefined) return new Map();
-  const [one, other] = [first.address, second.address];
   return new Map([
-    [7, [{ recipient: one, amount: 12_345_678n }]],
+    [7, [{ recipient: first.address, amount: 12_345_678n }]],
     [
       35,
       [
-        { recipient: other, amount: 500_000_000n },
-        { recipient: one, amount: 1n },
+        { recipient: second.address, amount: 500_000_000n },
+        { recipient: first.address, amount: 1n },
       ],
     ],
   ]);
@@ -535,7 +534,7 @@ const lockup = (unlocks: Unlocks): ContractTemplate => ({
   ...quietContract('lockup'),
   maps: {
     lockups(_, key) {
-      const height = [...unlocks.keys()].find((one) => Buffer.compare(clarity.uint(one), key) === 0);
+      const height = [...unlocks.keys()].find((unlockHeight) => Buffer.compare(clarity.uint(unlockHeight), key) === 0);
       const due = height === undefined ? undefined : unlocks.get(height);
       return due === undefined
         ? undefined
@@ -554,7 +553,7 @@ export const FAUCET_FUNDS = 1_000_000_000_000_000n;
 const FAUCET_SATS = 1_000_000_000_000n;
 
 /** Returns the event of micro-STX that block 0 mints. */
-const minted = ({ address: recipient, amount }: Beginning['funds'][number]): ChainEvent => ({
+const mintEvent = ({ address: recipient, amount }: Beginning['funds'][number]): ChainEvent => ({
   type: 'stx_mint_event',
   recipient,
   amount,
@@ -562,29 +561,29 @@ const minted = ({ address: recipient, amount }: Beginning['funds'][number]): Cha
 
 /** Returns the contracts and the events of block 0 of a chain with simulated users. */
 function simulatedStart(
-  rich: readonly Account[],
+  holders: readonly Account[],
   unlocks: Unlocks,
   faucet: Account | undefined,
   pox5Height: number | undefined,
   prng: Prng,
   network: Network,
 ): { contracts: Beginning['contracts']; events: readonly ChainEvent[] } {
-  const isPox5There = pox5Height === undefined || pox5Height <= firstBurnHeight;
-  const boot = [costs, lockup(unlocks), bns, pox4, ...(isPox5There ? [pox5] : [])];
+  const hasPox5 = pox5Height === undefined || pox5Height <= firstBurnHeight;
+  const boot = [costs, lockup(unlocks), bns, pox4, ...(hasPox5 ? [pox5] : [])];
   const sbtc = faucet === undefined ? [] : [sbtcToken, sbtcRegistry(faucet.publicKey)];
   const contracts = [
     ...boot.map((template) => ({ id: `${network.boot}.${template.name}`, template })),
     ...sbtc.map((template) => ({ id: `${SBTC_DEPLOYER}.${template.name}`, template })),
   ];
   // 10,000 to 4,300 million STX, mostly small, so that balances differ in length.
-  const funds = rich.map(({ address }) => ({
+  const funds = holders.map(({ address }) => ({
     address,
     amount: 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7)),
   }));
-  if (faucet === undefined) return { contracts, events: funds.map(minted) };
+  if (faucet === undefined) return { contracts, events: funds.map(mintEvent) };
   const { address: recipient } = faucet;
   const coins: ChainEvent = { type: 'ft_mint_event', asset: SBTC_ASSET, recipient, amount: FAUCET_SATS };
-  return { contracts, events: [...[...funds, { address: recipient, amount: FAUCET_FUNDS }].map(minted), coins] };
+  return { contracts, events: [...[...funds, { address: recipient, amount: FAUCET_FUNDS }].map(mintEvent), coins] };
 }
 
 /**
@@ -636,14 +635,14 @@ class Attachments {
           metadata: toHex(attachment.metadata),
           tx_id: txId,
         };
-        const when = this.prng.weighted([
+        const timing = this.prng.weighted([
           [16, 'later'],
           [2, 'at once'],
           [1, 'twice'],
           [1, 'never'],
         ] as const);
-        if (when === 'at once' || when === 'twice') due.push(body);
-        if (when === 'later' || when === 'twice') this.#waiting.push(body);
+        if (timing === 'at once' || timing === 'twice') due.push(body);
+        if (timing === 'later' || timing === 'twice') this.#waiting.push(body);
       }
     }
     return due.length === 0 ? [] : [nodeEvent('/attachments/new', due, time)];

@@ -179,15 +179,15 @@ function argumentOf(value: ClarityValue): unknown {
   }
 }
 
-function serializedArgument(type: AbiType, value: unknown): Uint8Array {
+function serializeArgument(type: AbiType, value: unknown): Uint8Array {
   if (type === 'uint128') return clarity.uint(value as bigint);
   if (type === 'principal') return clarity.principal(value as string);
   if (typeof type === 'object') {
     if ('buffer' in type) return clarity.buffer(value as Uint8Array);
     if ('list' in type)
-      return clarity.list((value as unknown[]).map((item) => serializedArgument(type.list.type, item)));
+      return clarity.list((value as unknown[]).map((item) => serializeArgument(type.list.type, item)));
     if ('optional' in type) {
-      return value === undefined ? clarity.none() : clarity.some(serializedArgument(type.optional, value));
+      return value === undefined ? clarity.none() : clarity.some(serializeArgument(type.optional, value));
     }
   }
   return (value as Serialized).bytes;
@@ -195,7 +195,7 @@ function serializedArgument(type: AbiType, value: unknown): Uint8Array {
 
 /** Returns the arguments of a call by name. @param values of the declared types */
 export const namedArguments = ({ args }: SimulatedFunction, values: readonly ClarityValue[]): NamedArguments =>
-  Object.fromEntries(Object.keys(args).map((name, at) => [name, argumentOf(values[at]!)]));
+  Object.fromEntries(Object.keys(args).map((name, index) => [name, argumentOf(values[index]!)]));
 
 /** Declares a public function. @param run its effect @param error the type of its errors */
 export const publicFunction = <A extends ArgumentTypes>(
@@ -226,7 +226,7 @@ export function userCall<F extends Readonly<Record<string, { args: object }>>, N
   functions: F,
   functionName: N,
   args: ArgumentsOf<F[N]['args']>,
-  { content, ...more }: Pick<ContractCall, 'postConditions'> & NonNullable<CallContext['user']> = {},
+  { content, ...rest }: Pick<ContractCall, 'postConditions'> & NonNullable<CallContext['user']> = {},
 ): ContractCall {
   const { args: types, run } = functions[functionName] as unknown as SimulatedFunction;
   const named: NamedArguments = args;
@@ -234,10 +234,10 @@ export function userCall<F extends Readonly<Record<string, { args: object }>>, N
     functionName,
     // Serialized only when it is needed: most calls that would empty a balance are made but not chosen.
     get args() {
-      return Object.entries(types).map(([name, type]) => serializedArgument(type, named[name]));
+      return Object.entries(types).map(([name, type]) => serializeArgument(type, named[name]));
     },
     run: (context) => run!({ ...context, user: { content } }, named),
-    ...more,
+    ...rest,
   };
 }
 

@@ -25,8 +25,8 @@ export class LayeredMap<V> {
   }
 
   get(key: string): V | undefined {
-    const own = this.#own.get(key);
-    if (own !== undefined) return own;
+    const value = this.#own.get(key);
+    if (value !== undefined) return value;
     for (const layer of this.#below) {
       const value = layer.get(key);
       if (value !== undefined) return value;

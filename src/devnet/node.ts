@@ -8,7 +8,7 @@ import { DecodeError, decodedOrThrow } from '../codec/bytes-reader.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
 import { ParameterError } from '../http/errors.ts';
-import { type AdmissionView, admitted, Pool, Rejection } from './admission.ts';
+import { type AdmissionView, admit, Pool, Rejection } from './admission.ts';
 import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
 import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
@@ -69,9 +69,9 @@ export interface Deployment extends Signing {
 /** Thrown if the engine refuses a deployment. */
 export class RefusedDeployment extends Error {
   override readonly name = 'RefusedDeployment';
-  /** @param at index among the deployments */
+  /** @param index of the deployment */
   constructor(
-    readonly at: number,
+    readonly index: number,
     message: string,
   ) {
     super(message);
@@ -95,8 +95,11 @@ export class RefusedTransaction extends ParameterError {
     readonly reason: string,
     details: string,
   ) {
-    const told = details === '' ? reason : `${reason}: ${details}`;
-    super({ location: 'body', path }, (at) => `${path.length === 0 ? 'The transaction' : at} is refused: ${told}`);
+    const text = details === '' ? reason : `${reason}: ${details}`;
+    super(
+      { location: 'body', path },
+      (field) => `${path.length === 0 ? 'The transaction' : field} is refused: ${text}`,
+    );
   }
 }
 
@@ -108,7 +111,7 @@ function detailsOf({ data = {} }: Rejection): string {
 }
 
 /** Returns the error for a field of a request. @param rule that follows the field's name */
-const wrongField = (field: string, rule: string): ParameterError =>
+const fieldError = (field: string, rule: string): ParameterError =>
   new ParameterError({ location: 'body', path: [field] }, rule);
 
 interface Fork {
@@ -154,12 +157,12 @@ export const MAX_STEP = 31_536_000;
 export const MAX_FORK_DEPTH = 100;
 /** Average simulated seconds per block, rounded up, so that the history ends shortly before the present. */
 const SECONDS_PER_BLOCK = 200;
-/** Fee in micro-STX of a faucet's transfer. */
-const GIFT_FEE = 1_000n;
+/** Fee in micro-STX of a token transfer, and minimum fee of other transactions that the node signs. */
+const BASE_FEE = 1_000n;
 /** Returns the fee in micro-STX of a transaction that the node signs: above the minimum, which is its length. */
 const feeOf = (payload: Uint8Array): bigint => {
   const twice = 2n * BigInt(payload.length);
-  return twice > GIFT_FEE ? twice : GIFT_FEE;
+  return twice > BASE_FEE ? twice : BASE_FEE;
 };
 /** Options for blocks on command, without random behavior. */
 const quietly: MineOptions = { transactions: 0, quiet: true };
@@ -173,7 +176,7 @@ export class SimulatedNode {
   readonly #pool = new Pool();
   readonly #clock: Clock;
   /** Whether time passes only on the chain. */
-  readonly #isSteered: boolean;
+  readonly #usesChainTime: boolean;
   /** Accounts that commands have named, by address. */
   readonly #derived = new Map<string, Account>();
   readonly #mining = atMost(1);
@@ -188,7 +191,7 @@ export class SimulatedNode {
   #interval: number;
   #wake: PromiseWithResolvers<void> = Promise.withResolvers();
   /** Number of waiting commands. If there are any, the current block is announced at once. */
-  #impatient = 0;
+  #waitingCommands = 0;
   #hurry = new AbortController();
   #isHistory = true;
   #shift: TimeShift = { skipped: 0, earliest: 0 };
@@ -202,7 +205,7 @@ export class SimulatedNode {
     const { seed, interval, history, traffic, pox5Height, clock, clarity } = options;
     this.#clock = clock;
     this.#interval = interval;
-    this.#isSteered = !(options.isInRealTime ?? interval !== 0);
+    this.#usesChainTime = !(options.isInRealTime ?? interval !== 0);
     this.clarity = clarity;
     this.#other = options.otherObserver === undefined ? null : observer(options.otherObserver, this.#stopping.signal);
     this.chain = new SimulatedChain({
@@ -218,7 +221,7 @@ export class SimulatedNode {
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
       submitted: (world) => clarity?.included ?? this.#pool.waiting(world),
       clock: (...args) => this.#time(...args),
-      ...(this.#isSteered ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),
+      ...(this.#usesChainTime ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),
       ...(clarity === undefined ? {} : { beginning: clarity.beginning, startTime: clarity.time }),
     });
     clarity?.serve(this.chain);
@@ -269,7 +272,7 @@ export class SimulatedNode {
     for (const name of names) this.account(name);
     for (const { tenure, transaction } of blocks) {
       const { tip } = this.chain;
-      const next = transaction === null ? [] : [this.#savedTransaction(transaction)];
+      const next = transaction === null ? [] : [this.#decodeSaved(transaction)];
       const block = await this.#mineOn(tip.indexBlockHash, { ...quietly, newTenure: tenure }, next);
       const status = transactionOf(block)?.status ?? null;
       if (status !== (transaction?.status ?? null)) {
@@ -282,11 +285,11 @@ export class SimulatedNode {
       }
     }
     this.#shift = shiftOf(skipped);
-    for (const transaction of pending) await this.#announce(this.#savedTransaction(transaction));
+    for (const transaction of pending) await this.#announce(this.#decodeSaved(transaction));
   }
 
   /** Decodes a transaction of a saved chain, whose signature was checked when it arrived. @throws UnlikeSavedError */
-  #savedTransaction({ raw: hex, mint }: SavedTransaction): SignedTransaction {
+  #decodeSaved({ raw: hex, mint }: SavedTransaction): SignedTransaction {
     const raw = fromHex(hex);
     const decoded = decodeTransaction(raw);
     if (!decoded.ok) throw new UnlikeSavedError(`a transaction can't be read: ${decoded.error.message}`);
@@ -294,7 +297,7 @@ export class SimulatedNode {
     const isMainnet = decoded.value.version === networks.mainnet.transactionVersion;
     const view = { ...this.#view(), network: isMainnet ? networks.mainnet : this.chain.network };
     try {
-      const transaction = admitted(raw, decoded.value, view, false);
+      const transaction = admit(raw, decoded.value, view, false);
       return mint === undefined ? transaction : { ...transaction, mint };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
@@ -312,7 +315,7 @@ export class SimulatedNode {
         height: block.height,
         skipped: this.#snapshots.get(name)?.shift.skipped ?? 0,
       })),
-      pending: this.pending.map(savedOf),
+      pending: this.pending.map(toSaved),
       skipped: this.#shift.skipped,
       names: [...this.#derived.keys()],
     };
@@ -338,7 +341,7 @@ export class SimulatedNode {
    */
   async submit(raw: Uint8Array): Promise<string> {
     const id = await this.#submit(raw);
-    if (this.options.automine) await this.#steered(() => this.#minePending());
+    if (this.options.automine) await this.#runCommand(() => this.#minePending());
     return id;
   }
 
@@ -346,7 +349,7 @@ export class SimulatedNode {
     const decoded = decodedOrThrow(decodeTransaction(raw));
     const id = toHex(decoded.txId);
     if (this.pending.some((waiting) => waiting.id === id)) return id;
-    const transaction = admitted(raw, decoded, this.#view(), isSigned);
+    const transaction = admit(raw, decoded, this.#view(), isSigned);
     await this.#announce(mint === undefined ? transaction : { ...transaction, mint });
     return id;
   }
@@ -371,10 +374,10 @@ export class SimulatedNode {
    * @throws ParameterError for a rejected transaction, or a height that isn't ahead; then nothing is mined
    */
   mine(distance: Distance, traffic: number, transactions: readonly string[]): Promise<Block[]> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const count = steps(distance, this.chain.tip.height, MAX_BLOCKS, 'until_height');
-      for (const [at, hex] of transactions.entries())
-        await this.#submitFrom(fromHex(hex), ['transactions', String(at)]);
+      for (const [index, hex] of transactions.entries())
+        await this.#submitFrom(fromHex(hex), ['transactions', String(index)]);
       const blocks: Block[] = [];
       if (blocks.length < count && 'count' in distance) await this.#catchUp();
       while (blocks.length < count) blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0 }));
@@ -406,7 +409,7 @@ export class SimulatedNode {
 
   /** Reports whether a submitted transaction can be mined on a block. */
   #isDue({ world, burnView }: Block): boolean {
-    return this.#pool.waiting(world).some((one) => isMinable(one, world, burnView.height));
+    return this.#pool.waiting(world).some((transaction) => isMinable(transaction, world, burnView.height));
   }
 
   /** Mines blocks while a submitted transaction can be mined. */
@@ -419,14 +422,14 @@ export class SimulatedNode {
 
   /** @param pending the block contains the first that can be mined; only with an engine */
   async #mineOn(parent: string, options: MineOptions, pending?: readonly SignedTransaction[]): Promise<Block> {
-    const before = this.chain.block(parent)!;
+    const parentBlock = this.chain.block(parent)!;
     const { events, indexBlockHash } =
       this.clarity === undefined
         ? this.chain.mine(parent, options)
         : await this.clarity.mine(
-            before,
+            parentBlock,
             options.newTenure === true,
-            options.submitted === false ? [] : (pending ?? this.#pool.waiting(before.world)),
+            options.submitted === false ? [] : (pending ?? this.#pool.waiting(parentBlock.world)),
           );
     const block = this.chain.block(indexBlockHash)!;
     this.#shifts.set(block, this.#shift);
@@ -441,7 +444,7 @@ export class SimulatedNode {
    * @throws ParameterError if the chain is shorter
    */
   fork(depth: number, length: number): Promise<Fork> {
-    return this.#steered(() => this.#fork(depth, length));
+    return this.#runCommand(() => this.#fork(depth, length));
   }
 
   async #fork(depth: number, length: number): Promise<Fork> {
@@ -449,7 +452,7 @@ export class SimulatedNode {
     const old = [...chain.ancestors(chain.tip).take(depth + 1)];
     const base = old[depth];
     if (base === undefined) {
-      throw wrongField('depth', `must be <= ${old.length - 1}, the number of blocks below the tip`);
+      throw fieldError('depth', `must be <= ${old.length - 1}, the number of blocks below the tip`);
     }
     const blocks: Block[] = [];
     for (let parent = base; blocks.length < length; parent = blocks.at(-1)!) {
@@ -458,8 +461,8 @@ export class SimulatedNode {
     const wins = chain.tip === blocks.at(-1);
     const orphaned = wins ? old.slice(0, depth).reverse() : [];
     const replaced = new Set(orphaned.map((block) => block.indexBlockHash));
-    for (const [name, at] of this.#snapshots) {
-      if (replaced.has(at.indexBlockHash)) this.#snapshots.delete(name);
+    for (const [name, state] of this.#snapshots) {
+      if (replaced.has(state.indexBlockHash)) this.#snapshots.delete(name);
     }
     const orphanedIds = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
     return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)) };
@@ -474,7 +477,7 @@ export class SimulatedNode {
    * @throws RefusedDeployment
    */
   redeploy(deployments: readonly Deployment[], former: ReadonlySet<string>, clarity: ClarityMiner) {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const old = [...this.chain.ancestors(this.chain.tip)].reverse();
       const base = old[1]!;
       const signedTransactions = this.#deploymentsOn(base, deployments);
@@ -484,19 +487,19 @@ export class SimulatedNode {
       const mine = async (options: MineOptions, pending: readonly SignedTransaction[]): Promise<void> => {
         parent = await this.#mineOn(parent.indexBlockHash, { ...quietly, ...options }, pending);
       };
-      for (const [at, deployment] of signedTransactions.entries()) {
+      for (const [index, deployment] of signedTransactions.entries()) {
         await mine({}, [deployment]);
         const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
-        if (receipt?.status !== 'success') throw new RefusedDeployment(at, receipt?.vmError ?? 'it was not mined');
+        if (receipt?.status !== 'success') throw new RefusedDeployment(index, receipt?.vmError ?? 'it was not mined');
       }
       const orphanedIds = new Set<string>();
       let mined = 0;
       for (const { blocksInTenure, transactions } of old.slice(2)) {
-        const again = transactions.filter(({ id }) => !former.has(id)).map(askedOf);
-        if (again.length === 0 && transactions.length > 0) continue;
-        await mine(blocksInTenure === 1 ? { newTenure: true } : {}, again);
+        const repeats = transactions.filter(({ id }) => !former.has(id)).map(askedOf);
+        if (repeats.length === 0 && transactions.length > 0) continue;
+        await mine(blocksInTenure === 1 ? { newTenure: true } : {}, repeats);
         const ids = new Set(parent.transactions.map(({ id }) => id));
-        for (const { id } of again) {
+        for (const { id } of repeats) {
           if (ids.has(id)) mined += 1;
           else orphanedIds.add(id);
         }
@@ -513,7 +516,7 @@ export class SimulatedNode {
    * Deploys a contract in a separate block. @throws RefusedDeployment if the transaction is invalid
    */
   deploy(deployment: Deployment): Promise<{ id: string; block: Block }> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       await this.#catchUp();
       const { tip } = this.chain;
       const [deployed] = this.#deploymentsOn(tip, [deployment]);
@@ -525,7 +528,7 @@ export class SimulatedNode {
   /** Signs payloads as transactions that can be mined one after the other on a block. */
   #deploymentsOn({ world, burnView }: Block, deployments: readonly Deployment[]): SignedTransaction[] {
     const nonces = new Map<string, number>();
-    return deployments.map(({ account, payload, network, isSigned }, at) => {
+    return deployments.map(({ account, payload, network, isSigned }, index) => {
       const view: AdmissionView = {
         world,
         burnHeight: burnView.height,
@@ -538,12 +541,12 @@ export class SimulatedNode {
       nonces.set(account.address, nonce + 1);
       const raw = signTransaction({ payload, origin: { account, nonce, fee: feeOf(payload) } }, network);
       const decoded = decodeTransaction(raw);
-      if (!decoded.ok) throw new RefusedDeployment(at, decoded.error.message);
+      if (!decoded.ok) throw new RefusedDeployment(index, decoded.error.message);
       try {
-        return admitted(raw, decoded.value, view, isSigned);
+        return admit(raw, decoded.value, view, isSigned);
       } catch (error) {
         if (!(error instanceof Rejection)) throw error;
-        throw new RefusedDeployment(at, error.reason);
+        throw new RefusedDeployment(index, error.reason);
       }
     });
   }
@@ -554,7 +557,7 @@ export class SimulatedNode {
   }
 
   /** Maximum number of blocks that a fork or a revert can take from the chain. */
-  get #deepest(): number {
+  get #maxDepth(): number {
     if (this.clarity !== undefined) return Number.POSITIVE_INFINITY;
     return Math.max(MAX_FORK_DEPTH, this.chain.tip.height - this.#oldestSnapshot);
   }
@@ -567,12 +570,12 @@ export class SimulatedNode {
         const block = reachable.get(indexBlockHash);
         return block === undefined ? [] : [{ name, block }];
       })
-      .sort((one, other) => one.block.height - other.block.height);
+      .sort((a, b) => a.block.height - b.block.height);
   }
 
   /** Names the state after the tip. If another state has the name, it loses the name. */
   snapshot(name: string): Promise<void> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const { indexBlockHash, height } = this.chain.tip;
       this.#snapshots.set(name, { indexBlockHash, height, shift: this.#shift });
     });
@@ -585,7 +588,7 @@ export class SimulatedNode {
    * @throws ParameterError if no such block is in memory
    */
   revert({ snapshot, index_block_hash: id }: BlockReference): Promise<Fork> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const named = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
       const hash = snapshot === undefined ? id : named?.indexBlockHash;
       const reachable = [...this.chain.ancestors(this.chain.tip)];
@@ -593,11 +596,11 @@ export class SimulatedNode {
       const block = reachable[depth];
       if (block === undefined) {
         throw snapshot === undefined
-          ? wrongField(
+          ? fieldError(
               'index_block_hash',
               `must be the index block hash of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
             )
-          : wrongField('snapshot', 'must name a snapshot of a block of the chain');
+          : fieldError('snapshot', 'must name a snapshot of a block of the chain');
       }
       // The new branch has the time of the state, not the time of the lost blocks.
       this.#shift = named?.shift ?? this.#shifts.get(block) ?? this.#shift;
@@ -605,8 +608,8 @@ export class SimulatedNode {
       this.chain.dropLaterBitcoin();
       for (const { id } of this.pending) await this.#drop(id);
       const { indexBlockHash, height } = this.chain.tip;
-      for (const [name, at] of this.#snapshots) {
-        if (at.indexBlockHash === hash) this.#snapshots.set(name, { ...at, indexBlockHash, height });
+      for (const [name, state] of this.#snapshots) {
+        if (state.indexBlockHash === hash) this.#snapshots.set(name, { ...state, indexBlockHash, height });
       }
       return { ...fork, pending: [] };
     });
@@ -614,7 +617,7 @@ export class SimulatedNode {
 
   /** Drops a pending transaction. @throws ParameterError if none has this id */
   drop(id: string): Promise<void> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       this.#requirePending(id);
       await this.#drop(id);
     });
@@ -628,9 +631,9 @@ export class SimulatedNode {
 
   /** Returns a pending transaction. @throws ParameterError if none has this id */
   #requirePending(id: string): SignedTransaction {
-    const pending = this.pending.find((one) => one.id === id);
+    const pending = this.pending.find((transaction) => transaction.id === id);
     if (pending !== undefined) return pending;
-    throw wrongField('tx_id', 'must be the id of a pending transaction');
+    throw fieldError('tx_id', 'must be the id of a pending transaction');
   }
 
   /**
@@ -641,13 +644,13 @@ export class SimulatedNode {
    * of a lower fee
    */
   replace(id: string, fee: bigint): Promise<string> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const { raw, origin } = this.#requirePending(id);
       const signing = this.#signing(origin.account.address);
       const { account } = signing ?? {};
       const replacement = account === undefined ? null : withFee(raw, { ...origin, account, fee }, this.chain.network);
       if (signing === null || replacement === null) {
-        throw wrongField('tx_id', 'must have one signature, no sponsor, and an account with a key in this devnet');
+        throw fieldError('tx_id', 'must have one signature, no sponsor, and an account with a key in this devnet');
       }
       const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
       if (this.options.automine) await this.#minePending();
@@ -663,7 +666,7 @@ export class SimulatedNode {
    * @throws ParameterError for a height that isn't ahead
    */
   bitcoin(distance: Distance, withTenures: boolean) {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const count = steps(distance, this.#bitcoinHeight, MAX_BLOCKS, 'until_height');
       return this.#mineBitcoin(count, withTenures);
     });
@@ -675,7 +678,7 @@ export class SimulatedNode {
    * @throws ParameterError for a cycle that has started
    */
   cycle(distance: Distance) {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const { cycles } = this.chain;
       const height = this.#bitcoinHeight;
       const count = steps(distance, cycles.of(height), MAX_CYCLES, 'until_cycle');
@@ -715,16 +718,16 @@ export class SimulatedNode {
    * @throws ParameterError for a time that isn't ahead
    */
   advance({ seconds = 0, until_time: time }: Move): Promise<void> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const { tip } = this.chain;
-      const here = this.#isSteered ? 0 : this.#now();
+      const now = this.#usesChainTime ? 0 : this.#now();
       const present =
-        this.clarity === undefined && !this.#isSteered
-          ? here
-          : Math.max(this.clarity === undefined ? this.#shift.earliest : here, tip.time);
+        this.clarity === undefined && !this.#usesChainTime
+          ? now
+          : Math.max(this.clarity === undefined ? this.#shift.earliest : now, tip.time);
       const until = time ?? present + seconds;
       if (until <= present || until > present + MAX_STEP) {
-        throw wrongField('until_time', `must be > ${present} and <= ${present + MAX_STEP}`);
+        throw fieldError('until_time', `must be > ${present} and <= ${present + MAX_STEP}`);
       }
       const { skipped, earliest } = this.#shift;
       this.#shift = { skipped: skipped + until - present, earliest: this.clarity === undefined ? until : earliest };
@@ -742,13 +745,13 @@ export class SimulatedNode {
    * is ten seconds later than the one before, and a tenure starts ten minutes later.
    */
   async #catchUp(): Promise<void> {
-    if (this.#isSteered || this.clarity === undefined) return;
+    if (this.#usesChainTime || this.clarity === undefined) return;
     await this.#mineUntil(this.#now() - this.clarity.latestLag, this.clarity, { ...quietly, submitted: false });
   }
 
   /** Changes the mining interval. @param seconds between two blocks; 0 to stop mining at intervals */
   mineEvery(seconds: number): Promise<void> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       this.#interval = seconds;
       this.#dueAt = null;
       this.#wake.resolve();
@@ -761,16 +764,16 @@ export class SimulatedNode {
    * @throws ParameterError if the faucet has too little
    */
   fund(recipient: string, amount: bigint): Promise<{ id: string; block: Block }> {
-    return this.#steered(async () => {
-      if (amount > this.#gifts) throw wrongField('amount', `must be <= ${this.#gifts}`);
+    return this.#runCommand(async () => {
+      if (amount > this.#faucetFunds) throw fieldError('amount', `must be <= ${this.#faucetFunds}`);
       return this.#mineOwn(this.faucet, tokenTransfer(recipient, amount, ''));
     });
   }
 
   /** Micro-STX that the faucet can send. */
-  get #gifts(): bigint {
+  get #faucetFunds(): bigint {
     const { world, burnView } = this.#announced;
-    return world.spendable(this.faucet.address, burnView.height) - GIFT_FEE;
+    return world.spendable(this.faucet.address, burnView.height) - BASE_FEE;
   }
 
   /**
@@ -781,24 +784,24 @@ export class SimulatedNode {
    * @throws ParameterError if the faucet has too little, a contract has more, or the difference is less than a fee
    */
   setBalance(principal: string, amount: bigint): Promise<{ id: string; block: Block } | null> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const balance = this.#announced.world.balance(principal);
-      const more = amount - balance;
-      if (more === 0n) return null;
-      if (more > 0n) {
-        if (more <= this.#gifts) return this.#mineOwn(this.faucet, tokenTransfer(principal, more, ''));
-        throw wrongField('amount', `must be <= ${balance + this.#gifts}`);
+      const change = amount - balance;
+      if (change === 0n) return null;
+      if (change > 0n) {
+        if (change <= this.#faucetFunds) return this.#mineOwn(this.faucet, tokenTransfer(principal, change, ''));
+        throw fieldError('amount', `must be <= ${balance + this.#faucetFunds}`);
       }
-      const known = this.#signing(principal);
-      const account = known?.account ?? impersonated(principal, this.chain.network);
+      const signing = this.#signing(principal);
+      const account = signing?.account ?? impersonated(principal, this.chain.network);
       if (account === null) {
-        throw wrongField('amount', `must be >= ${balance}, because only its code can send the STX of a contract`);
+        throw fieldError('amount', `must be >= ${balance}, because only its code can send the STX of a contract`);
       }
-      const rest = -more - GIFT_FEE;
+      const rest = -change - BASE_FEE;
       if (rest <= 0n) {
-        throw wrongField('amount', `must be >= ${balance}, or lower by more than ${GIFT_FEE}, the fee of the transfer`);
+        throw fieldError('amount', `must be >= ${balance}, or lower by more than ${BASE_FEE}, the fee of the transfer`);
       }
-      return this.#mineOwn(account, tokenTransfer(this.faucet.address, rest, ''), known?.isSigned ?? false);
+      return this.#mineOwn(account, tokenTransfer(this.faucet.address, rest, ''), signing?.isSigned ?? false);
     });
   }
 
@@ -811,23 +814,23 @@ export class SimulatedNode {
    * @throws ParameterError if the token doesn't exist, the principal has more, or the interpreter refuses the amount
    */
   setTokens(principal: string, asset: string, amount: bigint): Promise<{ id: string; block: Block } | null> {
-    return this.#steered(async () => {
+    return this.#runCommand(async () => {
       const { world } = this.#announced;
       const [contract = '', token] = asset.split('::');
       const tokens = world.contract(contract)?.template.abi.fungible_tokens ?? [];
       if (!tokens.some(({ name }) => name === token)) {
-        throw wrongField('asset', 'must be a fungible token of a contract on this chain, such as CONTRACT_ID::NAME');
+        throw fieldError('asset', 'must be a fungible token of a contract on this chain, such as CONTRACT_ID::NAME');
       }
-      const before = world.fungibleBalance(asset, principal);
-      if (amount === before) return null;
-      if (amount < before) {
-        throw wrongField('amount', `must be >= ${before}, because only the contract can take tokens away`);
+      const balance = world.fungibleBalance(asset, principal);
+      if (amount === balance) return null;
+      if (amount < balance) {
+        throw fieldError('amount', `must be >= ${balance}, because only the contract can take tokens away`);
       }
-      const mint = { asset, recipient: principal, amount: String(amount - before) };
+      const mint = { asset, recipient: principal, amount: String(amount - balance) };
       const mined = await this.#mineOwn(this.faucet, tokenTransfer(this.chain.network.boot, 1n, ''), true, mint);
       const error = mined.block.receipts.find(({ txId }) => txId === mined.id)?.vmError ?? null;
       if (error === null) return mined;
-      throw wrongField('amount', `is refused by the interpreter: ${error}`);
+      throw fieldError('amount', `is refused by the interpreter: ${error}`);
     });
   }
 
@@ -845,7 +848,7 @@ export class SimulatedNode {
 
   /** Returns the account with a name, if it belongs to the network or {@link account} has returned it. */
   knownAccount(name: string): Account | undefined {
-    return this.options.accounts?.find((one) => one.name === name) ?? this.#derived.get(name);
+    return this.options.accounts?.find((account) => account.name === name) ?? this.#derived.get(name);
   }
 
   get accountNames(): string[] {
@@ -871,10 +874,10 @@ export class SimulatedNode {
    * any account.
    */
   #signing(address: string): Signing | null {
-    const account = this.#keyed.find((one) => one.address === address);
+    const account = this.#keyed.find((keyed) => keyed.address === address);
     if (account !== undefined) return { account, isSigned: true };
-    const spoken = this.options.impersonates ? impersonated(address, this.chain.network) : null;
-    return spoken === null ? null : { account: spoken, isSigned: false };
+    const impersonatedAccount = this.options.impersonates ? impersonated(address, this.chain.network) : null;
+    return impersonatedAccount === null ? null : { account: impersonatedAccount, isSigned: false };
   }
 
   /**
@@ -883,7 +886,7 @@ export class SimulatedNode {
    * @throws ParameterError if the transaction is rejected; then nothing is mined
    */
   send(account: Account, payload: Uint8Array, isSigned = true): Promise<{ id: string; block: Block }> {
-    return this.#steered(() => this.#mineOwn(account, payload, isSigned));
+    return this.#runCommand(() => this.#mineOwn(account, payload, isSigned));
   }
 
   async #mineOwn(
@@ -913,14 +916,14 @@ export class SimulatedNode {
   }
 
   /** Runs a command after the current block is announced, and before the next block. */
-  async #steered<T>(work: () => Promise<T>): Promise<T> {
-    this.#impatient += 1;
+  async #runCommand<T>(work: () => Promise<T>): Promise<T> {
+    this.#waitingCommands += 1;
     this.#hurry.abort();
     try {
       return await this.#mining(work);
     } finally {
-      this.#impatient -= 1;
-      if (this.#impatient === 0) this.#hurry = new AbortController();
+      this.#waitingCommands -= 1;
+      if (this.#waitingCommands === 0) this.#hurry = new AbortController();
     }
   }
 
@@ -936,7 +939,7 @@ export class SimulatedNode {
     // A command may have stopped mining at intervals since.
     if (this.#interval === 0) return;
     if (this.clarity !== undefined) return this.#mineRealOnTime(this.clarity);
-    for (const batch of untilBlock(this.#scenario.next())) {
+    for (const batch of groupByBlock(this.#scenario.next())) {
       const pauseMs = (this.#interval * 1000) / batch.length;
       for (const event of batch) {
         await pause(this.#clock, pauseMs, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
@@ -967,7 +970,7 @@ export class SimulatedNode {
         this.#other?.(event);
         if (event.path !== '/new_block') continue;
         this.#announced = this.chain.tip;
-        this.#pool.forgetMined(this.#announced.world, this.#announced.height, this.#deepest);
+        this.#pool.forgetMined(this.#announced.world, this.#announced.height, this.#maxDepth);
       }
     });
   }
@@ -985,17 +988,17 @@ export class SimulatedNode {
     return Math.floor(this.#clock.now() / 1000) + this.#shift.skipped;
   }
 
-  #time(...[kind, proposed, least]: Parameters<ChainClock>): number {
+  #time(...[kind, proposed, minimum]: Parameters<ChainClock>): number {
     if (this.clarity !== undefined) return kind === 'stacks' ? this.clarity.time : this.clarity.bitcoinTime;
-    if (!this.#isSteered) return this.#isHistory ? Math.min(proposed, this.#now()) : this.#now();
+    if (!this.#usesChainTime) return this.#isHistory ? Math.min(proposed, this.#now()) : this.#now();
     // The first block after a command has exactly the time that the command set.
     const { earliest } = this.#shift;
     const isDue = kind === 'stacks' && earliest > this.#announced.time;
-    return Math.max(isDue ? least : proposed, earliest);
+    return Math.max(isDue ? minimum : proposed, earliest);
   }
 }
 
-const savedOf = ({ raw, mint }: SignedTransaction): SavedTransaction => ({
+const toSaved = ({ raw, mint }: SignedTransaction): SavedTransaction => ({
   raw: toHex(raw),
   ...(mint === undefined ? {} : { mint }),
 });
@@ -1004,23 +1007,23 @@ const savedOf = ({ raw, mint }: SignedTransaction): SavedTransaction => ({
 function transactionOf({ transactions: [transaction], receipts }: Block): SavedChain['blocks'][number]['transaction'] {
   if (transaction === undefined) return null;
   const { status = '' } = receipts.find(({ txId }) => txId === transaction.id) ?? {};
-  return { ...savedOf(transaction), status };
+  return { ...toSaved(transaction), status };
 }
 
 /**
  * Returns the number of steps of a distance.
- * @param present the start @param most maximum number of steps @param field of the body with the end
+ * @param present the start @param maximum number of steps @param field of the request's body, for the error
  * @throws ParameterError if the end isn't ahead, or is too far
  */
-function steps(distance: Distance, present: number, most: number, field: string): number {
+function steps(distance: Distance, present: number, maximum: number, field: string): number {
   if ('count' in distance) return distance.count;
   const count = distance.until - present;
-  if (count >= 1 && count <= most) return count;
-  throw wrongField(field, `must be > ${present} (the current value) and <= ${present + most}`);
+  if (count >= 1 && count <= maximum) return count;
+  throw fieldError(field, `must be > ${present} (the current value) and <= ${present + maximum}`);
 }
 
 /** Groups events so that each group ends with a block. */
-function* untilBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {
+function* groupByBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {
   let batch: NodeEvent[] = [];
   for (const event of events) {
     batch.push(event);

@@ -34,10 +34,10 @@ export function observer({ url, clock, log }: ObserverOptions, signal: AbortSign
       await postEvent(event, url, {
         signal,
         clock,
-        onRetry(one, cause) {
+        onRetry(retried, cause) {
           // Logged once for each time that the observer stops accepting.
-          if (refused === null) log({ event: 'observer_refuses', url, path: one.path, reason: String(cause) });
-          refused = one;
+          if (refused === null) log({ event: 'observer_refuses', url, path: retried.path, reason: String(cause) });
+          refused = retried;
         },
       }).catch((error: unknown) => {
         if (!signal.aborted) throw error;

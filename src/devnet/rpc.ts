@@ -39,11 +39,11 @@ const text = (status: number, message: string): Response => new Response(message
 function paramsOf(pattern: string, path: string): string[] | null {
   const [expected, actual] = [pattern.split('/'), path.split('/')];
   if (expected.length !== actual.length) return null;
-  if (!expected.every((part, at) => part === actual[at] || (part === '*' && actual[at] !== ''))) return null;
-  return actual.filter((_, at) => expected[at] === '*').map(decodedPart);
+  if (!expected.every((part, index) => part === actual[index] || (part === '*' && actual[index] !== ''))) return null;
+  return actual.filter((_, index) => expected[index] === '*').map(decodePart);
 }
 
-function decodedPart(part: string): string {
+function decodePart(part: string): string {
   const decoded = percentDecoded(part);
   if (decoded === null) throw new RpcError(400, `${part} is not a part of a path`);
   return decoded;
@@ -150,7 +150,7 @@ interface RpcRoute {
 const MAX_RPC_BODY = 5_000_000;
 
 /** Returns the JSON of a request's body. @throws RpcError */
-async function jsonOf(request: Request): Promise<unknown> {
+async function readJson(request: Request): Promise<unknown> {
   const text = await bodyText(request, MAX_RPC_BODY);
   if (isTooDeep(text)) throw new RpcError(400, `The JSON body is nested deeper than ${MAX_DEPTH} levels`);
   try {
@@ -255,7 +255,7 @@ function erasOf({ node, block: { world } }: RpcRequest): Eras {
   };
 }
 
-interface Stacked {
+interface StackingTotals {
   /** Minimum micro-STX of a reward slot. */
   readonly minimum: bigint;
   readonly supply: bigint;
@@ -264,7 +264,7 @@ interface Stacked {
 }
 
 /** Returns the stacked amount at a block; with an engine, according to the contract. @throws RpcError */
-async function stackedAt({ node, block }: RpcRequest, cycle: number): Promise<Stacked> {
+async function loadStackingTotals({ node, block }: RpcRequest, cycle: number): Promise<StackingTotals> {
   const { world, burnView } = block;
   if (node.clarity === undefined) {
     const stacked = world.stacked(burnView.height);
@@ -272,9 +272,9 @@ async function stackedAt({ node, block }: RpcRequest, cycle: number): Promise<St
   }
   const contract = `${node.chain.network.boot}.pox-4`;
   const ask = async (functionName: string, ...args: Uint8Array[]): Promise<ClarityValue> => {
-    const bytes = args.map((one) => toHex(one));
+    const bytes = args.map((arg) => toHex(arg));
     const read = { kind: 'call', contract, functionName, args: bytes, sender: node.chain.network.boot } as const;
-    return decodedArgument(await readReal(node.clarity!, block, read));
+    return decodeArgument(await readEngine(node.clarity!, block, read));
   };
   const [info, present, next] = [
     await ask('get-pox-info'),
@@ -299,7 +299,7 @@ async function pox(request: RpcRequest) {
   const next = cycles.startOf(id + 1);
   const prepare = cycles.prepareStartOf(id + 1);
   const { epochs, versions } = erasOf(request);
-  const stacked = await stackedAt(request, id);
+  const stacked = await loadStackingTotals(request, id);
   const slot = exactNumber(stacked.minimum);
   const last = epochs.findLastIndex(([, start]) => start <= height);
   return {
@@ -325,10 +325,10 @@ async function pox(request: RpcRequest) {
       blocks_until_reward_phase: next - height,
       ustx_until_pox_rejection: null,
     },
-    epochs: epochs.map(([epoch, start, networkEpoch], at) => ({
+    epochs: epochs.map(([epoch, start, networkEpoch], index) => ({
       epoch_id: epoch,
       start_height: start,
-      end_height: epochs[at + 1]?.[1] ?? exactNumber(LAST_HEIGHT),
+      end_height: epochs[index + 1]?.[1] ?? exactNumber(LAST_HEIGHT),
       block_limit: blockLimit,
       network_epoch: networkEpoch,
     })),
@@ -423,16 +423,16 @@ function replay(request: RpcRequest) {
   };
 }
 
-function replayedTransaction({ txId, rawTx, result, cost, events, status, vmError }: Receipt, index: number) {
+function replayedTransaction({ txId, rawTx, result, cost, events, status, vmError }: Receipt, txIndex: number) {
   return {
     txid: bare(txId),
-    tx_index: index,
+    tx_index: txIndex,
     data: {},
     hex: bare(rawTx),
     result_hex: toHex(result),
     stx_burned: 0,
     execution_cost: cost,
-    events: events.map((event, at) => eventPayload(event, txId, at)),
+    events: events.map((event, index) => eventPayload(event, txId, index)),
     post_condition_aborted: status === 'abort_by_post_condition',
     vm_error: vmError,
     profiler: null,
@@ -503,7 +503,7 @@ function tenureBlocks(request: RpcRequest) {
 }
 
 function stackerSet({ block, params: [cycle = ''] }: RpcRequest) {
-  const chosen = block.rewardSets.find((one) => String(one.cycle) === cycle);
+  const chosen = block.rewardSets.find((rewardSet) => String(rewardSet.cycle) === cycle);
   if (chosen === undefined) {
     const error = {
       err_msg:
@@ -545,7 +545,7 @@ function account({ block, params: [principal = ''], query }: RpcRequest) {
 const NO_CLARITY = 'The simulated node executes no Clarity';
 
 /** Returns the contract in the path. @param part the requested part, for the error @throws RpcError if there is none */
-function required({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest, part: string) {
+function requireContract({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest, part: string) {
   const contract = `${address}.${name}`;
   const deployed = world.contract(contract);
   if (deployed === undefined) throw new RpcError(404, `No contract ${part} found`);
@@ -553,18 +553,18 @@ function required({ block: { world, burnView }, params: [address = '', name = ''
   return { context, template: deployed.template, height: deployed.height };
 }
 
-function named<T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+function ownProperty<T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
 }
 
-function decodedArgument(text: unknown): ClarityValue {
+function decodeArgument(text: unknown): ClarityValue {
   const value = decodeClarity(hexBytes(text, 'An argument'));
   if (!value.ok) throw new RpcError(400, `Failed to deserialize an argument: ${value.error.message}`);
   return value.value;
 }
 
 function source(request: RpcRequest) {
-  const { template, height } = required(request, 'source data');
+  const { template, height } = requireContract(request, 'source data');
   return withProof({ source: template.source, publish_height: height }, request.query, 'proof');
 }
 
@@ -573,13 +573,13 @@ function source(request: RpcRequest) {
  * @returns null if the value doesn't exist
  * @throws RpcError if the engine isn't available
  */
-async function readReal(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> {
-  const answer = await fromEngine(() => real.read(block, read));
+async function readEngine(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> {
+  const answer = await askEngine(() => real.read(block, read));
   return answer.okay ? answer.result : null;
 }
 
 /** Asks the engine. @returns its result, or the cause of its refusal @throws RpcError if the engine isn't available */
-async function fromEngine(ask: () => Promise<string | null>) {
+async function askEngine(ask: () => Promise<string | null>) {
   try {
     return { okay: true as const, result: await ask() };
   } catch (error) {
@@ -593,10 +593,10 @@ const NONE = clarity.none();
 const ReadOnlyCall = Type.Object({ sender: Type.String(), arguments: Type.Array(Type.String()) });
 
 async function callRead(request: RpcRequest) {
-  const body = await jsonOf(request.request);
+  const body = await readJson(request.request);
   if (!Value.Check(ReadOnlyCall, body)) throw new RpcError(400, 'The body must have sender and arguments');
   if (principalBytes(body.sender) === null) throw new RpcError(400, 'sender is not a principal');
-  const args = body.arguments.map(decodedArgument);
+  const args = body.arguments.map(decodeArgument);
   const [address, name, functionName = ''] = request.params;
   return readFunction(request.node, request.block, {
     contract: `${address}.${name}`,
@@ -629,7 +629,7 @@ export async function readFunction(
   const { world, burnView } = block;
   const template = world.contract(contract)?.template;
   if (template === undefined) return failed(`Unchecked(NoSuchContract("${contract}"))`);
-  const declared = template.abi.functions.find((one) => one.name === functionName && one.access !== 'private');
+  const declared = template.abi.functions.find(({ name, access }) => name === functionName && access !== 'private');
   if (declared === undefined) {
     return failed(
       template.isPartial === true
@@ -641,68 +641,68 @@ export async function readFunction(
   if (args.length !== declared.args.length) {
     return failed(`Unchecked(IncorrectArgumentCount(${declared.args.length}, ${args.length}))`);
   }
-  const wrong = args.findIndex((value, at) => !isOfType(value, declared.args[at]!.type));
+  const wrong = args.findIndex((value, index) => !isOfType(value, declared.args[index]!.type));
   if (wrong >= 0) return failed(`Unchecked(TypeValueError(${JSON.stringify(declared.args[wrong]!.type)}, …))`);
   if (real !== undefined) {
     const bytes = args.map((value) => toHex(value.bytes));
     // The engine doesn't accept a contract as the sender, so the contract's address replaces it.
     const { address } = splitPrincipal(sender);
-    return fromEngine(() => real.read(block, { kind: 'call', contract, functionName, args: bytes, sender: address }));
+    return askEngine(() => real.read(block, { kind: 'call', contract, functionName, args: bytes, sender: address }));
   }
-  const simulated = named(template.functions, functionName);
+  const simulated = ownProperty(template.functions, functionName);
   if (simulated?.read === undefined) return failed(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
   const context = { world, contract, burnHeight: burnView.height };
   return { okay: true, result: toHex(simulated.read(context, namedArguments(simulated, args))) };
 }
 
 async function mapEntry(request: RpcRequest) {
-  const key = hexBytes(await jsonOf(request.request), 'The key');
+  const key = hexBytes(await readJson(request.request), 'The key');
   const decoded = decodeClarity(key);
   if (!decoded.ok) throw new RpcError(400, `Failed to deserialize the key: ${decoded.error.message}`);
-  const { context, template } = required(request, 'map');
+  const { context, template } = requireContract(request, 'map');
   const { clarity: real } = request.node;
   if (real !== undefined) {
     const map = request.params[2] ?? '';
     if (!template.abi.maps.some(({ name }) => name === map)) throw new RpcError(404, 'Data map not found');
     const { contract } = context;
-    const entry = await readReal(real, request.block, { kind: 'entry', contract, map, key: toHex(key) });
+    const entry = await readEngine(real, request.block, { kind: 'entry', contract, map, key: toHex(key) });
     return withProof({ data: entry ?? toHex(NONE) }, request.query, 'proof');
   }
-  const map = named(template.maps, request.params[2] ?? '');
+  const map = ownProperty(template.maps, request.params[2] ?? '');
   if (map === undefined) throw new RpcError(404, 'Data map not found');
   const value = map(context, key);
   return withProof({ data: toHex(value === undefined ? clarity.none() : clarity.some(value)) }, request.query, 'proof');
 }
 
 /** Reports whether the interface has a variable or constant. An expression may compute its value. */
-const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', wanted: string): boolean =>
-  abi.variables.some((variable) => variable.access === access && variable.name === wanted);
+const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', name: string): boolean =>
+  abi.variables.some((variable) => variable.access === access && variable.name === name);
 
 async function variable(request: RpcRequest) {
-  const { context, template } = required(request, 'data');
+  const { context, template } = requireContract(request, 'data');
   const name = request.params[2] ?? '';
   const { clarity: real } = request.node;
   if (real !== undefined && isDeclared(template, 'variable', name)) {
     const { contract } = context;
-    const read = await readReal(real, request.block, { kind: 'variable', contract, name });
+    const read = await readEngine(real, request.block, { kind: 'variable', contract, name });
     if (read !== null) return withProof({ data: read }, request.query, 'proof');
   }
-  const value = named(template.variables, name);
+  const value = ownProperty(template.variables, name);
   if (value !== undefined) return withProof({ data: toHex(value(context)) }, request.query, 'proof');
   if (!isDeclared(template, 'variable', name)) throw new RpcError(404, 'Data var not found');
   throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
 }
 
 async function constant(request: RpcRequest) {
-  const { template, context } = required(request, 'data');
+  const { template, context } = requireContract(request, 'data');
   const name = request.params[2] ?? '';
-  const value = named(template.constants, name);
+  const value = ownProperty(template.constants, name);
   if (value !== undefined) return { data: toHex(value) };
   if (!isDeclared(template, 'constant', name)) throw new RpcError(404, 'Constant not found');
   const { clarity: real } = request.node;
   if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
-  const names = template.abi.variables.filter(({ access }) => access === 'constant').map((one) => one.name);
-  const answer = await fromEngine(() => real.constant(request.block, context.contract, name, names));
+  const names = template.abi.variables.filter(({ access }) => access === 'constant').map((variable) => variable.name);
+  const answer = await askEngine(() => real.constant(request.block, context.contract, name, names));
   if (!answer.okay || answer.result === null) {
     throw new RpcError(501, `The engine doesn't return the value of ${name}`);
   }
@@ -719,7 +719,7 @@ async function trait(request: RpcRequest) {
   }
   const { clarity: real } = request.node;
   if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, so it can't check traits`);
-  const read = await readReal(real, request.block, { kind: 'trait', contract, definedIn, trait });
+  const read = await readEngine(real, request.block, { kind: 'trait', contract, definedIn, trait });
   if (read === null) throw new RpcError(404, 'No contract analysis found or trait definition not found');
   return { is_implemented: read === 'true' };
 }
@@ -737,7 +737,7 @@ const MAX_TRANSACTION = 2_097_152;
 async function rawTransaction(request: Request): Promise<Uint8Array> {
   if (request.headers.get('content-type')?.startsWith('application/json') !== true)
     return bodyBytes(request, MAX_RPC_BODY);
-  const body = await jsonOf(request);
+  const body = await readJson(request);
   if (!Value.Check(Broadcast, body)) throw new RpcError(400, 'The body must have tx, a transaction in hex');
   return hexBytes(body.tx, 'tx');
 }
@@ -772,7 +772,7 @@ const cost = { read_count: 8, read_length: 6_400, runtime: 450_000, write_count:
 const multiples = [1, 2, 10] as const;
 
 async function estimate({ request }: RpcRequest) {
-  const body = await jsonOf(request);
+  const body = await readJson(request);
   if (!Value.Check(FeeRequest, body)) {
     throw new RpcError(400, 'The body must have transaction_payload, a payload in hex, and may have estimated_len');
   }
@@ -784,12 +784,12 @@ async function estimate({ request }: RpcRequest) {
   });
   if (!read.ok) throw new RpcError(400, `Failed to deserialize transaction_payload: ${read.error.message}`);
   if (read.value > 0) throw new RpcError(400, `Failed to deserialize transaction_payload: ${read.value} more bytes`);
-  const least = Math.max(payload.length, body.estimated_len ?? 0) * FEE_RATE;
+  const minimum = Math.max(payload.length, body.estimated_len ?? 0) * FEE_RATE;
   return {
     cost_scalar_change_by_byte: 0.00476837158203125,
     estimated_cost: cost,
-    estimated_cost_scalar: least,
-    estimations: multiples.map((factor) => ({ fee: least * factor, fee_rate: factor })),
+    estimated_cost_scalar: minimum,
+    estimations: multiples.map((factor) => ({ fee: minimum * factor, fee_rate: factor })),
   };
 }
 
@@ -827,7 +827,7 @@ const routes: readonly RpcRoute[] = [
     path: '/v3/sortitions/burn_height/*',
     answer: (request) => {
       const [height = ''] = request.params;
-      const burn = burnBlocksOf(request).find((one) => String(one.height) === height);
+      const burn = burnBlocksOf(request).find((block) => String(block.height) === height);
       return sortitions(request, burn, `BurnHeight(${height})`);
     },
   },
@@ -844,7 +844,7 @@ const routes: readonly RpcRoute[] = [
   {
     method: 'GET',
     path: '/v2/contracts/interface/*/*',
-    answer: (request) => required(request, 'interface data').template.abi,
+    answer: (request) => requireContract(request, 'interface data').template.abi,
   },
   { method: 'GET', path: '/v2/contracts/source/*/*', answer: source },
   { method: 'POST', path: '/v2/contracts/call-read/*/*/*', answer: callRead },

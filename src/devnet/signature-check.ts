@@ -86,7 +86,7 @@ function signedByMany(hash: Uint8Array, flag: number, condition: SpendingConditi
   const count = reader.count('auth fields');
   if (count > MAX_KEYS) throw new SignatureError(`More than ${MAX_KEYS} keys`);
   const keys: Uint8Array[] = [];
-  let [signatures, at] = [0, hash];
+  let [signatures, linkHash] = [0, hash];
   for (let left = count; left > 0; left--) {
     const field = reader.u8('an auth field');
     const encoding = field % 2;
@@ -94,8 +94,8 @@ function signedByMany(hash: Uint8Array, flag: number, condition: SpendingConditi
       keys.push(sentKey(reader.span(KEY_LENGTH, 'a key'), encoding));
       continue;
     }
-    const { key, next } = link(at, flag, condition, encoding, reader.span(SIGNATURE_LENGTH, 'a signature'));
-    if (isOrdered) at = next;
+    const { key, next } = link(linkHash, flag, condition, encoding, reader.span(SIGNATURE_LENGTH, 'a signature'));
+    if (isOrdered) linkHash = next;
     keys.push(key);
     signatures += 1;
   }
@@ -103,7 +103,7 @@ function signedByMany(hash: Uint8Array, flag: number, condition: SpendingConditi
   if (isOrdered ? signatures !== signaturesRequired : signatures < signaturesRequired) {
     throw new SignatureError('Incorrect number of signatures');
   }
-  return { signer: scriptHash(condition.hashMode, signaturesRequired, keys), next: at };
+  return { signer: scriptHash(condition.hashMode, signaturesRequired, keys), next: linkHash };
 }
 
 /** Returns the hash of the script OP_m, keys, OP_n, OP_CHECKMULTISIG, by the hash mode. */

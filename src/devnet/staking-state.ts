@@ -74,9 +74,9 @@ export const owedTo = (staker: string, bond: number | null): string => `${staker
 /** Adds a share to the one with its cycle and signer. */
 export function addShare({ owed }: StakingState, recipient: string, added: OwedShare): void {
   const shares = owed.get(recipient) ?? [];
-  const at = shares.findIndex(({ cycle, signer }) => cycle === added.cycle && signer === added.signer);
-  const more = added.sats === 0n ? shares : [...shares, added];
-  owed.set(recipient, at < 0 ? more : shares.with(at, { ...added, sats: added.sats + shares[at]!.sats }));
+  const index = shares.findIndex(({ cycle, signer }) => cycle === added.cycle && signer === added.signer);
+  const appended = added.sats === 0n ? shares : [...shares, added];
+  owed.set(recipient, index < 0 ? appended : shares.with(index, { ...added, sats: added.sats + shares[index]!.sats }));
 }
 
 /** Returns the recipients of owed sats, by {@link owedTo}. */

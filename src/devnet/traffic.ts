@@ -32,8 +32,8 @@ import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
 
 /** Contracts that users deploy: on every chain, and on a chain with semi-fungible tokens. */
-const usual: readonly ContractTemplate[] = [token, collectible, treasury, journal];
-export const templates: readonly ContractTemplate[] = [...usual, gems];
+const basicTemplates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
+export const templates: readonly ContractTemplate[] = [...basicTemplates, gems];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
 const flawOfSource = ":1:1: use of unresolved function 'no-such-function'";
@@ -57,7 +57,7 @@ export class Traffic {
     semiFungible = false,
     readonly emptying = 0,
   ) {
-    this.#templates = semiFungible ? templates : usual;
+    this.#templates = semiFungible ? templates : basicTemplates;
     this.#byAddress = new Map(users.map((user) => [user.address, user]));
   }
 
@@ -186,8 +186,8 @@ export class Traffic {
   ): MadeTransaction {
     const withConditions = conditions === undefined ? {} : { postConditions: conditions };
     const account = this.prng.pick(this.sponsors);
-    const next = origin.nonce === world.nonce(origin.account.address);
-    if (!next || !this.prng.chance(1 / 16) || world.balance(account.address) < origin.fee) {
+    const isNext = origin.nonce === world.nonce(origin.account.address);
+    if (!isNext || !this.prng.chance(1 / 16) || world.balance(account.address) < origin.fee) {
       return makeTransaction({ payload, origin, ...withConditions }, action, this.network, fate);
     }
     const sponsor = { account, nonce: world.nonce(account.address), fee: origin.fee };
@@ -222,9 +222,9 @@ export class Traffic {
 
   /** Picks a contract. Older contracts are more likely, so that a few are popular. */
   #someContract(world: World): string {
-    const own = world.contracts;
-    if (own.length === 0) return `${this.network.boot}.pox-4`;
-    return own[Math.floor(own.length * (this.prng.below(1000) / 1000) ** 3)]!.id;
+    const contracts = world.contracts;
+    if (contracts.length === 0) return `${this.network.boot}.pox-4`;
+    return contracts[Math.floor(contracts.length * (this.prng.below(1000) / 1000) ** 3)]!.id;
   }
 
   #someRecipient(sender: string, world: World): string {
@@ -291,35 +291,35 @@ export class Mempool {
   ): NodeEvent[] {
     const { prng } = this;
     const messages: { path: string; body: unknown }[] = [];
-    const say = (transactions: readonly SignedTransaction[]) =>
+    const add = (transactions: readonly SignedTransaction[]) =>
       messages.push({ path: '/new_mempool_tx', body: transactions.map(({ raw }) => toHex(raw)) });
     const drop = (ids: readonly string[], reason: string, replacement: string | null) =>
       messages.push({ path: '/drop_mempool_tx', body: { dropped_txids: ids, new_txid: replacement, reason } });
 
     let batch: SignedTransaction[] = [];
     const flush = () => {
-      if (batch.length > 0) say(batch);
+      if (batch.length > 0) add(batch);
       batch = [];
     };
     for (const transaction of fresh) {
-      const across = replaced.find((other) => sameNonce(other, transaction));
-      if (across !== undefined) {
+      const rival = replaced.find((other) => sameNonce(other, transaction));
+      if (rival !== undefined) {
         flush();
-        drop([across.id], 'ReplaceAcrossFork', transaction.id);
+        drop([rival.id], 'ReplaceAcrossFork', transaction.id);
       } else if (prng.chance(0.15)) {
         // Sent directly to the miner, so it isn't announced before the block.
         continue;
       } else if (prng.chance(0.05) && transaction.sponsor === undefined && payerOf(transaction).fee > 200n) {
         flush();
         const cheaper = this.#cheaper(transaction, world);
-        say([cheaper]);
+        add([cheaper]);
         drop([cheaper.id], 'ReplaceByFee', transaction.id);
       }
       batch.push(transaction);
       if (prng.chance(0.4)) flush();
     }
     flush();
-    for (const later of this.#later(world, burnHeight)) say([later]);
+    for (const transaction of this.#later(world, burnHeight)) add([transaction]);
     if (this.#hopeless.length > 0 && prng.chance(0.2)) {
       const ids = this.#hopeless.splice(0, prng.between(1, 3));
       drop(ids, prng.pick(dropReasons), null);

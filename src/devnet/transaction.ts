@@ -19,8 +19,8 @@ export type Action =
   /** `flaw`: the analysis error of invalid code, or null. Simulated users don't call contracts with `isOfUser`. */
   | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isOfUser: boolean }
   | { kind: 'call'; contract: string; call: ContractCall }
-  /** The result of a Clarity engine, with the deployed contract and the original action. */
-  | { kind: 'executed'; executed: Executed; deployed: { id: string; template: ContractTemplate } | null; asked: Action }
+  /** The result of a Clarity engine, with the deployed contract and the action that it executed. */
+  | { kind: 'executed'; executed: Executed; deployed: { id: string; template: ContractTemplate } | null; input: Action }
   /** Coinbase and tenure change. */
   | { kind: 'system' };
 
@@ -147,10 +147,10 @@ const AUTH_BYTES = 104;
 export function withFee(raw: Uint8Array, origin: Signer, network: Network): Uint8Array | null {
   const [authType, hashMode] = raw.subarray(START_BYTES);
   if (authType !== AUTH.standard || hashMode !== singleSignature) return null;
-  const at = START_BYTES + AUTH_BYTES;
-  // The post-conditions and the payload follow the anchor mode.
-  const rest = { anchorMode: raw[at] as AnchorMode, postConditions: new Uint8Array(), payload: raw.subarray(at + 1) };
-  return signTransaction({ ...rest, origin }, network);
+  // The anchor mode, then the post-conditions and the payload.
+  const rest = raw.subarray(START_BYTES + AUTH_BYTES);
+  const parts = { anchorMode: rest[0] as AnchorMode, postConditions: new Uint8Array(), payload: rest.subarray(1) };
+  return signTransaction({ ...parts, origin }, network);
 }
 
 /**

@@ -79,7 +79,7 @@ function executed(transaction: SignedTransaction, result: Executed): SignedTrans
   const deployed = isDeployed
     ? { id: `${origin.account.address}.${action.name}`, template: { ...action.template, abi: result.abi! } }
     : null;
-  return { ...transaction, action: { kind: 'executed', executed: result, deployed, asked: action } };
+  return { ...transaction, action: { kind: 'executed', executed: result, deployed, input: action } };
 }
 
 /** Returns the boot contracts with the engine's analysis. @param chain must be started */
@@ -115,7 +115,7 @@ async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
 
 /** Returns a transaction of a block in its form before the execution. */
 export const askedOf = (transaction: SignedTransaction): SignedTransaction =>
-  transaction.action.kind === 'executed' ? { ...transaction, action: transaction.action.asked } : transaction;
+  transaction.action.kind === 'executed' ? { ...transaction, action: transaction.action.input } : transaction;
 
 /** A failed call, to execute it again. */
 interface FailedCall {

@@ -215,7 +215,7 @@ export async function realNetwork(
         return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined, dropped };
       } catch (error) {
         if (error instanceof RefusedDeployment) {
-          throw await mistakeOf(miner, now, now.contracts[error.at]!, error.message, null);
+          throw await mistakeOf(miner, now, now.contracts[error.index]!, error.message, null);
         }
         if (error instanceof EngineEndedError) {
           throw new OperatorError(
