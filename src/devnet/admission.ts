@@ -291,7 +291,7 @@ export class Pool {
    * Marks the transactions that a block of the winning chain has mined or invalidated, and removes old ones.
    * @param retained maximum number of blocks that a fork can revert
    */
-  forgetMined(world: World, height: number, retained: number): void {
+  removeMined(world: World, height: number, retained: number): void {
     for (const [id, entry] of this.#entries) {
       if (isWaiting(entry.transaction, world)) entry.usedAt = null;
       else entry.usedAt ??= height;

@@ -31,8 +31,12 @@ type BurnOperation = {
   readonly sender: Account;
 } & (
   | { readonly kind: 'transfer'; readonly recipient: Account; readonly amount: bigint; readonly memo: Uint8Array }
-  /** `rewarded`: hash160 of the address for rewards. */
-  | { readonly kind: 'stack'; readonly rewarded: Uint8Array; readonly stacking: Omit<StackArguments, 'start-burn-ht'> }
+  /** `rewardHash`: hash160 of the address for rewards. */
+  | {
+      readonly kind: 'stack';
+      readonly rewardHash: Uint8Array;
+      readonly stacking: Omit<StackArguments, 'start-burn-ht'>;
+    }
 );
 
 /**
@@ -45,17 +49,17 @@ const commitment = 20_000;
 
 /** Makes Bitcoin blocks on any parent, so it can fork. */
 export class BurnChain {
-  readonly #rewarded: readonly Account[];
+  readonly #rewardAccounts: readonly Account[];
 
   /** @param users send operations on Stacks @param firstHeight of the genesis block */
   constructor(
     readonly prng: Prng,
     readonly users: readonly Account[],
-    rewarded: readonly Account[],
+    rewardAccounts: readonly Account[],
     readonly network: Network,
     readonly firstHeight = firstBurnHeight,
   ) {
-    this.#rewarded = rewarded;
+    this.#rewardAccounts = rewardAccounts;
   }
 
   first(time: number): BurnBlock {
@@ -73,7 +77,7 @@ export class BurnChain {
   /** Makes the body of `/new_burn_block`. */
   payload(block: BurnBlock): object {
     const { prng, network } = this;
-    const holders = [prng.pick(this.#rewarded), prng.pick(this.#rewarded)].map(({ hash160 }) =>
+    const holders = [prng.pick(this.#rewardAccounts), prng.pick(this.#rewardAccounts)].map(({ hash160 }) =>
       bitcoinAddress(hash160, network),
     );
     const commits = Array.from({ length: prng.between(1, 3) }, () => ({
@@ -126,17 +130,17 @@ function drawOperation(prng: Prng, users: readonly Account[], network: Network):
     return { kind: 'transfer', txId, sender, recipient, amount, memo: memoBytes(`from ${network.name} bitcoin`) };
   }
   const [amount, period] = [BigInt(prng.between(1_000_000, 900_000_000)), BigInt(prng.between(1, 12))];
-  const rewarded = prng.bytes(20);
+  const rewardHash = prng.bytes(20);
   const stacking = {
     'amount-ustx': amount,
     'lock-period': period,
-    'pox-addr': { bytes: poxAddress(rewarded) },
+    'pox-addr': { bytes: poxAddress(rewardHash) },
     'signer-key': Uint8Array.of(prng.between(2, 3), ...prng.bytes(32)),
     'signer-sig': undefined,
     'max-amount': MAX_UINT,
     'auth-id': BigInt(prng.u32()),
   };
-  return { kind: 'stack', txId, sender, rewarded, stacking };
+  return { kind: 'stack', txId, sender, rewardHash, stacking };
 }
 
 /** Executes an operation. If the operation fails, its receipt has no events, or there is no receipt. */
@@ -179,7 +183,7 @@ export function executeOperation(
     return { ...base, status: 'success', result, events: [event], burnchainOp: { transfer_stx: transfer } };
   }
 
-  const { rewarded, stacking } = operation;
+  const { rewardHash, stacking } = operation;
   // Like a node without pox-4, which ignores operations that it can't execute.
   if (!world.isActive('pox-4', burnHeight)) return undefined;
   const contract = `${network.boot}.pox-4`;
@@ -192,7 +196,7 @@ export function executeOperation(
     ...burnFields,
     max_amount: exactNumber(stacking['max-amount']),
     num_cycles: Number(stacking['lock-period']),
-    reward_addr: bitcoinAddress(rewarded, network),
+    reward_addr: bitcoinAddress(rewardHash, network),
     sender: from,
     signer_key: stacking['signer-key'].toHex(),
     stacked_ustx: exactNumber(stacking['amount-ustx']),

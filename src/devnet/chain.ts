@@ -338,7 +338,7 @@ export class SimulatedChain {
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
     const start = events.at(-1)?.time ?? parentBlock.time * 1000;
     if (options.quiet !== true) events.push(...this.#announcements(body, rivals, block, start));
-    this.#mempool?.forgetMined(world);
+    this.#mempool?.removeMined(world);
     events.push(...this.#attachments.announce(body.receipts, block, time * 1000));
     const payload = blockPayload(block, parentBlock, maturedRewards, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));

@@ -295,7 +295,7 @@ export const COST_DIMENSIONS = ['read_count', 'read_length', 'runtime', 'write_c
 export type Cost = Record<(typeof COST_DIMENSIONS)[number], number>;
 
 /** The result of a transaction, as an engine or the simulation executed it. */
-export interface Executed {
+export interface Execution {
   readonly status: 'success' | 'abort_by_response' | 'abort_by_post_condition';
   /** A serialized Clarity value. */
   readonly result: Uint8Array;

@@ -8,16 +8,16 @@ import {
   type PostCondition,
   type PostConditionPrincipal,
 } from '../codec/post-conditions.ts';
-import type { Attachment, ChainEvent, Cost, Executed } from './contract.ts';
+import type { Attachment, ChainEvent, Cost, Execution } from './contract.ts';
 import { payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
 
 /** The node's report of a transaction in a block. */
-export interface Receipt extends Omit<Executed, 'status'> {
+export interface Receipt extends Omit<Execution, 'status'> {
   readonly txId: string;
   /** The transaction's bytes in hex with 0x; `0x00` for an operation on Bitcoin. */
   readonly rawTx: string;
-  readonly status: Executed['status'] | 'problematic_skipped';
+  readonly status: Execution['status'] | 'problematic_skipped';
   /** Attachments that the call names. Peers exchange them off the chain. */
   readonly attachments?: readonly Attachment[];
   readonly burnchainOp: object | null;
@@ -85,9 +85,9 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
     case 'system':
       return { result: done };
     case 'executed': {
-      const { executed, deployed } = action;
+      const { result, deployed } = action;
       if (deployed !== null) world.install({ ...deployed, height });
-      return executed;
+      return result;
     }
     case 'transfer': {
       const { recipient, amount, memo } = action;
@@ -153,7 +153,7 @@ const keyOf = (owner: string, asset: string): string => `${owner} ${asset}`;
 const tokenText = (asset: string, hex: string): string => `${asset} ${hex}`;
 
 /** Returns the assets that the events took from each account, by transfers and burns. */
-function sentBy(events: readonly ChainEvent[]): Map<string, SentAsset> {
+function sentAssets(events: readonly ChainEvent[]): Map<string, SentAsset> {
   const sent = new Map<string, SentAsset>();
   const add = (owner: string, asset: string, amount: bigint) => {
     const sentAsset = sent.get(keyOf(owner, asset)) ?? { owner, asset, amount: 0n };
@@ -226,19 +226,19 @@ export function brokenPostCondition(
 ): string | null {
   if (span === undefined) return null;
   const { mode, postConditions } = conditionsOf(span);
-  const sent = sentBy(events);
-  const named = new Set<string>();
+  const sent = sentAssets(events);
+  const checkedKeys = new Set<string>();
   for (const condition of postConditions) {
     // Such transactions were not admitted.
     if (condition.type === 'unknown') continue;
     const owner = ownerOf(condition.principal, origin);
     const asset = assetOf(condition) ?? '';
-    named.add(keyOf(owner, asset));
+    checkedKeys.add(keyOf(owner, asset));
     if (!isMet(condition, sent.get(keyOf(owner, asset))?.amount ?? 0n)) return failure(owner, asset);
   }
   for (const [key, { owner, asset }] of sent) {
     const isDenied = mode === 'deny' || (mode === 'originator' && owner === origin);
-    if (isDenied && !named.has(key)) return unchecked(owner, asset);
+    if (isDenied && !checkedKeys.has(key)) return uncheckedError(owner, asset);
   }
   return null;
 }
@@ -246,7 +246,7 @@ export function brokenPostCondition(
 /** The node's name for STX in this error. */
 const STX_ASSET = 'S0000000000000000000002AA028H.STX::STX';
 /** Returns the node's error for an asset that was moved without a condition, if the mode denies this. */
-const unchecked = (owner: string, asset: string): string =>
+const uncheckedError = (owner: string, asset: string): string =>
   asset.includes(' ')
     ? `Post-condition check failure: Non-fungible asset ${asset.split(' ')[0]} was moved by ${owner} but not checked`
     : `Post-condition check failure: Fungible asset ${asset === STX ? STX_ASSET : asset} was moved by ${owner} but not checked`;

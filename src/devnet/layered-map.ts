@@ -46,7 +46,7 @@ export class LayeredMap<V> {
 }
 
 /** Returns forks of all maps. */
-export const forked = <Maps extends Readonly<Record<string, LayeredMap<unknown>>>>(maps: Maps): Maps =>
+export const forkAll = <Maps extends Readonly<Record<string, LayeredMap<unknown>>>>(maps: Maps): Maps =>
   Object.fromEntries(Object.entries(maps).map(([name, map]) => [name, map.fork()])) as Maps;
 
 /** Returns the layers for a fork: the parent's changes, merged with lower layers that are too small. */

@@ -12,7 +12,7 @@ import { type AdmissionView, admit, Pool, Rejection } from './admission.ts';
 import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
 import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
-import { askedOf, type ClarityMiner } from './clarity/miner.ts';
+import { type ClarityMiner, withoutResult } from './clarity/miner.ts';
 import type { SavedChain, SavedTransaction } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
 import { type Network, networks } from './network.ts';
@@ -482,7 +482,7 @@ export class SimulatedNode {
       const base = old[1]!;
       const signedTransactions = this.#deploymentsOn(base, deployments);
       const flaw = await clarity.firstFlaw(base, signedTransactions);
-      if (flaw !== null) throw new RefusedDeployment(flaw.at, flaw.error);
+      if (flaw !== null) throw new RefusedDeployment(flaw.index, flaw.error);
       let parent = base;
       const mine = async (options: MineOptions, pending: readonly SignedTransaction[]): Promise<void> => {
         parent = await this.#mineOn(parent.indexBlockHash, { ...quietly, ...options }, pending);
@@ -495,7 +495,7 @@ export class SimulatedNode {
       const orphanedIds = new Set<string>();
       let mined = 0;
       for (const { blocksInTenure, transactions } of old.slice(2)) {
-        const repeats = transactions.filter(({ id }) => !former.has(id)).map(askedOf);
+        const repeats = transactions.filter(({ id }) => !former.has(id)).map(withoutResult);
         if (repeats.length === 0 && transactions.length > 0) continue;
         await mine(blocksInTenure === 1 ? { newTenure: true } : {}, repeats);
         const ids = new Set(parent.transactions.map(({ id }) => id));
@@ -746,7 +746,7 @@ export class SimulatedNode {
    */
   async #catchUp(): Promise<void> {
     if (this.#usesChainTime || this.clarity === undefined) return;
-    await this.#mineUntil(this.#now() - this.clarity.latestLag, this.clarity, { ...quietly, submitted: false });
+    await this.#mineUntil(this.#now() - this.clarity.maxLag, this.clarity, { ...quietly, submitted: false });
   }
 
   /** Changes the mining interval. @param seconds between two blocks; 0 to stop mining at intervals */
@@ -970,7 +970,7 @@ export class SimulatedNode {
         this.#other?.(event);
         if (event.path !== '/new_block') continue;
         this.#announced = this.chain.tip;
-        this.#pool.forgetMined(this.#announced.world, this.#announced.height, this.#maxDepth);
+        this.#pool.removeMined(this.#announced.world, this.#announced.height, this.#maxDepth);
       }
     });
   }

@@ -26,7 +26,7 @@ import { concat, u32 } from './bytes.ts';
 import type { SimulatedChain } from './chain.ts';
 import { EngineEndedError, type EngineRead, EngineRefusedError } from './clarity/engine.ts';
 import type { ClarityMiner } from './clarity/miner.ts';
-import { vmErrorOf } from './clarity/outcome.ts';
+import { toVmError } from './clarity/outcome.ts';
 import { type ContractTemplate, isOfType, namedArguments, type ReadContext } from './contract.ts';
 import type { Receipt } from './execute.ts';
 import { MAX_FORK_DEPTH } from './node.ts';
@@ -583,7 +583,7 @@ async function askEngine(ask: () => Promise<string | null>) {
   try {
     return { okay: true as const, result: await ask() };
   } catch (error) {
-    if (error instanceof EngineRefusedError) return { okay: false as const, cause: vmErrorOf(error.message) };
+    if (error instanceof EngineRefusedError) return { okay: false as const, cause: toVmError(error.message) };
     if (error instanceof EngineEndedError) throw new RpcError(500, error.message);
     throw error;
   }

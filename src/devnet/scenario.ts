@@ -62,8 +62,8 @@ export class Scenario {
     const length = wins ? depth + 1 : this.#prng.between(1, depth);
     let parent = rivals.at(-1)!;
     for (let i = 0; i < length; i++) {
-      const first = i === 0 && onBitcoin;
-      const options = first ? { newTenure: true, newBurnBlock: true, burnFork: true } : this.#nextOptions();
+      const forksBitcoin = i === 0 && onBitcoin;
+      const options = forksBitcoin ? { newTenure: true, newBurnBlock: true, burnFork: true } : this.#nextOptions();
       parent = yield* this.#announce(parent, options);
     }
   }

@@ -24,7 +24,7 @@ export class SignatureError extends Error {
 }
 
 /** Returns a condition in the signed form: without nonce, fee and signatures. */
-function cleared({ hashMode, signer, proof }: SpendingCondition): Uint8Array {
+function clearCondition({ hashMode, signer, proof }: SpendingCondition): Uint8Array {
   const start = concat(u8(hashMode), signer, u64(0), u64(0));
   return proof.type === 'single'
     ? concat(start, u8(proof.keyEncoding), NO_SIGNATURE)
@@ -38,7 +38,7 @@ const BLANK_SPONSOR = concat(u8(HASH_MODE.p2pkh), new Uint8Array(20), u64(0), u6
 function initialHash(raw: Uint8Array, { origin, sponsor, postConditions }: Transaction): Uint8Array {
   const rest = raw.subarray(postConditions.byteOffset - raw.byteOffset - 1);
   const blank = sponsor === null ? new Uint8Array() : BLANK_SPONSOR;
-  return sha512_256(concat(raw.subarray(0, AUTH_OFFSET), cleared(origin), blank, rest));
+  return sha512_256(concat(raw.subarray(0, AUTH_OFFSET), clearCondition(origin), blank, rest));
 }
 
 /** Returns one link of the signatures: the signer's key, and the hash that the next signer signs. */
@@ -50,12 +50,12 @@ function link(
   signature: Uint8Array,
 ) {
   const digest = sha512_256(concat(hash, u8(flag), u64(fee), u64(nonce)));
-  const key = recovered(signature, digest).toBytes(encoding === 0);
+  const key = recoverKey(signature, digest).toBytes(encoding === 0);
   return { key, next: sha512_256(concat(digest, u8(encoding), signature)) };
 }
 
 /** Returns the key that made a signature. @param signature recovery id, r and s @throws SignatureError */
-export function recovered(signature: Uint8Array, digest: Uint8Array) {
+export function recoverKey(signature: Uint8Array, digest: Uint8Array) {
   try {
     const parsed = Signature.fromBytes(signature, 'recovered');
     if (!parsed.hasHighS()) return parsed.recoverPublicKey(digest);
@@ -66,7 +66,7 @@ export function recovered(signature: Uint8Array, digest: Uint8Array) {
   throw new SignatureError('Failed to recover public key: the signature has a high S');
 }
 
-function sentKey(bytes: Uint8Array, encoding: number): Uint8Array {
+function readKey(bytes: Uint8Array, encoding: number): Uint8Array {
   try {
     return Point.fromBytes(bytes).toBytes(encoding === 0);
   } catch (cause) {
@@ -74,13 +74,13 @@ function sentKey(bytes: Uint8Array, encoding: number): Uint8Array {
   }
 }
 
-interface Signed {
+interface Recovery {
   /** Hash160 of the signers. */
   readonly signer: Uint8Array;
   readonly next: Uint8Array;
 }
 
-function signedByMany(hash: Uint8Array, flag: number, condition: SpendingCondition, proof: MultiSignature): Signed {
+function recoverSigners(hash: Uint8Array, flag: number, condition: SpendingCondition, proof: MultiSignature): Recovery {
   const isOrdered = condition.hashMode < HASH_MODE.p2shUnordered;
   const reader = new BytesReader(proof.fields);
   const count = reader.count('auth fields');
@@ -91,7 +91,7 @@ function signedByMany(hash: Uint8Array, flag: number, condition: SpendingConditi
     const field = reader.u8('an auth field');
     const encoding = field % 2;
     if (field < 2) {
-      keys.push(sentKey(reader.span(KEY_LENGTH, 'a key'), encoding));
+      keys.push(readKey(reader.span(KEY_LENGTH, 'a key'), encoding));
       continue;
     }
     const { key, next } = link(linkHash, flag, condition, encoding, reader.span(SIGNATURE_LENGTH, 'a signature'));
@@ -118,15 +118,15 @@ function scriptHash(hashMode: number, required: number, keys: readonly Uint8Arra
 /** Checks the signatures of a condition. @returns the hash that the next signer signs @throws SignatureError */
 function checkCondition(hash: Uint8Array, flag: number, condition: SpendingCondition): Uint8Array {
   const { proof, hashMode, signer } = condition;
-  let signed: Signed;
-  if (proof.type === 'multi') signed = signedByMany(hash, flag, condition, proof);
+  let recovery: Recovery;
+  if (proof.type === 'multi') recovery = recoverSigners(hash, flag, condition, proof);
   else {
     const { key, next } = link(hash, flag, condition, proof.keyEncoding, proof.signature);
     const keyHash = hash160(key);
-    signed = { signer: hashMode === HASH_MODE.p2pkh ? keyHash : hash160(concat(u8(0x00), u8(0x14), keyHash)), next };
+    recovery = { signer: hashMode === HASH_MODE.p2pkh ? keyHash : hash160(concat(u8(0x00), u8(0x14), keyHash)), next };
   }
-  if (Buffer.compare(signed.signer, signer) === 0) return signed.next;
-  const [recovered, stated] = [signed.signer.toHex(), signer.toHex()];
+  if (Buffer.compare(recovery.signer, signer) === 0) return recovery.next;
+  const [recovered, stated] = [recovery.signer.toHex(), signer.toHex()];
   throw new SignatureError(`Signer hash does not equal hash of public key(s): ${recovered} != ${stated}`);
 }
 

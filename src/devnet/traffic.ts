@@ -36,7 +36,7 @@ const basicTemplates: readonly ContractTemplate[] = [token, collectible, treasur
 export const templates: readonly ContractTemplate[] = [...basicTemplates, gems];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
-const flawOfSource = ":1:1: use of unresolved function 'no-such-function'";
+const sourceFlaw = ":1:1: use of unresolved function 'no-such-function'";
 const bootContracts = { stack: 'pox-4', stake: 'pox-5', name: 'bns' } as const;
 const nobody: ReadonlySet<string> = new Set();
 /** Minimum micro-STX that an account needs to act: the fee, and an amount to send or lock. */
@@ -144,9 +144,9 @@ export class Traffic {
     const template = this.#templates[this.#deployments % this.#templates.length]!;
     const name = `${template.name}-${this.#deployments++}`;
     // The first deployments succeed, so that there are contracts to call.
-    const flawed = this.#deployments > this.#templates.length && this.prng.chance(0.1);
-    const flaw = flawed ? flawOfSource : null;
-    const source = flawed ? flawedSource : template.source;
+    const isFlawed = this.#deployments > this.#templates.length && this.prng.chance(0.1);
+    const flaw = isFlawed ? sourceFlaw : null;
+    const source = isFlawed ? flawedSource : template.source;
     const payload = deploymentPayload(name, source, template.clarityVersion ?? null);
     const signer = { account: origin, nonce: world.nonce(origin.address), fee: this.#fee() * 20n };
     return this.#signed(signer, payload, { kind: 'deploy', name, template, flaw, isOfUser: false }, world);
@@ -330,7 +330,7 @@ export class Mempool {
   }
 
   /** Removes transactions that a block of this branch has mined or invalidated. */
-  forgetMined(world: World): void {
+  removeMined(world: World): void {
     this.#waiting = this.#waiting.filter(({ origin }) => origin.nonce >= world.nonce(origin.account.address));
   }
 

@@ -9,7 +9,7 @@ import { type TenureChangeCause, tenureChangeCauses } from '../codec/tenure-chan
 import { AUTH, transactionId } from '../codec/transaction.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import { concat, shortText, u8, u16, u32, u64 } from './bytes.ts';
-import type { ContractCall, ContractTemplate, Executed, PostConditions } from './contract.ts';
+import type { ContractCall, ContractTemplate, Execution, PostConditions } from './contract.ts';
 import type { Network } from './network.ts';
 import { type Account, sign } from './wallet.ts';
 
@@ -20,7 +20,7 @@ export type Action =
   | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isOfUser: boolean }
   | { kind: 'call'; contract: string; call: ContractCall }
   /** The result of a Clarity engine, with the deployed contract and the action that it executed. */
-  | { kind: 'executed'; executed: Executed; deployed: { id: string; template: ContractTemplate } | null; input: Action }
+  | { kind: 'executed'; result: Execution; deployed: { id: string; template: ContractTemplate } | null; input: Action }
   /** Coinbase and tenure change. */
   | { kind: 'system' };
 

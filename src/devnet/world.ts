@@ -1,5 +1,5 @@
 import type { ChainEvent, ContractTemplate, Lock, WorldView } from './contract.ts';
-import { forked, LayeredMap } from './layered-map.ts';
+import { forkAll, LayeredMap } from './layered-map.ts';
 import { emptyStaking, type StakingState } from './staking-state.ts';
 
 interface DeployedContract {
@@ -45,8 +45,8 @@ export class World implements WorldView {
     parent?: World,
     readonly pox5Height: number | undefined = parent?.pox5Height,
   ) {
-    this.#state = parent === undefined ? emptyState() : forked(parent.#state);
-    this.staking = parent === undefined ? emptyStaking() : forked(parent.staking);
+    this.#state = parent === undefined ? emptyState() : forkAll(parent.#state);
+    this.staking = parent === undefined ? emptyStaking() : forkAll(parent.staking);
     this.#contracts = parent === undefined ? [] : parent.#contracts;
     this.#supply = parent === undefined ? 0n : parent.#supply;
   }
@@ -165,8 +165,8 @@ export class World implements WorldView {
     if (event.type === 'stx_lock_event') {
       const { address, amount, contract } = event;
       // Once pox-5 is active, the node releases pox-4's locks.
-      const released = contract.endsWith('.pox-4') ? (this.pox5Height ?? Number.POSITIVE_INFINITY) + 1 : undefined;
-      const unlockHeight = Math.min(event.unlockHeight, released ?? event.unlockHeight);
+      const releaseHeight = contract.endsWith('.pox-4') ? (this.pox5Height ?? Number.POSITIVE_INFINITY) + 1 : undefined;
+      const unlockHeight = Math.min(event.unlockHeight, releaseHeight ?? event.unlockHeight);
       this.#state.locks.set(address, { amount, unlockHeight });
       return;
     }

@@ -28,7 +28,7 @@ const stampsOf = (paths: readonly string[]): string => paths.map((path) => `${pa
 /**
  * Calls a function when files change.
  * @param paths returns the files, which may differ after a change
- * @param changed called for changes; the watch continues after it is done
+ * @param changed called for changes; the watch continues once its promise resolves
  * @returns a function that ends the watch
  */
 export function watching(
@@ -37,15 +37,15 @@ export function watching(
   changed: () => Promise<void>,
 ): () => Promise<void> {
   /** The files after the last call, and at the last look. */
-  let [known, seen] = [stampsOf(paths()), ''];
+  let [handledStamps, lastStamps] = [stampsOf(paths()), ''];
 
   async function look(): Promise<void> {
-    const now = stampsOf(paths());
+    const stamps = stampsOf(paths());
     // Several files are written one after the other.
-    const isStill = now === seen;
-    seen = now;
-    if (now === known || !isStill) return;
-    known = now;
+    const isStill = stamps === lastStamps;
+    lastStamps = stamps;
+    if (stamps === handledStamps || !isStill) return;
+    handledStamps = stamps;
     await changed();
   }
 
@@ -69,48 +69,48 @@ export class ContractDeployment {
   /** Deploys the contracts. @throws OperatorError if one can't be deployed, unless their files are watched */
   async begin(isWatched: boolean): Promise<void> {
     try {
-      this.#deployed(await this.network.begun(), isWatched);
+      this.#recordSuccess(await this.network.deployAll(), isWatched);
     } catch (error) {
       if (!isWatched) throw error;
-      this.#refused(error);
+      this.#recordProblem(error);
     }
   }
 
   /** Deploys the contracts again when their files change. @returns a function that ends it */
   watch(clock: Clock): () => Promise<void> {
-    const { project, changed } = this.network;
+    const { project, update } = this.network;
     let { files } = project;
     return watching(
       () => files,
       clock,
       async () => {
-        const now: string[] = [];
+        const updated: string[] = [];
         try {
-          const event = await changed(now);
-          if (event !== null) this.#deployed(event, true);
+          const event = await update(updated);
+          if (event !== null) this.#recordSuccess(event, true);
         } catch (error) {
-          this.#refused(error);
+          this.#recordProblem(error);
         } finally {
-          // Files of a manifest that can't be read are still those before.
-          files = [...new Set([...now, ...files])];
+          // If the manifest can't be read, the files stay the same.
+          files = [...new Set([...updated, ...files])];
         }
       },
     );
   }
 
-  #deployed(event: ContractsEvent, isLogged: boolean): void {
+  #recordSuccess(event: ContractsEvent, isLogged: boolean): void {
     if (isLogged) this.log(event);
     this.problem = null;
     this.done.resolve();
   }
 
-  #refused(error: unknown): void {
+  #recordProblem(error: unknown): void {
     // The node stops.
     if (error instanceof DOMException && error.name === 'AbortError') return;
     if (!(error instanceof OperatorError)) throw error;
-    const refused = { problem: error.message, remedy: error.remedy };
-    this.log({ event: 'contracts_refused', ...refused });
+    const problem = { problem: error.message, remedy: error.remedy };
+    this.log({ event: 'contracts_refused', ...problem });
     // The chain keeps contracts that were deployed before.
-    if (this.problem !== null) this.problem = refused;
+    if (this.problem !== null) this.problem = problem;
   }
 }

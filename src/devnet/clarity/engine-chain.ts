@@ -1,6 +1,7 @@
 /** Keeps the engine at a block of the chain. To undo a block, it builds the chain again up to another block. */
 import type { ContractInterface } from '../contract.ts';
 import type {
+  BlocksResult,
   ClarityEngine,
   Credit,
   EngineAction,
@@ -8,7 +9,6 @@ import type {
   EnginePosition,
   EngineRead,
   EngineSession,
-  MadeBlocks,
 } from './engine.ts';
 import type { TraceReport } from './failure.ts';
 
@@ -21,7 +21,7 @@ export interface EngineStart {
   funds: Credit[];
 }
 
-interface MadeBlock {
+interface BlockRecord {
   /** Id of the parent; null for block 1. */
   parent: string | null;
   /** The block in the engine's form; null for block 1, which the engine starts with. */
@@ -38,9 +38,9 @@ const MAX_BLOCKS_PER_MESSAGE = 500;
 
 export class EngineChain {
   /** All blocks of the chain, by id. */
-  readonly #made = new Map<string, MadeBlock>();
+  readonly #blocks = new Map<string, BlockRecord>();
   /** The current block of each of the engine's chains; null if the chain must be built again. */
-  readonly #at: Record<EngineSession, string | null> = { main: null, aside: null, traced: null };
+  readonly #positions: Record<EngineSession, string | null> = { main: null, aside: null, traced: null };
   /** Values of constants, by the block that deployed their contract and the contract's id. */
   readonly #constants = new Map<string, ReadonlyMap<string, string>>();
 
@@ -51,7 +51,7 @@ export class EngineChain {
 
   /** Starts the chain. The caller must then call {@link keep} for block 1. @throws any error of the engine */
   async begin(session: EngineSession = 'main'): Promise<EnginePosition> {
-    this.#at[session] = null;
+    this.#positions[session] = null;
     const { epoch, time, funds } = this.start;
     return this.engine.ask({ session, kind: 'begin', epoch, time, credits: funds });
   }
@@ -81,12 +81,12 @@ export class EngineChain {
     parent: string,
     blocks: readonly EngineBlock[],
     isSought: (error: string) => boolean = () => true,
-  ): Promise<{ at: number; error: string } | null> {
+  ): Promise<{ index: number; error: string } | null> {
     await this.#goTo('aside', parent);
-    this.#at.aside = null;
-    for (const [at, block] of blocks.entries()) {
+    this.#positions.aside = null;
+    for (const [index, block] of blocks.entries()) {
       const { outcome } = await this.#make('aside', [block]);
-      if (outcome?.kind === 'failed' && isSought(outcome.error)) return { at, error: outcome.error };
+      if (outcome?.kind === 'failed' && isSought(outcome.error)) return { index, error: outcome.error };
     }
     return null;
   }
@@ -105,12 +105,12 @@ export class EngineChain {
     boot: Deployment,
     names: readonly string[],
   ): Promise<ReadonlyMap<string, string>> {
-    const { at, parent, block } = this.#deploymentOf(id, contract, boot);
-    const key = `${at} ${contract}`;
+    const { id: blockId, parent, block } = this.#deploymentOf(id, contract, boot);
+    const key = `${blockId} ${contract}`;
     const constants = this.#constants.get(key);
     if (constants !== undefined) return constants;
     await this.#goTo('aside', parent);
-    this.#at.aside = null;
+    this.#positions.aside = null;
     const { sender, name, source } = block.action;
     const probes = names.map((constant, number) => `(define-read-only (${PROBE}${number}) ${constant})`);
     const action = { ...block.action, source: [source, ...probes].join('\n') };
@@ -127,21 +127,25 @@ export class EngineChain {
 
   /** Returns the block of a branch that deployed a contract, with its id and parent. @param boot for a boot contract */
   #deploymentOf(id: string, contract: string, boot: Deployment) {
-    for (let at = id; ; ) {
-      const { parent, block } = this.#block(at);
+    for (let current = id; ; ) {
+      const { parent, block } = this.#block(current);
       if (parent === null)
-        return { at, parent: at, block: { kind: 'block' as const, credits: [], fee: null, action: boot } };
+        return {
+          id: current,
+          parent: current,
+          block: { kind: 'block' as const, credits: [], fee: null, action: boot },
+        };
       const action = block?.kind === 'block' ? block.action : null;
       if (block?.kind === 'block' && action?.kind === 'deploy' && `${action.sender}.${action.name}` === contract)
-        return { at, parent, block: { ...block, action } };
-      at = parent;
+        return { id: current, parent, block: { ...block, action } };
+      current = parent;
     }
   }
 
   /** Makes a block on a parent. The engine has no position until {@link keep}. @throws any error of the engine */
-  async attempt(parent: string, block: EngineBlock): Promise<MadeBlocks> {
+  async attempt(parent: string, block: EngineBlock): Promise<BlocksResult> {
     await this.#goTo('main', parent);
-    this.#at.main = null;
+    this.#positions.main = null;
     return this.#make('main', [block]);
   }
 
@@ -150,14 +154,14 @@ export class EngineChain {
    * @param parent null for block 1
    */
   keep(id: string, parent: string | null, block: EngineBlock | null): void {
-    this.#made.set(id, { parent, block });
-    this.#at.main = id;
+    this.#blocks.set(id, { parent, block });
+    this.#positions.main = id;
   }
 
   /** Reads from the state after a block. @returns null if the value doesn't exist @throws any error of the engine */
   async read(id: string, read: EngineRead): Promise<string | null> {
     // A read from another block leaves the main chain where it is, so that the next block can be made at once.
-    const session = this.#at.main === id ? 'main' : 'aside';
+    const session = this.#positions.main === id ? 'main' : 'aside';
     await this.#goTo(session, id);
     return this.readNow(read, session);
   }
@@ -170,9 +174,9 @@ export class EngineChain {
    */
   async trace(parent: string, id: string, block: EngineBlock, withCosts: boolean): Promise<TraceReport> {
     await this.#goTo('traced', parent);
-    this.#at.traced = null;
+    this.#positions.traced = null;
     const report = await this.engine.ask({ session: 'traced', kind: 'trace', block, withCosts });
-    this.#at.traced = id;
+    this.#positions.traced = id;
     return report;
   }
 
@@ -182,39 +186,39 @@ export class EngineChain {
    * @throws any error of the engine
    */
   check(files: Readonly<Record<string, string>>, manifest: string): Promise<string | null> {
-    this.#forgetEnded();
+    this.#clearEndedPositions();
     return this.engine.ask({ session: 'aside', kind: 'check', files, manifest });
   }
 
-  #make(session: EngineSession, blocks: EngineBlock[]): Promise<MadeBlocks> {
+  #make(session: EngineSession, blocks: EngineBlock[]): Promise<BlocksResult> {
     return this.engine.ask({ session, kind: 'blocks', blocks });
   }
 
-  /** Forgets the positions of a process that ended: the next request starts a new process, without chains. */
-  #forgetEnded(): void {
-    if (!this.engine.isRunning) Object.assign(this.#at, { main: null, aside: null, traced: null });
+  /** Clears the positions if the process ended: the next request starts a new process, without chains. */
+  #clearEndedPositions(): void {
+    if (!this.engine.isRunning) Object.assign(this.#positions, { main: null, aside: null, traced: null });
   }
 
   async #goTo(session: EngineSession, id: string): Promise<void> {
-    this.#forgetEnded();
-    const at = this.#at[session];
-    if (at === id) return;
+    this.#clearEndedPositions();
+    const current = this.#positions[session];
+    if (current === id) return;
     const blocks: EngineBlock[] = [];
     let from: string | null = id;
-    for (; from !== null && from !== at; from = this.#block(from).parent) {
+    for (; from !== null && from !== current; from = this.#block(from).parent) {
       const { block } = this.#block(from);
       if (block !== null) blocks.unshift(block);
     }
     if (from === null) await this.begin(session);
-    this.#at[session] = null;
-    for (let made = 0; made < blocks.length; made += MAX_BLOCKS_PER_MESSAGE)
-      await this.#make(session, blocks.slice(made, made + MAX_BLOCKS_PER_MESSAGE));
-    this.#at[session] = id;
+    this.#positions[session] = null;
+    for (let start = 0; start < blocks.length; start += MAX_BLOCKS_PER_MESSAGE)
+      await this.#make(session, blocks.slice(start, start + MAX_BLOCKS_PER_MESSAGE));
+    this.#positions[session] = id;
   }
 
-  #block(id: string): MadeBlock {
-    const madeBlock = this.#made.get(id);
-    if (madeBlock === undefined) throw new RangeError(`the engine has no block ${id}`);
-    return madeBlock;
+  #block(id: string): BlockRecord {
+    const record = this.#blocks.get(id);
+    if (record === undefined) throw new RangeError(`the engine has no block ${id}`);
+    return record;
   }
 }

@@ -8,6 +8,7 @@
 import { dirname, join } from 'node:path';
 import { atMost } from '../../base/turns.ts';
 import type {
+  BlocksResult,
   EngineAnswer,
   EngineBlock,
   EngineOutcome,
@@ -17,7 +18,6 @@ import type {
   EngineRequest,
   EngineSession,
   FromEngine,
-  MadeBlocks,
 } from './engine.ts';
 import type { TraceReport } from './failure.ts';
 
@@ -45,7 +45,7 @@ interface Session {
 type Files = Readonly<Record<string, string>>;
 interface Engine {
   SDK: new (
-    readFile: (action: string, asked: { path: string; paths: string[] }) => Promise<unknown>,
+    readFile: (action: string, request: { path: string; paths: string[] }) => Promise<unknown>,
     options: object,
   ) => Session;
   SDKOptions: new (trackCosts: boolean, trackCoverage: boolean, trackPerformance: boolean) => object;
@@ -73,32 +73,32 @@ function position(session: Session): EnginePosition {
 }
 
 function transactionsOf({ fee, action }: Extract<EngineBlock, { kind: 'block' }>): object[] {
-  const paid =
+  const fees =
     fee === null || fee.amount === '0'
       ? []
       : [{ transferSTX: { amount: Number(fee.amount), recipient: FEES, sender: fee.payer } }];
   switch (action?.kind) {
     case undefined:
-      return paid;
+      return fees;
     case 'transfer': {
       const { sender, recipient, amount } = action;
-      return [...paid, { transferSTX: { amount: Number(amount), recipient, sender } }];
+      return [...fees, { transferSTX: { amount: Number(amount), recipient, sender } }];
     }
     case 'deploy': {
       const { sender, name, source: content, clarityVersion } = action;
       const options = clarityVersion === null ? {} : { clarity_version: clarityVersion, clarityVersion };
-      return [...paid, { deployContract: { name, content, options, sender } }];
+      return [...fees, { deployContract: { name, content, options, sender } }];
     }
     case 'call': {
       const { sender, contract, functionName: method, args } = action;
-      return [...paid, { callPublicFn: { contract, method, args_maps: args.map(bytesOf), sender } }];
+      return [...fees, { callPublicFn: { contract, method, args_maps: args.map(bytesOf), sender } }];
     }
   }
 }
 
-function made(session: Session, block: EngineBlock): MadeBlocks {
-  const answer = (outcome: EngineOutcome | null): MadeBlocks => ({ outcome, ...position(session) });
-  const failed = (error: unknown): MadeBlocks => answer({ kind: 'failed', error: textOf(error) });
+function mineBlock(session: Session, block: EngineBlock): BlocksResult {
+  const answer = (outcome: EngineOutcome | null): BlocksResult => ({ outcome, ...position(session) });
+  const failed = (error: unknown): BlocksResult => answer({ kind: 'failed', error: textOf(error) });
   for (const { address, amount } of block.credits) session.mintSTX(address, BigInt(amount));
   if (block.kind === 'tenure') {
     session.mineEmptyBurnBlock();
@@ -146,7 +146,7 @@ function readFrom(engine: Engine, session: Session, read: EngineRead): string | 
 }
 
 /** Runs a snippet. Returns its value, or `error:` and the reason if it failed. A failed snippet has changed nothing. */
-function saidOf(session: Session, snippet: string): string {
+function runSnippet(session: Session, snippet: string): string {
   try {
     return session.runSnippet(snippet);
   } catch (error) {
@@ -159,21 +159,21 @@ function implementsTrait(
   { contract, definedIn, trait }: EngineRead & { kind: 'trait' },
 ): 'true' | 'false' | null {
   // The snippet reaches the division only if the analysis accepts the contract for the trait.
-  const said = saidOf(
+  const report = runSnippet(
     session,
     `(use-trait asked '${definedIn}.${trait})
      (define-private (take (given <asked>)) true)
      (define-private (give) (take '${contract}))
      (/ u1 u0)`,
   );
-  if (said.includes('DivisionByZero')) return 'true';
-  return /unresolved contract|undeclared trait/.test(said) ? null : 'false';
+  if (report.includes('DivisionByZero')) return 'true';
+  return /unresolved contract|undeclared trait/.test(report) ? null : 'false';
 }
 
 /** Lines of a trace that are reported: the last ones, because the failure is at the end. */
 const TRACE_LINES = 200;
 
-function traced(session: Session, { block, withCosts }: EngineRequest<'trace'>): TraceReport {
+function traceBlock(session: Session, { block, withCosts }: EngineRequest<'trace'>): TraceReport {
   if (withCosts) session.enablePerformance('runtime');
   let evaluated = '';
   const printed: string[] = [];
@@ -194,11 +194,11 @@ function traced(session: Session, { block, withCosts }: EngineRequest<'trace'>):
   return { trace: lines.slice(-TRACE_LINES).join('\n'), evaluated, printed: printed.join('\n') };
 }
 
-const { Date: Running } = globalThis;
+const { Date: SystemDate } = globalThis;
 
 /** Stops the engine's clock, so that a chain that is built again has the same times. @param time Unix seconds */
-function standStill(time: number): void {
-  globalThis.Date = class extends Running {
+function stopClock(time: number): void {
+  globalThis.Date = class extends SystemDate {
     constructor(...args: unknown[]) {
       super(...((args.length === 0 ? [time * 1_000] : args) as [number]));
     }
@@ -213,7 +213,7 @@ const readerOf =
       case 'vfs/exists':
         return Object.hasOwn(files, path);
       case 'vfs/readFiles':
-        return Object.fromEntries(paths.map((one) => [one, files[one]]));
+        return Object.fromEntries(paths.map((file) => [file, files[file]]));
       case 'vfs/writeFile':
         return null;
       default:
@@ -223,7 +223,7 @@ const readerOf =
   };
 
 /** Loads a project in a separate session, with the files of the message. */
-async function mistakeIn(engine: Engine, { files, manifest }: EngineRequest<'check'>): Promise<string | null> {
+async function checkProject(engine: Engine, { files, manifest }: EngineRequest<'check'>): Promise<string | null> {
   const session = new engine.SDK(readerOf(files), new engine.SDKOptions(false, false, false));
   try {
     await session.initSession(dirname(manifest), manifest, undefined);
@@ -257,7 +257,7 @@ balance = 0
 async function answerTo(engine: Engine, session: Session, message: EngineRequest): Promise<EngineAnswer> {
   switch (message.kind) {
     case 'begin': {
-      standStill(message.time);
+      stopClock(message.time);
       const directory = `/${message.time}`;
       Object.assign(startFiles, projectAt(directory));
       await session.initSession(directory, `${directory}/Clarinet.toml`, undefined);
@@ -266,20 +266,20 @@ async function answerTo(engine: Engine, session: Session, message: EngineRequest
       return position(session);
     }
     case 'blocks': {
-      let last: MadeBlocks = { outcome: null, ...position(session) };
-      for (const block of message.blocks) last = made(session, block);
+      let last: BlocksResult = { outcome: null, ...position(session) };
+      for (const block of message.blocks) last = mineBlock(session, block);
       return last;
     }
     case 'check':
-      return mistakeIn(engine, message);
+      return checkProject(engine, message);
     case 'trace':
-      return traced(session, message);
+      return traceBlock(session, message);
     case 'read':
       return readFrom(engine, session, message.read);
   }
 }
 
-async function loaded(directory: string): Promise<{ engine: Engine; version: string }> {
+async function loadEngine(directory: string): Promise<{ engine: Engine; version: string }> {
   const sdk = Bun.resolveSync('@stacks/clarinet-sdk', directory);
   const wasm = Bun.resolveSync('@stacks/clarinet-sdk-wasm', sdk);
   const { version } = await Bun.file(join(dirname(wasm), 'package.json')).json();
@@ -287,7 +287,7 @@ async function loaded(directory: string): Promise<{ engine: Engine; version: str
 }
 
 try {
-  const { engine, version } = await loaded(process.argv[2] ?? '');
+  const { engine, version } = await loadEngine(process.argv[2] ?? '');
   const session = (countsCosts: boolean, tracks = false) =>
     new engine.SDK(readerOf(startFiles), new engine.SDKOptions(countsCosts, false, tracks));
   const sessions: Record<EngineSession, Session> = {

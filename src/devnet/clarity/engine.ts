@@ -47,7 +47,7 @@ export interface EnginePosition {
 }
 
 /** The position after the last block, and the result of its action; null if it has none. */
-export interface MadeBlocks extends EnginePosition {
+export interface BlocksResult extends EnginePosition {
   outcome: EngineOutcome | null;
 }
 
@@ -73,7 +73,7 @@ export type EngineSession = 'main' | 'aside' | 'traced';
 interface EngineProtocol {
   /** Starts a new chain, at block 1. `time` is its start in Unix seconds. */
   begin: { request: { epoch: string; time: number; credits: Credit[] }; answer: EnginePosition };
-  blocks: { request: { blocks: EngineBlock[] }; answer: MadeBlocks };
+  blocks: { request: { blocks: EngineBlock[] }; answer: BlocksResult };
   /** Null if the value doesn't exist. */
   read: { request: { read: EngineRead }; answer: string | null };
   /** Reads a project's files from this message. The answer is its first error with the place in a file, or null. */
@@ -184,9 +184,9 @@ export class ClarityEngine {
         waiting.delete(message.id);
       },
     });
-    const own = { child, waiting };
+    const started = { child, waiting };
     void child.exited.then((code) => {
-      if (this.#process === own) this.#process = null;
+      if (this.#process === started) this.#process = null;
       const error = new EngineEndedError(`The Clarity engine ended with code ${code}.`);
       ready.reject(error);
       for (const { reject } of waiting.values()) reject(error);
@@ -203,7 +203,7 @@ export class ClarityEngine {
         INSTALL,
       );
     }
-    this.#process = own;
+    this.#process = started;
     return first.version;
   }
 
@@ -224,9 +224,9 @@ export class ClarityEngine {
   }
 
   /** Waits for the process, and ends it if it is late. @throws EngineEndedError */
-  async #within<T>(most: number, answer: Promise<T>, child: Subprocess): Promise<T> {
+  async #within<T>(limitMs: number, answer: Promise<T>, child: Subprocess): Promise<T> {
     const answered = new AbortController();
-    void pause(this.options.clock, most, answered.signal).then(() => {
+    void pause(this.options.clock, limitMs, answered.signal).then(() => {
       if (!answered.signal.aborted) child.kill('SIGKILL');
     });
     try {

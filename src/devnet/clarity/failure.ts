@@ -51,7 +51,7 @@ interface Evaluation {
 
 const FRAME = /^(S[0-9A-Z]+\.[\w-]+):(.+):(\d+):(\d+)$/;
 
-function evaluationOf(text: string): Evaluation | null {
+function parseEvaluation(text: string): Evaluation | null {
   const end = text.lastIndexOf(' ');
   // The first evaluation of a contract is below the loading of the contract, which has no line.
   const path = text
@@ -72,11 +72,11 @@ function lastPath(evaluations: readonly Evaluation[]): Frame[] {
   if (inner === undefined) return [];
   const frames = [...inner.frames];
   // An expression is complete after its parts, so its last part comes just before it.
-  for (const one of evaluations.slice(0, -1).reverse()) {
-    const isPart = one.path.length === inner.path.length + 1 && inner.path.every((part, at) => part === one.path[at]);
+  for (const part of evaluations.slice(0, -1).reverse()) {
+    const isPart = part.path.length === inner.path.length + 1 && inner.path.every((text, i) => text === part.path[i]);
     if (!isPart) break;
-    frames.push(one.frames.at(-1)!);
-    inner = one;
+    frames.push(part.frames.at(-1)!);
+    inner = part;
   }
   return frames;
 }
@@ -101,8 +101,8 @@ export function formAt(source: string, line: number, column: number): Form | nul
     if (token.index < start || text.startsWith(';')) continue;
     if (token.index > start && depth === 0) return null;
     if (depth === 1 && !/^[)}]$/.test(text)) {
-      const before = source.slice(0, token.index);
-      parts.push({ line: before.split('\n').length, column: token.index - before.lastIndexOf('\n') });
+      const preceding = source.slice(0, token.index);
+      parts.push({ line: preceding.split('\n').length, column: token.index - preceding.lastIndexOf('\n') });
     }
     if (text === '(' || text === '{') depth += 1;
     if (text === ')' || text === '}') depth -= 1;
@@ -126,29 +126,29 @@ const isAt = (frame: Frame | undefined, part: { line: number; column: number } |
  * returned early: `asserts!` evaluates its second argument only then.
  */
 function originIn(path: readonly Frame[], sources: Sources): Frame | null {
-  let tried: Frame | null = null;
+  let tryFrame: Frame | null = null;
   let value: Frame | null = null;
-  for (const [at, frame] of path.entries()) {
+  for (const [index, frame] of path.entries()) {
     const { form, contract, line, column } = frame;
-    const part = path[at + 1];
+    const part = path[index + 1];
     const { parts = [] } = formAt(sources.source(contract) ?? '', line, column) ?? {};
     const isWhole = part === undefined || isAt(part, parts.at(-1));
-    if (form === null) return tried ?? frame;
+    if (form === null) return tryFrame ?? frame;
     if (THROWING.has(form)) {
       if (isAt(part, parts[1])) return frame;
-    } else if (form === 'try!') tried = frame;
+    } else if (form === 'try!') tryFrame = frame;
     else if (form === 'err' && isWhole) return frame;
     // The function failed, or its last argument returned early. Either way the error comes from this expression.
-    else if (ANSWERING.test(form) && isWhole) return isAt(frame, tryPartOf(tried, sources)) ? tried : frame;
+    else if (ANSWERING.test(form) && isWhole) return isAt(frame, tryPartOf(tryFrame, sources)) ? tryFrame : frame;
     else if (!PASSING.has(form) && !sources.hasFunction(contract, form)) value ??= frame;
   }
-  return tried ?? value ?? path[0] ?? null;
+  return tryFrame ?? value ?? path[0] ?? null;
 }
 
 /** Returns the place of the argument of a `try!`. */
-function tryPartOf(tried: Frame | null, sources: Sources): { line: number; column: number } | undefined {
-  if (tried === null) return undefined;
-  return formAt(sources.source(tried.contract) ?? '', tried.line, tried.column)?.parts[0];
+function tryPartOf(tryFrame: Frame | null, sources: Sources): { line: number; column: number } | undefined {
+  if (tryFrame === null) return undefined;
+  return formAt(sources.source(tryFrame.contract) ?? '', tryFrame.line, tryFrame.column)?.parts[0];
 }
 
 function placeOf(
@@ -173,24 +173,24 @@ function runtimeErrorPlace(printed: string, sources: Sources): Place | null {
 function costsOf(evaluations: readonly Evaluation[], sources: Sources): Failure['costs'] {
   const costs = new Map<string, number>();
   for (const { frames, cost } of evaluations) {
-    let [now, contract] = ['', ''];
+    let [id, contract] = ['', ''];
     for (const frame of frames.slice(0, -1)) {
-      if (frame.contract !== contract) now = `${frame.contract}.${frame.entry}`;
+      if (frame.contract !== contract) id = `${frame.contract}.${frame.entry}`;
       contract = frame.contract;
-      if (frame.form !== null && sources.hasFunction(contract, frame.form)) now = `${contract}.${frame.form}`;
+      if (frame.form !== null && sources.hasFunction(contract, frame.form)) id = `${contract}.${frame.form}`;
     }
     const last = frames.at(-1)!;
-    if (last.contract !== contract) now = `${last.contract}.${last.entry}`;
-    const name = now.slice(now.lastIndexOf('.') + 1);
+    if (last.contract !== contract) id = `${last.contract}.${last.entry}`;
+    const name = id.slice(id.lastIndexOf('.') + 1);
     // Expressions outside functions belong to the loading of a contract.
-    if (sources.hasFunction(now.slice(0, now.lastIndexOf('.')), name)) costs.set(now, (costs.get(now) ?? 0) + cost);
+    if (sources.hasFunction(id.slice(0, id.lastIndexOf('.')), name)) costs.set(id, (costs.get(id) ?? 0) + cost);
   }
   return [...costs].map(([name, runtime]) => ({ function: name, runtime })).sort((a, b) => b.runtime - a.runtime);
 }
 
 /** Explains the failure of a call. */
 export function failureOf({ trace, evaluated, printed }: TraceReport, sources: Sources): Failure {
-  const evaluations = evaluated.split('\n').flatMap((line) => evaluationOf(line) ?? []);
+  const evaluations = evaluated.split('\n').flatMap((line) => parseEvaluation(line) ?? []);
   const origin = originIn(lastPath(evaluations), sources);
   const place = printed === '' ? origin && placeOf(origin, sources) : runtimeErrorPlace(printed, sources);
   return { place, trace, costs: costsOf(evaluations, sources) };

@@ -9,13 +9,14 @@ import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
-import { type ContractInterface, type Executed, executedContract } from '../contract.ts';
+import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
 import { formPositions } from '../contract-source.ts';
 import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
 import { payerOf, type SignedTransaction } from '../transaction.ts';
 import {
+  type BlocksResult,
   type ClarityEngine,
   type Credit,
   type EngineAction,
@@ -24,11 +25,10 @@ import {
   type EngineOutcome,
   type EngineRead,
   EngineRefusedError,
-  type MadeBlocks,
 } from './engine.ts';
 import { type Deployment, EngineChain } from './engine-chain.ts';
 import { type Failure, failureOf } from './failure.ts';
-import { executedOf, vmErrorOf } from './outcome.ts';
+import { toExecution, toVmError } from './outcome.ts';
 
 /** Epoch of the chain: the last one with an active pox-4. */
 export const EPOCH = '3.4';
@@ -42,12 +42,12 @@ const BOOT_CONTRACTS = [
 export const BLOCK_SECONDS = 10;
 export const BITCOIN_SECONDS = 600;
 
-const creditOf = ({ recipient, amount }: { recipient: string; amount: bigint }): Credit => ({
+const toCredit = ({ recipient, amount }: { recipient: string; amount: bigint }): Credit => ({
   address: recipient,
   amount: String(amount),
 });
 
-function actionOf({ origin, action, mint }: SignedTransaction): EngineAction {
+function toEngineAction({ origin, action, mint }: SignedTransaction): EngineAction {
   const sender = origin.account.address;
   switch (action.kind) {
     case 'transfer':
@@ -73,24 +73,24 @@ function actionOf({ origin, action, mint }: SignedTransaction): EngineAction {
 }
 
 /** Returns the transaction with its result, in the form that the chain mines. */
-function executed(transaction: SignedTransaction, result: Executed): SignedTransaction {
+function withResult(transaction: SignedTransaction, result: Execution): SignedTransaction {
   const { action, origin } = transaction;
   const isDeployed = action.kind === 'deploy' && result.status === 'success' && result.abi !== null;
   const deployed = isDeployed
     ? { id: `${origin.account.address}.${action.name}`, template: { ...action.template, abi: result.abi! } }
     : null;
-  return { ...transaction, action: { kind: 'executed', executed: result, deployed, input: action } };
+  return { ...transaction, action: { kind: 'executed', result, deployed, input: action } };
 }
 
 /** Returns the boot contracts with the engine's analysis. @param chain must be started */
-async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']> {
+async function readBootContracts(chain: EngineChain): Promise<Beginning['contracts']> {
   const ids = BOOT_CONTRACTS.map((name) => `${networks.testnet.boot}.${name}`);
   const interfaces = await chain.interfaces(ids);
   const contracts: Beginning['contracts'][number][] = [];
-  for (const [at, name] of BOOT_CONTRACTS.entries()) {
-    const id = ids[at]!;
+  for (const [index, name] of BOOT_CONTRACTS.entries()) {
+    const id = ids[index]!;
     const source = await chain.readNow({ kind: 'source', contract: id });
-    const abi = interfaces[at] ?? null;
+    const abi = interfaces[index] ?? null;
     if (source !== null && abi !== null)
       contracts.push({ id, template: executedContract(name, source, undefined, abi) });
   }
@@ -98,7 +98,7 @@ async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']
 }
 
 /** Returns the reward cycles of the engine's stacking contract. @param chain must be started */
-async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
+async function readCycles(chain: EngineChain): Promise<RewardCycles> {
   const contract = `${networks.testnet.boot}.pox-4`;
   const call = {
     kind: 'call',
@@ -114,7 +114,7 @@ async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
 }
 
 /** Returns a transaction of a block in its form before the execution. */
-export const askedOf = (transaction: SignedTransaction): SignedTransaction =>
+export const withoutResult = (transaction: SignedTransaction): SignedTransaction =>
   transaction.action.kind === 'executed' ? { ...transaction, action: transaction.action.input } : transaction;
 
 /** A failed call, to execute it again. */
@@ -125,7 +125,7 @@ interface FailedCall {
   withCosts: boolean;
 }
 
-/** Maximum failed calls that are kept. They are explained right after they are mined. */
+/** Maximum number of failed calls in memory. They are explained right after they are mined. */
 const MAX_FAILED = 100;
 /** Maximum runtime cost of a call whose expressions are reported, about one byte per unit. */
 const MAX_TRACED_RUNTIME = 20_000_000;
@@ -155,11 +155,11 @@ export class ClarityMiner {
    * @throws OperatorError if the engine can't be started
    */
   static async begin(engine: ClarityEngine, funds: Beginning['funds'], time: number): Promise<ClarityMiner> {
-    const credits = funds.map(({ address: recipient, amount }) => creditOf({ recipient, amount }));
+    const credits = funds.map(({ address: recipient, amount }) => toCredit({ recipient, amount }));
     const chain = new EngineChain(engine, { epoch: EPOCH, time, funds: credits });
     await chain.begin();
-    const cycles = await cyclesOf(chain);
-    const contracts = await bootContracts(chain);
+    const cycles = await readCycles(chain);
+    const contracts = await readBootContracts(chain);
     return new ClarityMiner(chain, time, { firstBurnHeight: 0, cycles, contracts, funds });
   }
 
@@ -168,8 +168,8 @@ export class ClarityMiner {
     return this.time - BLOCK_SECONDS;
   }
 
-  /** Most seconds that the time of a block may be before the present, if empty blocks come before it. */
-  readonly latestLag = 2 * BLOCK_SECONDS - 1;
+  /** Maximum seconds by which the time of a block is behind the present, if empty blocks come before the block. */
+  readonly maxLag = 2 * BLOCK_SECONDS - 1;
 
   /** Returns the time of the next block of a tenure, in Unix seconds. */
   nextTime({ time }: Block): number {
@@ -192,7 +192,7 @@ export class ClarityMiner {
   mine(parent: Block, newTenure: boolean, pending: readonly SignedTransaction[]): Promise<MinedBlock> {
     return this.#turns(async () => {
       if (newTenure || parent.parent === null) return this.#mineTenure(parent);
-      const next = pending.find((one) => isMinable(one, parent.world, parent.burnView.height));
+      const next = pending.find((transaction) => isMinable(transaction, parent.world, parent.burnView.height));
       return next === undefined ? this.#mineEmpty(parent) : this.#mineWith(parent, next);
     });
   }
@@ -207,13 +207,13 @@ export class ClarityMiner {
    * @returns error and index of the first transaction without a result; null if all have one
    * @throws EngineEndedError, EngineRefusedError
    */
-  firstFlaw(parent: Block, transactions: readonly SignedTransaction[]): Promise<{ at: number; error: string } | null> {
+  firstFlaw(parent: Block, candidates: readonly SignedTransaction[]): Promise<{ index: number; error: string } | null> {
     return this.#turns(async () => {
-      const blocks = transactions.map(
-        (one): EngineBlock => ({ kind: 'block', credits: [], fee: null, action: actionOf(one) }),
+      const blocks = candidates.map(
+        (transaction): EngineBlock => ({ kind: 'block', credits: [], fee: null, action: toEngineAction(transaction) }),
       );
-      const at = await this.engine.firstFailing(parent.indexBlockHash, blocks);
-      return at === null ? null : { at: at.at, error: vmErrorOf(at.error) };
+      const failure = await this.engine.firstFailing(parent.indexBlockHash, blocks);
+      return failure === null ? null : { index: failure.index, error: toVmError(failure.error) };
     });
   }
 
@@ -226,9 +226,9 @@ export class ClarityMiner {
   constant(block: Block, contract: string, name: string, names: readonly string[]): Promise<string | null> {
     return this.#turns(async () => {
       const { source, abi } = block.world.contract(contract)!.template;
-      const [sender = '', own = ''] = contract.split('.');
+      const [sender = '', contractName = ''] = contract.split('.');
       const clarityVersion = Number(abi.clarity_version.replace('Clarity', ''));
-      const copy: Deployment = { kind: 'deploy', sender, name: `${own}-copy`, source, clarityVersion };
+      const copy: Deployment = { kind: 'deploy', sender, name: `${contractName}-copy`, source, clarityVersion };
       const values = await this.engine.constants(block.indexBlockHash, contract, copy, names);
       return values.get(name) ?? null;
     });
@@ -246,14 +246,14 @@ export class ClarityMiner {
     vmError: string,
   ): Promise<{ line: number; column: number } | null> {
     const places = formPositions(deployment.source);
-    const blocks = places.map(({ end }, at): EngineBlock => {
-      const action = { ...deployment, name: `first-${at + 1}`, source: deployment.source.slice(0, end) };
+    const blocks = places.map(({ end }, index): EngineBlock => {
+      const action = { ...deployment, name: `first-${index + 1}`, source: deployment.source.slice(0, end) };
       return { kind: 'block', credits: [], fee: null, action };
     });
     return this.#turns(async () => {
       try {
-        const failure = await this.engine.firstFailing(parent, blocks, (error) => vmErrorOf(error) === vmError);
-        return failure === null ? null : places[failure.at]!;
+        const failure = await this.engine.firstFailing(parent, blocks, (error) => toVmError(error) === vmError);
+        return failure === null ? null : places[failure.index]!;
       } catch (error) {
         if (!(error instanceof EngineEndedError)) throw error;
         return null;
@@ -267,7 +267,7 @@ export class ClarityMiner {
    * @param path file that has the mistake
    * @returns null if the engine reports no mistake in this file, or ended while it looked
    */
-  mistakeIn(
+  findMistake(
     files: Readonly<Record<string, string>>,
     manifest: string,
     path: string,
@@ -286,7 +286,7 @@ export class ClarityMiner {
   }
 
   #credits(parent: Block): Credit[] {
-    return (this.#rewards.get(parent.indexBlockHash) ?? []).map(creditOf);
+    return (this.#rewards.get(parent.indexBlockHash) ?? []).map(toCredit);
   }
 
   async #mineTenure(parent: Block): Promise<MinedBlock> {
@@ -307,9 +307,9 @@ export class ClarityMiner {
   async #mineWith(parent: Block, transaction: SignedTransaction): Promise<MinedBlock> {
     const payer = payerOf(transaction);
     const fee = { payer: payer.account.address, amount: String(payer.fee) };
-    const block = { kind: 'block' as const, credits: this.#credits(parent), fee, action: actionOf(transaction) };
-    const { attempt, outcome, abi } = await this.#tried(parent, block);
-    const result = executedOf(outcome, transaction.action.kind === 'deploy', abi);
+    const block = { kind: 'block' as const, credits: this.#credits(parent), fee, action: toEngineAction(transaction) };
+    const { attempt, outcome, abi } = await this.#executeOnce(parent, block);
+    const result = toExecution(outcome, transaction.action.kind === 'deploy', abi);
     const isTransfer = transaction.action.kind === 'transfer';
     // A mint fails above the token's maximum supply, or if contracts were deployed again without the token.
     if (isTransfer && result.status !== 'success' && transaction.mint === undefined)
@@ -321,8 +321,8 @@ export class ClarityMiner {
     // The engine executed the transaction, but reported something unsupported.
     const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
     const isUndone = attempt === null || isUnknown || broken !== null;
-    const made: EngineBlock = isUndone ? { ...block, action: null } : block;
-    const at = isUndone ? await this.engine.attempt(parent.indexBlockHash, made) : attempt;
+    const finalBlock: EngineBlock = isUndone ? { ...block, action: null } : block;
+    const finalAttempt = isUndone ? await this.engine.attempt(parent.indexBlockHash, finalBlock) : attempt;
     const reported =
       broken === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: broken };
     const isOverLimit = /BalanceExceeded/.test(result.vmError ?? '');
@@ -336,12 +336,12 @@ export class ClarityMiner {
       this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts }, 1);
     }
     // Only the transaction contains the memo of a transfer.
-    this.included = [isTransfer && result.status === 'success' ? transaction : executed(transaction, reported)];
+    this.included = [isTransfer && result.status === 'success' ? transaction : withResult(transaction, reported)];
     try {
       // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
       // costs it might succeed.
-      const kept: EngineBlock = reported.status === 'success' ? made : { ...made, action: null };
-      return this.#assemble(parent, kept, at, {});
+      const keptBlock: EngineBlock = reported.status === 'success' ? finalBlock : { ...finalBlock, action: null };
+      return this.#assemble(parent, keptBlock, finalAttempt, {});
     } finally {
       this.included = [];
     }
@@ -351,7 +351,7 @@ export class ClarityMiner {
    * Explains why a call failed.
    * @param id of the transaction
    * @param block that contains it
-   * @returns null if the call succeeded or is no longer kept, or the engine can't execute it again
+   * @returns null if the call succeeded, was followed by too many failed calls, or can't be executed again
    */
   failure(id: string, { indexBlockHash, world }: Block): Promise<Failure | null> {
     return this.#turns(async () => {
@@ -364,7 +364,7 @@ export class ClarityMiner {
         return failureOf(report, {
           source: (contract) => templateOf(contract)?.source ?? null,
           hasFunction: (contract, name) =>
-            templateOf(contract)?.abi.functions.some((one) => one.name === name) ?? false,
+            templateOf(contract)?.abi.functions.some((declared) => declared.name === name) ?? false,
         });
       } catch (error) {
         // An engine of another version may have no traces.
@@ -374,11 +374,11 @@ export class ClarityMiner {
     });
   }
 
-  /** Executes a transaction. If the engine ends, the transaction failed. @returns a null attempt in this case */
-  async #tried(
+  /** Executes a transaction. If the engine ends, the transaction failed, and the returned attempt is null. */
+  async #executeOnce(
     parent: Block,
     block: EngineBlock & { kind: 'block' },
-  ): Promise<{ attempt: MadeBlocks | null; outcome: EngineOutcome; abi: ContractInterface | null }> {
+  ): Promise<{ attempt: BlocksResult | null; outcome: EngineOutcome; abi: ContractInterface | null }> {
     try {
       const attempt = await this.engine.attempt(parent.indexBlockHash, block);
       const { outcome } = attempt;
@@ -394,7 +394,7 @@ export class ClarityMiner {
   }
 
   /** Makes the chain's block that matches the engine's block. */
-  #assemble(parent: Block, block: EngineBlock | null, attempt: MadeBlocks, options: MineOptions): MinedBlock {
+  #assemble(parent: Block, block: EngineBlock | null, attempt: BlocksResult, options: MineOptions): MinedBlock {
     const { height, burnHeight, time } = attempt;
     this.time = time;
     const mined = this.#chain!.mine(parent.indexBlockHash, { transactions: 0, quiet: true, ...options });

@@ -38,13 +38,13 @@ function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract):
   // Requirements keep their address, also of another network. Nobody here has its key.
   const network = deployer.startsWith('SP') || deployer.startsWith('SM') ? networks.mainnet : networks.testnet;
   const owner = impersonated(deployer, network);
-  if (owner === null) throw refusedContract(contract, 'its deployer has more than one signature');
+  if (owner === null) throw contractError(contract, 'its deployer has more than one signature');
   return { account: owner, payload, network, isSigned: false };
 }
 
 /** Returns the error for a contract that isn't deployed. @param place in its source, as `:line:column` */
-const refusedContract = ({ name, path }: ProjectContract, why: string, place = '', cause?: unknown) =>
-  new OperatorError(`${path}${place}: ${why}`, `Correct the contract ${name}, which can't be deployed.`, { cause });
+const contractError = ({ name, path }: ProjectContract, reason: string, place = '', cause?: unknown) =>
+  new OperatorError(`${path}${place}: ${reason}`, `Correct the contract ${name}, which can't be deployed.`, { cause });
 
 /** A mnemonic for accounts that have only a private key. */
 const ANY_MNEMONIC = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
@@ -54,14 +54,14 @@ const DEPLOYER_FUNDS = 1_000_000_000n;
 
 /** Paths of the files that exist only in a message to the engine. */
 const VIRTUAL_MANIFEST = '/project/Clarinet.toml';
-const virtualPath = (at: number): string => `/project/contracts/${at}.clar`;
+const virtualPath = (index: number): string => `/project/contracts/${index}.clar`;
 
-/** The files of a project with some of its contracts, by path. The engine reports the places of mistakes only for files. */
+/** Returns the files of a project with these contracts, by path. The engine reports places of mistakes only for files. */
 function filesWith({ accounts }: ClarinetProject, contracts: readonly ProjectContract[]) {
   const files: Record<string, string> = {};
   const requirements = ['[project]', 'name = "checked"'];
   const lines: string[] = [];
-  for (const [at, { name, source, clarityVersion, deployer }] of contracts.entries()) {
+  for (const [index, { name, source, clarityVersion, deployer }] of contracts.entries()) {
     const account = accounts.find(({ address }) => address === deployer);
     if (account === undefined) {
       const id = `${deployer}.${name}`;
@@ -71,8 +71,8 @@ function filesWith({ accounts }: ClarinetProject, contracts: readonly ProjectCon
       requirements.push('[[project.requirements]]', `contract_id = "${id}"`);
       continue;
     }
-    files[virtualPath(at)] = source;
-    lines.push(`[contracts.${name}]`, `path = "contracts/${at}.clar"`, `epoch = "${EPOCH}"`);
+    files[virtualPath(index)] = source;
+    lines.push(`[contracts.${name}]`, `path = "contracts/${index}.clar"`, `epoch = "${EPOCH}"`);
     if (clarityVersion !== null) lines.push(`clarity_version = ${clarityVersion}`);
     lines.push(`deployer = "${account.name}"`);
   }
@@ -87,22 +87,23 @@ function filesWith({ accounts }: ClarinetProject, contracts: readonly ProjectCon
 
 /**
  * Returns the error for a contract that can't be deployed, with the place of its mistake if the engine finds it.
- * @param why the error of the deployment
+ * @param error of the deployment
  * @param parent id of the block below the deployment; null if it isn't in the chain
  */
-async function mistakeOf(
+async function findContractError(
   clarity: ClarityMiner,
   project: ClarinetProject,
   contract: ProjectContract,
-  why: string,
+  error: string,
   parent: string | null,
 ): Promise<OperatorError> {
-  const upTo = project.contracts.slice(0, project.contracts.indexOf(contract) + 1);
-  const mistake = await clarity.mistakeIn(filesWith(project, upTo), VIRTUAL_MANIFEST, virtualPath(upTo.length - 1));
-  if (mistake !== null) return refusedContract(contract, mistake.error, `:${mistake.line}:${mistake.column}`);
+  const index = project.contracts.indexOf(contract);
+  const files = filesWith(project, project.contracts.slice(0, index + 1));
+  const mistake = await clarity.findMistake(files, VIRTUAL_MANIFEST, virtualPath(index));
+  if (mistake !== null) return contractError(contract, mistake.error, `:${mistake.line}:${mistake.column}`);
   const deployment = { ...contract, kind: 'deploy', sender: contract.deployer } as const;
-  const form = parent === null ? null : await clarity.failingForm(parent, deployment, why);
-  return refusedContract(contract, why, form === null ? '' : `:${form.line}:${form.column}`);
+  const form = parent === null ? null : await clarity.failingForm(parent, deployment, error);
+  return contractError(contract, error, form === null ? '' : `:${form.line}:${form.column}`);
 }
 
 /**
@@ -121,9 +122,9 @@ async function deploy(
     const receipt = block.receipts.find(({ txId }) => txId === id);
     if (receipt?.status === 'success') return;
     const error = receipt?.vmError ?? 'it was not mined';
-    throw await mistakeOf(node.clarity!, project, contract, error, block.parent);
+    throw await findContractError(node.clarity!, project, contract, error, block.parent);
   } catch (error) {
-    if (error instanceof RefusedDeployment) throw refusedContract(contract, error.message, '', error);
+    if (error instanceof RefusedDeployment) throw contractError(contract, error.message, '', error);
     throw error;
   }
 }
@@ -138,15 +139,15 @@ const startTime = (clock: Clock, { contracts }: ClarinetProject): number =>
 /** Returns the micro-STX of block 0 by address: of the project's accounts, the requirements' deployers and the faucet. */
 function fundsOf({ accounts, contracts }: ClarinetProject, seed: number): Map<string, bigint> {
   const deployers = contracts.map(({ deployer }) => [deployer, DEPLOYER_FUNDS] as const);
-  const own = accounts.map(({ address, balance }) => [address, balance] as const);
-  return new Map([...deployers, ...own, [faucetOf(seed, networks.testnet).address, FAUCET_FUNDS]]);
+  const balances = accounts.map(({ address, balance }) => [address, balance] as const);
+  return new Map([...deployers, ...balances, [faucetOf(seed, networks.testnet).address, FAUCET_FUNDS]]);
 }
 
-/** Returns the contracts of a saved network, with the paths that they have in a project now. */
+/** Returns the contracts of a saved network, with their present paths in a project. */
 const savedContracts = ({ contracts }: SavedNetwork, project: ClarinetProject): ProjectContract[] =>
   contracts.map(({ name, deployer, clarity_version: clarityVersion, source }) => {
-    const now = project.contracts.find((one) => one.name === name && one.deployer === deployer);
-    return { name, deployer, clarityVersion, source, path: now?.path ?? name };
+    const match = project.contracts.find((contract) => contract.name === name && contract.deployer === deployer);
+    return { name, deployer, clarityVersion, source, path: match?.path ?? name };
   });
 
 /**
@@ -166,8 +167,8 @@ export async function realNetwork(
   const start = saved?.start ?? (isInRealTime ? startTime(clock, project) : DEFAULT_START);
   const credits = [...funds].map(([address, amount]) => ({ address, amount }));
   const miner = await ClarityMiner.begin(engine, credits, start);
-  const real = { clarity: miner, accounts: project.accounts, history: 1, traffic: 0, pox5Height: null };
-  const node = new SimulatedNode({ ...options, ...real, saved: saved?.chain });
+  const engineOptions = { clarity: miner, accounts: project.accounts, history: 1, traffic: 0, pox5Height: null };
+  const node = new SimulatedNode({ ...options, ...engineOptions, saved: saved?.chain });
   let contracts = saved === null ? project.contracts : savedContracts(saved, project);
   let ids = new Set(saved?.deployments);
   const network = {
@@ -179,8 +180,8 @@ export async function realNetwork(
      * again only if they changed.
      * @throws OperatorError
      */
-    async begun(): Promise<ContractsEvent> {
-      const event = saved === null ? null : await network.changed([]);
+    async deployAll(): Promise<ContractsEvent> {
+      const event = saved === null ? null : await network.update([]);
       if (event !== null) return event;
       if (saved === null) for (const contract of contracts) await deploy(node, project, contract, ids);
       return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined: 0, dropped: 0 };
@@ -191,35 +192,35 @@ export async function realNetwork(
      * @returns the result; null if nothing changed
      * @throws OperatorError if the project has an error; the chain is then unchanged
      */
-    async changed(files: string[]): Promise<ContractsEvent | null> {
-      const now = await readAgain(files);
-      if (!Bun.deepEquals(now.accounts, project.accounts)) {
+    async update(files: string[]): Promise<ContractsEvent | null> {
+      const latest = await readAgain(files);
+      if (!Bun.deepEquals(latest.accounts, project.accounts)) {
         throw new OperatorError(
-          `The accounts of ${now.directory} changed after the chain started.`,
+          `The accounts of ${latest.directory} changed after the chain started.`,
           'Restart the devnet to use them.',
         );
       }
-      const poor = now.contracts.find(({ deployer }) => !funds.has(deployer));
-      if (poor !== undefined) {
+      const unfunded = latest.contracts.find(({ deployer }) => !funds.has(deployer));
+      if (unfunded !== undefined) {
         throw new OperatorError(
-          `The project now requires ${poor.deployer}.${poor.name}, but its deployer has no STX on this chain for the fee.`,
+          `The project now requires ${unfunded.deployer}.${unfunded.name}, but its deployer has no STX on this chain for the fee.`,
           'Restart the devnet without the file of --state, if you use one.',
         );
       }
-      if (Bun.deepEquals(now.contracts, contracts)) return null;
+      if (Bun.deepEquals(latest.contracts, contracts)) return null;
       try {
-        const deployments = now.contracts.map((contract) => deploymentOf(now, contract));
+        const deployments = latest.contracts.map((contract) => deploymentOf(latest, contract));
         const redeployed = await node.redeploy(deployments, ids, miner);
-        [contracts, ids] = [now.contracts, new Set(redeployed.ids)];
+        [contracts, ids] = [latest.contracts, new Set(redeployed.ids)];
         const { mined, dropped } = redeployed;
         return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined, dropped };
       } catch (error) {
         if (error instanceof RefusedDeployment) {
-          throw await mistakeOf(miner, now, now.contracts[error.index]!, error.message, null);
+          throw await findContractError(miner, latest, latest.contracts[error.index]!, error.message, null);
         }
         if (error instanceof EngineEndedError) {
           throw new OperatorError(
-            `The contracts of ${now.directory} can't be deployed: ${error.message}`,
+            `The contracts of ${latest.directory} can't be deployed: ${error.message}`,
             'Look for a contract that takes more than a minute to deploy.',
             { cause: error },
           );

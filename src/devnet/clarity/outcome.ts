@@ -2,7 +2,7 @@
 import { PREFIX } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex } from '../../codec/hex.ts';
-import type { ChainEvent, ContractInterface, Cost, Executed } from '../contract.ts';
+import type { ChainEvent, ContractInterface, Cost, Execution } from '../contract.ts';
 import { noCost } from '../execute.ts';
 import type { EngineOutcome } from './engine.ts';
 
@@ -12,13 +12,13 @@ class UnknownReportError extends Error {
 }
 
 /** An event in the engine's report: the node's type, and its fields. */
-interface Reported {
+interface ReportedEvent {
   event: string;
   data: Record<string, string>;
 }
 
-function eventOf(text: string): ChainEvent {
-  const { event, data } = JSON.parse(text) as Reported;
+function parseEvent(text: string): ChainEvent {
+  const { event, data } = JSON.parse(text) as ReportedEvent;
   const field = (name: string): string => {
     const value = data[name];
     if (typeof value !== 'string') throw new UnknownReportError(`${event} has no ${name}`);
@@ -32,8 +32,8 @@ function eventOf(text: string): ChainEvent {
       return { type: 'contract_event', contract: field('contract_identifier'), value: value() };
     case 'stx_transfer_event': {
       const memo = fromHex(`0x${field('memo')}`);
-      const moved = { type: 'stx_transfer_event' as const, sender: sender(), recipient: recipient(), amount: amount() };
-      return memo.length === 0 ? moved : { ...moved, memo };
+      const base = { type: 'stx_transfer_event' as const, sender: sender(), recipient: recipient(), amount: amount() };
+      return memo.length === 0 ? base : { ...base, memo };
     }
     case 'stx_mint_event':
       return { type: 'stx_mint_event', recipient: recipient(), amount: amount() };
@@ -65,7 +65,7 @@ function eventOf(text: string): ChainEvent {
 }
 
 /** Returns the cost of a transaction from the engine's report, which also contains limits. */
-function costOf(text: string): Cost {
+function parseCost(text: string): Cost {
   const total = (JSON.parse(text) as { total?: Cost } | null)?.total;
   if (total === undefined) return noCost;
   const { read_count, read_length, runtime, write_count, write_length } = total;
@@ -78,45 +78,45 @@ function costOf(text: string): Cost {
  */
 const RUNTIME = /\bRuntime\((\w+)|\b(CostBalanceExceeded|MemoryBalanceExceeded)\(/;
 /** The engine's text before the message of the analysis or of the runtime. */
-const BEFORE = /^(?:Contract deployment runtime error|Call contract function error): \S+ -> (?:Runtime Error: )?/;
+const ERROR_PREFIX = /^(?:Contract deployment runtime error|Call contract function error): \S+ -> (?:Runtime Error: )?/;
 
 /** The engine's text for a missing bracket: only the note after the error. */
 const OPENING = /^to match this '([({])'$/;
 
 /** Converts the engine's error to the node's `vm_error`. */
-export function vmErrorOf(error: string): string {
+export function toVmError(error: string): string {
   const [, runtime, exceeded] = RUNTIME.exec(error) ?? [];
-  const message = error.replace(BEFORE, '');
+  const message = error.replace(ERROR_PREFIX, '');
   const opening = OPENING.exec(message)?.[1];
   if (opening !== undefined) return `expected closing '${opening === '(' ? ')' : '}'}'`;
   return runtime ?? exceeded ?? message;
 }
 
 /** The node's report of a transaction without a result. */
-const nothing = {
+const noResult = {
   status: 'abort_by_response',
   result: clarity.err(clarity.none()),
   events: [],
   cost: noCost,
   abi: null,
-} satisfies Partial<Executed>;
+} satisfies Partial<Execution>;
 
 /**
  * Converts an outcome.
  * @param isDeployment the result is then (ok true), not the value of the last expression
  * @param abi of the deployed contract
  */
-export function executedOf(outcome: EngineOutcome, isDeployment: boolean, abi: ContractInterface | null): Executed {
-  if (outcome.kind === 'failed') return { ...nothing, vmError: vmErrorOf(outcome.error) };
+export function toExecution(outcome: EngineOutcome, isDeployment: boolean, abi: ContractInterface | null): Execution {
+  if (outcome.kind === 'failed') return { ...noResult, vmError: toVmError(outcome.error) };
   const result = isDeployment ? clarity.ok(clarity.bool(true)) : fromHex(outcome.result);
-  const cost = costOf(outcome.costs);
+  const cost = parseCost(outcome.costs);
   if (!isDeployment && result[0] === PREFIX.err) {
     return { status: 'abort_by_response', result, events: [], cost, vmError: null, abi: null };
   }
   try {
-    return { status: 'success', result, events: outcome.events.map(eventOf), cost, vmError: null, abi };
+    return { status: 'success', result, events: outcome.events.map(parseEvent), cost, vmError: null, abi };
   } catch (error) {
     if (!(error instanceof UnknownReportError)) throw error;
-    return { ...nothing, vmError: error.message };
+    return { ...noResult, vmError: error.message };
   }
 }

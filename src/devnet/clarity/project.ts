@@ -11,7 +11,7 @@ import { isInside } from '../../base/files.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
-import { namesIn, requirementsIn } from './requirements.ts';
+import { findNames, readRequirements } from './requirements.ts';
 
 /** An account of a project, with its balance at the start. */
 interface ProjectAccount extends Account {
@@ -49,8 +49,8 @@ const ACCOUNTS = join('settings', 'Devnet.toml');
 const DERIVATION = "m/44'/5757'/0'/0/0";
 /** Default balance of an account: 100 million STX. */
 const BALANCE = 100_000_000_000_000n;
-/** Accounts of a directory without a project. The first one deploys. */
-const OWN_ACCOUNTS = ['deployer', 'wallet_1', 'wallet_2', 'wallet_3', 'wallet_4', 'wallet_5'];
+/** Names of the accounts of a directory without a project. The first one deploys. */
+const ACCOUNT_NAMES = ['deployer', 'wallet_1', 'wallet_2', 'wallet_3', 'wallet_4', 'wallet_5'];
 
 const Manifest = Type.Object({
   project: Type.Object({
@@ -97,7 +97,7 @@ function read<T extends typeof Manifest | typeof Devnet>(path: string, type: T):
   );
 }
 
-function accountsIn(path: string): ProjectAccount[] {
+function readAccounts(path: string): ProjectAccount[] {
   return Object.entries(read(path, Devnet).accounts).map(([name, { mnemonic, balance, derivation }]) => {
     const words = mnemonic.trim().split(/\s+/).join(' ');
     if (!validateMnemonic(words, wordlist)) {
@@ -113,10 +113,10 @@ function accountsIn(path: string): ProjectAccount[] {
   });
 }
 
-const ownAccounts = (seed: number): ProjectAccount[] =>
-  accounts(`stackside-devnet-${seed}`, 'project', OWN_ACCOUNTS.length, networks.testnet).map((account, at) => ({
+const generateAccounts = (seed: number): ProjectAccount[] =>
+  accounts(`stackside-devnet-${seed}`, 'project', ACCOUNT_NAMES.length, networks.testnet).map((account, index) => ({
     ...account,
-    name: OWN_ACCOUNTS[at]!,
+    name: ACCOUNT_NAMES[index]!,
     secret: `${account.privateKey.toHex()}01`,
     balance: BALANCE,
   }));
@@ -125,24 +125,24 @@ const ownAccounts = (seed: number): ProjectAccount[] =>
 const SIBLING = /(?<![\w-])\.([a-zA-Z][\w-]*)/g;
 
 /** Sorts contracts so that each follows the contracts that it names. @throws OperatorError if they name each other */
-function inOrder(contracts: readonly ProjectContract[], path: string): ProjectContract[] {
+function sortContracts(contracts: readonly ProjectContract[], path: string): ProjectContract[] {
   const byName = new Map(contracts.map((contract) => [contract.name, contract]));
   const ordered = new Set<ProjectContract>();
-  const under = new Set<string>();
+  const ancestors = new Set<string>();
   const add = (contract: ProjectContract): void => {
     if (ordered.has(contract)) return;
-    if (under.has(contract.name)) {
+    if (ancestors.has(contract.name)) {
       throw new OperatorError(
-        `${path}: the contracts ${[...under].join(', ')} refer to each other, so none can be deployed first.`,
+        `${path}: the contracts ${[...ancestors].join(', ')} refer to each other, so none can be deployed first.`,
         'Let one of them take the other as a trait.',
       );
     }
-    under.add(contract.name);
-    for (const name of namesIn(contract.source, SIBLING)) {
-      const needed = byName.get(name);
-      if (needed !== undefined && needed !== contract) add(needed);
+    ancestors.add(contract.name);
+    for (const name of findNames(contract.source, SIBLING)) {
+      const dependency = byName.get(name);
+      if (dependency !== undefined && dependency !== contract) add(dependency);
     }
-    under.delete(contract.name);
+    ancestors.delete(contract.name);
     ordered.add(contract);
   };
   for (const contract of contracts) add(contract);
@@ -154,7 +154,7 @@ function inOrder(contracts: readonly ProjectContract[], path: string): ProjectCo
  * even by a symbolic link.
  * @throws OperatorError if the file is outside the project, or can't be read
  */
-function sourceAt(directory: string, name: string, file: string): string {
+function readContractSource(directory: string, name: string, file: string): string {
   const path = resolve(directory, file);
   return onFile(path, () => {
     if (!isInside(path, directory)) {
@@ -168,14 +168,14 @@ function sourceAt(directory: string, name: string, file: string): string {
 }
 
 /** Reads the contracts. @param files receives the paths of the contracts, before they are read */
-function contractsIn(directory: string, all: readonly ProjectAccount[], files: string[]): ProjectContract[] {
+function readContracts(directory: string, all: readonly ProjectAccount[], files: string[]): ProjectContract[] {
   const path = join(directory, MANIFEST);
   const { project, contracts = {} } = read(path, Manifest);
   const paths = Object.values(contracts).map(({ path: file }) => resolve(directory, file));
-  files.push(...paths.filter((one) => isInside(one, directory)));
+  files.push(...paths.filter((file) => isInside(file, directory)));
   const sources = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
-    const source = sourceAt(directory, name, file);
-    const account = all.find((one) => one.name === (deployer ?? 'deployer'));
+    const source = readContractSource(directory, name, file);
+    const account = all.find((projectAccount) => projectAccount.name === (deployer ?? 'deployer'));
     if (account === undefined) {
       throw new OperatorError(
         `${path}: contracts.${name} is deployed by ${deployer ?? 'deployer'}, which isn't an account in ${ACCOUNTS}.`,
@@ -186,8 +186,8 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
     return { name, source, clarityVersion, deployer: account.address, path: resolve(directory, file) };
   });
   const ids = (project.requirements ?? []).map(({ contract_id: id }) => id);
-  const required = requirementsIn(resolve(directory, project.cache_dir ?? '.cache', 'requirements'), ids, path);
-  return [...required, ...inOrder(sources, path)];
+  const required = readRequirements(resolve(directory, project.cache_dir ?? '.cache', 'requirements'), ids, path);
+  return [...required, ...sortContracts(sources, path)];
 }
 
 /**
@@ -207,12 +207,12 @@ export function clarinetProject(from: string, seed: number, files: string[] = []
     if (existsSync(join(directory, MANIFEST))) {
       const devnet = join(directory, ACCOUNTS);
       files.push(join(directory, MANIFEST), devnet);
-      const all = existsSync(devnet) ? accountsIn(devnet) : ownAccounts(seed);
-      return { directory, accounts: all, contracts: contractsIn(directory, all, files), files };
+      const all = existsSync(devnet) ? readAccounts(devnet) : generateAccounts(seed);
+      return { directory, accounts: all, contracts: readContracts(directory, all, files), files };
     }
     if (dirname(directory) === directory) {
       files.push(join(start, MANIFEST));
-      return { directory: start, accounts: ownAccounts(seed), contracts: [], files };
+      return { directory: start, accounts: generateAccounts(seed), contracts: [], files };
     }
   }
 }

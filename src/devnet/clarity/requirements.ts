@@ -22,7 +22,7 @@ interface Requirement {
 }
 
 /** The version of a contract without metadata: most contracts of the public networks work with it. */
-const USUAL_VERSION = 2;
+const DEFAULT_VERSION = 2;
 
 /** The metadata that Clarinet writes. */
 const Metadata = Type.Object({ clarity_version: Type.String({ pattern: '^Clarity[1-9]$' }) });
@@ -41,7 +41,7 @@ export class MissingRequirementError extends OperatorError {
 }
 
 /** Returns the texts that a pattern's group captures in a source, except in comments and strings. */
-export function namesIn(source: string, pattern: RegExp): Set<string> {
+export function findNames(source: string, pattern: RegExp): Set<string> {
   const code = source.replace(/"(?:[^"\\]|\\.)*"|;.*/g, ' ');
   return new Set([...code.matchAll(pattern)].map(([, name = '']) => name));
 }
@@ -52,8 +52,8 @@ const IDENTIFIER = /'(S[A-Z0-9]{27,40}\.[a-zA-Z][\w-]*)/g;
 /** Whether every chain has the contract. */
 const isBoot = (id: string): boolean => Object.values(BOOT_ADDRESS).some((address) => id.startsWith(`${address}.`));
 
-function versionOf(path: string): number {
-  if (!existsSync(path)) return USUAL_VERSION;
+function readVersion(path: string): number {
+  if (!existsSync(path)) return DEFAULT_VERSION;
   const text = onFile(path, () => readFileSync(path, 'utf8'));
   const value = parsedJson(text);
   if (!Value.Check(Metadata, value)) {
@@ -72,10 +72,10 @@ function versionOf(path: string): number {
  * @param manifest path, for errors
  * @throws OperatorError, {@link MissingRequirementError}
  */
-export function requirementsIn(directory: string, ids: readonly string[], manifest: string): Requirement[] {
-  const found = new Map<string, Requirement | null>();
+export function readRequirements(directory: string, ids: readonly string[], manifest: string): Requirement[] {
+  const requirements = new Map<string, Requirement | null>();
   const add = (id: string): void => {
-    if (found.has(id) || isBoot(id)) return;
+    if (requirements.has(id) || isBoot(id)) return;
     const [deployer = '', name] = id.split('.');
     if (name === undefined || parseStacksAddress(deployer) === null) {
       throw new OperatorError(
@@ -86,22 +86,22 @@ export function requirementsIn(directory: string, ids: readonly string[], manife
     const path = join(directory, `${id}.clar`);
     if (!existsSync(path)) throw new MissingRequirementError(id, directory);
     const source = onFile(path, () => readFileSync(path, 'utf8'));
-    found.set(id, null);
-    for (const named of namesIn(source, IDENTIFIER)) add(named);
+    requirements.set(id, null);
+    for (const dependency of findNames(source, IDENTIFIER)) add(dependency);
     // A contract comes after those that it names.
-    found.delete(id);
-    const clarityVersion = versionOf(join(directory, `${id}.json`));
-    found.set(id, { name, source, clarityVersion, deployer, path });
+    requirements.delete(id);
+    const clarityVersion = readVersion(join(directory, `${id}.json`));
+    requirements.set(id, { name, source, clarityVersion, deployer, path });
   };
   for (const id of ids) add(id);
-  return [...found.values()].filter((one) => one !== null);
+  return [...requirements.values()].filter((requirement) => requirement !== null);
 }
 
 const Source = Type.Object({ source: Type.String() });
 const Interface = Type.Object({ clarity_version: Type.String() });
 
 /** Requests JSON from a node or a Stackside. @throws OperatorError if there is no answer, or one with another form */
-async function ask<T extends typeof Source | typeof Interface>(url: string, type: T): Promise<Static<T>> {
+async function fetchJson<T extends typeof Source | typeof Interface>(url: string, type: T): Promise<Static<T>> {
   let problem: string;
   try {
     const response = await wholeAnswer(url, {}, { server: 'the server', timeoutMs: ANSWER_MS });
@@ -127,8 +127,8 @@ const ANSWER_MS = 20_000;
  */
 export async function fetchRequirement({ id, directory }: MissingRequirementError, url: string): Promise<void> {
   const path = id.replace('.', '/');
-  const { source } = await ask(`${url}/v2/contracts/source/${path}?proof=0`, Source);
-  const { clarity_version } = await ask(`${url}/v2/contracts/interface/${path}`, Interface);
+  const { source } = await fetchJson(`${url}/v2/contracts/source/${path}?proof=0`, Source);
+  const { clarity_version } = await fetchJson(`${url}/v2/contracts/interface/${path}`, Interface);
   onFile(directory, () => mkdirSync(directory, { recursive: true }));
   writeWhole(join(directory, `${id}.json`), JSON.stringify({ epoch: 'Epoch21', clarity_version }));
   // Last, because the contract is complete once this file exists.

@@ -76,8 +76,8 @@ function burntFor({ world, contract }: Names, buyer: string, hash: Uint8Array): 
 }
 
 /** Reports whether a simulated user preordered a name or namespace with the salt of {@link saltOf}. */
-const isPreordered = (at: Names, sender: string, name: string): boolean =>
-  burntFor(at, sender, ownHash(sender, name)) !== undefined;
+const isPreordered = (context: Names, sender: string, name: string): boolean =>
+  burntFor(context, sender, ownHash(sender, name)) !== undefined;
 
 interface Namespace {
   state: 'revealed' | 'ready';
@@ -124,11 +124,11 @@ const hasToken = ({ world, contract }: Names, name: FullName): boolean =>
   world.ownerOf(assetOf(contract), tokenOf(name)) !== undefined;
 
 /** Reports whether a name in a launched namespace has no owner (`can-name-be-registered`). */
-const isFree = (at: Names, name: FullName): boolean =>
-  namespaceOf(at, splitName(name).namespace)?.state === 'ready' && !hasToken(at, name);
+const isFree = (context: Names, name: FullName): boolean =>
+  namespaceOf(context, splitName(name).namespace)?.state === 'ready' && !hasToken(context, name);
 
 /** Returns the number of names that were ever registered. Names are numbered from 1. */
-export const namesOf = (at: Names): number => countOf(at, 'names');
+export const namesOf = (context: Names): number => countOf(context, 'names');
 
 const nameAt = ({ world, contract }: Names, index: number): FullName | undefined =>
   world.stored(contract, key.name(index));
@@ -150,7 +150,7 @@ const errors = {
   alreadyPreordered: 2016,
   invalidCharacters: 2022,
   hasAnother: 3001,
-  poor: 4001,
+  insufficientFunds: 4001,
 } as const;
 
 const refused = (code: number): Outcome => ({ ok: false, result: clarity.err(clarity.int(code)), events: [] });
@@ -166,17 +166,17 @@ const done = (...parts: Effects[]): Outcome => ({
 
 type Operation = 'name-import' | 'name-register' | 'name-update' | 'name-transfer' | 'name-renewal' | 'name-revoke';
 
-/** Returns the contract's print for an operation. A zonefile with known content is an attachment. */
-function attached(at: CallContext, operation: Operation, name: FullName, zonefileHash?: Uint8Array): Effects {
-  const { contract, user } = at;
+/** Returns the effects of an operation's print. A zonefile with known content is an attachment. */
+function printFor(context: CallContext, operation: Operation, name: FullName, zonefileHash?: Uint8Array): Effects {
+  const { contract, user } = context;
   const { label, namespace } = splitName(name);
-  const index = countOf(at, 'attachments') + 1;
+  const index = countOf(context, 'attachments') + 1;
   const hash = zonefileHash ?? new Uint8Array(0);
   const metadata = clarity.tuple({
     name: textBuffer(label),
     namespace: textBuffer(namespace),
     op: clarity.ascii(operation),
-    'tx-sender': clarity.principal(at.sender),
+    'tx-sender': clarity.principal(context.sender),
   });
   const print = clarity.tuple({
     attachment: clarity.tuple({ 'attachment-index': clarity.uint(index), hash: clarity.buffer(hash), metadata }),
@@ -189,10 +189,10 @@ function attached(at: CallContext, operation: Operation, name: FullName, zonefil
   };
 }
 
-function given(at: CallContext, name: FullName, owner: string): Effects {
-  const count = namesOf(at) + 1;
+function mint(context: CallContext, name: FullName, owner: string): Effects {
+  const count = namesOf(context) + 1;
   return {
-    events: [{ type: 'nft_mint_event', asset: assetOf(at.contract), recipient: owner, value: tokenOf(name) }],
+    events: [{ type: 'nft_mint_event', asset: assetOf(context.contract), recipient: owner, value: tokenOf(name) }],
     writes: [
       [key.names, String(count)],
       [key.name(count), name],
@@ -211,7 +211,7 @@ const nameIn = ({ namespace, name }: ArgumentsOf<typeof named>): FullName => `${
 const pricesIn = (values: ArgumentsOf<typeof prices>): PriceFunction => ({
   base: values['p-func-base'],
   coefficient: values['p-func-coeff'],
-  exponents: EXPONENTS.map((place) => values[exponentName(place)]),
+  exponents: EXPONENTS.map((index) => values[exponentName(index)]),
   nonalphaDiscount: values['p-func-non-alpha-discount'],
   noVowelDiscount: values['p-func-no-vowel-discount'],
 });
@@ -220,7 +220,7 @@ const pricesIn = (values: ArgumentsOf<typeof prices>): PriceFunction => ({
 function preorder({ world, contract, sender, burnHeight }: CallContext, hash: Uint8Array, amount: bigint): Outcome {
   if (amount === 0n) return refused(errors.namespaceBurntTooLittle);
   if (world.stored(contract, key.preorder(sender, hash)) !== undefined) return refused(errors.alreadyPreordered);
-  if (world.spendable(sender, burnHeight) < amount) return refused(errors.poor);
+  if (world.spendable(sender, burnHeight) < amount) return refused(errors.insufficientFunds);
   return {
     ...ok(clarity.uint(burnHeight + 144), { type: 'stx_burn_event', sender, amount }),
     writes: [
@@ -231,9 +231,9 @@ function preorder({ world, contract, sender, burnHeight }: CallContext, hash: Ui
 }
 
 /** Returns the price of a name; the maximum of uint if it can't be bought. */
-function priceOf(at: Names, name: FullName): bigint {
+function priceOf(context: Names, name: FullName): bigint {
   const { label, namespace } = splitName(name);
-  const terms = termsOf(at, namespace);
+  const terms = termsOf(context, namespace);
   return (terms && namePrice(label, terms)) ?? MAX_UINT;
 }
 
@@ -241,11 +241,11 @@ const priceResult = (price: bigint | undefined, error: number): Uint8Array =>
   price === undefined ? clarity.err(clarity.int(error)) : clarity.ok(clarity.uint(price));
 
 /** Returns the terms of a namespace whose importer calls the contract, or the contract's error. */
-function importedTerms(at: CallContext, namespace: string): NamespaceTerms | Outcome {
-  const terms = termsOf(at, namespace);
-  const importer = namespaceOf(at, namespace)?.importer;
+function importedTerms(context: CallContext, namespace: string): NamespaceTerms | Outcome {
+  const terms = termsOf(context, namespace);
+  const importer = namespaceOf(context, namespace)?.importer;
   if (terms === undefined || importer === undefined) return refused(errors.namespaceUnknown);
-  return importer === at.sender ? terms : refused(errors.notImporter);
+  return importer === context.sender ? terms : refused(errors.notImporter);
 }
 
 const hash = { buffer: { length: 20 } };
@@ -253,8 +253,8 @@ const label = { buffer: { length: 48 } };
 const named = { namespace: hash, name: label };
 const EXPONENTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] as const;
 type ExponentName = `p-func-b${(typeof EXPONENTS)[number]}`;
-const exponentName = (place: (typeof EXPONENTS)[number]): ExponentName => `p-func-b${place}`;
-const exponentTypes = Object.fromEntries(EXPONENTS.map((place) => [exponentName(place), 'uint128']));
+const exponentName = (index: (typeof EXPONENTS)[number]): ExponentName => `p-func-b${index}`;
+const exponentTypes = Object.fromEntries(EXPONENTS.map((index) => [exponentName(index), 'uint128']));
 const prices = {
   ...({ 'p-func-base': 'uint128', 'p-func-coeff': 'uint128' } as const),
   ...(exponentTypes as Record<ExponentName, 'uint128'>),
@@ -266,98 +266,105 @@ const optionalZonefile = { 'zonefile-hash': { optional: hash } };
 
 /** Calls of simulated users may burn any price, and a user may own several names. */
 const functions = {
-  'name-import': publicFunction({ ...named, beneficiary: 'principal', ...zonefileHash }, (at, values) => {
+  'name-import': publicFunction({ ...named, beneficiary: 'principal', ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
-    const namespace = namespaceOf(at, splitName(name).namespace);
+    const namespace = namespaceOf(context, splitName(name).namespace);
     if (hasInvalidCharacters(splitName(name).label)) return refused(errors.invalidCharacters);
     if (namespace === undefined) return refused(errors.namespaceUnknown);
     if (namespace.state === 'ready') return refused(errors.launched);
-    if (namespace.importer !== at.sender) return refused(errors.notImporter);
-    if (hasToken(at, name)) return refused(errors.unavailable);
-    return done(given(at, name, values.beneficiary), attached(at, 'name-import', name, values['zonefile-hash']));
+    if (namespace.importer !== context.sender) return refused(errors.notImporter);
+    if (hasToken(context, name)) return refused(errors.unavailable);
+    return done(
+      mint(context, name, values.beneficiary),
+      printFor(context, 'name-import', name, values['zonefile-hash']),
+    );
   }),
   'name-preorder': publicFunction(
     { 'hashed-salted-fqn': hash, ...burnt },
-    (at, values) => preorder(at, values['hashed-salted-fqn'], values['stx-to-burn']),
+    (context, values) => preorder(context, values['hashed-salted-fqn'], values['stx-to-burn']),
     'uint128',
   ),
-  'name-register': publicFunction({ ...named, salt: hash, ...zonefileHash }, (at, values) => {
+  'name-register': publicFunction({ ...named, salt: hash, ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
-    const ordered = preorderHash(name, values.salt);
-    const paid = burntFor(at, at.sender, ordered);
-    const isKnown = namespaceOf(at, splitName(name).namespace) !== undefined;
-    if (at.user === undefined) {
-      const own = splitName(name).label;
-      if (hasInvalidCharacters(own) || own === '') return refused(errors.invalidCharacters);
-      if (isKnown && paid !== undefined && paid < priceOf(at, name)) return refused(errors.burntTooLittle);
-      if (nameOf(at, at.sender) !== undefined) return refused(errors.hasAnother);
+    const orderHash = preorderHash(name, values.salt);
+    const paid = burntFor(context, context.sender, orderHash);
+    const isKnown = namespaceOf(context, splitName(name).namespace) !== undefined;
+    if (context.user === undefined) {
+      const text = splitName(name).label;
+      if (hasInvalidCharacters(text) || text === '') return refused(errors.invalidCharacters);
+      if (isKnown && paid !== undefined && paid < priceOf(context, name)) return refused(errors.burntTooLittle);
+      if (nameOf(context, context.sender) !== undefined) return refused(errors.hasAnother);
     }
     if (!isKnown) return refused(errors.namespaceUnknown);
     if (paid === undefined) return refused(errors.notPreordered);
-    if (!isFree(at, name)) return refused(errors.unavailable);
-    const used: Effects = { writes: [[key.preorder(at.sender, ordered), 'used']] };
-    return done(used, given(at, name, at.sender), attached(at, 'name-register', name, values['zonefile-hash']));
+    if (!isFree(context, name)) return refused(errors.unavailable);
+    const used: Effects = { writes: [[key.preorder(context.sender, orderHash), 'used']] };
+    return done(
+      used,
+      mint(context, name, context.sender),
+      printFor(context, 'name-register', name, values['zonefile-hash']),
+    );
   }),
   // As on the networks, the contract reads the new owner but doesn't transfer the name. Prints only a new zonefile.
   'name-renewal': publicFunction(
     { ...named, ...burnt, 'new-owner': { optional: 'principal' as const }, ...optionalZonefile },
-    (at, { 'stx-to-burn': amount, 'zonefile-hash': zonefile, ...values }) => {
-      const { world, sender, burnHeight } = at;
+    (context, { 'stx-to-burn': amount, 'zonefile-hash': zonefile, ...values }) => {
+      const { world, sender, burnHeight } = context;
       const name = nameIn(values);
-      const isOwner = ownerOf(at, name) === sender;
-      if (at.user === undefined) {
-        const terms = termsOf(at, splitName(name).namespace);
+      const isOwner = ownerOf(context, name) === sender;
+      if (context.user === undefined) {
+        const terms = termsOf(context, splitName(name).namespace);
         if (terms === undefined) return refused(errors.namespaceUnknown);
         if (terms.lifetime === 0n || !isOwner) return refused(errors.notOwner);
-        if (amount < priceOf(at, name)) return refused(errors.burntTooLittle);
+        if (amount < priceOf(context, name)) return refused(errors.burntTooLittle);
       }
       if (!isOwner) return refused(errors.notOwner);
-      if (world.spendable(sender, burnHeight) < amount) return refused(errors.poor);
+      if (world.spendable(sender, burnHeight) < amount) return refused(errors.insufficientFunds);
       const renewal: Effects = { events: [{ type: 'stx_burn_event', sender, amount }] };
-      return zonefile === undefined ? done(renewal) : done(renewal, attached(at, 'name-renewal', name, zonefile));
+      return zonefile === undefined ? done(renewal) : done(renewal, printFor(context, 'name-renewal', name, zonefile));
     },
   ),
   // The token of a revoked name stays with the owner.
-  'name-revoke': publicFunction(named, (at, values) => {
+  'name-revoke': publicFunction(named, (context, values) => {
     const name = nameIn(values);
-    if (ownerOf(at, name) !== at.sender) return refused(errors.notOwner);
-    return done({ writes: [[key.revoked(name), 'yes']] }, attached(at, 'name-revoke', name));
+    if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
+    return done({ writes: [[key.revoked(name), 'yes']] }, printFor(context, 'name-revoke', name));
   }),
-  'name-transfer': publicFunction({ ...named, 'new-owner': 'principal', ...optionalZonefile }, (at, values) => {
-    const { contract, sender } = at;
+  'name-transfer': publicFunction({ ...named, 'new-owner': 'principal', ...optionalZonefile }, (context, values) => {
+    const { contract, sender } = context;
     const [name, recipient] = [nameIn(values), values['new-owner']];
-    if (ownerOf(at, name) !== sender) return refused(errors.notOwner);
-    if (at.user === undefined && nameOf(at, recipient) !== undefined) return refused(errors.hasAnother);
+    if (ownerOf(context, name) !== sender) return refused(errors.notOwner);
+    if (context.user === undefined && nameOf(context, recipient) !== undefined) return refused(errors.hasAnother);
     if (recipient === sender) return refused(errors.notOwner);
     const value = tokenOf(name);
     const token: Effects = {
       events: [{ type: 'nft_transfer_event', asset: assetOf(contract), sender, recipient, value }],
       writes: [[key.owned(recipient), name]],
     };
-    return done(token, attached(at, 'name-transfer', name, values['zonefile-hash']));
+    return done(token, printFor(context, 'name-transfer', name, values['zonefile-hash']));
   }),
-  'name-update': publicFunction({ ...named, ...zonefileHash }, (at, values) => {
+  'name-update': publicFunction({ ...named, ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
-    if (ownerOf(at, name) !== at.sender) return refused(errors.notOwner);
-    return done(attached(at, 'name-update', name, values['zonefile-hash']));
+    if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
+    return done(printFor(context, 'name-update', name, values['zonefile-hash']));
   }),
   'namespace-preorder': publicFunction(
     { 'hashed-salted-namespace': hash, ...burnt },
-    (at, values) => preorder(at, values['hashed-salted-namespace'], values['stx-to-burn']),
+    (context, values) => preorder(context, values['hashed-salted-namespace'], values['stx-to-burn']),
     'uint128',
   ),
-  'namespace-ready': publicFunction({ namespace: hash }, (at, values) => {
+  'namespace-ready': publicFunction({ namespace: hash }, (context, values) => {
     const namespace = labelOf(values.namespace);
-    const terms = importedTerms(at, namespace);
+    const terms = importedTerms(context, namespace);
     if ('ok' in terms) return terms;
-    if (namespaceOf(at, namespace)?.state === 'ready') return refused(errors.launched);
+    if (namespaceOf(context, namespace)?.state === 'ready') return refused(errors.launched);
     const print = clarity.tuple({
       namespace: textBuffer(namespace),
       properties: clarity.tuple({
         'can-update-price-function': clarity.bool(true),
         'launched-at': clarity.none(),
         lifetime: clarity.uint(terms.lifetime),
-        'namespace-import': clarity.principal(at.sender),
+        'namespace-import': clarity.principal(context.sender),
         'price-function': clarity.tuple({
           base: clarity.uint(terms.base),
           buckets: clarity.list(terms.exponents.map((exponent) => clarity.uint(exponent))),
@@ -370,46 +377,46 @@ const functions = {
       status: clarity.ascii('ready'),
     });
     return done({
-      events: [{ type: 'contract_event', contract: at.contract, value: print }],
-      writes: [storedNamespace(namespace, { state: 'ready', importer: at.sender })],
+      events: [{ type: 'contract_event', contract: context.contract, value: print }],
+      writes: [storedNamespace(namespace, { state: 'ready', importer: context.sender })],
     });
   }),
   'namespace-reveal': publicFunction(
     { namespace: hash, 'namespace-salt': hash, ...prices, lifetime: 'uint128', 'namespace-import': 'principal' },
-    (at, { lifetime, 'namespace-import': importer, ...values }) => {
+    (context, { lifetime, 'namespace-import': importer, ...values }) => {
       const namespace = labelOf(values.namespace);
-      const ordered = preorderHash(namespace, values['namespace-salt']);
-      const paid = burntFor(at, at.sender, ordered);
+      const orderHash = preorderHash(namespace, values['namespace-salt']);
+      const paid = burntFor(context, context.sender, orderHash);
       if (paid === undefined) return refused(errors.namespaceNotPreordered);
-      if (at.user === undefined) {
+      if (context.user === undefined) {
         const price = namespacePrice(namespace);
         if (price === undefined) return refused(errors.namespaceBlank);
         if (hasInvalidCharacters(namespace)) return refused(errors.namespaceInvalidCharacters);
         if (paid < price) return refused(errors.namespaceBurntTooLittle);
       }
-      if (namespaceOf(at, namespace) !== undefined) return refused(errors.namespaceExists);
-      const used: Write = [key.preorder(at.sender, ordered), 'used'];
+      if (namespaceOf(context, namespace) !== undefined) return refused(errors.namespaceExists);
+      const used: Write = [key.preorder(context.sender, orderHash), 'used'];
       const terms = storedTerms(namespace, { ...pricesIn(values), lifetime });
       return done({ writes: [used, terms, storedNamespace(namespace, { state: 'revealed', importer })] });
     },
   ),
-  'namespace-update-function-price': publicFunction({ namespace: hash, ...prices }, (at, values) => {
+  'namespace-update-function-price': publicFunction({ namespace: hash, ...prices }, (context, values) => {
     const namespace = labelOf(values.namespace);
-    const terms = importedTerms(at, namespace);
+    const terms = importedTerms(context, namespace);
     return 'ok' in terms ? terms : done({ writes: [storedTerms(namespace, { ...terms, ...pricesIn(values) })] });
   }),
-  'can-name-be-registered': readOnlyFunction(named, { response: { ok: 'bool', error: 'int128' } }, (at, values) =>
-    namespaceOf(at, labelOf(values.namespace)) !== undefined && hasInvalidCharacters(labelOf(values.name))
+  'can-name-be-registered': readOnlyFunction(named, { response: { ok: 'bool', error: 'int128' } }, (context, values) =>
+    namespaceOf(context, labelOf(values.namespace)) !== undefined && hasInvalidCharacters(labelOf(values.name))
       ? clarity.err(clarity.int(errors.invalidCharacters))
-      : clarity.ok(clarity.bool(isFree(at, nameIn(values)))),
+      : clarity.ok(clarity.bool(isFree(context, nameIn(values)))),
   ),
   'can-namespace-be-registered': readOnlyFunction(
     { namespace: hash },
     { response: { ok: 'bool', error: 'none' } },
-    (at, { namespace }) => clarity.ok(clarity.bool(namespaceOf(at, labelOf(namespace)) === undefined)),
+    (context, { namespace }) => clarity.ok(clarity.bool(namespaceOf(context, labelOf(namespace)) === undefined)),
   ),
-  'get-name-price': readOnlyFunction(named, { response: { ok: 'uint128', error: 'int128' } }, (at, values) => {
-    const terms = termsOf(at, labelOf(values.namespace));
+  'get-name-price': readOnlyFunction(named, { response: { ok: 'uint128', error: 'int128' } }, (context, values) => {
+    const terms = termsOf(context, labelOf(values.namespace));
     return priceResult(terms && namePrice(labelOf(values.name), terms), errors.namespaceUnknown);
   }),
   'get-namespace-price': readOnlyFunction(
@@ -437,13 +444,13 @@ export const bns: ContractTemplate = {
     non_fungible_tokens: [{ name: 'names', type: tupleType({ name: label, namespace: hash }) }],
   }),
   holder(world, contract, prng) {
-    const at = { world, contract };
-    const opening = namespaces.map((namespace) => namespaceOf(at, namespace));
+    const context = { world, contract };
+    const opening = namespaces.map((namespace) => namespaceOf(context, namespace));
     const importer = opening.find((namespace) => namespace?.state === 'revealed')?.importer;
     if (importer !== undefined && prng.chance(0.5)) return importer;
     if (prng.chance(0.5)) return world.stored(contract, key.lastPreorder);
-    const name = someName(at, prng);
-    return name === undefined ? importer : ownerOf(at, name);
+    const name = pickName(context, prng);
+    return name === undefined ? importer : ownerOf(context, name);
   },
   propose(scene) {
     const { prng, sender } = scene;
@@ -454,45 +461,45 @@ export const bns: ContractTemplate = {
       if (call !== undefined) return call;
     }
     if (open.length === 0) return preorderNamespace(scene, opening ?? 'btc');
-    const mine = open.find((namespace) => namespaceOf(scene, namespace)?.importer === sender);
-    if (mine !== undefined && prng.chance(0.2)) return updatePrices(scene, mine);
-    const ordered = someOrdered(scene, open);
-    if (ordered !== undefined && prng.chance(0.8)) return registerName(scene, ordered);
-    const own = ownName(scene);
-    if (own !== undefined && prng.chance(0.8)) return withOwn(scene, own);
+    const ownNamespace = open.find((namespace) => namespaceOf(scene, namespace)?.importer === sender);
+    if (ownNamespace !== undefined && prng.chance(0.2)) return updatePrices(scene, ownNamespace);
+    const preordered = findPreordered(scene, open);
+    if (preordered !== undefined && prng.chance(0.8)) return registerName(scene, preordered);
+    const ownedName = findOwnName(scene);
+    if (ownedName !== undefined && prng.chance(0.8)) return ownerCall(scene, ownedName);
     const namespace = prng.pick(open);
     // Sometimes another account tries an operation that only the owner may do, and fails.
-    const foreign = prng.chance(0.08) ? someName(scene, prng) : undefined;
-    return foreign === undefined ? preorderName(scene, namespace) : revokeName(foreign);
+    const foreignName = prng.chance(0.08) ? pickName(scene, prng) : undefined;
+    return foreignName === undefined ? preorderName(scene, namespace) : revokeName(foreignName);
   },
 };
 
 /**
  * Returns the name that an account wants to preorder. It is derived from the account and a counter, so it isn't stored.
  */
-const wishOf = (sender: string, namespace: string, have: number): FullName => {
-  const spread = hash160(utf8Bytes(`${sender} ${namespace} ${have}`));
-  return `${labels[spread[0]! % labels.length]!}${spread[1]! % 100}.${namespace}`;
+const wishOf = (sender: string, namespace: string, counter: number): FullName => {
+  const digest = hash160(utf8Bytes(`${sender} ${namespace} ${counter}`));
+  return `${labels[digest[0]! % labels.length]!}${digest[1]! % 100}.${namespace}`;
 };
 
 /** Returns a counter that grows with the number of registered names, so that accounts want other names. */
-const wishes = (at: Names): number => Math.floor(namesOf(at) / 8);
+const wishCounter = (context: Names): number => Math.floor(namesOf(context) / 8);
 
-function someOrdered(scene: Scene, open: readonly string[]): FullName | undefined {
+function findPreordered(scene: Scene, open: readonly string[]): FullName | undefined {
   const { sender } = scene;
-  const now = wishes(scene);
+  const counter = wishCounter(scene);
   return open
-    .flatMap((namespace) => [wishOf(sender, namespace, now), wishOf(sender, namespace, Math.max(0, now - 1))])
+    .flatMap((namespace) => [wishOf(sender, namespace, counter), wishOf(sender, namespace, Math.max(0, counter - 1))])
     .find((name) => isPreordered(scene, sender, name));
 }
 
 /** Picks a recent name; returns undefined before the first. */
-function someName(at: Names, prng: Prng): FullName | undefined {
-  const count = namesOf(at);
-  return count === 0 ? undefined : nameAt(at, count - prng.below(Math.min(count, REMEMBERED)));
+function pickName(context: Names, prng: Prng): FullName | undefined {
+  const count = namesOf(context);
+  return count === 0 ? undefined : nameAt(context, count - prng.below(Math.min(count, REMEMBERED)));
 }
 
-function ownName(scene: Scene): FullName | undefined {
+function findOwnName(scene: Scene): FullName | undefined {
   const count = namesOf(scene);
   for (let index = count; index > Math.max(0, count - REMEMBERED); index--) {
     const name = nameAt(scene, index);
@@ -545,7 +552,7 @@ function zonefileWithSubdomains(name: FullName, { prng, recipient }: Scene): str
 const priceArguments = (coefficient: bigint): ArgumentsOf<typeof prices> => ({
   'p-func-base': 4n,
   'p-func-coeff': coefficient,
-  ...(Object.fromEntries(EXPONENTS.map((place) => [exponentName(place), place < 7 ? BigInt(8 - place) : 1n])) as Record<
+  ...(Object.fromEntries(EXPONENTS.map((index) => [exponentName(index), index < 7 ? BigInt(8 - index) : 1n])) as Record<
     ExponentName,
     bigint
   >),
@@ -576,7 +583,7 @@ const updatePrices = ({ prng }: Scene, namespace: string): ContractCall =>
 
 const preorderName = (scene: Scene, namespace: string): ContractCall =>
   userCall(functions, 'name-preorder', {
-    'hashed-salted-fqn': ownHash(scene.sender, wishOf(scene.sender, namespace, wishes(scene))),
+    'hashed-salted-fqn': ownHash(scene.sender, wishOf(scene.sender, namespace, wishCounter(scene))),
     'stx-to-burn': BigInt(scene.prng.between(1, 200)) * 1_000n,
   });
 
@@ -589,7 +596,7 @@ function registerName({ prng, sender }: Scene, name: FullName): ContractCall {
 const revokeName = (name: FullName): ContractCall => userCall(functions, 'name-revoke', nameArguments(name));
 
 /** Returns a random call by an owner of a name. */
-function withOwn(scene: Scene, name: FullName): ContractCall {
+function ownerCall(scene: Scene, name: FullName): ContractCall {
   const { prng, recipient } = scene;
   const kind = prng.weighted([
     [10, 'update'],
@@ -598,18 +605,18 @@ function withOwn(scene: Scene, name: FullName): ContractCall {
     [1, 'revoke'],
   ] as const);
   if (kind === 'revoke') return revokeName(name);
-  const own = nameArguments(name);
+  const nameArgs = nameArguments(name);
   if (kind === 'update') {
     const content = prng.chance(0.6) ? zonefileWithSubdomains(name, scene) : plainZonefile(name, prng);
-    return userCall(functions, 'name-update', { ...own, 'zonefile-hash': hashOf(content) }, { content });
+    return userCall(functions, 'name-update', { ...nameArgs, 'zonefile-hash': hashOf(content) }, { content });
   }
   const zonefile = () => (prng.chance(0.5) ? plainZonefile(name, prng) : undefined);
   if (kind === 'transfer') {
     const [to, content] = [recipient(), zonefile()];
-    const args = { ...own, 'new-owner': to, 'zonefile-hash': optionalHash(content) };
+    const args = { ...nameArgs, 'new-owner': to, 'zonefile-hash': optionalHash(content) };
     return userCall(functions, 'name-transfer', args, { content });
   }
   const [cost, content] = [BigInt(prng.between(1, 200)) * 1_000n, zonefile()];
-  const args = { ...own, 'stx-to-burn': cost, 'new-owner': undefined, 'zonefile-hash': optionalHash(content) };
+  const args = { ...nameArgs, 'stx-to-burn': cost, 'new-owner': undefined, 'zonefile-hash': optionalHash(content) };
   return userCall(functions, 'name-renewal', args, { content });
 }

@@ -56,9 +56,9 @@ const functions = {
   ),
   transfer: publicFunction(
     { id: 'uint128', sender: 'principal', recipient: 'principal' },
-    ({ world, contract, ...at }, { id, sender, recipient }) => {
+    ({ world, contract, ...context }, { id, sender, recipient }) => {
       const [asset, value] = [`${contract}::${tokenName}`, clarity.uint(id)];
-      if (sender !== at.sender) return err(notTokenOwner);
+      if (sender !== context.sender) return err(notTokenOwner);
       if (sender === recipient) return err(toItself);
       const owner = world.ownerOf(asset, value);
       if (owner !== sender) return err(owner === undefined ? unknownToken : notOwned);
@@ -114,26 +114,26 @@ export const collectible: ContractTemplate = {
   }),
   functions,
   holder(world, contract, prng) {
-    const token = someToken(world, `${contract}::${tokenName}`, prng);
+    const token = pickToken(world, `${contract}::${tokenName}`, prng);
     return token?.owner;
   },
   propose({ prng, world, contract, sender, recipient }) {
     const asset = `${contract}::${tokenName}`;
-    const owned = someToken(world, asset, prng, sender);
+    const owned = pickToken(world, asset, prng, sender);
     if (owned !== undefined && prng.chance(0.7)) {
       return prng.chance(0.2)
         ? userCall(functions, 'burn', { id: owned.id })
         : transfer(contract, owned.id, sender, recipient());
     }
     // Sometimes an account tries to move another account's token, and fails.
-    const foreign = prng.chance(0.1) ? someToken(world, asset, prng) : undefined;
+    const foreign = prng.chance(0.1) ? pickToken(world, asset, prng) : undefined;
     return foreign === undefined
       ? userCall(functions, 'mint', { recipient: sender })
       : transfer(contract, foreign.id, sender, recipient());
   },
   empty({ prng, world, contract, sender, recipient }) {
     const asset = `${contract}::${tokenName}`;
-    const owned = someToken(world, asset, prng, sender);
+    const owned = pickToken(world, asset, prng, sender);
     if (owned === undefined) return undefined;
     return prng.chance(0.5)
       ? userCall(functions, 'burn', { id: owned.id })
@@ -143,7 +143,7 @@ export const collectible: ContractTemplate = {
 };
 
 /** Picks a recent token that isn't burnt; a token of `owner`, if given. */
-function someToken(
+function pickToken(
   world: WorldView,
   asset: string,
   prng: Prng,

@@ -22,9 +22,9 @@ const insufficientBalance = 1n;
 const KINDS = 5;
 
 const tokenUri = `data:application/json,${JSON.stringify({ sip: 16, name: 'Gem {id}', description: 'Kind {id}' })}`;
-const moved = { 'token-id': 'uint128', amount: 'uint128', sender: 'principal', recipient: 'principal' } as const;
+const argTypes = { 'token-id': 'uint128', amount: 'uint128', sender: 'principal', recipient: 'principal' } as const;
 
-type Moved = ArgumentsOf<typeof moved> & { readonly memo?: Uint8Array };
+type TransferArguments = ArgumentsOf<typeof argTypes> & { readonly memo?: Uint8Array };
 
 const numberIn = (world: WorldView, contract: string, key: string): bigint =>
   BigInt(world.stored(contract, key) ?? '0');
@@ -32,16 +32,16 @@ const balanceOf = (world: WorldView, contract: string, id: bigint, owner: string
   numberIn(world, contract, `balance:${id}:${owner}`);
 const supplyOf = (world: WorldView, contract: string, id: bigint): bigint => numberIn(world, contract, `supply:${id}`);
 
-/** Sums a value over all kinds. */
-const all = (of: (id: bigint) => bigint): bigint =>
-  Array.from({ length: KINDS }, (_, at) => of(BigInt(at + 1))).reduce((sum, one) => sum + one, 0n);
+/** Sums an amount over all kinds. */
+const sumOverKinds = (amountOf: (id: bigint) => bigint): bigint =>
+  Array.from({ length: KINDS }, (_, index) => amountOf(BigInt(index + 1))).reduce((sum, amount) => sum + amount, 0n);
 
 function move(
-  { world, contract, ...at }: CallContext,
-  { 'token-id': id, amount, sender, recipient, memo }: Moved,
+  { world, contract, ...context }: CallContext,
+  { 'token-id': id, amount, sender, recipient, memo }: TransferArguments,
 ): Outcome {
   const balance = balanceOf(world, contract, id, sender);
-  if (sender !== at.sender) return err(notTokenOwner);
+  if (sender !== context.sender) return err(notTokenOwner);
   if (balance < amount) return err(insufficientBalance);
   const print = clarity.tuple({
     type: clarity.ascii('sft_transfer'),
@@ -82,8 +82,8 @@ const functions = {
       };
     },
   ),
-  transfer: publicFunction(moved, move),
-  'transfer-memo': publicFunction({ ...moved, memo: { buffer: { length: 34 } } }, move),
+  transfer: publicFunction(argTypes, move),
+  'transfer-memo': publicFunction({ ...argTypes, memo: { buffer: { length: 34 } } }, move),
   'get-balance': readOnlyFunction(
     { 'token-id': 'uint128', who: 'principal' },
     okOf('uint128'),
@@ -91,10 +91,10 @@ const functions = {
   ),
   'get-decimals': readOnlyFunction({ 'token-id': 'uint128' }, okOf('uint128'), () => clarity.ok(clarity.uint(2))),
   'get-overall-balance': readOnlyFunction({ who: 'principal' }, okOf('uint128'), ({ world, contract }, { who }) =>
-    clarity.ok(clarity.uint(all((id) => balanceOf(world, contract, id, who)))),
+    clarity.ok(clarity.uint(sumOverKinds((id) => balanceOf(world, contract, id, who)))),
   ),
   'get-overall-supply': readOnlyFunction({}, okOf('uint128'), ({ world, contract }) =>
-    clarity.ok(clarity.uint(all((id) => supplyOf(world, contract, id)))),
+    clarity.ok(clarity.uint(sumOverKinds((id) => supplyOf(world, contract, id)))),
   ),
   'get-token-uri': readOnlyFunction(
     { 'token-id': 'uint128' },
@@ -163,7 +163,7 @@ export const gems: ContractTemplate = {
   }),
   functions,
   variables: {
-    total: ({ world, contract }) => clarity.uint(all((id) => supplyOf(world, contract, id))),
+    total: ({ world, contract }) => clarity.uint(sumOverKinds((id) => supplyOf(world, contract, id))),
   },
   propose({ prng, world, contract, sender, recipient }) {
     const id = BigInt(prng.between(1, KINDS));

@@ -4,7 +4,7 @@ import { type ContractTemplate, contractInterface, interfaceOf, ok, publicFuncti
 const notes = ['sunrise', 'tide "high"', 'three\nlines\nof text', "it's late", 'back\\slash'];
 const translations = ['grüße', '空', 'ok ⭐', 'naïve café', 'plain'];
 
-const printed = (contract: string, result: Uint8Array, ...values: readonly Uint8Array[]) =>
+const okWithPrints = (contract: string, result: Uint8Array, ...values: readonly Uint8Array[]) =>
   ok(result, ...values.map((value) => ({ type: 'contract_event', contract, value }) as const));
 
 const functions = {
@@ -17,18 +17,18 @@ const functions = {
         parent: parent === undefined ? clarity.none() : clarity.some(clarity.uint(parent)),
         seal: clarity.buffer(seal),
       });
-      return printed(contract, clarity.bool(true), mark);
+      return okWithPrints(contract, clarity.bool(true), mark);
     },
   ),
   measure: publicFunction(
     { value: 'int128', samples: { list: { type: 'uint128', length: 10 } } },
     ({ contract }, { value: { bytes }, samples }) =>
-      printed(contract, bytes, bytes, clarity.list(samples.map((sample) => clarity.uint(sample)))),
+      okWithPrints(contract, bytes, bytes, clarity.list(samples.map((sample) => clarity.uint(sample)))),
     'int128',
   ),
   note: publicFunction(
     { text: { 'string-ascii': { length: 80 } }, translation: { 'string-utf8': { length: 80 } } },
-    ({ contract }, { text, translation }) => printed(contract, clarity.bool(true), text.bytes, translation.bytes),
+    ({ contract }, { text, translation }) => okWithPrints(contract, clarity.bool(true), text.bytes, translation.bytes),
   ),
 };
 

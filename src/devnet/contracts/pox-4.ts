@@ -25,7 +25,7 @@ import {
 } from '../contract.ts';
 import { networks } from '../network.ts';
 import { cycles, poxAddress, SLOT } from '../pox.ts';
-import { recovered, SignatureError } from '../signature-check.ts';
+import { recoverKey, SignatureError } from '../signature-check.ts';
 
 /** Error codes of the contract, which are signed integers. */
 const errors = {
@@ -78,7 +78,7 @@ function outcomeOf(work: () => Outcome): Outcome {
 const done = clarity.bool(true);
 
 /** Returns the response of a read-only function that only checks. @param check throws the contract's error */
-const checked = (check: () => void): Uint8Array =>
+const checkResponse = (check: () => void): Uint8Array =>
   outcomeOf(() => {
     check();
     return ok(done);
@@ -163,13 +163,13 @@ function stackerOf(state: Draft, principal: string, burnHeight: number): Stacker
 }
 
 /** Returns the number of entries in a cycle's reward set. */
-const slotsOf = (state: Draft, cycle: number): number => Number(state.get(key.slots(cycle)) ?? '0');
+const slotCount = (state: Draft, cycle: number): number => Number(state.get(key.slots(cycle)) ?? '0');
 
 /** Adds an entry to the reward set of each cycle. @returns the entries' indexes */
 function addSlots(state: Draft, slot: Slot, firstCycle: number, count: number): number[] {
-  return Array.from({ length: count }, (_, more) => {
-    const cycle = firstCycle + more;
-    const index = slotsOf(state, cycle);
+  return Array.from({ length: count }, (_, offset) => {
+    const cycle = firstCycle + offset;
+    const index = slotCount(state, cycle);
     state.set(key.slot(cycle, index), slot);
     state.set(key.slots(cycle), String(index + 1));
     return index;
@@ -236,7 +236,7 @@ interface Consent {
 const SIP018_PREFIX = utf8Bytes('SIP018');
 
 /** Returns the hash that a signer signs (SIP-018). */
-function authorizationHash(contract: string, { topic, address, cycle, period }: Consent, by: Authorization) {
+function authorizationHash(contract: string, { topic, address, cycle, period }: Consent, authorization: Authorization) {
   const { chainId } = contract.startsWith(`${networks.mainnet.boot}.`) ? networks.mainnet : networks.testnet;
   const domain = clarity.tuple({
     name: clarity.ascii('pox-4-signer'),
@@ -248,31 +248,31 @@ function authorizationHash(contract: string, { topic, address, cycle, period }: 
     'reward-cycle': clarity.uint(cycle),
     topic,
     period: clarity.uint(period),
-    'auth-id': clarity.uint(by['auth-id']),
-    'max-amount': clarity.uint(by['max-amount']),
+    'auth-id': clarity.uint(authorization['auth-id']),
+    'max-amount': clarity.uint(authorization['max-amount']),
   });
   return sha256(concat(SIP018_PREFIX, sha256(domain), sha256(message)));
 }
 
 /** Runs `verify-signer-key-sig`, and marks the authorization as used. */
-function requireConsent(state: Draft, consent: Consent, by: Authorization): void {
-  const signature = by['signer-sig'];
-  require(by['max-amount'] >= consent.amount, errors.aboveMaximum);
-  const hash = authorizationHash(state.context.contract, consent, by);
-  const used = key.used(hash, by['signer-key']);
+function requireConsent(state: Draft, consent: Consent, authorization: Authorization): void {
+  const signature = authorization['signer-sig'];
+  require(authorization['max-amount'] >= consent.amount, errors.aboveMaximum);
+  const hash = authorizationHash(state.context.contract, consent, authorization);
+  const used = key.used(hash, authorization['signer-key']);
   require(state.get(used) === undefined, errors.authorizationUsed);
   // Authorizations on the chain (set-signer-key-authorization) are not simulated.
   require(signature !== undefined, errors.notAllowed);
   const last = signature[64];
   require(signature.length === 65 && last !== undefined, errors.unreadableSignature);
-  let found: Uint8Array;
+  let recoveredKey: Uint8Array;
   try {
-    found = recovered(concat(Uint8Array.of(last), signature.subarray(0, 64)), hash).toBytes(true);
+    recoveredKey = recoverKey(concat(Uint8Array.of(last), signature.subarray(0, 64)), hash).toBytes(true);
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;
     throw new PoxError(errors.unreadableSignature);
   }
-  require(Buffer.compare(found, by['signer-key']) === 0, errors.otherSigner);
+  require(Buffer.compare(recoveredKey, authorization['signer-key']) === 0, errors.otherSigner);
   state.set(used, 'yes');
 }
 
@@ -282,12 +282,12 @@ interface PoxCall extends CallContext {
   readonly cycle: number;
 }
 
-/** Makes the function of a call. The node refuses such calls once pox-5 is active. */
-const called =
-  <A>(run: (at: PoxCall, given: A) => Outcome) =>
-  (at: CallContext, given: A): Outcome =>
-    at.world.isActive('pox-4', at.burnHeight)
-      ? outcomeOf(() => run({ ...at, state: new Draft(at), cycle: cycles.of(at.burnHeight) }, given))
+/** Makes a function that runs a call while pox-4 is active. The node refuses the calls once pox-5 is active. */
+const whileActive =
+  <A>(run: (call: PoxCall, args: A) => Outcome) =>
+  (context: CallContext, args: A): Outcome =>
+    context.world.isActive('pox-4', context.burnHeight)
+      ? outcomeOf(() => run({ ...context, state: new Draft(context), cycle: cycles.of(context.burnHeight) }, args))
       : runtimeError('Runtime(DefunctPoxContract, None)');
 
 type Fields = Readonly<Record<string, Uint8Array>>;
@@ -296,15 +296,15 @@ type Fields = Readonly<Record<string, Uint8Array>>;
  * Returns the outcome of a call, with the print that the node makes: the stacker's state before the call, and the
  * call's data.
  */
-function succeeded(at: PoxCall, name: string, stacker: string, data: Fields, result: Uint8Array, lock?: Lock): Outcome {
-  const { world, contract, burnHeight, state } = at;
-  const before = world.locked(stacker, burnHeight);
+function succeed(call: PoxCall, name: string, stacker: string, data: Fields, result: Uint8Array, lock?: Lock): Outcome {
+  const { world, contract, burnHeight, state } = call;
+  const previous = world.locked(stacker, burnHeight);
   const value = clarity.ok(
     clarity.tuple({
       balance: clarity.uint(world.spendable(stacker, burnHeight)),
-      'burnchain-unlock-height': clarity.uint(before?.unlockHeight ?? 0),
+      'burnchain-unlock-height': clarity.uint(previous?.unlockHeight ?? 0),
       data: clarity.tuple(data),
-      locked: clarity.uint(before?.amount ?? 0n),
+      locked: clarity.uint(previous?.amount ?? 0n),
       name: clarity.ascii(name),
       stacker: clarity.principal(stacker),
     }),
@@ -320,11 +320,11 @@ const cycleFields = (burnHeight: number, endHeight: number | undefined): Fields 
   'start-cycle-id': clarity.uint(cycles.of(burnHeight) + 1 + (cycles.inPreparePhase(burnHeight) ? 1 : 0)),
 });
 
-const authorizationFields = (by: Authorization): Fields => ({
-  'auth-id': clarity.uint(by['auth-id']),
-  'max-amount': clarity.uint(by['max-amount']),
-  'signer-key': clarity.buffer(by['signer-key']),
-  'signer-sig': optional(by['signer-sig'] && clarity.buffer(by['signer-sig'])),
+const authorizationFields = (authorization: Authorization): Fields => ({
+  'auth-id': clarity.uint(authorization['auth-id']),
+  'max-amount': clarity.uint(authorization['max-amount']),
+  'signer-key': clarity.buffer(authorization['signer-key']),
+  'signer-sig': optional(authorization['signer-sig'] && clarity.buffer(authorization['signer-sig'])),
 });
 
 /** Returns a period, limited because all invalid periods fail in the same way. */
@@ -345,17 +345,17 @@ const stackTypes = {
 export type StackArguments = ArgumentsOf<typeof stackTypes>;
 
 /** Runs `stack-stx`. Calls of simulated users and operations on Bitcoin need no signer. The node adds a print and the lock. */
-export const stackStx = called((at, given: StackArguments) => {
-  const { state, world, sender: stacker, burnHeight, cycle } = at;
-  const { 'amount-ustx': amount, 'pox-addr': rewardAddress } = given;
-  const period = periodOf(given['lock-period']);
-  if (at.user === undefined) {
-    require(given['start-burn-ht'] / BigInt(cycles.length) === BigInt(cycle), errors.invalidStart);
+export const stackStx = whileActive((call, args: StackArguments) => {
+  const { state, world, sender: stacker, burnHeight, cycle } = call;
+  const { 'amount-ustx': amount, 'pox-addr': rewardAddress } = args;
+  const period = periodOf(args['lock-period']);
+  if (call.user === undefined) {
+    require(args['start-burn-ht'] / BigInt(cycles.length) === BigInt(cycle), errors.invalidStart);
     require(stackerOf(state, stacker, burnHeight) === undefined, errors.alreadyStacked);
     require(activeDelegation(state, stacker, burnHeight) === undefined, errors.alreadyDelegated);
     require(world.spendable(stacker, burnHeight) >= amount, errors.insufficientFunds);
     const terms = { topic: clarity.ascii('stack-stx'), address: rewardAddress.bytes, cycle: BigInt(cycle) };
-    requireConsent(state, { ...terms, period: BigInt(period), amount }, given);
+    requireConsent(state, { ...terms, period: BigInt(period), amount }, args);
     requireStackable(rewardAddress.bytes, amount, BigInt(period), SLOT);
   }
   require(world.locked(stacker, burnHeight) === undefined, errors.alreadyStacked);
@@ -363,11 +363,11 @@ export const stackStx = called((at, given: StackArguments) => {
   const firstCycle = cycle + 1;
   const unlockHeight = cycles.startOf(firstCycle + period);
   const address = rewardAddress.bytes.toHex();
-  const slot = { address, amount: String(amount), stacker, signer: given['signer-key'].toHex() };
+  const slot = { address, amount: String(amount), stacker, signer: args['signer-key'].toHex() };
   const slots = addSlots(state, slot, firstCycle, period);
   state.set(key.stacker(stacker), { address, firstCycle, period, slots, pool: null });
   const data = {
-    ...authorizationFields(given),
+    ...authorizationFields(args),
     ...cycleFields(burnHeight, unlockHeight),
     'lock-amount': clarity.uint(amount),
     'lock-period': clarity.uint(period),
@@ -377,18 +377,18 @@ export const stackStx = called((at, given: StackArguments) => {
   };
   const result = clarity.tuple({
     'lock-amount': clarity.uint(amount),
-    'signer-key': clarity.buffer(given['signer-key']),
+    'signer-key': clarity.buffer(args['signer-key']),
     stacker: clarity.principal(stacker),
     'unlock-burn-height': clarity.uint(unlockHeight),
   });
-  return succeeded(at, 'stack-stx', stacker, data, result, { amount, unlockHeight });
+  return succeed(call, 'stack-stx', stacker, data, result, { amount, unlockHeight });
 });
 
 const poxFunction = <A extends Parameters<typeof publicFunction>[0]>(
   args: A,
-  run: (at: PoxCall, args: ArgumentsOf<A>) => Outcome,
+  run: (call: PoxCall, args: ArgumentsOf<A>) => Outcome,
   okType: Parameters<typeof publicFunction>[2] = 'bool',
-) => publicFunction(args, called(run), okType, 'int128');
+) => publicFunction(args, whileActive(run), okType, 'int128');
 
 /** Functions that pox-4 and pox-5 share. */
 export const sharedFunctions = {
@@ -435,7 +435,7 @@ const delegationType = tupleType({
   'until-burn-ht': { optional: 'uint128' },
 });
 const refusable = { response: { ok: 'bool', error: 'int128' } } as const;
-const committed = { 'pox-addr': addressType, 'reward-cycle': 'uint128', ...signerType } as const;
+const commitTypes = { 'pox-addr': addressType, 'reward-cycle': 'uint128', ...signerType } as const;
 
 /** Declares `can-stack-stx`, or `minimal-can-stack-stx` with a minimum of 0 micro-STX. */
 const canStack = (minimum: bigint) =>
@@ -447,13 +447,13 @@ const canStack = (minimum: bigint) =>
       'num-cycles': 'uint128',
     },
     refusable,
-    (_, given) =>
-      checked(() => requireStackable(given['pox-addr'].bytes, given['amount-ustx'], given['num-cycles'], minimum)),
+    (_, args) =>
+      checkResponse(() => requireStackable(args['pox-addr'].bytes, args['amount-ustx'], args['num-cycles'], minimum)),
   );
 
 /** Returns the optional of `get-delegation-info`: `none` after the delegation. */
-const delegationInfo = readOnlyFunction({ stacker: 'principal' }, { optional: delegationType }, (at, { stacker }) => {
-  const delegation = activeDelegation(new Draft(at), stacker, at.burnHeight);
+const delegationInfo = readOnlyFunction({ stacker: 'principal' }, { optional: delegationType }, (context, args) => {
+  const delegation = activeDelegation(new Draft(context), args.stacker, context.burnHeight);
   return optional(delegation && delegationTuple(delegation));
 });
 
@@ -462,29 +462,29 @@ const delegationInfo = readOnlyFunction({ stacker: 'principal' }, { optional: de
  * @param name of the function @param resultOf returns the result, from the slot's index
  */
 const commit =
-  (name: string, resultOf: (index: number) => Uint8Array) => (at: PoxCall, given: ArgumentsOf<typeof committed>) => {
-    const { state, sender: pool } = at;
+  (name: string, resultOf: (index: number) => Uint8Array) => (call: PoxCall, args: ArgumentsOf<typeof commitTypes>) => {
+    const { state, sender: pool } = call;
     const {
       'reward-cycle': cycle,
       'pox-addr': { bytes: address },
-    } = given;
+    } = args;
     require(cycle <= MAX_HEIGHT, errors.noSuchPrincipal);
     const partial = key.partial(pool, address, Number(cycle));
     const amount = BigInt(state.get(partial) ?? '0');
     require(amount > 0n, errors.noSuchPrincipal);
-    requireConsent(state, { topic: clarity.ascii('agg-commit'), address, cycle, period: 1n, amount }, given);
+    requireConsent(state, { topic: clarity.ascii('agg-commit'), address, cycle, period: 1n, amount }, args);
     requireStackable(address, amount, 1n, SLOT);
     const slot = {
       address: address.toHex(),
       amount: String(amount),
       stacker: null,
-      signer: given['signer-key'].toHex(),
+      signer: args['signer-key'].toHex(),
     };
     const [index = 0] = addSlots(state, slot, Number(cycle), 1);
     state.set(partial, '0');
-    const isLate = cycle === BigInt(at.cycle + 1) && cycles.inPreparePhase(at.burnHeight);
+    const isLate = cycle === BigInt(call.cycle + 1) && cycles.inPreparePhase(call.burnHeight);
     const data = {
-      ...authorizationFields(given),
+      ...authorizationFields(args),
       'amount-ustx': clarity.uint(amount),
       delegator: clarity.principal(pool),
       'end-cycle-id': clarity.some(clarity.uint(cycle + 1n)),
@@ -492,7 +492,7 @@ const commit =
       'reward-cycle': clarity.uint(cycle),
       'start-cycle-id': clarity.uint(cycle + (isLate ? 1n : 0n)),
     };
-    return succeeded(at, name, pool, data, resultOf(index));
+    return succeed(call, name, pool, data, resultOf(index));
   };
 
 const functions = {
@@ -505,16 +505,16 @@ const functions = {
       'start-burn-ht': 'uint128',
       'lock-period': 'uint128',
     },
-    (at, { stacker, 'amount-ustx': amount, 'lock-period': period, 'start-burn-ht': start, ...given }) => {
-      const { state, world, burnHeight, sender: pool } = at;
-      const address = given['pox-addr'].bytes;
-      const firstCycle = at.cycle + 1;
-      require(start / BigInt(cycles.length) === BigInt(at.cycle), errors.invalidStart);
+    (call, { stacker, 'amount-ustx': amount, 'lock-period': period, 'start-burn-ht': start, ...rest }) => {
+      const { state, world, burnHeight, sender: pool } = call;
+      const address = rest['pox-addr'].bytes;
+      const firstCycle = call.cycle + 1;
+      require(start / BigInt(cycles.length) === BigInt(call.cycle), errors.invalidStart);
       const delegation = activeDelegation(state, stacker, burnHeight);
       require(delegation?.pool === pool, errors.permissionDenied);
       require(BigInt(delegation.amount) >= amount, errors.delegatedTooLittle);
-      const only = decodedOrThrow(decodeClarity(bytesOf(delegation.address)));
-      require(only.type !== 'some' || Buffer.compare(only.value.bytes, address) === 0, errors.addressRequired);
+      const allowed = decodedOrThrow(decodeClarity(bytesOf(delegation.address)));
+      require(allowed.type !== 'some' || Buffer.compare(allowed.value.bytes, address) === 0, errors.addressRequired);
       requireStackable(address, amount, period, 0n);
       const unlockHeight = cycles.startOf(firstCycle + Number(period));
       require(delegation.until === null || delegation.until >= unlockHeight, errors.delegationExpires);
@@ -539,7 +539,7 @@ const functions = {
         'pox-addr': address,
         'start-burn-height': clarity.uint(start),
       };
-      return succeeded(at, 'delegate-stack-stx', stacker, data, clarity.tuple(result), { amount, unlockHeight });
+      return succeed(call, 'delegate-stack-stx', stacker, data, clarity.tuple(result), { amount, unlockHeight });
     },
     tupleType({ 'lock-amount': 'uint128', stacker: 'principal', 'unlock-burn-height': 'uint128' }),
   ),
@@ -551,14 +551,14 @@ const functions = {
       'until-burn-ht': { optional: 'uint128' },
       'pox-addr': { optional: addressType },
     },
-    (at, { 'amount-ustx': amount, 'delegate-to': pool, 'until-burn-ht': until, 'pox-addr': only }) => {
-      const { state, sender: stacker, burnHeight } = at;
-      if (at.user === undefined) {
-        if (only !== undefined) requireAddress(only.bytes);
+    (call, { 'amount-ustx': amount, 'delegate-to': pool, 'until-burn-ht': until, 'pox-addr': rewardAddress }) => {
+      const { state, sender: stacker, burnHeight } = call;
+      if (call.user === undefined) {
+        if (rewardAddress !== undefined) requireAddress(rewardAddress.bytes);
         require(activeDelegation(state, stacker, burnHeight) === undefined, errors.alreadyDelegated);
       }
       if (until !== undefined && until > MAX_HEIGHT) return runtimeError('Runtime(ArithmeticOverflow, None)');
-      const [height, address] = [until === undefined ? undefined : Number(until), optional(only?.bytes)];
+      const [height, address] = [until === undefined ? undefined : Number(until), optional(rewardAddress?.bytes)];
       const delegation = { amount: String(amount), pool, until: height ?? null, address: address.toHex() };
       state.set(key.delegation(stacker), delegation);
       const data = {
@@ -568,14 +568,14 @@ const functions = {
         'pox-addr': address,
         'unlock-burn-height': optionalUint(height),
       };
-      return succeeded(at, 'delegate-stx', stacker, data, done);
+      return succeed(call, 'delegate-stx', stacker, data, done);
     },
   ),
   'revoke-delegate-stx': poxFunction(
     {},
-    (at) => {
-      const { state, sender: stacker, cycle } = at;
-      const delegation = activeDelegation(state, stacker, at.burnHeight);
+    (call) => {
+      const { state, sender: stacker, cycle } = call;
+      const delegation = activeDelegation(state, stacker, call.burnHeight);
       require(delegation !== undefined, errors.alreadyRevoked);
       state.set(key.delegation(stacker), '');
       const data = {
@@ -583,51 +583,57 @@ const functions = {
         'end-cycle-id': clarity.none(),
         'start-cycle-id': clarity.uint(cycle + 1),
       };
-      return succeeded(at, 'revoke-delegate-stx', stacker, data, clarity.some(delegationTuple(delegation)));
+      return succeed(call, 'revoke-delegate-stx', stacker, data, clarity.some(delegationTuple(delegation)));
     },
     { optional: delegationType },
   ),
   'stack-aggregation-commit': poxFunction(
-    committed,
+    commitTypes,
     commit('stack-aggregation-commit', () => done),
   ),
   'stack-aggregation-commit-indexed': poxFunction(
-    committed,
+    commitTypes,
     commit('stack-aggregation-commit-indexed', clarity.uint),
     'uint128',
   ),
   'stack-extend': poxFunction(
     { 'extend-count': 'uint128', 'pox-addr': addressType, ...signerType },
-    (at, given) => {
-      const { state, world, burnHeight, cycle, sender: stacker } = at;
+    (call, args) => {
+      const { state, world, burnHeight, cycle, sender: stacker } = call;
       const {
-        'extend-count': more,
+        'extend-count': extension,
         'pox-addr': { bytes: address },
-      } = given;
-      const before = stackerOf(state, stacker, burnHeight);
+      } = args;
+      const entry = stackerOf(state, stacker, burnHeight);
       const lock = world.locked(stacker, burnHeight);
-      require(before !== undefined, errors.extendNotLocked);
-      require(more >= 1n, errors.invalidLockPeriod);
-      require(before.slots.length > 0 && before.pool === null, errors.isDelegated);
-      const consent = { topic: clarity.ascii('stack-extend'), address, cycle: BigInt(cycle), period: more, amount: 0n };
-      requireConsent(state, consent, given);
+      require(entry !== undefined, errors.extendNotLocked);
+      require(extension >= 1n, errors.invalidLockPeriod);
+      require(entry.slots.length > 0 && entry.pool === null, errors.isDelegated);
+      const consent = {
+        topic: clarity.ascii('stack-extend'),
+        address,
+        cycle: BigInt(cycle),
+        period: extension,
+        amount: 0n,
+      };
+      requireConsent(state, consent, args);
       require(lock !== undefined, errors.extendNotLocked);
-      const firstCycle = Math.max(cycle, before.firstCycle);
+      const firstCycle = Math.max(cycle, entry.firstCycle);
       const extendedFrom = cycles.of(lock.unlockHeight);
-      const period = BigInt(extendedFrom - firstCycle) + more;
+      const period = BigInt(extendedFrom - firstCycle) + extension;
       require(extendedFrom > cycle, errors.invalidLockPeriod);
       require(activeDelegation(state, stacker, burnHeight) === undefined, errors.alreadyDelegated);
       requireStackable(address, lock.amount, period, SLOT);
       const { amount } = lock;
-      const unlockHeight = cycles.startOf(extendedFrom + Number(more));
-      const slot = { address: address.toHex(), amount: String(amount), stacker, signer: given['signer-key'].toHex() };
-      const added = addSlots(state, slot, extendedFrom, Number(more));
-      const slots = [...before.slots.slice(firstCycle - before.firstCycle), ...added];
+      const unlockHeight = cycles.startOf(extendedFrom + Number(extension));
+      const slot = { address: address.toHex(), amount: String(amount), stacker, signer: args['signer-key'].toHex() };
+      const added = addSlots(state, slot, extendedFrom, Number(extension));
+      const slots = [...entry.slots.slice(firstCycle - entry.firstCycle), ...added];
       state.set(key.stacker(stacker), { address: slot.address, firstCycle, period: Number(period), slots, pool: null });
       const data = {
-        ...authorizationFields(given),
+        ...authorizationFields(args),
         ...cycleFields(burnHeight, unlockHeight),
-        'extend-count': clarity.uint(more),
+        'extend-count': clarity.uint(extension),
         'pox-addr': address,
         'unlock-burn-height': clarity.uint(unlockHeight),
       };
@@ -635,42 +641,48 @@ const functions = {
         stacker: clarity.principal(stacker),
         'unlock-burn-height': clarity.uint(unlockHeight),
       });
-      return succeeded(at, 'stack-extend', stacker, data, result, { amount, unlockHeight });
+      return succeed(call, 'stack-extend', stacker, data, result, { amount, unlockHeight });
     },
     tupleType({ stacker: 'principal', 'unlock-burn-height': 'uint128' }),
   ),
   'stack-increase': poxFunction(
     { 'increase-by': 'uint128', ...signerType },
-    (at, given) => {
-      const { state, world, burnHeight, cycle, sender: stacker } = at;
-      const more = given['increase-by'];
-      const before = stackerOf(state, stacker, burnHeight);
+    (call, args) => {
+      const { state, world, burnHeight, cycle, sender: stacker } = call;
+      const increase = args['increase-by'];
+      const entry = stackerOf(state, stacker, burnHeight);
       const lock = world.locked(stacker, burnHeight);
-      require(before !== undefined && lock !== undefined, errors.increaseNotLocked);
-      require(more >= 1n, errors.invalidAmount);
-      require(world.spendable(stacker, burnHeight) >= more, errors.insufficientFunds);
-      require(before.slots.length > 0 && before.pool === null, errors.isDelegated);
-      const amount = lock.amount + more;
-      require(given['max-amount'] >= amount, errors.aboveMaximum);
-      const [address, period] = [bytesOf(before.address), BigInt(before.period)];
-      const consent = { topic: clarity.ascii('stack-increase'), address, cycle: BigInt(cycle), period, amount: more };
-      requireConsent(state, consent, given);
-      for (const [place, index] of before.slots.entries()) {
-        const slotCycle = before.firstCycle + place;
+      require(entry !== undefined && lock !== undefined, errors.increaseNotLocked);
+      require(increase >= 1n, errors.invalidAmount);
+      require(world.spendable(stacker, burnHeight) >= increase, errors.insufficientFunds);
+      require(entry.slots.length > 0 && entry.pool === null, errors.isDelegated);
+      const amount = lock.amount + increase;
+      require(args['max-amount'] >= amount, errors.aboveMaximum);
+      const [address, period] = [bytesOf(entry.address), BigInt(entry.period)];
+      const consent = {
+        topic: clarity.ascii('stack-increase'),
+        address,
+        cycle: BigInt(cycle),
+        period,
+        amount: increase,
+      };
+      requireConsent(state, consent, args);
+      for (const [offset, index] of entry.slots.entries()) {
+        const slotCycle = entry.firstCycle + offset;
         const slot = state.parsed<Slot>(key.slot(slotCycle, index));
         if (slotCycle <= cycle || slot === undefined) continue;
-        const raised = { amount: String(BigInt(slot.amount) + more), signer: given['signer-key'].toHex() };
+        const raised = { amount: String(BigInt(slot.amount) + increase), signer: args['signer-key'].toHex() };
         state.set(key.slot(slotCycle, index), { ...slot, ...raised });
       }
       const data = {
-        ...authorizationFields(given),
+        ...authorizationFields(args),
         ...cycleFields(burnHeight, lock.unlockHeight),
-        'increase-by': clarity.uint(more),
+        'increase-by': clarity.uint(increase),
         'pox-addr': address,
         'total-locked': clarity.uint(amount),
       };
       const result = clarity.tuple({ stacker: clarity.principal(stacker), 'total-locked': clarity.uint(amount) });
-      return succeeded(at, 'stack-increase', stacker, data, result, { amount, unlockHeight: lock.unlockHeight });
+      return succeed(call, 'stack-increase', stacker, data, result, { amount, unlockHeight: lock.unlockHeight });
     },
     tupleType({ stacker: 'principal', 'total-locked': 'uint128' }),
   ),
@@ -699,8 +711,8 @@ const functions = {
         'total-ustx': 'uint128',
       }),
     },
-    (at, { 'reward-cycle': cycle, index }) => {
-      const slot = new Draft(at).parsed<Slot>(key.slot(cycleOf(cycle), cycleOf(index)));
+    (context, { 'reward-cycle': cycle, index }) => {
+      const slot = new Draft(context).parsed<Slot>(key.slot(cycleOf(cycle), cycleOf(index)));
       if (slot === undefined) return clarity.none();
       return clarity.some(
         clarity.tuple({
@@ -712,8 +724,8 @@ const functions = {
       );
     },
   ),
-  'get-reward-set-size': readOnlyFunction({ 'reward-cycle': 'uint128' }, 'uint128', (at, { 'reward-cycle': cycle }) =>
-    clarity.uint(slotsOf(new Draft(at), cycleOf(cycle))),
+  'get-reward-set-size': readOnlyFunction({ 'reward-cycle': 'uint128' }, 'uint128', (context, args) =>
+    clarity.uint(slotCount(new Draft(context), cycleOf(args['reward-cycle']))),
   ),
   // None after the lock.
   'get-stacker-info': readOnlyFunction(
@@ -727,8 +739,8 @@ const functions = {
         'reward-set-indexes': { list: { type: 'uint128', length: 12 } },
       }),
     },
-    (at, given) => {
-      const stacker = stackerOf(new Draft(at), given.stacker, at.burnHeight);
+    (context, args) => {
+      const stacker = stackerOf(new Draft(context), args.stacker, context.burnHeight);
       if (stacker === undefined) return clarity.none();
       return clarity.some(
         clarity.tuple({
@@ -742,9 +754,9 @@ const functions = {
     },
   ),
   'get-stacking-minimum': readOnlyFunction({}, 'uint128', () => clarity.uint(SLOT)),
-  'get-total-ustx-stacked': readOnlyFunction({ 'reward-cycle': 'uint128' }, 'uint128', (at, given) => {
-    const [state, cycle] = [new Draft(at), cycleOf(given['reward-cycle'])];
-    const slots = Array.from({ length: slotsOf(state, cycle) }, (_, index) =>
+  'get-total-ustx-stacked': readOnlyFunction({ 'reward-cycle': 'uint128' }, 'uint128', (context, args) => {
+    const [state, cycle] = [new Draft(context), cycleOf(args['reward-cycle'])];
+    const slots = Array.from({ length: slotCount(state, cycle) }, (_, index) =>
       state.parsed<Slot>(key.slot(cycle, index)),
     );
     return clarity.uint(slots.reduce((sum, slot) => sum + BigInt(slot?.amount ?? '0'), 0n));
@@ -763,9 +775,10 @@ const functions = {
       'auth-id': 'uint128',
     },
     refusable,
-    (at, { 'pox-addr': address, 'reward-cycle': cycle, topic, period, amount, 'signer-sig-opt': signature, ...by }) => {
+    (context, { 'pox-addr': address, 'reward-cycle': cycle, topic, period, amount, ...rest }) => {
       const consent = { topic: topic.bytes, address: address.bytes, cycle, period, amount };
-      return checked(() => requireConsent(new Draft(at), consent, { ...by, 'signer-sig': signature }));
+      const authorization = { ...rest, 'signer-sig': rest['signer-sig-opt'] };
+      return checkResponse(() => requireConsent(new Draft(context), consent, authorization));
     },
   ),
 };

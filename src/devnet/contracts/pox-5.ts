@@ -82,9 +82,9 @@ const positionIn = (bond: bigint, { world, sender }: CallContext): SimulatedPosi
   world.staking.positions.get(owedTo(sender, Number(bond)));
 
 /** Sets up a bond that starts with the next cycle. @param allowed sats by staker */
-function setUpBond(allowed: ReadonlyMap<string, bigint>, at: CallContext): Outcome {
-  const { contract, burnHeight } = at;
-  const existing = bondsOf(at);
+function setUpBond(allowed: ReadonlyMap<string, bigint>, context: CallContext): Outcome {
+  const { contract, burnHeight } = context;
+  const existing = bondsOf(context);
   const firstCycle = cycles.of(burnHeight) + 1;
   if (existing.at(-1)?.firstCycle === firstCycle) return refused;
   const [index, unlockCycle] = [existing.length, firstCycle + BOND_CYCLES];
@@ -120,13 +120,13 @@ function registerForBond(
   signer: string,
   stx: bigint,
   outputs: readonly Uint8Array[] | null,
-  at: CallContext,
+  context: CallContext,
 ): Outcome {
-  const { world, contract, sender, burnHeight } = at;
+  const { world, contract, sender, burnHeight } = context;
   const bond = world.staking.bonds.get(String(index));
   const sats = bond?.allowed.get(sender);
   if (bond === undefined || sats === undefined || burnHeight >= cycles.startOf(bond.firstCycle)) return refused;
-  if (positionIn(index, at) !== undefined) return refused;
+  if (positionIn(index, context) !== undefined) return refused;
   if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refused;
   const { firstCycle, unlockCycle } = bond;
   const position: SimulatedPosition = {
@@ -163,7 +163,7 @@ function registerForBond(
     },
     positionMove(position),
   );
-  return ok(done, registered, lock(at, stx, unlockCycle));
+  return ok(done, registered, lock(context, stx, unlockCycle));
 }
 
 const bondKey = ({ bond, staker }: Pick<SimulatedPosition, 'bond' | 'staker'>): Fields => ({
@@ -178,8 +178,8 @@ const countedIn = ({ units, signer }: Pick<SimulatedPosition, 'units' | 'signer'
   unitsIn(units, cycle) ?? { units: 0n, signer };
 
 /** Calculates the rewards of a half cycle: one sat per thousand sats, and one sat per million micro-STX. */
-function calculateRewards(at: CallContext): Outcome {
-  const { world, contract, burnHeight } = at;
+function calculateRewards(context: CallContext): Outcome {
+  const { world, contract, burnHeight } = context;
   const half = cycles.halfOf(burnHeight);
   // The half cycle that has ended may be in the previous cycle.
   const cycle = cycles.of(cycles.startOfHalf(half) - 1);
@@ -194,10 +194,13 @@ function calculateRewards(at: CallContext): Outcome {
   };
   const events: ChainEvent[] = [];
   let bondRewards = 0n;
-  const bonds = bondsOf(at).filter((bond) => isOn(bond, cycle));
+  const bonds = bondsOf(context).filter((bond) => isOn(bond, cycle));
   for (const { index } of bonds) {
-    const positions = positionsOf(at).filter(({ bond }) => bond === index);
-    const shares = positions.map((one) => ({ whom: owedTo(one.staker, index), ...countedIn(one, cycle) }));
+    const positions = positionsOf(context).filter(({ bond }) => bond === index);
+    const shares = positions.map((position) => ({
+      whom: owedTo(position.staker, index),
+      ...countedIn(position, cycle),
+    }));
     const { total, rewards, rate } = distribute(shares, 1_000n);
     bondRewards += rewards;
     events.push(
@@ -212,7 +215,7 @@ function calculateRewards(at: CallContext): Outcome {
     );
   }
   const stakes = [...world.staking.stakes.entries().values()].filter(({ unlockCycle }) => cycle < unlockCycle);
-  const shares = stakes.map((one) => ({ whom: owedTo(one.staker, null), ...countedIn(one, cycle) }));
+  const shares = stakes.map((stake) => ({ whom: owedTo(stake.staker, null), ...countedIn(stake, cycle) }));
   const { total, rewards, rate } = distribute(shares, 1_000_000n);
   const fields = {
     'bond-periods': clarity.list(bonds.map(({ index }) => clarity.uint(index))),
@@ -237,7 +240,7 @@ function calculateRewards(at: CallContext): Outcome {
 /** Declares a function that only simulated users call, because the function of the real contract has more arguments. */
 const usersFunction = <A extends Parameters<typeof publicFunction>[0]>(
   args: A,
-  run?: (at: CallContext, args: ArgumentsOf<A>) => Outcome,
+  run?: (context: CallContext, args: ArgumentsOf<A>) => Outcome,
 ) => ({ ...publicFunction(args, run), isForUsers: true });
 
 const functions = {
@@ -274,38 +277,38 @@ const functions = {
   // Extends and increases a stake, or ends it with the current cycle if it isn't extended.
   'change-stake': usersFunction(
     { 'amount-increase': 'uint128', 'cycles-to-extend': 'uint128' },
-    (at, { 'amount-increase': increase, 'cycles-to-extend': extension }) => {
-      const { world, contract, sender, burnHeight } = at;
+    (context, { 'amount-increase': increase, 'cycles-to-extend': extension }) => {
+      const { world, contract, sender, burnHeight } = context;
       const stake = world.staking.stakes.get(sender);
       const next = cycles.of(burnHeight) + 1;
       if (stake === undefined || stake.unlockCycle <= next || world.balance(sender) < increase) return refused;
       if (world.locked(sender, burnHeight)?.unlockHeight !== cycles.startOf(stake.unlockCycle)) return refused;
-      const { units, signer, unlockCycle: before } = stake;
-      const [more, amount] = [Number(extension), units.at(-1)?.units ?? 0n];
+      const { units, signer, unlockCycle: previousCycle } = stake;
+      const [extraCycles, amount] = [Number(extension), units.at(-1)?.units ?? 0n];
       const stx = amount + increase;
       if (world.balance(sender) < stx) return refused;
-      const unlockCycle = more === 0 ? next : before + more;
+      const unlockCycle = extraCycles === 0 ? next : previousCycle + extraCycles;
       const shared = {
         staker: clarity.principal(sender),
         signer: clarity.principal(signer),
-        'amount-ustx': clarity.uint(more === 0 ? amount : stx),
+        'amount-ustx': clarity.uint(extraCycles === 0 ? amount : stx),
         ...unlock(unlockCycle),
       };
-      if (more === 0) {
+      if (extraCycles === 0) {
         const fields = { ...shared, 'first-reward-cycle': clarity.uint(stake.firstCycle) };
         const ended = print(contract, 'unstake', fields, stakeMove({ ...stake, unlockCycle }));
-        return ok(done, ended, lock(at, amount, unlockCycle));
+        return ok(done, ended, lock(context, amount, unlockCycle));
       }
       const fields = {
         ...shared,
         'old-signer': clarity.principal(signer),
-        'prev-unlock-height': clarity.uint(before),
+        'prev-unlock-height': clarity.uint(previousCycle),
         'num-cycles': clarity.uint(unlockCycle - next),
         'amount-increase': clarity.uint(increase),
-        'cycles-to-extend': clarity.uint(more),
+        'cycles-to-extend': clarity.uint(extraCycles),
       };
       const changed = { ...stake, unlockCycle, units: [...units, { from: next, units: stx, signer }] };
-      return ok(done, print(contract, 'stake-update', fields, stakeMove(changed)), lock(at, stx, unlockCycle));
+      return ok(done, print(contract, 'stake-update', fields, stakeMove(changed)), lock(context, stx, unlockCycle));
     },
   ),
   // Pays a staker's share of a bond's or a stake's rewards: one print per reward cycle and signer.
@@ -331,24 +334,24 @@ const functions = {
   // Withdraws sBTC from a position, or announces the release of its Bitcoin.
   'leave-bond': usersFunction(
     { 'bond-index': 'uint128', 'new-amount-sats': 'uint128' },
-    (at, { 'bond-index': index, 'new-amount-sats': amount }) => {
-      const position = positionIn(index, at);
+    (context, { 'bond-index': index, 'new-amount-sats': amount }) => {
+      const position = positionIn(index, context);
       if (position === undefined || position.sats === 0n || amount >= position.sats) return refused;
       const { onBitcoin, sats, signer, units } = position;
       const rest = onBitcoin ? 0n : amount;
-      const from = Math.max(cycles.of(at.burnHeight), units[0]?.from ?? 0);
+      const from = Math.max(cycles.of(context.burnHeight), units[0]?.from ?? 0);
       const move = positionMove({ ...position, sats: rest, units: [...units, { from, units: rest, signer }] });
       const fields = { ...bondKey(position), signer: clarity.principal(signer) };
       if (onBitcoin) {
         const released = { ...fields, 'amount-sats-released': clarity.uint(sats) };
-        return ok(done, print(at.contract, 'announce-l1-early-exit', released, move));
+        return ok(done, print(context.contract, 'announce-l1-early-exit', released, move));
       }
       const withdrawn = {
         ...fields,
         'amount-withdrawn-sats': clarity.uint(sats - amount),
         'new-amount-sats': clarity.uint(amount),
       };
-      return ok(done, print(at.contract, 'unstake-sbtc', withdrawn, move));
+      return ok(done, print(context.contract, 'unstake-sbtc', withdrawn, move));
     },
   ),
   'register-for-bond': usersFunction({ 'bond-index': 'uint128', signer: 'principal', 'amount-ustx': 'uint128' }),
@@ -377,15 +380,15 @@ const functions = {
   'setup-bond': usersFunction({ stakers: { list: { type: 'principal', length: 1000 } } }),
   stake: usersFunction(
     { 'amount-ustx': 'uint128', 'num-cycles': 'uint128', signer: 'principal' },
-    (at, { 'amount-ustx': stx, 'num-cycles': period, signer }) => {
-      const { world, contract, sender, burnHeight } = at;
+    (context, { 'amount-ustx': stx, 'num-cycles': period, signer }) => {
+      const { world, contract, sender, burnHeight } = context;
       if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refused;
       const firstCycle = cycles.of(burnHeight) + 1;
       const unlockCycle = firstCycle + Number(period);
-      const before = world.staking.stakes.get(sender);
+      const former = world.staking.stakes.get(sender);
       // The contract stores shares by cycle, so a late calculation still finds the shares of an earlier stake.
       const earlier =
-        before === undefined ? [] : [...before.units, { from: before.unlockCycle, units: 0n, signer: before.signer }];
+        former === undefined ? [] : [...former.units, { from: former.unlockCycle, units: 0n, signer: former.signer }];
       const units = [...earlier, { from: firstCycle, units: stx, signer }];
       const fields = {
         staker: clarity.principal(sender),
@@ -396,15 +399,15 @@ const functions = {
         ...unlock(unlockCycle),
       };
       const move = stakeMove({ staker: sender, signer, firstCycle, unlockCycle, units });
-      return ok(done, print(contract, 'stake', fields, move), lock(at, stx, unlockCycle));
+      return ok(done, print(contract, 'stake', fields, move), lock(context, stx, unlockCycle));
     },
   ),
   'update-bond-registration': usersFunction(
     { 'bond-index': 'uint128', signer: 'principal' },
-    (at, { 'bond-index': index, signer }) => {
-      const position = positionIn(index, at);
-      const bond = at.world.staking.bonds.get(String(index));
-      const next = cycles.of(at.burnHeight) + 1;
+    (context, { 'bond-index': index, signer }) => {
+      const position = positionIn(index, context);
+      const bond = context.world.staking.bonds.get(String(index));
+      const next = cycles.of(context.burnHeight) + 1;
       if (position === undefined || bond === undefined || next >= bond.unlockCycle) return refused;
       const { sats, units } = position;
       // An empty position has nothing that another signer could sign.
@@ -421,7 +424,7 @@ const functions = {
         'is-l1-lock': clarity.bool(position.onBitcoin),
       };
       const changed = { ...position, signer, units: [...units, { from: firstCycle, units: sats, signer }] };
-      return ok(done, print(at.contract, 'update-bond-registration', fields, positionMove(changed)));
+      return ok(done, print(context.contract, 'update-bond-registration', fields, positionMove(changed)));
     },
   ),
 };
@@ -431,21 +434,21 @@ const openBonds = (scene: Scene) =>
   bondsOf(scene).filter(({ firstCycle }) => scene.burnHeight < cycles.startOf(firstCycle));
 
 /** Picks the index of a bond that the sender takes part in, if there is one. */
-function someBond(scene: Scene): bigint {
+function pickBond(scene: Scene): bigint {
   const { prng, sender } = scene;
-  const own = positionsOf(scene).filter(({ staker }) => staker === sender);
-  return BigInt(own.length === 0 ? prng.below(bondsOf(scene).length + 1) : prng.pick(own).bond);
+  const positions = positionsOf(scene).filter(({ staker }) => staker === sender);
+  return BigInt(positions.length === 0 ? prng.below(bondsOf(scene).length + 1) : prng.pick(positions).bond);
 }
 
 /** Returns the signers with their keys. */
 const signersOf = ({ world }: Scene) => [...world.staking.signers.entries()];
 
-function someSigner(scene: Scene): string {
+function pickSigner(scene: Scene): string {
   const signers = signersOf(scene);
   return signers.length === 0 ? signerOf(scene.sender) : scene.prng.pick(signers)[0];
 }
 
-const someAmount = ({ world, prng, sender, burnHeight }: Scene): bigint =>
+const pickAmount = ({ world, prng, sender, burnHeight }: Scene): bigint =>
   world.spendable(sender, burnHeight) / BigInt(prng.between(2, 5));
 
 const proposals = {
@@ -453,32 +456,32 @@ const proposals = {
   'setup-bond': ({ prng, sender, recipient }: Scene) => {
     const stakers = [sender, ...Array.from({ length: prng.between(2, 6) }, recipient)];
     const allowed = new Map(stakers.map((staker) => [staker, BigInt(prng.between(100_000, 50_000_000))]));
-    const made = userCall(functions, 'setup-bond', { stakers: [...allowed.keys()] });
-    return { ...made, run: (context) => setUpBond(allowed, context) };
+    const call = userCall(functions, 'setup-bond', { stakers: [...allowed.keys()] });
+    return { ...call, run: (context) => setUpBond(allowed, context) };
   },
   'register-for-bond': (scene: Scene) => {
     const { prng, sender } = scene;
-    const [signer, stx] = [someSigner(scene), someAmount(scene)];
+    const [signer, stx] = [pickSigner(scene), pickAmount(scene)];
     const open = openBonds(scene).findLast(({ allowed }) => allowed.has(sender));
-    const bond = open === undefined ? someBond(scene) : BigInt(open.index);
+    const bond = open === undefined ? pickBond(scene) : BigInt(open.index);
     const outputs = prng.chance(0.5) ? null : Array.from({ length: prng.between(1, 3) }, () => prng.bytes(32));
-    const made = userCall(functions, 'register-for-bond', { 'bond-index': bond, signer, 'amount-ustx': stx });
-    return { ...made, run: (context) => registerForBond(bond, signer, stx, outputs, context) };
+    const call = userCall(functions, 'register-for-bond', { 'bond-index': bond, signer, 'amount-ustx': stx });
+    return { ...call, run: (context) => registerForBond(bond, signer, stx, outputs, context) };
   },
   'update-bond-registration': (scene: Scene) =>
-    userCall(functions, 'update-bond-registration', { 'bond-index': someBond(scene), signer: someSigner(scene) }),
+    userCall(functions, 'update-bond-registration', { 'bond-index': pickBond(scene), signer: pickSigner(scene) }),
   'leave-bond': (scene: Scene) => {
-    const bond = someBond(scene);
-    const left = scene.prng.chance(0.5) ? 0n : BigInt(scene.prng.between(1, 100_000));
-    return userCall(functions, 'leave-bond', { 'bond-index': bond, 'new-amount-sats': left });
+    const bond = pickBond(scene);
+    const rest = scene.prng.chance(0.5) ? 0n : BigInt(scene.prng.between(1, 100_000));
+    return userCall(functions, 'leave-bond', { 'bond-index': bond, 'new-amount-sats': rest });
   },
   stake: (scene: Scene) => {
-    const [stx, period] = [someAmount(scene), BigInt(scene.prng.between(1, 12))];
-    return userCall(functions, 'stake', { 'amount-ustx': stx, 'num-cycles': period, signer: someSigner(scene) });
+    const [stx, period] = [pickAmount(scene), BigInt(scene.prng.between(1, 12))];
+    return userCall(functions, 'stake', { 'amount-ustx': stx, 'num-cycles': period, signer: pickSigner(scene) });
   },
   'change-stake': ({ prng }: Scene) => {
-    const [increase, more] = [BigInt(prng.below(1_000_000)), BigInt(prng.below(4))];
-    return userCall(functions, 'change-stake', { 'amount-increase': increase, 'cycles-to-extend': more });
+    const [increase, extension] = [BigInt(prng.below(1_000_000)), BigInt(prng.below(4))];
+    return userCall(functions, 'change-stake', { 'amount-increase': increase, 'cycles-to-extend': extension });
   },
   'register-signer': ({ prng }: Scene) => {
     const bytes = Uint8Array.of(prng.between(2, 3), ...prng.bytes(32));

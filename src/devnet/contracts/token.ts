@@ -22,7 +22,7 @@ const tokenName = 'coin';
 /** Error of `ft-transfer?`. The other functions return it for an amount of 0. */
 const insufficientBalance = 1n;
 const toItself = 2n;
-const nothing = 3n;
+const zeroAmount = 3n;
 const notTokenOwner = 4n;
 
 /** The document of the token, which needs no server (SIP-016). */
@@ -54,10 +54,10 @@ const fungibleFunctions = ({ token, decimals, name, symbol, uri, ...types }: Tok
       recipient: 'principal',
       memo: { optional: { buffer: { length: 34 } } },
     },
-    ({ world, contract, ...at }, { amount, sender, recipient, memo }) => {
+    ({ world, contract, ...context }, { amount, sender, recipient, memo }) => {
       const asset = `${contract}::${token}`;
-      if (sender !== at.sender) return err(notTokenOwner);
-      if (amount === 0n) return err(nothing);
+      if (sender !== context.sender) return err(notTokenOwner);
+      if (amount === 0n) return err(zeroAmount);
       if (sender === recipient) return err(toItself);
       if (world.fungibleBalance(asset, sender) < amount) return err(insufficientBalance);
       const events: ChainEvent[] = [{ type: 'ft_transfer_event', asset, sender, recipient, amount }];

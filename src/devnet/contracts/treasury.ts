@@ -18,23 +18,23 @@ import { amountCodes, memoBytes, postConditions, stxCondition } from '../transac
 /** Errors of `stx-transfer?` and `stx-burn?`. */
 const insufficientFunds = 1n;
 const toItself = 2n;
-const nothing = 3n;
+const zeroAmount = 3n;
 
 const payment = tupleType({ amount: 'uint128', to: 'principal' });
 
-function paymentOf({ bytes }: Pick<ClarityValue, 'bytes'>): { to: string; amount: bigint } {
+function decodePayment({ bytes }: Pick<ClarityValue, 'bytes'>): { to: string; amount: bigint } {
   const fields = tupleOf(decodedOrThrow(decodeClarity(bytes)))!;
   return { to: principal('to')(fields), amount: uint('amount')(fields) };
 }
 
 const functions = {
   burn: publicFunction({ amount: 'uint128' }, ({ world, sender, burnHeight }, { amount }) => {
-    if (amount === 0n) return err(nothing);
+    if (amount === 0n) return err(zeroAmount);
     if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
     return ok(clarity.bool(true), { type: 'stx_burn_event', sender, amount });
   }),
   deposit: publicFunction({ amount: 'uint128' }, ({ world, contract, sender, burnHeight }, { amount }) => {
-    if (amount === 0n) return err(nothing);
+    if (amount === 0n) return err(zeroAmount);
     if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
     const note = clarity.tuple({
       action: clarity.ascii('deposit'),
@@ -52,21 +52,21 @@ const functions = {
     { payments: { list: { type: payment, length: 20 } } },
     ({ world, sender, burnHeight }, { payments }) => {
       let remaining = world.spendable(sender, burnHeight);
-      const paid: ChainEvent[] = [];
-      for (const { to: recipient, amount } of payments.map(paymentOf)) {
-        if (amount === 0n) return err(nothing);
+      const events: ChainEvent[] = [];
+      for (const { to: recipient, amount } of payments.map(decodePayment)) {
+        if (amount === 0n) return err(zeroAmount);
         if (recipient === sender) return err(toItself);
         if (remaining < amount) return err(insufficientFunds);
         remaining -= amount;
-        paid.push({ type: 'stx_transfer_event', sender, recipient, amount });
+        events.push({ type: 'stx_transfer_event', sender, recipient, amount });
       }
-      return ok(clarity.bool(true), ...paid);
+      return ok(clarity.bool(true), ...events);
     },
   ),
   withdraw: publicFunction(
     { amount: 'uint128', memo: { buffer: { length: 34 } } },
     ({ world, contract, sender }, { amount, memo }) => {
-      if (amount === 0n) return err(nothing);
+      if (amount === 0n) return err(zeroAmount);
       if (world.balance(contract) < amount) return err(insufficientFunds);
       return ok(clarity.bool(true), { type: 'stx_transfer_event', sender: contract, recipient: sender, amount, memo });
     },
