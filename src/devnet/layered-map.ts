@@ -9,25 +9,25 @@ const GROWTH = 4;
  * an entry, is logarithmic.
  */
 export class LayeredMap<V> {
-  readonly #own = new Map<string, V>();
+  readonly #changes = new Map<string, V>();
   /** The layers below the map's changes, newest and smallest first; immutable. */
-  readonly #below: readonly ReadonlyMap<string, V>[];
+  readonly #lower: readonly ReadonlyMap<string, V>[];
   /** The layers for forks. The first fork makes them. */
   #layers: readonly ReadonlyMap<string, V>[] | undefined;
 
-  constructor(below: readonly ReadonlyMap<string, V>[] = []) {
-    this.#below = below;
+  constructor(lower: readonly ReadonlyMap<string, V>[] = []) {
+    this.#lower = lower;
   }
 
   fork(): LayeredMap<V> {
-    this.#layers ??= layersOf(this.#own, this.#below);
+    this.#layers ??= layersOf(this.#changes, this.#lower);
     return new LayeredMap(this.#layers);
   }
 
   get(key: string): V | undefined {
-    const value = this.#own.get(key);
+    const value = this.#changes.get(key);
     if (value !== undefined) return value;
-    for (const layer of this.#below) {
+    for (const layer of this.#lower) {
       const value = layer.get(key);
       if (value !== undefined) return value;
     }
@@ -36,12 +36,12 @@ export class LayeredMap<V> {
 
   /** Sets a value. Must not be called after a fork, because the fork would see the change. */
   set(key: string, value: V): void {
-    this.#own.set(key, value);
+    this.#changes.set(key, value);
   }
 
   /** Returns all keys with their newest values. */
   entries(): Map<string, V> {
-    return mergedLayers([this.#own, ...this.#below]);
+    return mergedLayers([this.#changes, ...this.#lower]);
   }
 }
 
@@ -50,15 +50,15 @@ export const forkAll = <Maps extends Readonly<Record<string, LayeredMap<unknown>
   Object.fromEntries(Object.entries(maps).map(([name, map]) => [name, map.fork()])) as Maps;
 
 /** Returns the layers for a fork: the parent's changes, merged with lower layers that are too small. */
-function layersOf<V>(own: ReadonlyMap<string, V>, below: readonly ReadonlyMap<string, V>[]) {
-  if (own.size === 0) return below;
-  let size = own.size;
+function layersOf<V>(changes: ReadonlyMap<string, V>, lower: readonly ReadonlyMap<string, V>[]) {
+  if (changes.size === 0) return lower;
+  let size = changes.size;
   let merged = 0;
-  for (; merged < below.length && below[merged]!.size < size * GROWTH; merged++) size += below[merged]!.size;
-  return [merged === 0 ? own : mergedLayers([own, ...below.slice(0, merged)]), ...below.slice(merged)];
+  for (; merged < lower.length && lower[merged]!.size < size * GROWTH; merged++) size += lower[merged]!.size;
+  return [merged === 0 ? changes : mergedLayers([changes, ...lower.slice(0, merged)]), ...lower.slice(merged)];
 }
 
-/** @param layers newest first */
+/** Merges layers into a map with their newest values. @param layers newest first */
 function mergedLayers<V>(layers: readonly ReadonlyMap<string, V>[]): Map<string, V> {
   const oldest = layers.at(-1);
   const all = new Map(oldest);

@@ -71,7 +71,7 @@ export type StakingMove = (state: StakingState) => void;
 /** Returns the key of the rewards owed to a staker. @param bond null for a stake without a bond */
 export const owedTo = (staker: string, bond: number | null): string => `${staker} ${bond ?? ''}`;
 
-/** Adds a share to the one with its cycle and signer. */
+/** Adds a share to the recipient's share of the same cycle and signer. */
 export function addShare({ owed }: StakingState, recipient: string, added: OwedShare): void {
   const shares = owed.get(recipient) ?? [];
   const index = shares.findIndex(({ cycle, signer }) => cycle === added.cycle && signer === added.signer);

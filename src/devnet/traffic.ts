@@ -68,16 +68,16 @@ export class Traffic {
    */
   next(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction {
     const isEmptying = this.emptying > 0 && this.prng.chance(this.emptying / 100);
-    const emptied = isEmptying ? this.#emptied(world, burnHeight, busy) : undefined;
+    const emptied = isEmptying ? this.#emptyBalance(world, burnHeight, busy) : undefined;
     if (emptied !== undefined) return emptied;
-    const origin = this.#someUser(world, burnHeight, busy);
+    const origin = this.#pickUser(world, burnHeight, busy);
     const sender = origin.address;
-    const kind = this.#someKind(world, burnHeight);
+    const kind = this.#pickKind(world, burnHeight);
     switch (kind) {
       case 'transfer':
         return this.transfer(origin, world.nonce(sender), world.spendable(sender, burnHeight), this.#fee(), world);
       case 'deploy':
-        return this.#deployment(origin, world);
+        return this.#deploy(origin, world);
       default: {
         const contract = this.#contractFor(kind, world);
         return this.#call(this.#caller(contract, world, burnHeight, busy) ?? origin, contract, world, burnHeight);
@@ -85,7 +85,7 @@ export class Traffic {
     }
   }
 
-  #someKind(world: World, burnHeight: number): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
+  #pickKind(world: World, burnHeight: number): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
     // A new chain first gets one contract of each kind, and some names.
     if (world.contracts.length < this.#templates.length && this.prng.chance(0.4)) return 'deploy';
     if (namesOf({ world, contract: this.#contractFor('name', world) }) === 0 && this.prng.chance(0.15)) return 'name';
@@ -100,7 +100,7 @@ export class Traffic {
   }
 
   /** Makes up a transaction that empties a balance; returns undefined if no free user can. */
-  #emptied(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction | undefined {
+  #emptyBalance(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction | undefined {
     const { prng } = this;
     const free = this.users.filter((user) => this.#isFree(user, world, burnHeight, busy));
     if (free.length === 0) return undefined;
@@ -111,7 +111,7 @@ export class Traffic {
       const { address } = account;
       const signer = { account, nonce: world.nonce(address), fee: this.#fee() };
       const amount = world.balance(address) - signer.fee;
-      return this.#transferOf(signer, this.#someRecipient(address, world), amount, '', world);
+      return this.#transferOf(signer, this.#pickRecipient(address, world), amount, '', world);
     }
     const calls = world.contracts.flatMap(({ id, template }) =>
       free.flatMap((origin) => {
@@ -123,24 +123,24 @@ export class Traffic {
     const { origin, contract, call } = prng.pick(calls);
     const signer = { account: origin, nonce: world.nonce(origin.address), fee: this.#fee() };
     const payload = contractCall(contract, call.functionName, call.args);
-    return this.#signed(signer, payload, { kind: 'call', contract, call }, world, 'success', call.postConditions);
+    return this.#sign(signer, payload, { kind: 'call', contract, call }, world, 'success', call.postConditions);
   }
 
   /** Returns a transfer with a given nonce and fee, for transactions that are replaced or never mined. */
   transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): MadeTransaction {
     const { prng } = this;
     const amount = BigInt(prng.between(1, 1 + Math.min(Number(funds / 100n), 900_000_000)));
-    const recipient = this.#someRecipient(origin.address, world);
+    const recipient = this.#pickRecipient(origin.address, world);
     return this.#transferOf({ account: origin, nonce, fee }, recipient, amount, prng.pick(memos), world);
   }
 
   #transferOf(origin: Signer, recipient: string, amount: bigint, memo: string, world: World): MadeTransaction {
     const payload = tokenTransfer(recipient, amount, memo);
     const action: Action = { kind: 'transfer', recipient, amount, memo: memoBytes(memo) };
-    return this.#signed(origin, payload, action, world);
+    return this.#sign(origin, payload, action, world);
   }
 
-  #deployment(origin: Account, world: World): MadeTransaction {
+  #deploy(origin: Account, world: World): MadeTransaction {
     const template = this.#templates[this.#deployments % this.#templates.length]!;
     const name = `${template.name}-${this.#deployments++}`;
     // The first deployments succeed, so that there are contracts to call.
@@ -149,7 +149,7 @@ export class Traffic {
     const source = isFlawed ? flawedSource : template.source;
     const payload = deploymentPayload(name, source, template.clarityVersion ?? null);
     const signer = { account: origin, nonce: world.nonce(origin.address), fee: this.#fee() * 20n };
-    return this.#signed(signer, payload, { kind: 'deploy', name, template, flaw, isOfUser: false }, world);
+    return this.#sign(signer, payload, { kind: 'deploy', name, template, flaw, isOfUser: false }, world);
   }
 
   #call(origin: Account, contract: string, world: World, burnHeight: number): MadeTransaction {
@@ -167,16 +167,16 @@ export class Traffic {
     const unmet = postConditions([stxCondition(sender, amountCodes.greater, 2n ** 63n)]);
     const conditions = fate === 'abort_by_post_condition' ? unmet : call.postConditions;
     const signer = { account: origin, nonce: world.nonce(sender), fee: this.#fee() };
-    return this.#signed(signer, payload, { kind: 'call', contract, call }, world, fate, conditions);
+    return this.#sign(signer, payload, { kind: 'call', contract, call }, world, fate, conditions);
   }
 
   #scene(sender: string, contract: string, world: World, burnHeight: number): Scene {
-    const recipient = () => this.#someRecipient(sender, world);
+    const recipient = () => this.#pickRecipient(sender, world);
     return { prng: this.prng, world, contract, sender, burnHeight, recipient };
   }
 
   /** Signs a transaction. A sponsor pays the fee of one in sixteen. */
-  #signed(
+  #sign(
     origin: Signer,
     payload: Uint8Array,
     action: Action,
@@ -203,10 +203,10 @@ export class Traffic {
     return user !== undefined && this.#isFree(user, world, burnHeight, busy) ? user : undefined;
   }
 
-  #someUser(world: World, burnHeight: number, busy: ReadonlySet<string>): Account {
+  #pickUser(world: World, burnHeight: number, busy: ReadonlySet<string>): Account {
     for (let tries = 0; tries < 500; tries++) {
       const user = this.prng.pick(this.users);
-      // If all users seem busy, one is used anyway, and its waiting transaction loses the nonce.
+      // If all users seem busy, a busy user is chosen, and its waiting transaction loses the nonce.
       if (this.#isFree(user, world, burnHeight, tries < 200 ? busy : nobody)) return user;
     }
     throw new Error('no account is left that could pay for a transaction; the chain needs more accounts');
@@ -217,24 +217,24 @@ export class Traffic {
   }
 
   #contractFor(kind: 'call' | keyof typeof bootContracts, world: World): string {
-    return kind === 'call' ? this.#someContract(world) : `${this.network.boot}.${bootContracts[kind]}`;
+    return kind === 'call' ? this.#pickContract(world) : `${this.network.boot}.${bootContracts[kind]}`;
   }
 
   /** Picks a contract. Older contracts are more likely, so that a few are popular. */
-  #someContract(world: World): string {
+  #pickContract(world: World): string {
     const contracts = world.contracts;
     if (contracts.length === 0) return `${this.network.boot}.pox-4`;
     return contracts[Math.floor(contracts.length * (this.prng.below(1000) / 1000) ** 3)]!.id;
   }
 
-  #someRecipient(sender: string, world: World): string {
+  #pickRecipient(sender: string, world: World): string {
     const kind = this.prng.weighted([
       [80, 'user'],
       [15, 'newcomer'],
       [5, 'contract'],
     ] as const);
     if (kind === 'newcomer') return stacksAddress(this.network.addressVersion, this.prng.bytes(20));
-    if (kind === 'contract') return this.#someContract(world);
+    if (kind === 'contract') return this.#pickContract(world);
     const user = this.prng.pick(this.users).address;
     return user === sender ? stacksAddress(this.network.addressVersion, this.prng.bytes(20)) : user;
   }
@@ -247,8 +247,8 @@ export class Traffic {
 
 /** Reasons other than replacement for which a node drops transactions. */
 const dropReasons = ['StaleGarbageCollect', 'TooExpensive', 'Problematic'] as const;
-/** Distance of nonces that never become minable. */
-const farAhead = 1000;
+/** Minimum distance to the next nonce, so that a transaction never becomes minable. */
+const nonceGap = 1000;
 
 /** Simulates the mempool: transactions that are announced before they are mined, replaced, or dropped. */
 export class Mempool {
@@ -279,7 +279,7 @@ export class Mempool {
    * Returns the events before a block with the transactions `fresh`, in order, spread over the given time (Unix
    * milliseconds).
    *
-   * @param replaced transactions of another branch whose nonce a fresh one uses on this branch
+   * @param replaced transactions of another branch whose nonce a fresh transaction uses on this branch
    */
   announce(
     fresh: readonly MadeTransaction[],
@@ -350,7 +350,7 @@ export class Mempool {
     }
     if (prng.chance(0.2)) {
       const user = prng.pick(traffic.users);
-      const nonce = world.nonce(user.address) + farAhead + prng.below(farAhead);
+      const nonce = world.nonce(user.address) + nonceGap + prng.below(nonceGap);
       const transaction = traffic.transfer(user, nonce, 10_000_000n, 200n, world);
       this.#hopeless.push(transaction.id);
       announced.push(transaction);
