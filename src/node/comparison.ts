@@ -73,24 +73,24 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
    * Returns the highest block of the index that the node has, canonical or not; null if it has none.
    * @throws NodeUnreachableError if the answer isn't clear
    */
-  async function highestKnown(tip: number, chainId: number): Promise<BlockAt | null> {
-    const anybody = BOOT_ADDRESS[networkOf(chainId).kind];
+  async function findHighestKnown(tip: number, chainId: number): Promise<BlockAt | null> {
+    const address = BOOT_ADDRESS[networkOf(chainId).kind];
     const isKnown = async ({ hash }: BlockAt): Promise<boolean> => {
-      const { status } = await node.bytes(`/v2/accounts/${anybody}?proof=0&tip=${hash.toHex()}`);
+      const { status } = await node.bytes(`/v2/accounts/${address}?proof=0&tip=${hash.toHex()}`);
       if (status === 200 || status === 404) return status === 200;
       throw new NodeUnreachableError(`the node answered /v2/accounts with ${status}`);
     };
-    let [known, low, high]: [BlockAt | null, number, number] = [null, firstHeight(), tip];
+    let [highest, low, high]: [BlockAt | null, number, number] = [null, firstHeight(), tip];
     while (low <= high) {
       // The tip first, because the node nearly always has it.
-      const middle = known === null && high === tip ? tip : Math.floor((low + high) / 2);
+      const middle = highest === null && high === tip ? tip : Math.floor((low + high) / 2);
       const block = blockAt(middle);
       if (block !== null && (await isKnown(block))) {
-        known = block;
+        highest = block;
         low = middle + 1;
       } else high = middle - 1;
     }
-    return known;
+    return highest;
   }
 
   /**
@@ -106,10 +106,10 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
       chainId: reader.chain.chainId(),
     }));
     if (tip === null) return null;
-    const isOther = chainId !== null && chainId !== info.chainId;
-    const block = isOther ? null : await highestKnown(tip.height, info.chainId);
+    const isOtherChain = chainId !== null && chainId !== info.chainId;
+    const block = isOtherChain ? null : await findHighestKnown(tip.height, info.chainId);
     const isBehind = info.burnBlockHeight < tip.burnBlockHeight;
-    if (block === null && isBehind && !isOther) {
+    if (block === null && isBehind && !isOtherChain) {
       throw new PassingError(
         `The node is behind: it is at height ${info.height}, which is below the blocks of the index.`,
         'Run the command again once the node has caught up.',
@@ -126,22 +126,22 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /** Reads the index while a block is canonical. @throws ChainReplacedError */
-  const readAt = <T>(at: BlockAt, read: (reader: Reader) => ReadNow<T>): T =>
+  const readAt = <T>(block: BlockAt, read: (reader: Reader) => ReadNow<T>): T =>
     snapshots.read((reader) => {
-      const hash = hashAt(reader, at.height);
-      if (hash === undefined || Buffer.compare(hash, at.hash) !== 0) throw new ChainReplacedError('a fork came');
+      const hash = hashAt(reader, block.height);
+      if (hash === undefined || Buffer.compare(hash, block.hash) !== 0) throw new ChainReplacedError('a fork came');
       return read(reader);
     });
 
   /** Returns the differences of a fact at a block. Reads the index after the node, so that it notices a fork. */
-  async function differing(fact: Fact, at: BlockAt): Promise<Difference['values'] | NoAnswer> {
-    const theirs = await fact.node(node, at, burnHeight);
-    if (theirs instanceof NoAnswer) return theirs;
-    const ours = readAt(at, (reader) => fact.index(reader, at, burnHeight));
-    if (ours === null) return theirs === null ? [] : [{ name: 'it', index: null, node: 'there' }];
-    if (theirs === null) return [{ name: 'it', index: 'there', node: null }];
-    return Object.entries(ours)
-      .map(([name, index]) => ({ name, index, node: theirs[name] ?? null }))
+  async function findDifferences(fact: Fact, block: BlockAt): Promise<Difference['values'] | NoAnswer> {
+    const nodeValues = await fact.node(node, block, burnHeight);
+    if (nodeValues instanceof NoAnswer) return nodeValues;
+    const indexValues = readAt(block, (reader) => fact.index(reader, block, burnHeight));
+    if (indexValues === null) return nodeValues === null ? [] : [{ name: 'it', index: null, node: 'there' }];
+    if (nodeValues === null) return [{ name: 'it', index: 'there', node: null }];
+    return Object.entries(indexValues)
+      .map(([name, index]) => ({ name, index, node: nodeValues[name] ?? null }))
       .filter(({ index, node: other }) => index !== other);
   }
 
@@ -149,12 +149,12 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
    * Finds the lowest block from which a fact differs up to a given block, by binary search. A block counts as equal if the
    * node has no comparable answer for it, such as below a contract's deployment.
    */
-  async function firstDifferent(fact: Fact, at: BlockAt): Promise<BlockAt> {
-    let [first, low, high] = [at, firstHeight(), at.height - 1];
+  async function findFirstDifferent(fact: Fact, block: BlockAt): Promise<BlockAt> {
+    let [first, low, high] = [block, firstHeight(), block.height - 1];
     while (low <= high) {
       const middle = blockAt(Math.floor((low + high) / 2));
       if (middle === null) break;
-      const difference = await differing(fact, middle);
+      const difference = await findDifferences(fact, middle);
       if (!(difference instanceof NoAnswer) && difference.length > 0) {
         first = middle;
         high = middle.height - 1;
@@ -164,8 +164,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /** Compares a fact and adds the result to a report. @throws ChainReplacedError, NodeUnreachableError */
-  async function compare(fact: Fact, at: BlockAt, report: KindReport): Promise<void> {
-    const values = await differing(fact, at);
+  async function compare(fact: Fact, block: BlockAt, report: KindReport): Promise<void> {
+    const values = await findDifferences(fact, block);
     if (values instanceof NoAnswer) {
       report.unanswered.set(values.reason, (report.unanswered.get(values.reason) ?? 0) + 1);
       return;
@@ -175,16 +175,16 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     report.differing += 1;
     if (report.differences.length >= MAX_LISTED) return;
     const { kind, subject } = fact;
-    const first = fact.changes ? await firstDifferent(fact, at) : null;
+    const first = fact.changes ? await findFirstDifferent(fact, block) : null;
     report.differences.push({ kind, subject, values, first });
   }
 
-  /** Generates the facts of blocks from one downwards, each once, until each kind has enough. @throws ChainReplacedError */
-  function* facts(at: BlockAt, limit: number, lowest: number): Generator<Fact> {
+  /** Generates the facts of a block and lower blocks, each once, until each kind has enough. @throws ChainReplacedError */
+  function* facts(block: BlockAt, limit: number, lowest: number): Generator<Fact> {
     const counts = new Map(factKinds.map((kind) => [kind, 0]));
     const lowestKnown = firstHeight() - 1;
-    for (let height = at.height; height >= Math.max(lowest, lowestKnown); height--) {
-      for (const fact of readAt(at, (reader) => factsOf(reader, height, at.height))) {
+    for (let height = block.height; height >= Math.max(lowest, lowestKnown); height--) {
+      for (const fact of readAt(block, (reader) => factsOf(reader, height, block.height))) {
         const count = counts.get(fact.kind)!;
         if (count >= limit) continue;
         counts.set(fact.kind, count + 1);
@@ -198,7 +198,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     common,
 
     /**
-     * Compares the facts of blocks from one downwards: the requested number of each kind, from the newest blocks that
+     * Compares the facts of a block and lower blocks: the requested number of each kind, from the newest blocks that
      * have them.
      * @param most maximum facts of each kind @param lowest height of the last block to examine
      * @param progress called before each comparison with the number of earlier comparisons
@@ -206,15 +206,15 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
      * @throws ChainReplacedError, NodeUnreachableError
      */
     async compare(
-      at: BlockAt,
-      { most = Number.POSITIVE_INFINITY, lowest = 0 } = {},
+      block: BlockAt,
+      { most: limit = Number.POSITIVE_INFINITY, lowest = 0 } = {},
       progress: (compared: number, kind: FactKind) => void = () => {},
     ): Promise<KindReport[]> {
       const reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
       let count = 0;
-      for (const fact of facts(at, most, lowest)) {
+      for (const fact of facts(block, limit, lowest)) {
         progress(count, fact.kind);
-        await compare(fact, at, reports.get(fact.kind)!);
+        await compare(fact, block, reports.get(fact.kind)!);
         count += 1;
       }
       return [...reports.values()];

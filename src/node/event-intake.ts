@@ -95,14 +95,14 @@ export type IntakeResult =
 /** Accepts an event. */
 export type Intake = (event: ReceivedEvent) => Promise<IntakeResult>;
 
-const DEEPEST_CAUSE = 10;
+const MAX_CAUSES = 10;
 
 /** Returns the messages of an error and its causes, on one line. */
 export function reasonOf(error: unknown): string {
   const messages: string[] = [];
-  for (let at: unknown = error; at !== undefined && at !== null && messages.length < DEEPEST_CAUSE; ) {
-    messages.push(at instanceof Error ? at.message : String(at));
-    at = at instanceof Error ? at.cause : undefined;
+  for (let cause: unknown = error; cause !== undefined && cause !== null && messages.length < MAX_CAUSES; ) {
+    messages.push(cause instanceof Error ? cause.message : String(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
   }
   return messages.join(': ').replace(/\s+/g, ' ');
 }
@@ -122,7 +122,7 @@ export function eventIntake({
   fill,
   refused = () => {},
 }: IntakeOptions): Intake {
-  async function received(event: ReceivedEvent): Promise<IntakeResult> {
+  async function accept(event: ReceivedEvent): Promise<IntakeResult> {
     try {
       return { outcome: await receive(event), error: null };
     } catch (error) {
@@ -135,7 +135,7 @@ export function eventIntake({
   let missing: number | null = null;
 
   /** Logs the missing blocks once, although the node repeats its block until they are filled. */
-  function sayMissing(refusal: Refusal | null): void {
+  function logMissing(refusal: Refusal | null): void {
     if (refusal === null || refusal.missing === null) return;
     const { from, to } = refusal.missing;
     if (missing === to) return;
@@ -143,7 +143,7 @@ export function eventIntake({
     log({ event: 'blocks_missing', from_height: from, to_height: to, remedy: refusal.remedy });
   }
 
-  function say({ outcome, error }: IntakeResult, path: string, ms: number): void {
+  function logOutcome({ outcome, error }: IntakeResult, path: string, ms: number): void {
     if (outcome === 'applied' || outcome === 'repeated')
       log({ event: 'event_accepted', path, outcome, ms: Math.round(ms) });
     else if (outcome === 'rejected') log({ event: 'event_rejected', path, reason: reasonOf(error) });
@@ -152,17 +152,17 @@ export function eventIntake({
 
   return async (event) => {
     const start = clock.monotonic();
-    const what = await received(event);
+    const result = await accept(event);
     const ms = clock.monotonic() - start;
-    metrics.answered(event.path, what.outcome, ms);
-    say(what, event.path, ms);
-    if (what.error !== null) {
-      sayMissing(what.refusal);
-      if (what.refusal !== null) refused(what.refusal);
+    metrics.answered(event.path, result.outcome, ms);
+    logOutcome(result, event.path, ms);
+    if (result.error !== null) {
+      logMissing(result.refusal);
+      if (result.refusal !== null) refused(result.refusal);
     } else if (event.path === '/new_block') {
       refused(null);
     }
-    if (what.error instanceof UnknownParentError && what.error.parent !== null) fill?.(what.error.parent);
-    return what;
+    if (result.error instanceof UnknownParentError && result.error.parent !== null) fill?.(result.error.parent);
+    return result;
   };
 }

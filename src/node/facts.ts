@@ -58,12 +58,12 @@ const statusAnswer = (status: number): NoAnswer => new NoAnswer(`status ${status
 const NOT_FOUND = 404;
 
 /** Status of a node that is too busy to answer. */
-const TOO_MANY = 429;
+const TOO_MANY_REQUESTS = 429;
 
 /** Returns the node's answer. @throws NodeUnreachableError if the node failed, so that a later answer is possible */
-export function reached<T>(answer: T | NoAnswer): T | NoAnswer {
+export function answerOrThrow<T>(answer: T | NoAnswer): T | NoAnswer {
   const status = answer instanceof NoAnswer ? answer.status : null;
-  if (status === null || (status < 500 && status !== TOO_MANY)) return answer;
+  if (status === null || (status < 500 && status !== TOO_MANY_REQUESTS)) return answer;
   throw new NodeUnreachableError(`the node answered with status ${status}`);
 }
 
@@ -78,8 +78,8 @@ export interface Fact {
   /** Whether the fact changes from block to block, so that the first differing block can be found. */
   changes: boolean;
   /** Reads the fact after a block of the index. @param burnHeight height of the newest Bitcoin block that the node has seen */
-  index(reader: Reader, at: BlockAt, burnHeight: number): Values;
-  node(node: ThrottledNode, at: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
+  index(reader: Reader, block: BlockAt, burnHeight: number): Values;
+  node(node: ThrottledNode, block: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
 }
 
 export interface RequestOptions {
@@ -114,14 +114,14 @@ export class ThrottledNode {
    */
   async bytes(path: string, init?: RequestInit): Promise<{ status: number; bytes: Uint8Array }> {
     const { retries = RETRIES } = this.options;
-    for (let tried = 0; ; tried++) {
-      await this.#turn(tried === 0 ? 0 : FIRST_RETRY_MS * 2 ** tried);
+    for (let attempts = 0; ; attempts++) {
+      await this.#turn(attempts === 0 ? 0 : FIRST_RETRY_MS * 2 ** attempts);
       try {
         const response = await this.rpc.request(path, init);
         const bytes = await response.bytes();
-        if (response.status < 500 || tried === retries) return { status: response.status, bytes };
+        if (response.status < 500 || attempts === retries) return { status: response.status, bytes };
       } catch (error) {
-        if (!(error instanceof NodeUnreachableError) || tried === retries) throw error;
+        if (!(error instanceof NodeUnreachableError) || attempts === retries) throw error;
       }
     }
   }
@@ -201,13 +201,13 @@ function accountValues(principal: string, account: AccountFacts, burnHeight: num
 export const Source = Type.Object({ source: Type.String() });
 
 /** Returns JSON with sorted keys, because a node's keys have no order. */
-function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered);
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => [key, ordered(member)]),
+      .map(([key, member]) => [key, sortKeys(member)]),
   );
 }
 
@@ -232,15 +232,15 @@ const contractFact = (contract: string): Fact => ({
     const { raw, interface: text } = contractFacts;
     return {
       source: sourceOf(raw),
-      ...(text === null ? {} : { interface: JSON.stringify(ordered(parsedJson(text))) }),
+      ...(text === null ? {} : { interface: JSON.stringify(sortKeys(parsedJson(text))) }),
     };
   },
-  async node(node, at) {
-    const source = await node.json(contractPath('source', contract, at), Source);
+  async node(node, block) {
+    const source = await node.json(contractPath('source', contract, block), Source);
     if (source instanceof NoAnswer) return nullIfAbsent(source);
-    const answer = await node.json(contractPath('interface', contract, at), Type.Object({}));
+    const answer = await node.json(contractPath('interface', contract, block), Type.Object({}));
     if (answer instanceof NoAnswer) return nullIfAbsent(answer);
-    return { source: source.source, interface: exactJson(ordered(answer)) };
+    return { source: source.source, interface: exactJson(sortKeys(answer)) };
   },
 });
 
@@ -276,7 +276,8 @@ const rewardSetFact = (cycle: number): Fact => ({
   },
   async node(node, { hash }) {
     const signers = await requestSigners(node, cycle, bare(hash));
-    return signers instanceof NoAnswer ? signers : signersOf(signers.map((one) => `${one.signing_key} ${one.weight}`));
+    if (signers instanceof NoAnswer) return signers;
+    return signersOf(signers.map(({ signing_key: key, weight }) => `${key} ${weight}`));
   },
 });
 
@@ -306,8 +307,8 @@ const blockFact = (
   transactions: readonly BlockTransaction[],
   sent: (node: ThrottledNode) => Promise<NodeBlock>,
 ): Fact => {
-  const own = transactions.filter(isInBody).map(({ raw }) => raw);
-  const body = Buffer.concat(own);
+  const rawTransactions = transactions.filter(isInBody).map(({ raw }) => raw);
+  const body = Buffer.concat(rawTransactions);
   const id = bare(block.index_block_hash);
   return {
     kind: 'blocks',
@@ -320,8 +321,8 @@ const blockFact = (
       timestamp: String(block.block_time),
       'signer bits': block.signer_bits ?? '',
       'signer signatures': (block.signer_signatures ?? new Uint8Array(0)).toHex(),
-      'transaction root': bare(transactionRoot(own.map(transactionId))),
-      transactions: String(own.length),
+      'transaction root': bare(transactionRoot(rawTransactions.map(transactionId))),
+      transactions: String(rawTransactions.length),
       body: Bun.hash(body).toString(16),
     }),
     async node(node) {
@@ -329,7 +330,7 @@ const blockFact = (
       // A missing block isn't a difference: a simulated node serves only its newest blocks.
       if (decoded instanceof NoAnswer) return nullIfAbsent(decoded) ?? new NoAnswer("the node doesn't have this block");
       if (!decoded.ok) return { id, bytes: decoded.error.message };
-      const { header, blockId, transactionCount, transactions: theirs } = decoded.value;
+      const { header, blockId, transactionCount, transactions: nodeBody } = decoded.value;
       return {
         id: bare(blockId),
         height: String(header.chainLength),
@@ -339,7 +340,7 @@ const blockFact = (
         'signer signatures': header.signerSignatures.map(bare).join(''),
         'transaction root': bare(header.transactionRoot),
         transactions: String(transactionCount),
-        body: Bun.hash(theirs).toString(16),
+        body: Bun.hash(nodeBody).toString(16),
       };
     },
   };
@@ -360,11 +361,11 @@ export type Sortition = Static<typeof Sortitions>[number];
 
 /**
  * Requests the sortition of a Bitcoin block.
- * @param by `/burn_height/N` or `/consensus/HASH` with bare hex; the newest block if omitted
+ * @param path `/burn_height/N` or `/consensus/HASH` with bare hex; the newest block if omitted
  * @throws NodeUnreachableError
  */
-export async function requestSortition(node: ThrottledNode, by = ''): Promise<Sortition | NoAnswer> {
-  const sortitions = await node.json(`/v3/sortitions${by}`, Sortitions);
+export async function requestSortition(node: ThrottledNode, path = ''): Promise<Sortition | NoAnswer> {
+  const sortitions = await node.json(`/v3/sortitions${path}`, Sortitions);
   return sortitions instanceof NoAnswer ? sortitions : sortitions[0]!;
 }
 
@@ -403,7 +404,7 @@ const IndexedTransaction = Type.Object({
  * Returns a value's text without the parts that node and API write differently: the quote before a principal, the word
  * `list`, and escapes in strings.
  */
-const plain = (repr: string): string =>
+const plainRepr = (repr: string): string =>
   repr
     .replace(/\(list ?/g, '(')
     .replace(/'(?=S[0-9A-Z])/g, '')
@@ -417,21 +418,21 @@ const transactionFact = (block: BlockFacts, { tx_id, result, raw }: BlockTransac
   kind: 'transactions',
   subject: toHex(tx_id),
   changes: false,
-  index: () => ({ bytes: bare(raw), result: plain(clarityRepr(result)) }),
+  index: () => ({ bytes: bare(raw), result: plainRepr(clarityRepr(result)) }),
   async node(node) {
     const answer = await node.json(`/v3/transaction/${bare(tx_id)}`, IndexedTransaction);
     if (answer instanceof NoAnswer) return nullIfAbsent(answer) ?? new NoAnswer('no entry in its transaction index');
     if (answer.index_block_hash.replace(/^0x/, '') !== bare(block.index_block_hash)) {
       return new NoAnswer('an entry of another block');
     }
-    return { bytes: answer.tx, result: plain(answer.result) };
+    return { bytes: answer.tx, result: plainRepr(answer.result) };
   },
 });
 
 const Call = Type.Object({ okay: Type.Boolean(), result: Type.Optional(Type.String()) });
 
 /** Calls a read-only function with one argument, and returns the value inside `ok`. */
-async function readOnly(
+async function callReadOnly(
   node: ThrottledNode,
   contract: string,
   functionName: string,
@@ -458,8 +459,8 @@ const ftFact = (asset: string, principal: string): Fact => ({
   subject: `${asset} of ${principal}`,
   changes: true,
   index: (reader, { height }) => ({ balance: String(reader.facts.ftBalance(asset, principal, height)) }),
-  async node(node, at) {
-    const value = await readOnly(node, assetContractOf(asset), 'get-balance', clarity.principal(principal), at);
+  async node(node, block) {
+    const value = await callReadOnly(node, assetContractOf(asset), 'get-balance', clarity.principal(principal), block);
     if (value instanceof NoAnswer) return value;
     return value.type === 'uint' ? { balance: String(value.value) } : new NoAnswer('get-balance returns no number');
   },
@@ -471,12 +472,12 @@ const nftFact = (asset: string, value: Uint8Array): Fact => ({
   subject: `${asset} ${clarityRepr(value)}`,
   changes: true,
   index: (reader, { height }) => ({ owner: reader.facts.nftOwner(asset, value, height) ?? 'none' }),
-  async node(node, at) {
-    const owner = await readOnly(node, assetContractOf(asset), 'get-owner', value, at);
+  async node(node, block) {
+    const owner = await callReadOnly(node, assetContractOf(asset), 'get-owner', value, block);
     if (owner instanceof NoAnswer) return owner;
     if (owner.type === 'none') return { owner: 'none' };
-    const known = owner.type === 'some' && owner.value.type === 'principal' ? owner.value.value : null;
-    return known === null ? new NoAnswer('get-owner returns no principal') : { owner: known };
+    const principal = owner.type === 'some' && owner.value.type === 'principal' ? owner.value.value : null;
+    return principal === null ? new NoAnswer('get-owner returns no principal') : { owner: principal };
   },
 });
 
@@ -502,18 +503,18 @@ function readsLedger(reader: Reader, asset: string, functionName: string, parame
  * Returns the facts of a block that the block touched and no later block did. If you go down block by block, each fact
  * comes once. A partial history omits facts that depend on earlier blocks: accounts that weren't looked up at the node,
  * and tokens of contracts that were deployed before.
- * @param height of a canonical block @param upTo height of the last block that counts as later
+ * @param height of a canonical block @param highest height of the last block that counts as later
  */
-export function factsOf(reader: Reader, height: number, upTo: number): Fact[] {
-  const [block, touched] = [reader.facts.block(height), reader.facts.touched(height, upTo)];
+export function factsOf(reader: Reader, height: number, highest: number): Fact[] {
+  const [block, touched] = [reader.facts.block(height), reader.facts.touched(height, highest)];
   if (block === undefined) return [];
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {
     // Both facts are in the block, which is requested only once.
     const sent = memoizeByObject((node: ThrottledNode) => nodeBlock(node, bare(block.index_block_hash)));
     facts.push(blockFact(block, touched.transactions, sent), sortitionFact(block, sent));
-    const own = touched.transactions.filter(isInBody);
-    facts.push(...own.map((transaction) => transactionFact(block, transaction)));
+    const bodyTransactions = touched.transactions.filter(isInBody);
+    facts.push(...bodyTransactions.map((transaction) => transactionFact(block, transaction)));
   }
   for (const principal of touched.principals) {
     if (reader.principals.knowledge(principal) === 'known') facts.push(accountFact(principal));

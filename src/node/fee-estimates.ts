@@ -21,6 +21,7 @@ export type TenureLimits = Omit<TenureLoad, 'blocks'>;
 
 const DEFAULT_LIMITS: TenureLimits = { ...TENURE_BUDGET, size: 2_097_152 };
 const dimensions = ['runtime', 'readCount', 'readLength', 'writeCount', 'writeLength', 'size'] as const;
+type Dimension = (typeof dimensions)[number];
 
 const BlockLimit = Type.Object({
   runtime: Type.Number(),
@@ -32,7 +33,7 @@ const BlockLimit = Type.Object({
 const Pox = Type.Object({ epochs: Type.Array(Type.Object({ block_limit: BlockLimit }), { minItems: 1 }) });
 
 /** Returns the limits of the newest epoch in the node's answer; null if there are none. */
-function limitsIn(answer: unknown): TenureLimits | null {
+function parseLimits(answer: unknown): TenureLimits | null {
   const limit = Value.Check(Pox, answer) ? answer.epochs.at(-1)?.block_limit : undefined;
   if (limit === undefined) return null;
   return {
@@ -54,7 +55,7 @@ export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
   return async () => {
     if (cachedLimits !== null) return cachedLimits;
     try {
-      cachedLimits = limitsIn(await node.json('/v2/pox'));
+      cachedLimits = parseLimits(await node.json('/v2/pox'));
     } catch (error) {
       if (!(error instanceof NodeUnreachableError)) throw error;
     }
@@ -62,15 +63,15 @@ export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
   };
 }
 
-const below = (load: TenureLimits, limits: TenureLimits, fullness: number): boolean =>
+const isBelow = (load: TenureLimits, limits: TenureLimits, fullness: number): boolean =>
   dimensions.every((dimension) => load[dimension] < limits[dimension] * fullness);
 
 /** Returns the weighted mean of tenures. The newest counts most. @param loads newest first */
 function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
   const weights = loads.length * (loads.length + 1) * 0.5;
-  const mean = (dimension: (typeof dimensions)[number]): number =>
+  const mean = (dimension: Dimension): number =>
     Math.round(loads.reduce((sum, load, age) => sum + load[dimension] * (loads.length - age), 0) / weights);
-  return Object.fromEntries(dimensions.map((one) => [one, mean(one)])) as Record<(typeof dimensions)[number], number>;
+  return Object.fromEntries(dimensions.map((dimension) => [dimension, mean(dimension)])) as Record<Dimension, number>;
 }
 
 /**
@@ -80,8 +81,8 @@ function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
 export function isQuiet(loads: readonly TenureLoad[], limits: TenureLimits): boolean {
   const [current, ...past] = loads;
   if (current === undefined || past.length < PAST_TENURES) return true;
-  if (current.blocks >= MIN_CURRENT_BLOCKS && below(current, limits, CURRENT_FULLNESS)) return true;
-  return below(weightedMean(past), limits, PAST_FULLNESS);
+  if (current.blocks >= MIN_CURRENT_BLOCKS && isBelow(current, limits, CURRENT_FULLNESS)) return true;
+  return isBelow(weightedMean(past), limits, PAST_FULLNESS);
 }
 
 const FeeRequest = Type.Object({ transaction_payload: Type.String(), estimated_len: Type.Optional(Type.Number()) });

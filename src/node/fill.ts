@@ -17,7 +17,7 @@ import type { ReceivedEvent } from '../store/ingest/event.ts';
 import type { ChainHistory } from '../store/ingest/state-machine.ts';
 import type { MaturedReward, RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { NoAnswer, nodeBlock, reached, requestSortition, type ThrottledNode } from './facts.ts';
+import { answerOrThrow, NoAnswer, nodeBlock, requestSortition, type ThrottledNode } from './facts.ts';
 import { requestHistoryStart } from './history.ts';
 import { olderTenures } from './older-tenures.ts';
 import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent } from './replay.ts';
@@ -64,25 +64,25 @@ export interface FillResult {
 const WINDOW = 1_000;
 
 /** Requests a block. @throws IncompleteBlockError if the node doesn't have it; NodeUnreachableError */
-async function blockOf(node: ThrottledNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
-  const lacks = (what: string) => new IncompleteBlockError(height, id, what);
-  const decoded = reached(await nodeBlock(node, id.toHex()));
+async function requestBlock(node: ThrottledNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
+  const incomplete = (what: string) => new IncompleteBlockError(height, id, what);
+  const decoded = answerOrThrow(await nodeBlock(node, id.toHex()));
   if (decoded instanceof NoAnswer) {
-    throw lacks(`the node doesn't have this Nakamoto block (${decoded.reason})`);
+    throw incomplete(`the node doesn't have this Nakamoto block (${decoded.reason})`);
   }
-  if (!decoded.ok) throw lacks(`its bytes can't be read: ${decoded.error.message}`);
-  if (same(decoded.value.blockId, id)) return decoded.value;
-  throw lacks('the node sends the bytes of another block');
+  if (!decoded.ok) throw incomplete(`its bytes can't be read: ${decoded.error.message}`);
+  if (isSame(decoded.value.blockId, id)) return decoded.value;
+  throw incomplete('the node sends the bytes of another block');
 }
 
 /** Returns the id of a block's ancestor at a height; null if the node doesn't return it. */
-async function ancestorAt(node: ThrottledNode, height: number, tip: Uint8Array): Promise<Uint8Array | null> {
-  const decoded = reached(await nodeBlock(node, `height/${height}?tip=${tip.toHex()}`));
+async function requestAncestor(node: ThrottledNode, height: number, tip: Uint8Array): Promise<Uint8Array | null> {
+  const decoded = answerOrThrow(await nodeBlock(node, `height/${height}?tip=${tip.toHex()}`));
   if (decoded instanceof NoAnswer || !decoded.ok) return null;
   return decoded.value.header.chainLength === height ? decoded.value.blockId : null;
 }
 
-const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 /** Returns the blocks of a branch that aren't canonical, the lowest first, and the height of the canonical block below them. */
 function branchOf(history: ChainHistory, id: Uint8Array) {
@@ -91,8 +91,8 @@ function branchOf(history: ChainHistory, id: Uint8Array) {
   return { blocks: hashes.map(history.block), forkHeight };
 }
 
-/** Returns the tenure that starts with one of these blocks; null if none starts one. */
-function begunIn([first]: readonly Block[]): RewardedTenure | null {
+/** Returns the tenure that starts with the first of these blocks; null if this block starts none. */
+function startedTenure([first]: readonly Block[]): RewardedTenure | null {
   for (const { payload, sender } of first?.transactions ?? []) {
     if (first === undefined || payload.type !== 'coinbase') continue;
     const { indexBlockHash, blockHash } = first;
@@ -145,16 +145,16 @@ export async function fillTo(
   /** Returns the tenure of a coinbase height on a block's branch; null if neither index nor node has it. */
   async function tenureOn(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
     const { blocks, forkHeight } = branchOf(history, branch);
-    const own = blocks.filter((block) => block.tenureHeight === tenureHeight);
+    const tenureBlocks = blocks.filter((block) => block.tenureHeight === tenureHeight);
     const [canonical, paid] = snapshots.read(({ tenureRewards }) => [
       tenureRewards.rewarded(tenureHeight, forkHeight),
       tenureRewards.fees(tenureHeight, forkHeight),
     ]);
-    const rewardedTenure = canonical ?? begunIn(own) ?? (await (await older())?.rewarded(tenureHeight)) ?? null;
-    if (rewardedTenure === null) return null;
-    const known = rewardedTenure === canonical ? 0n : paid;
-    const fees = own.flatMap(({ transactions }) => transactions).reduce((sum, { fee }) => sum + fee, known);
-    return { ...rewardedTenure, fees: rewardedTenure.fees + fees };
+    const tenure = canonical ?? startedTenure(tenureBlocks) ?? (await (await older())?.rewarded(tenureHeight)) ?? null;
+    if (tenure === null) return null;
+    const paidFees = tenure === canonical ? 0n : paid;
+    const fees = tenureBlocks.flatMap(({ transactions }) => transactions).reduce((sum, { fee }) => sum + fee, paidFees);
+    return { ...tenure, fees: tenure.fees + fees };
   }
 
   /** Returns the number of tenures after which the newest reward on a block's branch matured; null if there is none. */
@@ -178,44 +178,44 @@ export async function fillTo(
 
   /** Reports whether the index can have a block on top of this one. */
   const isKnown = (id: Uint8Array): boolean =>
-    history.isKnown(id) || (start !== null && same(id, start.indexBlockHash));
+    history.isKnown(id) || (start !== null && isSame(id, start.indexBlockHash));
 
-  async function parentOf(block: NakamotoBlock): Promise<Parent> {
+  async function loadParent(block: NakamotoBlock): Promise<Parent> {
     const { header, blockId } = block;
     if (history.isKnown(header.parentBlockId)) return history.block(header.parentBlockId);
-    if (start === null || !same(header.parentBlockId, start.indexBlockHash)) {
+    if (start === null || !isSame(header.parentBlockId, start.indexBlockHash)) {
       start = await requestHistoryStart(node, block);
       older.clear();
     }
-    const known = await (await older())?.parent();
-    if (known !== undefined) return known;
+    const olderParent = await (await older())?.parent();
+    if (olderParent !== undefined) return olderParent;
     throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not return the block below it');
   }
 
   /** Returns the ids of the unknown blocks up to a block, the lowest first. */
   async function unknownUpTo(id: Uint8Array, height: number): Promise<Uint8Array[]> {
     const ids: Uint8Array[] = [];
-    for (let at = id, level = height; !isKnown(at) && level >= lowest; level--) {
+    for (let blockId = id, level = height; !isKnown(blockId) && level >= lowest; level--) {
       signal?.throwIfAborted();
-      ids.push(at);
-      at = (await blockOf(node, at, level)).header.parentBlockId;
+      ids.push(blockId);
+      blockId = (await requestBlock(node, blockId, level)).header.parentBlockId;
     }
     return ids.reverse();
   }
 
   /**
    * Fills the missing Bitcoin blocks, highest first. The node posts the Bitcoin blocks that it sees from now on.
-   * @param above height below the first block to fill
+   * @param baseHeight height below the first block to fill
    */
-  async function fillBurnBlocks(above: number): Promise<void> {
-    const newest = reached(await requestSortition(node));
+  async function fillBurnBlocks(baseHeight: number): Promise<void> {
+    const newest = answerOrThrow(await requestSortition(node));
     let sortition = newest;
     while (!(sortition instanceof NoAnswer)) {
       signal?.throwIfAborted();
       const { burn_block_hash, burn_block_height, consensus_hash } = sortition;
-      const below = reached(await requestSortition(node, `/burn_height/${burn_block_height - 1}`));
+      const previous = answerOrThrow(await requestSortition(node, `/burn_height/${burn_block_height - 1}`));
       const hash = snapshots.read(({ burnRewards }) => burnRewards.hashAt(burn_block_height));
-      if (!(below instanceof NoAnswer) && (hash === null || toHex(hash) !== burn_block_hash)) {
+      if (!(previous instanceof NoAnswer) && (hash === null || toHex(hash) !== burn_block_hash)) {
         await receive(
           event('/new_burn_block', {
             filled_from: FILLED_FROM,
@@ -223,25 +223,25 @@ export async function fillTo(
             burn_block_hash,
             burn_block_height,
             consensus_hash,
-            parent_burn_block_hash: below.burn_block_hash,
+            parent_burn_block_hash: previous.burn_block_hash,
             reward_recipients: [],
           }),
         );
         filled.burnBlocks += 1;
       }
-      const next = snapshots.read(({ burnRewards }) => burnRewards.unlinkedBelow(burn_block_height, above));
+      const next = snapshots.read(({ burnRewards }) => burnRewards.unlinkedBelow(burn_block_height, baseHeight));
       if (next === null) return;
       sortition =
-        !(below instanceof NoAnswer) && next === burn_block_height - 1
-          ? below
-          : reached(await requestSortition(node, `/burn_height/${next}`));
+        !(previous instanceof NoAnswer) && next === burn_block_height - 1
+          ? previous
+          : answerOrThrow(await requestSortition(node, `/burn_height/${next}`));
     }
   }
 
   /** Returns the block at the end of the next window. */
   async function nextGoal(): Promise<{ id: Uint8Array; height: number }> {
     const height = Math.max(history.tip().height, lowest - 1) + WINDOW;
-    const id = height < target.height ? await ancestorAt(node, height, target.indexBlockHash) : null;
+    const id = height < target.height ? await requestAncestor(node, height, target.indexBlockHash) : null;
     return id === null ? { id: target.indexBlockHash, height: target.height } : { id, height };
   }
 
@@ -250,12 +250,12 @@ export async function fillTo(
     const goal = await nextGoal();
     for (const id of await unknownUpTo(goal.id, goal.height)) {
       signal?.throwIfAborted();
-      const decoded = await blockOf(node, id, goal.height);
-      const below: Parent = parent ?? (await parentOf(decoded));
+      const decoded = await requestBlock(node, id, goal.height);
+      const parentBlock: Parent = parent ?? (await loadParent(decoded));
       // Bitcoin blocks come first. If the fill is interrupted, the block after the gap is still refused, and the next
       // fill continues.
-      if (parent === null) await fillBurnBlocks(below.burnBlockHeight);
-      const { text, block, unanswered } = await maker.make(decoded, below);
+      if (parent === null) await fillBurnBlocks(parentBlock.burnBlockHeight);
+      const { text, block, unanswered } = await maker.make(decoded, parentBlock);
       await receive(event('/new_block', text));
       parent = block;
       filled.blocks += 1;

@@ -7,7 +7,7 @@ import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { type AskAccount, nodeAway } from '../http/history.ts';
 import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
-import { NoAnswer, nodeBlock, reached, requestAccount, requestSortition, ThrottledNode } from './facts.ts';
+import { answerOrThrow, NoAnswer, nodeBlock, requestAccount, requestSortition, ThrottledNode } from './facts.ts';
 import { IncompleteBlockError } from './replay.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
@@ -26,16 +26,16 @@ export async function requestHistoryStart(
   node: ThrottledNode,
   { header, blockId }: NakamotoBlock,
 ): Promise<HistoryStart> {
-  const lacks = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
-  const below = reached(await nodeBlock(node, header.parentBlockId.toHex()));
-  if (below instanceof NoAnswer || !below.ok) throw lacks("the node doesn't have the Nakamoto block below it");
-  const { consensusHash } = below.value.header;
-  const sortition = reached(await requestSortition(node, `/consensus/${consensusHash.toHex()}`));
-  if (sortition instanceof NoAnswer) throw lacks('the node does not return the sortition of the block below it');
+  const incomplete = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
+  const parent = answerOrThrow(await nodeBlock(node, header.parentBlockId.toHex()));
+  if (parent instanceof NoAnswer || !parent.ok) throw incomplete("the node doesn't have the Nakamoto block below it");
+  const { consensusHash } = parent.value.header;
+  const sortition = answerOrThrow(await requestSortition(node, `/consensus/${consensusHash.toHex()}`));
+  if (sortition instanceof NoAnswer) throw incomplete('the node does not return the sortition of the block below it');
   return {
     height: header.chainLength,
     indexBlockHash: header.parentBlockId,
-    blockHash: below.value.blockHash,
+    blockHash: parent.value.blockHash,
     burnBlockHash: fromHex(sortition.burn_block_hash),
     burnBlockHeight: sortition.burn_block_height,
   };
@@ -53,7 +53,7 @@ export async function startHeight(
   { height: tip }: Pick<NodeInfo, 'height'>,
 ): Promise<number | null> {
   const isNakamoto = async (height: number): Promise<boolean> => {
-    const block = reached(await nodeBlock(node, `height/${height}`));
+    const block = answerOrThrow(await nodeBlock(node, `height/${height}`));
     return !(block instanceof NoAnswer) && block.ok;
   };
   let [low, high] = [Math.max(1, tip - START_BELOW_TIP - 1), tip - 1];
@@ -87,9 +87,9 @@ export async function requestStartingAccount(
 
 /** Maximum requests to the node per second, and at the same time. The node needs its time for the chain. */
 const RATE = 50;
-const AT_ONCE = 8;
+const MAX_CONCURRENT = 8;
 /** Maximum accounts in memory, and maximum waiting requests. Each waiting request holds a snapshot of the index. */
-const MAX_KEPT = 10_000;
+const MAX_ACCOUNTS = 10_000;
 const MAX_WAITING = 64;
 
 /**
@@ -99,7 +99,7 @@ const MAX_WAITING = 64;
  */
 export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
   const node = new ThrottledNode(rpc, { rate: RATE, retries: 0, clock });
-  const turn = atMost(AT_ONCE);
+  const turn = atMost(MAX_CONCURRENT);
   /** Index block hash of the newest tip, and the requests for accounts in its state. */
   let tip = '';
   let accounts = new Map<string, Promise<StartingAccount>>();
@@ -109,7 +109,7 @@ export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
     if (waiting >= MAX_WAITING) throw nodeAway(principal, 'too many requests wait for its answers');
     waiting += 1;
     try {
-      const account = reached(await turn(() => requestAccount(node, principal, indexBlockHash)));
+      const account = answerOrThrow(await turn(() => requestAccount(node, principal, indexBlockHash)));
       if (account instanceof NoAnswer) throw nodeAway(principal, account.reason);
       return { ...account, balance: account.balance + account.locked };
     } catch (error) {
@@ -120,16 +120,16 @@ export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
   }
 
   return (principal, indexBlockHash) => {
-    const at = indexBlockHash.toHex();
-    if (at !== tip || accounts.size >= MAX_KEPT) accounts = new Map();
-    tip = at;
+    const hash = indexBlockHash.toHex();
+    if (hash !== tip || accounts.size >= MAX_ACCOUNTS) accounts = new Map();
+    tip = hash;
     const pending = accounts.get(principal);
     if (pending !== undefined) return pending;
     const account = ask(principal, indexBlockHash);
-    const kept = accounts;
-    kept.set(principal, account);
+    const cache = accounts;
+    cache.set(principal, account);
     // After an error, the next request tries again.
-    account.catch(() => kept.delete(principal));
+    account.catch(() => cache.delete(principal));
     return account;
   };
 }

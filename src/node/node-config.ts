@@ -101,39 +101,41 @@ export const observerFor = ({ observers }: NodeConfig, endpoint: string): Observ
  * @returns the first problem; null if there is none
  */
 export function observerProblem(config: NodeConfig, endpoint: string): ObserverProblem | null {
-  const own = observerFor(config, endpoint);
-  const problem = (text: string, remedy: string, at = endpoint): ObserverProblem => ({
+  const observer = observerFor(config, endpoint);
+  const problem = (text: string, remedy: string, target = endpoint): ObserverProblem => ({
     problem: text,
     remedy,
-    section: observerToml(at),
+    section: observerToml(target),
   });
-  if (own === undefined) {
+  if (observer === undefined) {
     return problem(
       `The node's configuration lacks an observer for ${endpoint}`,
       'Add this section to it, and restart the node.',
     );
   }
   const change = 'Change the section to this, and restart the node.';
-  const wrong = (text: string) => problem(text, change, own.endpoint);
-  if (own.endpoint.includes('://')) {
-    return problem(`The observer's endpoint ${own.endpoint} has a scheme, and the node accepts none`, change);
+  const sectionProblem = (text: string) => problem(text, change, observer.endpoint);
+  if (observer.endpoint.includes('://')) {
+    return problem(`The observer's endpoint ${observer.endpoint} has a scheme, and the node accepts none`, change);
   }
-  if (!own.events_keys.includes('*')) {
-    return wrong(`The observer ${own.endpoint} doesn't get all events: its events_keys lack "*"`);
+  if (!observer.events_keys.includes('*')) {
+    return sectionProblem(`The observer ${observer.endpoint} doesn't get all events: its events_keys lack "*"`);
   }
-  if (own.disable_retries === true) {
-    return wrong(
-      `The node drops events that the observer ${own.endpoint} doesn't accept at once: disable_retries is true`,
+  if (observer.disable_retries === true) {
+    return sectionProblem(
+      `The node drops events that the observer ${observer.endpoint} doesn't accept at once: disable_retries is true`,
     );
   }
-  if (own.disable_contract_interface === true) {
-    return wrong(
-      `The observer ${own.endpoint} gets contracts without their interface: disable_contract_interface is true`,
+  if (observer.disable_contract_interface === true) {
+    return sectionProblem(
+      `The observer ${observer.endpoint} gets contracts without their interface: disable_contract_interface is true`,
     );
   }
-  if ((own.timeout_ms ?? 0) < MIN_TIMEOUT_MS) {
-    const is = own.timeout_ms === undefined ? 'the default of 1000' : String(own.timeout_ms);
-    return wrong(`The observer ${own.endpoint} has too little time for large blocks: timeout_ms is ${is}`);
+  if ((observer.timeout_ms ?? 0) < MIN_TIMEOUT_MS) {
+    const timeout = observer.timeout_ms === undefined ? 'the default of 1000' : String(observer.timeout_ms);
+    return sectionProblem(
+      `The observer ${observer.endpoint} has too little time for large blocks: timeout_ms is ${timeout}`,
+    );
   }
   return null;
 }

@@ -4,7 +4,7 @@ import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { decodeKnownParts, splitTransactions } from '../codec/transaction.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
-import { NoAnswer, nodeBlock, reached, requestSortition, type ThrottledNode } from './facts.ts';
+import { answerOrThrow, NoAnswer, nodeBlock, requestSortition, type ThrottledNode } from './facts.ts';
 import { type Parent, poxUnlockHeights } from './replay.ts';
 
 const Info = Type.Object({ tenure_height: Type.Integer(), stacks_tip_consensus_hash: Type.String() });
@@ -21,21 +21,21 @@ const MAX_TENURES = 200;
 const bare = (hash: string): string => hash.replace(/^0x/, '');
 
 /** Returns the consensus hash of the previous tenure; null if the node doesn't have it. */
-async function parentTenure(node: ThrottledNode, consensusHash: string): Promise<string | null> {
-  const sortition = reached(await requestSortition(node, `/consensus/${consensusHash}`));
+async function requestParentTenure(node: ThrottledNode, consensusHash: string): Promise<string | null> {
+  const sortition = answerOrThrow(await requestSortition(node, `/consensus/${consensusHash}`));
   const parent = sortition instanceof NoAnswer ? null : sortition.stacks_parent_ch;
   return parent === null ? null : bare(parent);
 }
 
 /** Requests a block by its id; returns null if the node doesn't have it, or sends another block. */
-async function blockBy(node: ThrottledNode, id: string): Promise<NakamotoBlock | null> {
-  const decoded = reached(await nodeBlock(node, bare(id)));
+async function requestBlock(node: ThrottledNode, id: string): Promise<NakamotoBlock | null> {
+  const decoded = answerOrThrow(await nodeBlock(node, bare(id)));
   if (decoded instanceof NoAnswer || !decoded.ok) return null;
   return decoded.value.blockId.toHex() === bare(id) ? decoded.value : null;
 }
 
 /** Returns the signer and the recipient of a block's coinbase, and the fees of its transactions. */
-function earnings({ transactions, transactionCount }: NakamotoBlock) {
+function earningsOf({ transactions, transactionCount }: NakamotoBlock) {
   const split = splitTransactions(transactions, transactionCount);
   let fees = 0n;
   let coinbase: Pick<RewardedTenure, 'miner' | 'recipient'> | null = null;
@@ -50,39 +50,36 @@ function earnings({ transactions, transactionCount }: NakamotoBlock) {
   return { fees, coinbase };
 }
 
-/** Reads the tenures below the start of the history. @returns null if the node doesn't have the block below the first one */
+/** Reads the tenures below the start of the history. @returns null if the node doesn't have the block below it */
 export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
-  const below = await blockBy(node, start.indexBlockHash.toHex());
-  const info = reached(await node.json('/v2/info', Info));
-  if (below === null || info instanceof NoAnswer) return null;
-  const own = below.header.consensusHash.toHex();
-  /**
-   * Consensus hashes of tenures, from the tenure of the block below the first one downwards. Several requests may share
-   * one.
-   */
-  const hashes: Promise<string | null>[] = [Promise.resolve(own)];
+  const topBlock = await requestBlock(node, start.indexBlockHash.toHex());
+  const info = answerOrThrow(await node.json('/v2/info', Info));
+  if (topBlock === null || info instanceof NoAnswer) return null;
+  const topHash = topBlock.header.consensusHash.toHex();
+  /** Consensus hashes of tenures, newest first, from the tenure below the start. Several requests may share a promise. */
+  const hashes: Promise<string | null>[] = [Promise.resolve(topHash)];
   let tenureHeight = info.tenure_height;
-  for (let at = bare(info.stacks_tip_consensus_hash); at !== own; tenureHeight--) {
-    const parent = await parentTenure(node, at);
+  for (let hash = bare(info.stacks_tip_consensus_hash); hash !== topHash; tenureHeight--) {
+    const parent = await requestParentTenure(node, hash);
     if (parent === null) return null;
-    at = parent;
+    hash = parent;
   }
   const top = tenureHeight;
 
   function hashOf(height: number): Promise<string | null> {
     while (hashes.length <= top - height) {
-      hashes.push(hashes.at(-1)!.then((child) => (child === null ? null : parentTenure(node, child))));
+      hashes.push(hashes.at(-1)!.then((child) => (child === null ? null : requestParentTenure(node, child))));
     }
     return hashes[top - height] ?? Promise.resolve(null);
   }
 
   return {
-    /** Tenure height of the block below the first one. */
+    /** Tenure height of the block below the start. */
     top,
 
-    /** Returns the block below the first one, as the parent of the first. */
+    /** Returns the block below the start, as the parent of the first block. */
     async parent(): Promise<Parent> {
-      const sortition = reached(await requestSortition(node, `/consensus/${own}`));
+      const sortition = answerOrThrow(await requestSortition(node, `/consensus/${topHash}`));
       return {
         height: start.height - 1,
         blockHash: start.blockHash,
@@ -98,7 +95,7 @@ export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
 
     /** Returns the coinbase height of a lower block's tenure; null if the node doesn't return it. */
     async heightOf(indexBlockHash: Uint8Array): Promise<number | null> {
-      const block = await blockBy(node, indexBlockHash.toHex());
+      const block = await requestBlock(node, indexBlockHash.toHex());
       if (block === null) return null;
       const consensusHash = block.header.consensusHash.toHex();
       for (let height = top; height > top - MAX_TENURES; height--) {
@@ -109,18 +106,18 @@ export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
       return null;
     },
 
-    /** Returns a tenure by its height, with the fees of its blocks below the first one; null if the node doesn't return it. */
+    /** Returns a tenure by its height, with the fees of its blocks below the start; null if the node doesn't return it. */
     async rewarded(height: number): Promise<RewardedTenure | null> {
       const hash = await hashOf(height);
-      const listed = hash === null ? null : reached(await node.json(`/v3/tenures/blocks/${hash}`, TenureBlocks));
+      const listed = hash === null ? null : answerOrThrow(await node.json(`/v3/tenures/blocks/${hash}`, TenureBlocks));
       if (listed === null || listed instanceof NoAnswer) return null;
       const older = listed.stacks_blocks.filter((block) => block.height < start.height);
       let rewarded: RewardedTenure | null = null;
       // The first block of the tenure comes first.
       for (const { block_id: id } of older.sort((a, b) => a.height - b.height)) {
-        const block = await blockBy(node, id);
+        const block = await requestBlock(node, id);
         if (block === null) return null;
-        const { fees, coinbase } = earnings(block);
+        const { fees, coinbase } = earningsOf(block);
         if (rewarded !== null) rewarded.fees += fees;
         else if (coinbase === null) return null;
         else rewarded = { indexBlockHash: block.blockId, blockHash: block.blockHash, ...coinbase, fees };

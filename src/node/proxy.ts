@@ -65,8 +65,8 @@ export function nodeProxy(options: ProxyOptions): Forward {
     const request = parsedJson(new TextDecoder().decode(body));
     const loads = snapshots.read((read) => read.tenures.loads(PAST_TENURES));
     const changed = isQuiet(loads, await limits()) ? withMinimumFees(answer, request) : null;
-    const ours = headersWithout(headers, ['content-length']);
-    return passedBack(new Response(changed === null ? text : JSON.stringify(changed), { status: 200, headers: ours }));
+    const init = { status: 200, headers: headersWithout(headers, ['content-length']) };
+    return passedBack(new Response(changed === null ? text : JSON.stringify(changed), init));
   }
 
   return async (request) => {
@@ -93,7 +93,7 @@ export type BroadcastEvent = { event: 'extra_broadcast_failed'; target: string; 
 const TIMEOUT_MS = 10_000;
 
 /** Reads the URLs in a file: one per line, `#` starts a comment. The file is read for each broadcast, so it may change. */
-async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): Promise<string[]> {
+async function readEndpoints(file: string, log: (event: BroadcastEvent) => void): Promise<string[]> {
   try {
     const lines = (await Bun.file(file).text()).split('\n').map((line) => line.trim());
     return lines.filter((line) => line !== '' && !line.startsWith('#'));
@@ -104,7 +104,7 @@ async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): 
 }
 
 /** Returns an endpoint for the log, without path and query, which may contain keys. */
-function shown(endpoint: string): string {
+function originOf(endpoint: string): string {
   return URL.parse(endpoint)?.origin ?? 'not a URL';
 }
 
@@ -115,7 +115,7 @@ function shown(endpoint: string): string {
 function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
   if (file !== null) fileText(file, 'Check --extra-tx-endpoints.');
   async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
-    const target = shown(endpoint);
+    const target = originOf(endpoint);
     try {
       const headers = { 'content-type': contentType };
       const init: BunFetchRequestInit = { method: 'POST', body, headers, redirect: 'follow' };
@@ -128,7 +128,7 @@ function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => vo
 
   return async (body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> => {
     if (file === null) return;
-    const endpoints = await endpointsOf(file, log);
+    const endpoints = await readEndpoints(file, log);
     await Promise.all(endpoints.map((endpoint) => post(endpoint, body, contentType)));
   };
 }
@@ -144,8 +144,8 @@ export interface ProxyPrefix {
 const PREFIX = /^(?:\/[\w.~-]+)+$/;
 
 function parsePrefix(text: string): ProxyPrefix | null {
-  const at = text.indexOf('=');
-  const [prefix, target] = [text.slice(0, at), text.slice(at + 1)];
+  const separator = text.indexOf('=');
+  const [prefix, target] = [text.slice(0, separator), text.slice(separator + 1)];
   const url = URL.parse(target);
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
   if (url === null || !isHttp || url.username !== '' || url.password !== '' || /[?#]/.test(target)) return null;
@@ -159,7 +159,7 @@ function parsePrefix(text: string): ProxyPrefix | null {
  */
 export function parseProxyPrefixes(text: string): ProxyPrefix[] | null {
   const parts = text.split(/\s+/).filter((part) => part !== '');
-  const prefixes = parts.map(parsePrefix).filter((one) => one !== null);
+  const prefixes = parts.map(parsePrefix).filter((prefix) => prefix !== null);
   const isWhole =
     prefixes.length === parts.length && new Set(prefixes.map(({ prefix }) => prefix)).size === parts.length;
   return isWhole ? prefixes : null;
@@ -177,21 +177,21 @@ const machineAddresses = (): string[] =>
 /**
  * Rejects prefixes that lead back to the API, because requests would loop.
  * @param api address that the API listens on
- * @param ofMachine addresses that an API of 0.0.0.0 or :: listens on
+ * @param localAddresses addresses that an API of 0.0.0.0 or :: listens on
  * @throws OperatorError
  */
 export function requireOtherServers(
   prefixes: readonly ProxyPrefix[],
   api: { host: string; port: number },
-  ofMachine: readonly string[] = machineAddresses(),
+  localAddresses: readonly string[] = machineAddresses(),
 ): void {
   const isOwnName = hostCheck({ names: [api.host], addresses: 'loopback' });
   const listening = addressHex(api.host);
   const isAny = listening !== null && /^0*$/.test(listening);
-  const own = new Set([listening, ...(isAny ? ofMachine.map(addressHex) : [])]);
+  const ownAddresses = new Set([listening, ...(isAny ? localAddresses.map(addressHex) : [])]);
   const isOwnAddress = (hostname: string): boolean => {
     const address = addressHex(hostname);
-    return address !== null && own.has(address);
+    return address !== null && ownAddresses.has(address);
   };
   for (const { prefix, url } of prefixes) {
     const { protocol, host, hostname, port } = new URL(url);

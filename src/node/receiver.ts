@@ -53,11 +53,11 @@ const IDLE_SECONDS = 255;
 const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || headers.has('sec-fetch-site');
 
 /** Status of the answer to a refused block, by reason. */
-const STATUS_OF: Record<Refusal['why'], number> = { gap: 500, deep_fork: 500, partial_history: 503, wrong_chain: 400 };
+const STATUSES: Record<Refusal['why'], number> = { gap: 500, deep_fork: 500, partial_history: 503, wrong_chain: 400 };
 
 const knownReason = (error: unknown): string => (error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED);
 
-function responseTo(result: IntakeResult): Response {
+function toResponse(result: IntakeResult): Response {
   if (result.error === null) return answer(200, { result: 'ok' });
   const { outcome, error, refusal } = result;
   if (isUnavailable(error)) return answer(503, { error: error.message });
@@ -68,7 +68,7 @@ function responseTo(result: IntakeResult): Response {
   }
   const { why, problem, remedy } = refusal;
   const reason = reasonOf(error);
-  return answer(STATUS_OF[why], { error: reason, ...(problem === reason ? {} : { problem }), remedy });
+  return answer(STATUSES[why], { error: reason, ...(problem === reason ? {} : { problem }), remedy });
 }
 
 /** Starts the receiver. @throws OperatorError if it can't listen */
@@ -102,7 +102,7 @@ export function startReceiver(options: ReceiverOptions) {
         error.reason === 'too_large' ? `Request body is too large: the limit is ${bodyLimit} bytes` : error.message;
       return answer(error.status, { error: message });
     }
-    return responseTo(await intake({ path, text, receivedAt: microseconds(clock) }));
+    return toResponse(await intake({ path, text, receivedAt: microseconds(clock) }));
   }
 
   const server = listen({

@@ -22,9 +22,9 @@ import { decodeKnownParts, transactionId } from '../codec/transaction.ts';
 import type { AccountFacts } from '../store/queries/blocks/facts.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import {
+  answerOrThrow,
   Exact,
   NoAnswer,
-  reached,
   requestAccount,
   requestSigners,
   requestSortition,
@@ -61,7 +61,7 @@ export type Parent = Pick<
 >;
 
 /** The chain up to the parent. */
-export interface ChainBelow {
+export interface ParentChain {
   network: Network;
   /** Returns the tenure of a coinbase height on the branch of a block; null if it is unknown. */
   tenure(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null>;
@@ -183,7 +183,7 @@ type PostedReward = ReturnType<typeof rewards>[number];
  * the previous tenure gets the fees of the previous tenure.
  * @param coinbase micro-STX
  */
-function rewards(tenure: RewardedTenure, before: RewardedTenure | null, boot: string, coinbase: bigint) {
+function rewards(tenure: RewardedTenure, previous: RewardedTenure | null, boot: string, coinbase: bigint) {
   const from = {
     tx_fees_anchored: '0',
     tx_fees_streamed_confirmed: '0',
@@ -200,10 +200,10 @@ function rewards(tenure: RewardedTenure, before: RewardedTenure | null, boot: st
     },
     {
       ...from,
-      recipient: before?.recipient ?? boot,
-      miner_address: before?.miner ?? boot,
+      recipient: previous?.recipient ?? boot,
+      miner_address: previous?.miner ?? boot,
       coinbase_amount: '0',
-      tx_fees_streamed_produced: String(before?.fees ?? 0n),
+      tx_fees_streamed_produced: String(previous?.fees ?? 0n),
     },
   ];
 }
@@ -212,19 +212,19 @@ function rewards(tenure: RewardedTenure, before: RewardedTenure | null, boot: st
 function changesOf(block: Block) {
   const accounts = new Map<string, AccountChange>();
   let minted = 0n;
-  const of = (principal: string): AccountChange => {
+  const changeFor = (principal: string): AccountChange => {
     const accountChange = accounts.get(principal) ?? { total: 0n, nonces: 0n };
     accounts.set(principal, accountChange);
     return accountChange;
   };
   for (const effect of effectsOf(block)) {
-    if (effect.kind === 'account') of(effect.principal).total += effect.balance;
+    if (effect.kind === 'account') changeFor(effect.principal).total += effect.balance;
     else if (effect.kind === 'sums') minted += effect.supply;
   }
   for (const { sender, sponsor, bitcoinOperation, chainId } of block.transactions) {
     if (bitcoinOperation || chainId === 0) continue;
-    of(sender.address).nonces += 1n;
-    if (sponsor !== null) of(sponsor.address).nonces += 1n;
+    changeFor(sender.address).nonces += 1n;
+    if (sponsor !== null) changeFor(sponsor.address).nonces += 1n;
   }
   return { accounts, minted };
 }
@@ -241,13 +241,13 @@ class StateAfter {
   ) {}
 
   pox(): Promise<Static<typeof Pox> | NoAnswer> {
-    this.#pox ??= this.node.json(`/v2/pox?tip=${this.id}`, Pox).then(reached);
+    this.#pox ??= this.node.json(`/v2/pox?tip=${this.id}`, Pox).then(answerOrThrow);
     return this.#pox;
   }
 
   account(principal: string): Promise<AccountFacts | NoAnswer> {
     const account =
-      this.#accounts.get(principal) ?? requestAccount(this.node, principal, fromHex(this.id)).then(reached);
+      this.#accounts.get(principal) ?? requestAccount(this.node, principal, fromHex(this.id)).then(answerOrThrow);
     this.#accounts.set(principal, account);
     return account;
   }
@@ -265,9 +265,9 @@ export class BlockMaker {
   constructor(
     readonly node: ThrottledNode,
     readonly authorization: string,
-    readonly below: ChainBelow,
+    readonly chain: ParentChain,
   ) {
-    this.#boot = BOOT_ADDRESS[below.network.kind];
+    this.#boot = BOOT_ADDRESS[chain.network.kind];
   }
 
   /**
@@ -280,88 +280,92 @@ export class BlockMaker {
     const before = this.#state?.id === parentId ? this.#state : new StateAfter(this.node, parentId);
     const after = new StateAfter(this.node, bare(decoded.blockId));
     const { consensusHash, chainLength } = decoded.header;
-    const lacks = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
+    const incomplete = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
     if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
-      const sortition = reached(await requestSortition(this.node, `/consensus/${bare(consensusHash)}`));
-      if (sortition instanceof NoAnswer) throw lacks(`its sortition is unknown (${sortition.reason})`);
+      const sortition = answerOrThrow(await requestSortition(this.node, `/consensus/${bare(consensusHash)}`));
+      if (sortition instanceof NoAnswer) throw incomplete(`its sortition is unknown (${sortition.reason})`);
       this.#sortition = sortition;
     }
-    const making = { decoded, parent, before, after, sortition: this.#sortition, lacks };
+    const context = { decoded, parent, before, after, sortition: this.#sortition, incomplete };
     try {
-      const filled = await this.#make(making);
+      const filled = await this.#make(context);
       this.#state = after;
       return filled;
     } catch (error) {
       if (!(error instanceof PayloadError || error instanceof DecodeError)) throw error;
-      throw lacks(`the node's answer can't be read: ${error.message}`);
+      throw incomplete(`the node's answer can't be read: ${error.message}`);
     }
   }
 
-  async #make(making: Making): Promise<FilledBlock> {
-    const { decoded, parent, sortition, lacks } = making;
-    const replayed = await this.#replay(making);
+  async #make(context: Context): Promise<FilledBlock> {
+    const { decoded, parent, sortition, incomplete } = context;
+    const replayed = await this.#replay(context);
     const beginsTenure = isTenureStart(replayed);
-    if (parent.tenureHeight === null) throw lacks("its parent's tenure height is unknown");
+    if (parent.tenureHeight === null) throw incomplete("its parent's tenure height is unknown");
     const tenureHeight = parent.tenureHeight + (beginsTenure ? 1 : 0);
-    const unlocks = await this.#unlocks(making);
+    const unlocks = await this.#unlocks(context);
     const transactions = [
-      ...(await this.#epochContracts(making)),
-      ...(await this.#posted(making, replayed)),
+      ...(await this.#epochContracts(context)),
+      ...(await this.#postedTransactions(context, replayed)),
       ...(unlocks instanceof NoAnswer ? [] : unlocks),
     ];
-    const chosen = beginsTenure ? await this.#rewardSet(making) : null;
+    const rewardSet = beginsTenure ? await this.#rewardSet(context) : null;
     const event = {
       filled_from: FILLED_FROM,
       ...headerOf(decoded, parent, sortition),
       // Only the first block of a tenure has its miner's commitment on Bitcoin, which the node never returns.
       miner_txid: beginsTenure ? ZEROS : toHex(parent.minerTxId),
       tenure_height: tenureHeight,
-      cycle_number: chosen?.cycle ?? null,
-      reward_set: chosen?.set ?? null,
+      cycle_number: rewardSet?.cycle ?? null,
+      reward_set: rewardSet?.set ?? null,
       ...transactionsOf(transactions),
     };
-    const { network } = this.below;
+    const { network } = this.chain;
     const withRewards = (matured: readonly PostedReward[]) => {
       const text = exactJson({ ...event, matured_miner_rewards: matured });
       return { text, block: blockOfText(text, network) };
     };
-    if (beginsTenure) return this.#rewarded(making, tenureHeight, withRewards, unlocks);
-    return this.#verified(making, withRewards([]), unlocks);
+    if (beginsTenure) return this.#makeRewarded(context, tenureHeight, withRewards, unlocks);
+    return this.#verify(context, withRewards([]), unlocks);
   }
 
   /** Compares a block's changes with the node. @throws IncompleteBlockError */
-  async #verified(making: Making, madeBlock: MadeBlock, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
-    const { accounts, minted } = changesOf(madeBlock.block);
-    await this.#requireSupply(making, minted, unlocks);
-    const unanswered = await this.#requireAccounts(making, accounts);
-    await this.#requireLocks(madeBlock.block, making.after, making.lacks);
-    return { ...madeBlock, unanswered };
-  }
-
-  async #rewarded(
-    making: Making,
-    tenureHeight: number,
-    withRewards: (matured: readonly PostedReward[]) => MadeBlock,
+  async #verify(
+    context: Context,
+    unverified: UnverifiedBlock,
     unlocks: PostedTransaction[] | NoAnswer,
   ): Promise<FilledBlock> {
-    const after = async (maturity: number): Promise<FilledBlock> => {
-      const matured = await this.#maturedTenures(making, tenureHeight - maturity);
-      const madeBlock = withRewards(matured === null ? [] : await this.#paid(making, matured, withRewards));
-      return this.#verified(making, madeBlock, unlocks);
+    const { accounts, minted } = changesOf(unverified.block);
+    await this.#requireSupply(context, minted, unlocks);
+    const unanswered = await this.#requireAccounts(context, accounts);
+    await this.#requireLocks(unverified.block, context.after, context.incomplete);
+    return { ...unverified, unanswered };
+  }
+
+  async #makeRewarded(
+    context: Context,
+    tenureHeight: number,
+    withRewards: (matured: readonly PostedReward[]) => UnverifiedBlock,
+    unlocks: PostedTransaction[] | NoAnswer,
+  ): Promise<FilledBlock> {
+    const makeWithMaturity = async (maturity: number): Promise<FilledBlock> => {
+      const matured = await this.#maturedTenures(context, tenureHeight - maturity);
+      const unverified = withRewards(matured === null ? [] : await this.#computeRewards(context, matured, withRewards));
+      return this.#verify(context, unverified, unlocks);
     };
-    const known = this.#maturity ?? (await this.below.maturity(making.parent.indexBlockHash));
-    if (known !== null) return after(known);
+    const knownMaturity = this.#maturity ?? (await this.chain.maturity(context.parent.indexBlockHash));
+    if (knownMaturity !== null) return makeWithMaturity(knownMaturity);
     // Without an earlier reward, the node's supply shows whether any reward matures, and its accounts show the tenure.
-    const unrewarded = await unlessIncomplete(this.#verified(making, withRewards([]), unlocks));
+    const unrewarded = await unlessIncomplete(this.#verify(context, withRewards([]), unlocks));
     if (!(unrewarded instanceof IncompleteBlockError)) return unrewarded;
-    const candidates = this.below.isFromGenesis ? [[tenureHeight - 1]] : [[PUBLIC_MATURITY], OTHER_MATURITIES];
+    const candidates = this.chain.isFromGenesis ? [[tenureHeight - 1]] : [[PUBLIC_MATURITY], OTHER_MATURITIES];
     for (const maturities of candidates) {
       const blocks: [number, FilledBlock][] = [];
       for (const maturity of maturities) {
-        const filled = await unlessIncomplete(after(maturity));
+        const filled = await unlessIncomplete(makeWithMaturity(maturity));
         if (!(filled instanceof IncompleteBlockError)) blocks.push([maturity, filled]);
       }
-      if (blocks.length > 1) throw making.lacks('the tenure of its reward is unknown');
+      if (blocks.length > 1) throw context.incomplete('the tenure of its reward is unknown');
       for (const [maturity, filled] of blocks) {
         this.#maturity = maturity;
         return filled;
@@ -371,79 +375,86 @@ export class BlockMaker {
   }
 
   /** Computes the rewards with the coinbase: the miner's income apart from its transactions and fees. */
-  async #paid(
-    making: Making,
+  async #computeRewards(
+    context: Context,
     matured: [RewardedTenure, RewardedTenure | null],
-    withRewards: (matured: readonly PostedReward[]) => MadeBlock,
+    withRewards: (matured: readonly PostedReward[]) => UnverifiedBlock,
   ): Promise<PostedReward[]> {
     const [{ recipient }] = matured;
-    const change = await this.#changeOf(making, recipient);
-    if (change instanceof NoAnswer) throw making.lacks(`the reward of ${recipient} is unknown (${change.reason})`);
+    const change = await this.#changeOf(context, recipient);
+    if (change instanceof NoAnswer)
+      throw context.incomplete(`the reward of ${recipient} is unknown (${change.reason})`);
     const { block } = withRewards(rewards(...matured, this.#boot, 0n));
     const coinbase = change.total - (changesOf(block).accounts.get(recipient)?.total ?? 0n);
     if (coinbase >= 0n) return rewards(...matured, this.#boot, coinbase);
-    throw making.lacks(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
+    throw context.incomplete(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
 
   /** Requests a value. @throws IncompleteBlockError if the node doesn't have it */
-  async #ask<T extends TSchema>({ lacks }: Making, what: string, path: string, schema: T): Promise<Static<T>> {
-    const response = reached(await this.node.json(path, schema));
-    if (response instanceof NoAnswer) throw lacks(`${what} is unknown (${response.reason})`);
+  async #ask<T extends TSchema>({ incomplete }: Context, what: string, path: string, schema: T): Promise<Static<T>> {
+    const response = answerOrThrow(await this.node.json(path, schema));
+    if (response instanceof NoAnswer) throw incomplete(`${what} is unknown (${response.reason})`);
     return response;
   }
 
-  async #replay({ decoded, lacks }: Making): Promise<ReplayedTransaction[]> {
+  async #replay({ decoded, incomplete }: Context): Promise<ReplayedTransaction[]> {
     const signal = AbortSignal.timeout(REPLAY_TIMEOUT_MS);
     const init = { headers: { authorization: this.authorization }, signal };
-    const replayed = reached(await this.node.json(`/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, init));
+    const replayed = answerOrThrow(await this.node.json(`/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, init));
     if (replayed instanceof NoAnswer) {
-      if (replayed.status !== UNAUTHORIZED) throw lacks(`the node doesn't execute it again (${replayed.reason})`);
+      if (replayed.status !== UNAUTHORIZED) throw incomplete(`the node doesn't execute it again (${replayed.reason})`);
       throw new OperatorError(
         'The node refuses the token for replays of blocks.',
         "Name the node's configuration with --node-config, or write its auth_token into the file of --node-auth-file.",
       );
     }
     const bodies = Buffer.concat(replayed.transactions.map(({ hex }) => fromHex(hex)));
-    if (Buffer.compare(bodies, decoded.transactions) !== 0) throw lacks('its replay has different transactions');
+    if (Buffer.compare(bodies, decoded.transactions) !== 0) throw incomplete('its replay has different transactions');
     return replayed.transactions;
   }
 
   /** Requests the source or interface of a contract. They never change, so any later block has the same. */
-  async #ofContract<T extends TSchema>(making: Making, what: string, contract: string, schema: T): Promise<Static<T>> {
+  async #askContract<T extends TSchema>(
+    context: Context,
+    what: string,
+    contract: string,
+    schema: T,
+  ): Promise<Static<T>> {
     const path = `/v2/contracts/${what}/${contract.replace('.', '/')}?proof=0`;
-    const response = reached(await this.node.json(`${path}&tip=${making.after.id}`, schema));
-    return response instanceof NoAnswer ? this.#ask(making, `the ${what} of ${contract}`, path, schema) : response;
+    const response = answerOrThrow(await this.node.json(`${path}&tip=${context.after.id}`, schema));
+    return response instanceof NoAnswer ? this.#ask(context, `the ${what} of ${contract}`, path, schema) : response;
   }
 
   /** Returns the transactions of the block's body. */
-  #posted(making: Making, replayed: readonly ReplayedTransaction[]): Promise<PostedTransaction[]> {
+  #postedTransactions(context: Context, replayed: readonly ReplayedTransaction[]): Promise<PostedTransaction[]> {
     return Promise.all(
-      replayed.map(async (one) => {
-        const raw = fromHex(one.hex);
-        const status = statusOf(one);
+      replayed.map(async (transaction) => {
+        const raw = fromHex(transaction.hex);
+        const status = statusOf(transaction);
         const contract = status === 'success' ? deployedBy(raw) : null;
         return {
           raw,
           status,
-          result: prefixed(one.result_hex),
-          cost: one.execution_cost,
+          result: prefixed(transaction.result_hex),
+          cost: transaction.execution_cost,
           contractInterface:
-            contract === null ? null : await this.#ofContract(making, 'interface', contract, Type.Object({})),
-          vmError: one.vm_error,
-          events: one.events,
+            contract === null ? null : await this.#askContract(context, 'interface', contract, Type.Object({})),
+          vmError: transaction.vm_error,
+          events: transaction.events,
         };
       }),
     );
   }
 
-  #own(payload: Uint8Array, events: readonly object[], contractInterface: object | null): PostedTransaction {
-    const raw = bootTransaction(this.below.network.kind === 'mainnet', payload);
+  /** Returns a transaction that the node creates, with the boot address as the sender. */
+  #fromBoot(payload: Uint8Array, events: readonly object[], contractInterface: object | null): PostedTransaction {
+    const raw = bootTransaction(this.chain.network.kind === 'mainnet', payload);
     return { raw, events, contractInterface, status: 'success', result: OK_TRUE, cost: NO_COST, vmError: null };
   }
 
   /** Returns the contracts of the epochs that start with the block. */
-  async #epochContracts(making: Making): Promise<PostedTransaction[]> {
-    const { parent, sortition, before, after } = making;
+  async #epochContracts(context: Context): Promise<PostedTransaction[]> {
+    const { parent, sortition, before, after } = context;
     const pox = await after.pox();
     if (pox instanceof NoAnswer) return [];
     const startedEpochs = pox.epochs.filter(
@@ -452,18 +463,20 @@ export class BlockMaker {
     const postedTransactions: PostedTransaction[] = [];
     for (const { name, clarityVersion } of startedEpochs.flatMap(({ epoch_id: id }) => EPOCH_CONTRACTS[id] ?? [])) {
       const contract = `${this.#boot}.${name}`;
-      const { source } = await this.#ofContract(making, 'source', contract, Source);
-      const contractInterface = await this.#ofContract(making, 'interface', contract, Type.Object({}));
-      const [had, has] = [await before.account(contract), await after.account(contract)];
-      const minted = totalOf(has) - totalOf(had);
+      const { source } = await this.#askContract(context, 'source', contract, Source);
+      const contractInterface = await this.#askContract(context, 'interface', contract, Type.Object({}));
+      const [previous, current] = [await before.account(contract), await after.account(contract)];
+      const minted = totalOf(current) - totalOf(previous);
       const events = minted > 0n ? [mintEvent(contract, minted)] : [];
-      postedTransactions.push(this.#own(deploymentPayload(name, source, clarityVersion), events, contractInterface));
+      postedTransactions.push(
+        this.#fromBoot(deploymentPayload(name, source, clarityVersion), events, contractInterface),
+      );
     }
     return postedTransactions;
   }
 
   /** Returns the unlocks of the genesis block's STX at this height, from the map of the boot contract `lockup`. */
-  async #unlocks({ decoded, after }: Making): Promise<PostedTransaction[] | NoAnswer> {
+  async #unlocks({ decoded, after }: Context): Promise<PostedTransaction[] | NoAnswer> {
     const height = decoded.header.chainLength;
     const path = `/v2/map_entry/${this.#boot}/lockup/lockups?proof=0&tip=${after.id}`;
     const init = {
@@ -471,7 +484,7 @@ export class BlockMaker {
       body: JSON.stringify(toHex(clarity.uint(height))),
       headers: { 'content-type': 'application/json' },
     };
-    const mapEntry = reached(await this.node.json(path, MapEntry, init));
+    const mapEntry = answerOrThrow(await this.node.json(path, MapEntry, init));
     if (mapEntry instanceof NoAnswer) return mapEntry;
     const entry = decodeClarity(fromHex(mapEntry.data));
     if (!entry.ok || entry.value.type !== 'some' || entry.value.value.type !== 'list') return [];
@@ -481,55 +494,60 @@ export class BlockMaker {
       if (recipient?.type !== 'principal' || amount?.type !== 'uint') return [];
       return [mintEvent(recipient.value, amount.value)];
     });
-    return events.length === 0 ? [] : [this.#own(unlockPayload(principalBytes(this.#boot)!, height), events, null)];
+    return events.length === 0
+      ? []
+      : [this.#fromBoot(unlockPayload(principalBytes(this.#boot)!, height), events, null)];
   }
 
   /** Returns the signers of the next cycle, if this block is the first in the phase that chooses them. */
-  async #rewardSet({ parent, sortition, after }: Making) {
+  async #rewardSet({ parent, sortition, after }: Context) {
     const pox = await after.pox();
     if (pox instanceof NoAnswer) return null;
     const cycle = chosenCycle(pox, sortition.burn_block_height);
     if (cycle === null || cycle === chosenCycle(pox, parent.burnBlockHeight)) return null;
-    const signers = reached(await requestSigners(this.node, cycle, after.id));
+    const signers = answerOrThrow(await requestSigners(this.node, cycle, after.id));
     if (signers instanceof NoAnswer) return null;
     return { cycle, set: { signers } };
   }
 
   /** Returns the tenure with the maturing coinbase, and the previous tenure, with the maturing fees. */
   async #maturedTenures(
-    { parent, lacks }: Making,
+    { parent, incomplete }: Context,
     height: number,
   ): Promise<[RewardedTenure, RewardedTenure | null] | null> {
     // Tenure 0, the genesis block, has no miner.
     if (height < 1) return null;
-    const [tenure, before] = await Promise.all([
-      this.below.tenure(height, parent.indexBlockHash),
-      height === 1 ? null : this.below.tenure(height - 1, parent.indexBlockHash),
+    const [tenure, previous] = await Promise.all([
+      this.chain.tenure(height, parent.indexBlockHash),
+      height === 1 ? null : this.chain.tenure(height - 1, parent.indexBlockHash),
     ]);
-    if (tenure === null || (before === null && height > 1)) throw lacks(`the miner of tenure ${height} is unknown`);
-    return [tenure, before];
+    if (tenure === null || (previous === null && height > 1))
+      throw incomplete(`the miner of tenure ${height} is unknown`);
+    return [tenure, previous];
   }
 
-  async #changeOf({ before, after }: Making, principal: string): Promise<AccountChange | NoAnswer> {
-    const [had, has] = await Promise.all([before.account(principal), after.account(principal)]);
-    if (had instanceof NoAnswer) return had;
-    if (has instanceof NoAnswer) return has;
-    return { total: totalOf(has) - totalOf(had), nonces: has.nonce - had.nonce };
+  async #changeOf({ before, after }: Context, principal: string): Promise<AccountChange | NoAnswer> {
+    const [previous, current] = await Promise.all([before.account(principal), after.account(principal)]);
+    if (previous instanceof NoAnswer) return previous;
+    if (current instanceof NoAnswer) return current;
+    return { total: totalOf(current) - totalOf(previous), nonces: current.nonce - previous.nonce };
   }
 
   /** Compares the change of the supply. @throws IncompleteBlockError */
-  async #requireSupply(making: Making, minted: bigint, unlocks: PostedTransaction[] | NoAnswer): Promise<void> {
-    const { before, after, lacks } = making;
-    const [had, has] = await Promise.all([before.pox(), after.pox()]);
-    if (had instanceof NoAnswer || has instanceof NoAnswer) {
-      if (unlocks instanceof NoAnswer) throw lacks(`its unlocked STX are unknown (${unlocks.reason})`);
+  async #requireSupply(context: Context, minted: bigint, unlocks: PostedTransaction[] | NoAnswer): Promise<void> {
+    const { before, after, incomplete } = context;
+    const [previous, current] = await Promise.all([before.pox(), after.pox()]);
+    if (previous instanceof NoAnswer || current instanceof NoAnswer) {
+      if (unlocks instanceof NoAnswer) throw incomplete(`its unlocked STX are unknown (${unlocks.reason})`);
       return;
     }
-    const change = BigInt(has.total_liquid_supply_ustx) - BigInt(had.total_liquid_supply_ustx);
+    const change = BigInt(current.total_liquid_supply_ustx) - BigInt(previous.total_liquid_supply_ustx);
     const missing = change - minted;
     if (missing === 0n) return;
     const reason = unlocks instanceof NoAnswer ? `, and its unlocked STX are unknown (${unlocks.reason})` : '';
-    throw lacks(`its transactions and rewards leave ${missing} micro-STX of the supply's change unexplained${reason}`);
+    throw incomplete(
+      `its transactions and rewards leave ${missing} micro-STX of the supply's change unexplained${reason}`,
+    );
   }
 
   /**
@@ -537,17 +555,17 @@ export class BlockMaker {
    * @returns the number of accounts that the node returned no state for
    * @throws IncompleteBlockError
    */
-  async #requireAccounts(making: Making, accounts: ReadonlyMap<string, AccountChange>): Promise<number> {
+  async #requireAccounts(context: Context, accounts: ReadonlyMap<string, AccountChange>): Promise<number> {
     const changes = [...accounts].filter(([principal]) => principal !== this.#boot);
     let unanswered = 0;
     await Promise.all(
       changes.map(async ([principal, expected]) => {
-        const change = await this.#changeOf(making, principal);
+        const change = await this.#changeOf(context, principal);
         if (change instanceof NoAnswer) unanswered += 1;
         else if (change.total !== expected.total || change.nonces !== expected.nonces) {
-          const of = ({ total, nonces }: AccountChange) => `${total} micro-STX and ${nonces} nonces`;
-          throw making.lacks(
-            `${principal} changed by ${of(change)}, its transactions by ${of(expected)}, as after an operation on Bitcoin`,
+          const describe = ({ total, nonces }: AccountChange) => `${total} micro-STX and ${nonces} nonces`;
+          throw context.incomplete(
+            `${principal} changed by ${describe(change)}, its transactions by ${describe(expected)}, as after an operation on Bitcoin`,
           );
         }
       }),
@@ -556,7 +574,7 @@ export class BlockMaker {
   }
 
   /** Compares each lock that the block made. @throws IncompleteBlockError */
-  async #requireLocks(block: Block, after: StateAfter, lacks: Making['lacks']): Promise<void> {
+  async #requireLocks(block: Block, after: StateAfter, incomplete: Context['incomplete']): Promise<void> {
     const locks = new Map<string, { amount: bigint; unlockHeight: number }>();
     for (const event of block.transactions.flatMap(({ events }) => [...events])) {
       if (event.kind !== 'stx_lock') continue;
@@ -570,7 +588,7 @@ export class BlockMaker {
       if (state instanceof NoAnswer || (state.locked === amount && state.unlockHeight <= unlockHeight)) continue;
       // Bitcoin may have passed the lock's end since it elected the tenure.
       if (state.locked === 0n && unlockHeight <= burnHeight) continue;
-      throw lacks(
+      throw incomplete(
         `${principal} has ${state.locked} micro-STX locked until ${state.unlockHeight}, by its transactions ${amount} until ${unlockHeight}`,
       );
     }
@@ -603,16 +621,16 @@ async function unlessIncomplete(block: Promise<FilledBlock>): Promise<FilledBloc
 }
 
 /** A block that wasn't compared with the node yet. */
-type MadeBlock = Pick<FilledBlock, 'text' | 'block'>;
+type UnverifiedBlock = Pick<FilledBlock, 'text' | 'block'>;
 
 /** The data for making a block. */
-interface Making {
+interface Context {
   decoded: NakamotoBlock;
   parent: Parent;
   before: StateAfter;
   after: StateAfter;
   sortition: Sortition;
-  lacks: (what: string) => IncompleteBlockError;
+  incomplete: (what: string) => IncompleteBlockError;
 }
 
 /** The status of a request without the right token. */
@@ -627,16 +645,16 @@ const totalOf = (state: AccountFacts | NoAnswer): bigint =>
  * epochs).
  */
 export async function poxUnlockHeights(node: ThrottledNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
-  const pox = reached(await node.json(`/v2/pox?tip=${bare(id)}`, Pox));
+  const pox = answerOrThrow(await node.json(`/v2/pox?tip=${bare(id)}`, Pox));
   if (pox instanceof NoAnswer) return [null, null, null, null];
   const activation = (name: string): number | null =>
     pox.contract_versions.find(({ contract_id }) => contract_id.endsWith(`.${name}`))
       ?.activation_burnchain_block_height ?? null;
-  const after = (epoch: string): number | null => {
+  const lockEnd = (epoch: string): number | null => {
     const epochFacts = pox.epochs.find(({ epoch_id }) => epoch_id === epoch);
     return epochFacts === undefined ? null : epochFacts.start_height + 1;
   };
-  return [activation('pox-2'), after('Epoch22'), after('Epoch25'), activation('pox-5') ?? UNKNOWN_HEIGHT];
+  return [activation('pox-2'), lockEnd('Epoch22'), lockEnd('Epoch25'), activation('pox-5') ?? UNKNOWN_HEIGHT];
 }
 /** End of pox-4's locks in the node's events if no height is set. */
 const UNKNOWN_HEIGHT = 0xffff_ffff;
@@ -684,7 +702,7 @@ function transactionsOf(transactions: readonly PostedTransaction[]) {
   let index = 0;
   const cost: Record<string, number | bigint> = { ...NO_COST };
   const events: object[] = [];
-  const posted = transactions.map((transaction, at) => {
+  const posted = transactions.map((transaction, txIndex) => {
     const txid = toHex(transactionId(transaction.raw));
     for (const event of transaction.events) events.push({ ...event, txid, event_index: index++ });
     for (const [part, amount] of Object.entries(transaction.cost)) {
@@ -700,7 +718,7 @@ function transactionsOf(transactions: readonly PostedTransaction[]) {
       raw_result: transaction.result,
       raw_tx: toHex(transaction.raw),
       status: transaction.status,
-      tx_index: at,
+      tx_index: txIndex,
       txid,
       vm_error: transaction.vmError,
     };

@@ -54,7 +54,7 @@ const INFO_FRESH_MS = 200;
  * @param clock its monotonic time decides how long an answer counts as new, because the wall clock may be set back
  */
 export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClock): NodeRpc {
-  let cachedInfo: { at: number; info: Promise<NodeInfo> } | null = null;
+  let cachedInfo: { time: number; info: Promise<NodeInfo> } | null = null;
 
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
     try {
@@ -65,14 +65,14 @@ export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClo
     }
   }
 
-  async function answered(path: string): Promise<{ status: number; body: unknown }> {
+  async function getJson(path: string): Promise<{ status: number; body: unknown }> {
     const response = await request(path);
     const text = await response.text();
     return { status: response.status, body: response.ok ? parsedJson(text) : undefined };
   }
 
-  async function ask(): Promise<NodeInfo> {
-    const { status, body } = await answered('/v2/info');
+  async function requestInfo(): Promise<NodeInfo> {
+    const { status, body } = await getJson('/v2/info');
     if (!Value.Check(Info, body)) throw new NodeUnreachableError(`the node answered /v2/info with ${status}`);
     const { network_id: chainId, stacks_tip_height: height, burn_block_height: burnBlockHeight } = body;
     const { stacks_tip: tip, stacks_tip_consensus_hash: consensusHash } = body;
@@ -83,10 +83,10 @@ export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClo
 
   return {
     request,
-    json: async (path) => (await answered(path)).body,
+    json: async (path) => (await getJson(path)).body,
     info() {
-      const at = clock.monotonic();
-      if (cachedInfo === null || at - cachedInfo.at > INFO_FRESH_MS) cachedInfo = { at, info: ask() };
+      const now = clock.monotonic();
+      if (cachedInfo === null || now - cachedInfo.time > INFO_FRESH_MS) cachedInfo = { time: now, info: requestInfo() };
       return cachedInfo.info;
     },
   };

@@ -19,16 +19,16 @@ test.each([
   expect(receivedAtOf({ ...message, timestamp }, NOW)).toBe(microseconds);
 });
 
-const { messagesOf, handshake } = clientCommands('mainnet:', 'abc');
+const { parseMessages, handshake } = clientCommands('mainnet:', 'abc');
 const reply = (...entries: unknown[]) => ({ 'mainnet:client:abc': entries });
 
 test('messages are read by their field names, in any order', () => {
   const fields = ['body', '{}', 'path', '/new_block', 'other', 'x', 'timestamp', '5'];
-  expect(messagesOf(reply(['12-0', fields], ['13-0', null]))).toEqual([
+  expect(parseMessages(reply(['12-0', fields], ['13-0', null]))).toEqual([
     { id: '12-0', message: { id: '12-0', sequence: 12, path: '/new_block', body: '{}', timestamp: '5' } },
     { id: '13-0', message: null },
   ]);
-  expect(messagesOf(null)).toEqual([]);
+  expect(parseMessages(null)).toEqual([]);
 });
 
 test.each([
@@ -40,7 +40,7 @@ test.each([
   ["Redis answered a read with data that isn't a stream", reply()['mainnet:client:abc']],
   ["Redis answered a read with data that isn't a stream", { other: [] }],
 ])('%s', (problem, answer) => {
-  expect(() => messagesOf(answer)).toThrow(new Error(problem));
+  expect(() => parseMessages(answer)).toThrow(new Error(problem));
 });
 
 test('a handshake requests a stream and creates it', () => {

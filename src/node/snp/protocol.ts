@@ -45,7 +45,7 @@ export interface Message {
 const protocolError = (problem: string): RedisError =>
   new RedisError(problem, 'Check that --snp and --snp-key-prefix name the streams of stacks-node-publisher.');
 
-const reading = (count: number) => ['XREADGROUP', 'GROUP', GROUP, CONSUMER, 'COUNT', String(count)] as const;
+const readCommand = (count: number) => ['XREADGROUP', 'GROUP', GROUP, CONSUMER, 'COUNT', String(count)] as const;
 
 /** The Redis commands of a client. @param prefix of keys: empty, or ends with `:` @param client its UUID */
 export function clientCommands(prefix: string, client: string) {
@@ -53,7 +53,7 @@ export function clientCommands(prefix: string, client: string) {
   return {
     /** Requests the stream, and prepares it for reading. Run these commands together. */
     handshake({ messageId, tip }: Start): Command[] {
-      const asked = {
+      const request = {
         client_id: client,
         app_name: APP_NAME,
         last_index_block_hash: tip?.hash ?? '',
@@ -62,19 +62,19 @@ export function clientCommands(prefix: string, client: string) {
         selected_paths: ALL_PATHS,
       };
       return [
-        ['XADD', `${prefix}connection_stream`, '*', ...Object.entries(asked).flat()],
+        ['XADD', `${prefix}connection_stream`, '*', ...Object.entries(request).flat()],
         ['XGROUP', 'CREATE', stream, GROUP, '$', 'MKSTREAM'],
       ];
     },
 
     /** Reads new messages, and waits if there are none. @param blockMs maximum wait in milliseconds */
     readNew: (count: number, blockMs: number): Command => [
-      ...reading(count),
+      ...readCommand(count),
       ...['BLOCK', String(blockMs), 'STREAMS', stream, '>'],
     ],
 
     /** Reads messages that were read before, but not acknowledged. */
-    readAgain: (count: number): Command => [...reading(count), 'STREAMS', stream, '0'],
+    readAgain: (count: number): Command => [...readCommand(count), 'STREAMS', stream, '0'],
 
     /** Acknowledges a durable message. Run these commands together. */
     acknowledge: (id: string): Command[] => [
@@ -83,29 +83,29 @@ export function clientCommands(prefix: string, client: string) {
     ],
 
     /** Parses Redis's reply to a read. @returns messages by id; null for a deleted message @throws RedisError */
-    messagesOf(reply: unknown): { id: string; message: Message | null }[] {
+    parseMessages(reply: unknown): { id: string; message: Message | null }[] {
       if (reply === null) return [];
       const entries = typeof reply === 'object' ? (reply as Record<string, unknown>)[stream] : undefined;
       if (!Array.isArray(entries)) throw protocolError("Redis answered a read with data that isn't a stream");
-      return entries.map(entryOf);
+      return entries.map(parseEntry);
     },
   };
 }
 export type ClientCommands = ReturnType<typeof clientCommands>;
 
-function entryOf(entry: unknown): { id: string; message: Message | null } {
+function parseEntry(entry: unknown): { id: string; message: Message | null } {
   const [id, fields] = Array.isArray(entry) ? entry : [];
   if (typeof id !== 'string') throw protocolError('An entry of the stream has no id');
-  return { id, message: fields === null ? null : messageOf(id, fields) };
+  return { id, message: fields === null ? null : parseMessage(id, fields) };
 }
 
-function messageOf(id: string, fields: unknown): Message {
+function parseMessage(id: string, fields: unknown): Message {
   const sequence = Number(/^(\d{1,15})-\d+$/.exec(id)?.[1] ?? Number.NaN);
   if (Number.isNaN(sequence)) throw protocolError(`The id ${id} of a message has no sequence number`);
   if (!Array.isArray(fields)) throw protocolError(`Message ${id} has no fields`);
   const fieldOf = (name: string): string | null => {
-    const at = fields.findIndex((field, index) => index % 2 === 0 && field === name);
-    const value: unknown = at < 0 ? undefined : fields[at + 1];
+    const index = fields.findIndex((field, i) => i % 2 === 0 && field === name);
+    const value: unknown = index < 0 ? undefined : fields[index + 1];
     return typeof value === 'string' ? value : null;
   };
   const [path, body] = [fieldOf('path'), fieldOf('body')];
@@ -120,7 +120,7 @@ const MICROSECONDS = 1_000_000;
 const DIGITS = { seconds: 10, milliseconds: 13, microseconds: 16 } as const;
 
 /** Parses a time in any of the usual notations as Unix microseconds; null for others. */
-function microsecondsOf(timestamp: string): number | null {
+function parseMicroseconds(timestamp: string): number | null {
   if (/^\d+(\.\d+)?$/.test(timestamp)) {
     const { length } = timestamp.split('.')[0]!;
     const unit = Object.values(DIGITS).find((digits) => length <= digits);
@@ -135,7 +135,7 @@ function microsecondsOf(timestamp: string): number | null {
  */
 export function receivedAtOf({ timestamp }: Message, now: number): number {
   const latest = now * (MICROSECONDS / 1_000);
-  return Math.min(timestamp === null ? latest : (microsecondsOf(timestamp) ?? latest), latest);
+  return Math.min(timestamp === null ? latest : (parseMicroseconds(timestamp) ?? latest), latest);
 }
 
 /** A number of a field that may exceed a double. Within JSON strings, the quotes of a name would be escaped. */
@@ -145,7 +145,7 @@ const LARGE_NUMBER = new RegExp(
 );
 
 /** Reads an integer, which may have an exponent; null for another number. */
-function integerOf(digits: string): bigint | null {
+function parseInteger(digits: string): bigint | null {
   if (/^\d+$/.test(digits)) return BigInt(digits);
   const number = Number(digits);
   return Number.isInteger(number) ? BigInt(number) : null;
@@ -156,14 +156,14 @@ function integerOf(digits: string): bigint | null {
  * the field's maximum, or have an exponent. Each becomes the nearest integer that the field allows.
  * @returns the body, and the names of fields with rounded numbers
  */
-export function withinRange(body: string): { text: string; rounded: ReadonlySet<string> } {
+export function repairNumbers(body: string): { text: string; rounded: ReadonlySet<string> } {
   const rounded = new Set<string>();
-  const text = body.replace(LARGE_NUMBER, (whole: string, before: string, field: string, digits: string) => {
+  const text = body.replace(LARGE_NUMBER, (whole: string, prefix: string, field: string, digits: string) => {
     if (Number.isSafeInteger(Number(digits))) return whole;
     rounded.add(field);
-    const most = LARGE_NUMBERS.get(field) ?? 0n;
-    const value = integerOf(digits) ?? most;
-    return `${before}${value > most ? most : value}`;
+    const maximum = LARGE_NUMBERS.get(field) ?? 0n;
+    const value = parseInteger(digits) ?? maximum;
+    return `${prefix}${value > maximum ? maximum : value}`;
   });
   return { text, rounded };
 }

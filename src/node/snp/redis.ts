@@ -25,7 +25,7 @@ export class RedisError extends Error {
   }
 }
 
-const refusal = (answer: string): RedisError =>
+const refusalError = (answer: string): RedisError =>
   new RedisError(`Redis rejects a command: ${answer}`, REFUSAL_REMEDY, answer.split(' ', 1)[0]);
 
 /** Timeout of an answer. A block of many megabytes may take some seconds. */
@@ -36,10 +36,10 @@ const DRIVER = /^ERR_REDIS_/;
 const REFUSED: ReadonlySet<unknown> = new Set(['ERR_REDIS_SERVER_ERROR', 'ERR_REDIS_INVALID_COMMAND']);
 
 /** Turns an error of the driver into ours; returns other errors unchanged. */
-function errorOf(error: unknown, where: string): unknown {
+function toRedisError(error: unknown, where: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!(error instanceof Error) || typeof code !== 'string' || !DRIVER.test(code)) return error;
-  if (REFUSED.has(code)) return refusal(error.message);
+  if (REFUSED.has(code)) return refusalError(error.message);
   const problem = `Redis at ${where} can't be reached, or closed the connection`;
   return new RedisError(problem, CONNECTION_REMEDY, null, { cause: error });
 }
@@ -60,9 +60,9 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
   });
 
   /** Waits for an answer, and closes the connection if it is late. */
-  async function inTime<T>(answer: Promise<T>, longestMs = MAX_ANSWER_MS): Promise<T> {
+  async function withTimeout<T>(answer: Promise<T>, limitMs = MAX_ANSWER_MS): Promise<T> {
     let isLate = false;
-    const cancel = clock.after(longestMs, () => {
+    const cancel = clock.after(limitMs, () => {
       isLate = true;
       client.close();
     });
@@ -70,32 +70,32 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
       return await answer;
     } catch (error) {
       if (isLate)
-        throw new RedisError(`Redis at ${host} did not answer for ${longestMs / 1_000} seconds`, CONNECTION_REMEDY);
-      throw errorOf(error, host);
+        throw new RedisError(`Redis at ${host} did not answer for ${limitMs / 1_000} seconds`, CONNECTION_REMEDY);
+      throw toRedisError(error, host);
     } finally {
       cancel();
     }
   }
 
-  const sent = ([name, ...values]: Command): Promise<unknown> => client.send(name, values);
+  const send = ([name, ...values]: Command): Promise<unknown> => client.send(name, values);
 
   /** Runs all commands, or none if the connection ends first. */
   async function runTogether(commands: readonly Command[]): Promise<void> {
-    const answers = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(sent);
-    const [first, ...others] = await inTime(Promise.allSettled(answers));
+    const answers = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(send);
+    const [first, ...others] = await withTimeout(Promise.allSettled(answers));
     // The first failure causes those after it.
-    for (const answer of [first!, ...others]) if (answer.status === 'rejected') throw errorOf(answer.reason, host);
+    for (const answer of [first!, ...others]) if (answer.status === 'rejected') throw toRedisError(answer.reason, host);
     const done = others.at(-1);
     const results: unknown = done?.status === 'fulfilled' ? done.value : [];
     const failed = Array.isArray(results) ? results.find((result) => result instanceof Error) : undefined;
-    if (failed !== undefined) throw refusal(failed.message);
+    if (failed !== undefined) throw refusalError(failed.message);
   }
 
   /** Closes the connection; commands under way fail. */
   const close = () => client.close();
   signal.addEventListener('abort', close, { once: true });
   try {
-    await inTime(client.connect());
+    await withTimeout(client.connect());
   } catch (error) {
     close();
     throw error;
@@ -108,7 +108,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
      * @param waitMs milliseconds for which Redis may block before it answers
      * @throws RedisError; unless Redis rejected the command, Redis may have run it
      */
-    run: (command: Command, waitMs = 0): Promise<unknown> => inTime(sent(command), waitMs + MAX_ANSWER_MS),
+    run: (command: Command, waitMs = 0): Promise<unknown> => withTimeout(send(command), waitMs + MAX_ANSWER_MS),
     runTogether,
     close,
   };

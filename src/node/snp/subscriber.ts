@@ -20,8 +20,8 @@ import {
   MAX_AT_ONCE,
   type Message,
   receivedAtOf,
+  repairNumbers,
   SILENCE_MS,
-  withinRange,
 } from './protocol.ts';
 import { connectRedis, type Redis, RedisError } from './redis.ts';
 
@@ -60,7 +60,7 @@ export interface SnpOptions {
   blockMs?: number;
 }
 
-type Entries = ReturnType<ClientCommands['messagesOf']>;
+type Entries = ReturnType<ClientCommands['parseMessages']>;
 
 /** A stream that the broker made for this process. */
 interface Session {
@@ -69,8 +69,8 @@ interface Session {
   last: Pick<Message, 'id' | 'sequence'> | null;
   /** Whether all unacknowledged messages were read again. */
   isDrained: boolean;
-  /** When the last message came, on the monotonic clock. */
-  heardAt: number;
+  /** Time of the last message, on the monotonic clock. */
+  lastMessageAt: number;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -110,16 +110,16 @@ export class SnpSubscriber {
   readonly #rounded = new Set<string>();
   readonly #handshakes = new Map<HandshakeReason, number>();
   /** Resolves when a stream may be requested. */
-  #begun: Promise<void> | null = null;
+  #ready: Promise<void> | null = null;
   /** The present connection; null before the first and after a failure. */
   #redis: Redis | null = null;
   #session: Session | null = null;
   /** Why the next stream is requested. */
   #reason: HandshakeReason = 'start';
   /** Streams requested since a message was accepted. */
-  #inVain = 0;
-  /** When a stream was requested for a gap, and when a gap was logged, on the monotonic clock. */
-  readonly #gap = { askedAt: Number.NEGATIVE_INFINITY, saidAt: Number.NEGATIVE_INFINITY };
+  #requests = 0;
+  /** Times of the last request because of a gap, and of the last log line about a gap, on the monotonic clock. */
+  readonly #gap = { requestedAt: Number.NEGATIVE_INFINITY, loggedAt: Number.NEGATIVE_INFINITY };
   #gaps = 0;
   /** Failed attempts since the start. */
   #failures = 0;
@@ -174,11 +174,11 @@ export class SnpSubscriber {
    * @throws RedisError; OperatorError for a message that can't be accepted
    */
   async #follow(signal: AbortSignal): Promise<number> {
-    this.#begun ??= this.#options.begin(signal);
-    await this.#begun;
+    this.#ready ??= this.#options.begin(signal);
+    await this.#ready;
     if (signal.aborted) return 0;
     try {
-      this.#redis ??= await this.#connected(signal);
+      this.#redis ??= await this.#connect(signal);
       this.#session ??= await this.#shakeHands(this.#redis, signal);
       return await this.#readOnce(this.#redis, this.#session, signal);
     } catch (error) {
@@ -189,7 +189,7 @@ export class SnpSubscriber {
     }
   }
 
-  async #connected(signal: AbortSignal): Promise<Redis> {
+  async #connect(signal: AbortSignal): Promise<Redis> {
     const redis = await connectRedis(this.#options.url, this.#options.clock, signal);
     // Messages that the last connection read but didn't acknowledge come again.
     if (this.#session !== null) this.#session.isDrained = false;
@@ -200,7 +200,7 @@ export class SnpSubscriber {
   async #shakeHands(redis: Redis, signal: AbortSignal): Promise<Session> {
     const { prefix, random, clock, tip, positionOf, log } = this.#options;
     const reason = this.#reason;
-    if (this.#inVain > 1) await pause(clock, backoff(this.#inVain - 1, this.#waits), signal);
+    if (this.#requests > 1) await pause(clock, backoff(this.#requests - 1, this.#waits), signal);
     const { rows: sequence, digest: id } = positionOf(this.#source);
     // After a message without a parent, the last block is a better position than the message before.
     const last = id === '' || reason === 'unknown_parent' ? null : { id, sequence };
@@ -209,10 +209,10 @@ export class SnpSubscriber {
     const { height, indexBlockHash } = tip();
     const block = height === 0 ? null : { hash: toHex(indexBlockHash), height };
     await redis.runTogether(commands.handshake({ messageId: last?.id ?? null, tip: block }));
-    this.#inVain += 1;
+    this.#requests += 1;
     this.#handshakes.set(reason, (this.#handshakes.get(reason) ?? 0) + 1);
     log({ event: 'snp_handshake', reason, client, message_id: last?.id ?? null, height });
-    return { commands, last, isDrained: false, heardAt: clock.monotonic() };
+    return { commands, last, isDrained: false, lastMessageAt: clock.monotonic() };
   }
 
   /** Leaves the stream; the next read requests another. */
@@ -228,7 +228,7 @@ export class SnpSubscriber {
     if (entries === null) this.#leave('no_group');
     else if (entries.length > 0) return this.#acceptAll(redis, session, entries, signal);
     else if (!session.isDrained) session.isDrained = true;
-    else if (clock.monotonic() - session.heardAt >= SILENCE_MS) this.#leave('silence');
+    else if (clock.monotonic() - session.lastMessageAt >= SILENCE_MS) this.#leave('silence');
     return 0;
   }
 
@@ -243,7 +243,7 @@ export class SnpSubscriber {
         return FIRST_WAIT_MS;
       }
       await redis.runTogether(session.commands.acknowledge(id));
-      session.heardAt = this.#options.clock.monotonic();
+      session.lastMessageAt = this.#options.clock.monotonic();
       if (signal.aborted) return 0;
     }
     return 0;
@@ -255,7 +255,7 @@ export class SnpSubscriber {
     const read = isDrained ? commands.readNew(this.#count, blockMs) : commands.readAgain(this.#count);
     try {
       this.#endRead = redis.close;
-      const entries = commands.messagesOf(await redis.run(read, blockMs));
+      const entries = commands.parseMessages(await redis.run(read, blockMs));
       this.#count = nextCount(this.#count, entries);
       return entries;
     } catch (error) {
@@ -280,14 +280,14 @@ export class SnpSubscriber {
       const remedy = 'No node posts to this path. There is nothing to do.';
       if (!this.#skippedPaths.has(path)) log({ event: 'snp_message_skipped', message_id: id, path, remedy });
       this.#skippedPaths.add(path);
-      return this.#passed(session, message);
+      return this.#advance(session, message);
     }
     const isSkipped = skip.includes(sequence);
-    if (isSkipped && this.#skipped.has(sequence)) return this.#passed(session, message);
-    const { error } = await intake(isSkipped ? this.#skipOf(message) : this.#eventOf(message));
+    if (isSkipped && this.#skipped.has(sequence)) return this.#advance(session, message);
+    const { error } = await intake(isSkipped ? this.#toSkippedEvent(message) : this.#toEvent(message));
     if (error === null) {
-      if (isSkipped) this.#saySkipped(message);
-      return this.#passed(session, message);
+      if (isSkipped) this.#logSkipped(message);
+      return this.#advance(session, message);
     }
     if (isUnavailable(error)) return 'unavailable';
     const isOrphan = error instanceof UnknownParentError;
@@ -308,49 +308,49 @@ export class SnpSubscriber {
     const { clock, log } = this.#options;
     if (last === null || sequence <= last.sequence + 1) return true;
     const now = clock.monotonic();
-    if (now - this.#gap.askedAt >= GAP_EVERY_MS) {
-      this.#gap.askedAt = now;
+    if (now - this.#gap.requestedAt >= GAP_EVERY_MS) {
+      this.#gap.requestedAt = now;
       this.#leave('gap');
       return false;
     }
     this.#gaps += 1;
-    if (now - this.#gap.saidAt >= GAP_EVERY_MS) {
-      this.#gap.saidAt = now;
+    if (now - this.#gap.loggedAt >= GAP_EVERY_MS) {
+      this.#gap.loggedAt = now;
       log({ event: 'snp_gap', after: last.id, next: id });
     }
     return true;
   }
 
-  #entryOf(message: Message, path: string, text: string): ReceivedEvent {
+  #toReceived(message: Message, path: string, text: string): ReceivedEvent {
     const { id, sequence } = message;
     const receivedAt = receivedAtOf(message, this.#options.clock.now());
     return { path, text, receivedAt, read: { source: this.#source, upTo: { rows: sequence, digest: id } } };
   }
 
-  #eventOf(message: Message): ReceivedEvent {
-    const { text, rounded } = withinRange(message.body);
-    const news = [...rounded].filter((field) => !this.#rounded.has(field));
-    for (const field of news) this.#rounded.add(field);
-    if (news.length > 0) {
-      this.#options.log({ event: 'snp_rounded', message_id: message.id, fields: news.join(', ') });
+  #toEvent(message: Message): ReceivedEvent {
+    const { text, rounded } = repairNumbers(message.body);
+    const newFields = [...rounded].filter((field) => !this.#rounded.has(field));
+    for (const field of newFields) this.#rounded.add(field);
+    if (newFields.length > 0) {
+      this.#options.log({ event: 'snp_rounded', message_id: message.id, fields: newFields.join(', ') });
     }
-    return this.#entryOf(message, message.path, text);
+    return this.#toReceived(message, message.path, text);
   }
 
-  #skipOf(message: Message): ReceivedEvent {
+  #toSkippedEvent(message: Message): ReceivedEvent {
     const { id, path } = message;
-    return this.#entryOf(message, SKIPPED_PATH, JSON.stringify({ id, path } satisfies SkippedMessage));
+    return this.#toReceived(message, SKIPPED_PATH, JSON.stringify({ id, path } satisfies SkippedMessage));
   }
 
-  #saySkipped({ id, path, sequence }: Message): void {
+  #logSkipped({ id, path, sequence }: Message): void {
     this.#skipped.add(sequence);
     this.#options.log({ event: 'snp_message_skipped', message_id: id, path, remedy: skipRemedy(path) });
   }
 
-  #passed(session: Session, { id, sequence }: Message): 'accepted' {
+  #advance(session: Session, { id, sequence }: Message): 'accepted' {
     session.last = { id, sequence };
     this.#sequence = sequence;
-    this.#inVain = 0;
+    this.#requests = 0;
     return 'accepted';
   }
 }
