@@ -47,7 +47,7 @@ function poxAddress(address: string): Uint8Array | null {
   return parsed === null ? null : poxTuple(parsed);
 }
 
-const some = (value: Uint8Array | null): Uint8Array => (value === null ? clarity.none() : clarity.some(value));
+const optional = (value: Uint8Array | null): Uint8Array => (value === null ? clarity.none() : clarity.some(value));
 
 const optionalUint = (value: number | bigint | null | undefined): Uint8Array =>
   value == null ? clarity.none() : clarity.some(clarity.uint(value));
@@ -132,16 +132,16 @@ function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Se
   if (amount === null || unlockHeight === null) {
     throw new PayloadError('Field raw_result: stack-stx gives lock-amount and unlock-burn-height');
   }
-  const printed = print?.name === 'stack-stx' ? print.data.get('pox-addr')?.bytes : undefined;
+  const printedAddress = print?.name === 'stack-stx' ? print.data.get('pox-addr')?.bytes : undefined;
   const bitcoinAddress = stacksToBitcoin(lock.address);
   const start = startHeight(input);
   // Nodes before 2.1 don't send the operation's number of cycles.
-  const locked = (unlockHeight - BigInt(start)) / BigInt(cycleLength(input.network));
+  const lockedCycles = (unlockHeight - BigInt(start)) / BigInt(cycleLength(input.network));
   return contractCall(lock.address, `${BOOT_ADDRESS[input.network.kind]}.${lock.contractName}`, 'stack-stx', [
     clarity.uint(amount),
-    printed ?? (bitcoinAddress === null ? null : poxAddress(bitcoinAddress)) ?? clarity.none(),
+    printedAddress ?? (bitcoinAddress === null ? null : poxAddress(bitcoinAddress)) ?? clarity.none(),
     clarity.uint(start),
-    clarity.uint(input.operation?.stack_stx?.num_cycles ?? locked),
+    clarity.uint(input.operation?.stack_stx?.num_cycles ?? lockedCycles),
   ]);
 }
 
@@ -154,7 +154,7 @@ function delegate(input: BitcoinOperationInput, print: PoxPrint | null): SenderA
       clarity.uint(op.delegated_ustx),
       clarity.principal(op.delegate_to.address),
       optionalUint(op.until_burn_height),
-      some(op.reward_addr ? poxAddress(op.reward_addr[1]) : null),
+      optional(op.reward_addr ? poxAddress(op.reward_addr[1]) : null),
     ]);
   }
   const amount = print.data.get('amount-ustx');

@@ -74,32 +74,32 @@ export type BnsChange =
 const MAX_NAME = 48;
 const MAX_NAMESPACE = 20;
 
-function labelOf(value: ClarityValue | undefined, most: number): string | null {
-  if (value?.type !== 'buffer' || value.value.length === 0 || value.value.length > most) return null;
+function labelOf(value: ClarityValue | undefined, maxLength: number): string | null {
+  if (value?.type !== 'buffer' || value.value.length === 0 || value.value.length > maxLength) return null;
   const text = strictText(value.value);
   return text === null || text.includes('.') ? null : text;
 }
 
 /** Returns the value of an optional, or the value itself; undefined if there is none. */
-const unwrapped = (value: ClarityValue | undefined): ClarityValue | undefined =>
+const unwrap = (value: ClarityValue | undefined): ClarityValue | undefined =>
   value?.type === 'some' ? value.value : value?.type === 'none' ? undefined : value;
 
 /** Returns the number of a token; null if it isn't an exact number. */
 function numberOf(value: ClarityValue | undefined): number | null {
-  const tuple = unwrapped(value);
+  const tuple = unwrap(value);
   return tuple?.type === 'uint' && tuple.value <= Number.MAX_SAFE_INTEGER ? Number(tuple.value) : null;
 }
 
 /** Returns a height or a lifetime, at most 2^31 - 1; null if there is none. */
 function heightOf(value: ClarityValue | undefined): number | null {
-  const optional = unwrapped(value);
+  const optional = unwrap(value);
   if (optional?.type !== 'uint') return null;
   return optional.value > MAX_LIFETIME ? MAX_LIFETIME : Number(optional.value);
 }
 
 function namespaceChange(print: Tuple): BnsChange[] {
   const namespace = labelOf(print.get('namespace'), MAX_NAMESPACE);
-  const properties = tupleOf(unwrapped(print.get('properties')));
+  const properties = tupleOf(unwrap(print.get('properties')));
   const lifetime = heightOf(properties?.get('lifetime'));
   if (namespace === null || properties === null || lifetime === null) return [];
   return [{ kind: 'namespace', namespace, lifetime, launchedAt: heightOf(properties.get('launched-at')) }];
@@ -118,7 +118,7 @@ function printChanges(value: Uint8Array): BnsChange[] {
   const namespace = labelOf(fields?.get('namespace'), MAX_NAMESPACE);
   const id = numberOf(print.get('id'));
   if (operation === undefined || label === null || namespace === null || id === null) return [];
-  const renewalHeight = heightOf(tupleOf(unwrapped(print.get('properties')))?.get('renewal-height'));
+  const renewalHeight = heightOf(tupleOf(unwrap(print.get('properties')))?.get('renewal-height'));
   const changes: BnsChange[] = [
     { kind: 'name', id, name: `${label}.${namespace}`, namespace, operation, renewalHeight },
   ];

@@ -25,7 +25,7 @@ export const undone = (effects: Iterable<Effect>): Effect[] =>
 const unknownKind = (what: UnknownKind, reason: string): Effect => ({ kind: 'unknown_kind', sign: 1, what, reason });
 
 /** Returns the micro-STX that the transaction's events minted, minus the burnt micro-STX. */
-function minted(transaction: ChainTransaction): bigint {
+function mintedAmount(transaction: ChainTransaction): bigint {
   let amount = 0n;
   for (const event of transaction.events) {
     if (event.kind !== 'stx') continue;
@@ -79,8 +79,8 @@ export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect>
   const functions = new Map<string, number>();
   const calls = new Map<string, number>();
   let supply = 0n;
-  for (const [place, transaction] of block.transactions.entries()) {
-    const position = positionOf(block.height, place);
+  for (const [txIndex, transaction] of block.transactions.entries()) {
+    const position = positionOf(block.height, txIndex);
     yield { kind: 'transaction', sign: 1, position, transaction };
     const { payload, unknownStatus } = transaction;
     if (payload.type === 'unknown') yield unknownKind('transaction', payload.reason);
@@ -107,7 +107,7 @@ export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect>
     for (const transfer of memoTransfers(transaction)) {
       yield { kind: 'memo_transfer', sign: 1, position, transfer };
     }
-    supply += minted(transaction);
+    supply += mintedAmount(transaction);
     for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);
     yield* nameEffects(transaction, position);
     yield* bnsEffects(transaction, position);
@@ -225,7 +225,7 @@ class AccountMoves {
     this.#height = height;
   }
 
-  #of(principal: string): AccountMove {
+  #moveOf(principal: string): AccountMove {
     let accountMove = this.#moves.get(principal);
     if (accountMove === undefined) {
       accountMove = {
@@ -246,27 +246,27 @@ class AccountMoves {
 
   /** Adds a principal's part in a transaction. */
   involve(principal: string, { sent, received, stxMoved, stxInbound, stxOutbound }: Involvement): void {
-    const moved = this.#of(principal);
-    moved.balance += received - sent;
-    moved.stxMoves += stxMoved ? 1 : 0;
-    moved.transactions += 1;
-    moved.stxInbound += stxInbound;
-    moved.stxOutbound += stxOutbound;
+    const move = this.#moveOf(principal);
+    move.balance += received - sent;
+    move.stxMoves += stxMoved ? 1 : 0;
+    move.transactions += 1;
+    move.stxInbound += stxInbound;
+    move.stxOutbound += stxOutbound;
   }
 
   /** Adds the counts that depend on a transaction's payload. Its involvements must have been added before. */
   act({ payload, sender }: ChainTransaction): void {
-    this.#of(sender.address).sent += 1;
-    if (payload.type === 'token_transfer') this.#of(payload.recipient).paid += 1;
-    if (payload.type === 'contract_call') this.#of(payload.contractId).calls += 1;
+    this.#moveOf(sender.address).sent += 1;
+    if (payload.type === 'token_transfer') this.#moveOf(payload.recipient).paid += 1;
+    if (payload.type === 'contract_call') this.#moveOf(payload.contractId).calls += 1;
   }
 
   /** Adds a reward. @param amount in micro-STX */
   reward(principal: string, amount: bigint): void {
-    const moved = this.#of(principal);
-    moved.balance += amount;
-    moved.stxMoves += 1;
-    moved.rewards += 1;
+    const move = this.#moveOf(principal);
+    move.balance += amount;
+    move.stxMoves += 1;
+    move.rewards += 1;
   }
 
   /** Number of accounts whose effects were not generated yet. */
@@ -276,10 +276,10 @@ class AccountMoves {
 
   /** Generates the effects of the sums since the last call. A principal may have several in a block. */
   *effects(): Generator<Effect> {
-    for (const [principal, moved] of this.#moves) {
-      yield { kind: 'account', sign: 1, principal, ...moved };
-      this.balances += moved.balance;
-      this.#items.set(principal, (this.#items.get(principal) ?? 0) + moved.transactions + moved.rewards);
+    for (const [principal, move] of this.#moves) {
+      yield { kind: 'account', sign: 1, principal, ...move };
+      this.balances += move.balance;
+      this.#items.set(principal, (this.#items.get(principal) ?? 0) + move.transactions + move.rewards);
     }
     this.#moves.clear();
   }
@@ -368,8 +368,8 @@ function* bnsEffects(transaction: ChainTransaction, position: number): Generator
       yield { kind: 'bns', sign: 1, position, index, contract: bns.contract, change };
     }
   }
-  const called = bnsChangeOfCall(transaction);
-  if (called !== null) yield { kind: 'bns', sign: 1, position, index: events.length, ...called };
+  const callChange = bnsChangeOfCall(transaction);
+  if (callChange !== null) yield { kind: 'bns', sign: 1, position, index: events.length, ...callChange };
 }
 
 /** Generates the effects of a transaction on token contracts, and on their NFTs and semi-fungible tokens. */

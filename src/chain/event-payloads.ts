@@ -86,18 +86,18 @@ function chainEvent(event: EventPayload): ChainEvent {
 export const withPrefix = (hex: string): string => (hex.startsWith('0x') ? hex : `0x${hex}`).toLowerCase();
 
 /** Indexes of a transaction's events in the payload's list, each with the node's event index. */
-interface Places {
+interface EventIndexes {
   places: number[];
   order: number[];
 }
 
 /** Returns the indexes in the order of the events. A node's list usually has this order already. */
-function sortedPlaces({ places, order }: Places): number[] {
-  if (order.every((index, at) => at === 0 || (order[at - 1] ?? 0) <= index)) return places;
+function sortedPlaces({ places, order }: EventIndexes): number[] {
+  if (order.every((index, i) => i === 0 || (order[i - 1] ?? 0) <= index)) return places;
   return places
-    .map((_, at) => at)
+    .map((_, i) => i)
     .sort((a, b) => (order[a] ?? 0) - (order[b] ?? 0))
-    .map((at) => places[at] ?? 0);
+    .map((i) => places[i] ?? 0);
 }
 
 function* textsAt(payloads: LazyEvents, places: readonly number[]): Generator<string> {
@@ -119,17 +119,17 @@ export function eventsByTransaction(
   events: EventPayloads,
   transactions: readonly TransactionPayload[],
 ): Map<string, ChainEvents> {
-  const byTransaction = new Map<string, Places>();
+  const byTransaction = new Map<string, EventIndexes>();
   for (const transaction of transactions) byTransaction.set(withPrefix(transaction.txid), { places: [], order: [] });
-  let place = 0;
-  let [last, places]: [string, Places | undefined] = ['', undefined];
+  let nextPlace = 0;
+  let [last, places]: [string, EventIndexes | undefined] = ['', undefined];
   for (const { committed, txid, event_index } of events) {
-    const at = place++;
+    const place = nextPlace++;
     if (!committed) continue;
     // The events of a transaction are usually consecutive.
     if (txid !== last) [last, places] = [txid, byTransaction.get(withPrefix(txid))];
     if (places === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
-    places.places.push(at);
+    places.places.push(place);
     places.order.push(event_index);
   }
   const eventsById = new Map<string, ChainEvents>();

@@ -102,7 +102,7 @@ function involvementsWithin(transaction: ChainTransaction, isWithin: IsWithin): 
 /** Hashes a principal to a number from 0 to `portions` - 1. */
 function portionOf(principal: string, portions: number): number {
   let hash = 0;
-  for (let at = 0; at < principal.length; at++) hash = (Math.imul(hash, 31) + principal.charCodeAt(at)) | 0;
+  for (let i = 0; i < principal.length; i++) hash = (Math.imul(hash, 31) + principal.charCodeAt(i)) | 0;
   return (hash >>> 0) % portions;
 }
 

@@ -42,36 +42,36 @@ const opens = (code: number): boolean => code === BRACKET || code === 0x7b;
 const closes = (code: number): boolean => code === END_BRACKET || code === 0x7d;
 
 /** Reports whether an odd number of backslashes precedes an index. */
-function isEscaped(text: string, at: number): boolean {
-  let start = at;
+function isEscaped(text: string, index: number): boolean {
+  let start = index;
   while (text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
-  return (at - start) % 2 === 1;
+  return (index - start) % 2 === 1;
 }
 
 /** Returns the end index of the string that begins at `start`; the text's length if it isn't terminated. */
 function stringEnd(text: string, start: number): number {
-  let at = start;
-  do at = text.indexOf('"', at + 1);
-  while (at >= 0 && isEscaped(text, at));
-  return at < 0 ? text.length : at;
+  let end = start;
+  do end = text.indexOf('"', end + 1);
+  while (end >= 0 && isEscaped(text, end));
+  return end < 0 ? text.length : end;
 }
 
-/** A growing array of numbers. */
-class Places {
-  #places = new Uint32Array(1024);
+/** A growing list of indexes. */
+class IndexList {
+  #indexes = new Uint32Array(1024);
   #length = 0;
 
-  add(place: number): void {
-    if (this.#length === this.#places.length) {
+  add(index: number): void {
+    if (this.#length === this.#indexes.length) {
       const longer = new Uint32Array(this.#length * 2);
-      longer.set(this.#places);
-      this.#places = longer;
+      longer.set(this.#indexes);
+      this.#indexes = longer;
     }
-    this.#places[this.#length++] = place;
+    this.#indexes[this.#length++] = index;
   }
 
-  done(): Uint32Array {
-    return this.#places.slice(0, this.#length);
+  toArray(): Uint32Array {
+    return this.#indexes.slice(0, this.#length);
   }
 }
 
@@ -81,19 +81,19 @@ class Places {
  * @returns null if it is empty or isn't terminated
  */
 function bordersFrom(text: string, start: number): Uint32Array | null {
-  const borders = new Places();
+  const borders = new IndexList();
   borders.add(start);
   let depth = 0;
   let isEmpty = true;
-  for (let at = start + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+  for (let index = start + 1; index < text.length; index++) {
+    const code = text.charCodeAt(index);
     if (depth === 0 && code === END_BRACKET) {
-      borders.add(at);
-      return isEmpty ? null : borders.done();
+      borders.add(index);
+      return isEmpty ? null : borders.toArray();
     }
     if (code > SPACE) isEmpty = false;
-    if (code === QUOTE) at = stringEnd(text, at);
-    else if (code === COMMA && depth === 0) borders.add(at);
+    if (code === QUOTE) index = stringEnd(text, index);
+    else if (code === COMMA && depth === 0) borders.add(index);
     else if (opens(code)) depth += 1;
     else if (closes(code)) depth -= 1;
   }
@@ -102,9 +102,9 @@ function bordersFrom(text: string, start: number): Uint32Array | null {
 
 /** Returns the index of an array that follows, after optional white space; null if something else follows. */
 function arrayFrom(text: string, from: number): number | null {
-  let at = from;
-  while (text.charCodeAt(at) <= SPACE) at += 1;
-  return text.charCodeAt(at) === BRACKET ? at : null;
+  let index = from;
+  while (text.charCodeAt(index) <= SPACE) index += 1;
+  return text.charCodeAt(index) === BRACKET ? index : null;
 }
 
 /**
@@ -115,20 +115,20 @@ function bordersOf(text: string, key: string): Uint32Array | null {
   let borders: Uint32Array | null = null;
   let depth = 0;
   let name = '';
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
     if (code === QUOTE) {
-      const end = stringEnd(text, at);
-      if (depth === 1) name = text.slice(at + 1, end);
-      at = end;
+      const end = stringEnd(text, index);
+      if (depth === 1) name = text.slice(index + 1, end);
+      index = end;
     } else if (code === COLON && depth === 1) {
       if (name.includes('\\')) return null;
       if (name !== key) continue;
-      const start = arrayFrom(text, at + 1);
+      const start = arrayFrom(text, index + 1);
       if (start === null || borders !== null) return null;
       borders = bordersFrom(text, start);
       if (borders === null) return null;
-      at = borders.at(-1) ?? at;
+      index = borders.at(-1) ?? index;
     } else if (opens(code)) depth += 1;
     else if (closes(code)) depth -= 1;
   }

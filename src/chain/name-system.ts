@@ -81,7 +81,7 @@ function uintsOf(value: ClarityValue | undefined): bigint[] | null {
   return numbers;
 }
 
-function metadataOf(fields: Tuple | null): AttachmentMetadata | null {
+function parseMetadata(fields: Tuple | null): AttachmentMetadata | null {
   const [label, namespace] = [textOf(fields?.get('name')), textOf(fields?.get('namespace'))];
   const [op, sender] = [fields?.get('op'), fields?.get('tx-sender')];
   if (label === null || namespace === null || op?.type !== 'string-ascii' || sender?.type !== 'principal') return null;
@@ -95,7 +95,7 @@ function metadataOf(fields: Tuple | null): AttachmentMetadata | null {
  */
 export function attachmentMetadata(bytes: Uint8Array): AttachmentMetadata | null {
   const decoded = decodeClarity(bytes);
-  return decoded.ok ? metadataOf(tupleOf(decoded.value)) : null;
+  return decoded.ok ? parseMetadata(tupleOf(decoded.value)) : null;
 }
 
 const ascii = (value: ClarityValue | undefined): string | null => (value?.type === 'string-ascii' ? value.value : null);
@@ -106,7 +106,7 @@ function priceFunction(numbers: readonly (bigint | null)[], exponents: readonly 
   return exponents === null ? null : { base, coefficient, exponents, nonalphaDiscount, noVowelDiscount };
 }
 
-function openedNamespace(print: Tuple): NameChange | null {
+function parseNamespace(print: Tuple): NameChange | null {
   const namespace = textOf(print.get('namespace'));
   const properties = tupleOf(print.get('properties'));
   const lifetime = uintOf(properties?.get('lifetime'));
@@ -123,9 +123,9 @@ export function nameChangeOf(event: ChainEvent): NameChange | null {
   const decoded = decodeClarity(event.value);
   const print = decoded.ok ? tupleOf(decoded.value) : null;
   if (print === null) return null;
-  if (ascii(print.get('status')) === 'ready') return openedNamespace(print);
+  if (ascii(print.get('status')) === 'ready') return parseNamespace(print);
   const attachment = tupleOf(print.get('attachment'));
-  const metadata = metadataOf(tupleOf(attachment?.get('metadata')));
+  const metadata = parseMetadata(tupleOf(attachment?.get('metadata')));
   const hash = attachment?.get('hash');
   if (metadata === null || hash?.type !== 'buffer') return null;
   const zonefileHash = hash.value.length === 0 ? null : hash.value;

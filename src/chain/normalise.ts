@@ -41,7 +41,7 @@ const sum = (a: number | bigint, b: number | bigint): number | bigint => {
   return total <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(total) : total;
 };
 
-const addedCost = (a: ExecutionCost, b: ExecutionCost): ExecutionCost => ({
+const addCosts = (a: ExecutionCost, b: ExecutionCost): ExecutionCost => ({
   runtime: sum(a.runtime, b.runtime),
   readCount: sum(a.readCount, b.readCount),
   readLength: sum(a.readLength, b.readLength),
@@ -150,7 +150,7 @@ function contentInBlock({ txid, raw_tx }: TransactionPayload, network: Network):
 }
 
 /** The members of a block's payload that its transactions need. */
-interface Surroundings {
+interface BlockContext {
   network: Network;
   burnBlockHeight: number;
 }
@@ -158,7 +158,7 @@ interface Surroundings {
 function chainTransactions(
   payloads: readonly TransactionPayload[],
   eventPayloads: EventPayloads,
-  { network, burnBlockHeight }: Surroundings,
+  { network, burnBlockHeight }: BlockContext,
 ): ChainTransaction[] {
   const eventsOf = eventsByTransaction(eventPayloads, payloads);
   const transactions: ChainTransaction[] = [];
@@ -248,7 +248,7 @@ export function blockOf(payload: ReadBlock, network: Network): Block {
     tenureHeight: payload.tenure_height ?? null,
     cost: payload.anchored_cost
       ? executionCost(payload.anchored_cost)
-      : transactions.reduce((total, transaction) => addedCost(total, transaction.cost), NO_COST),
+      : transactions.reduce((total, transaction) => addCosts(total, transaction.cost), NO_COST),
     signerBits: bits ? signerBits(fromHex(bits)) : null,
     signerSignatures: payload.signer_signature?.map(fromHex) ?? null,
     announcedTransactions: payload.transactions.length,

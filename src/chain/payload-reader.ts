@@ -77,7 +77,7 @@ function innermost(error: ValueError): ValueError {
   return error;
 }
 
-function refusal(valueError: ValueError | undefined, prefix = ''): PayloadError {
+function payloadError(valueError: ValueError | undefined, prefix = ''): PayloadError {
   if (valueError === undefined) return new PayloadError(`${prefix}does not have the expected form`);
   const error = innermost(valueError);
   const field = `${prefix}${fieldName(error.path)}` || 'body';
@@ -88,9 +88,9 @@ function refusal(valueError: ValueError | undefined, prefix = ''): PayloadError 
   );
 }
 
-function checked<T extends TSchema>(check: TypeCheck<T>, value: unknown, prefix = ''): Static<T> {
+function validate<T extends TSchema>(check: TypeCheck<T>, value: unknown, prefix = ''): Static<T> {
   if (check.Check(value)) return value;
-  throw refusal(check.Errors(value).First(), prefix);
+  throw payloadError(check.Errors(value).First(), prefix);
 }
 
 /** Checks the body of an event. @param index of the event in the payload */
@@ -99,7 +99,7 @@ function checkBody(event: EventPayload, index: number): void {
   // An unsupported type of a newer node isn't checked.
   if (check === undefined) return;
   const body: unknown = (event as Record<string, unknown>)[event.type];
-  if (!check.Check(body)) throw refusal(check.Errors(body).First(), `events.${index}.${event.type}.`);
+  if (!check.Check(body)) throw payloadError(check.Errors(body).First(), `events.${index}.${event.type}.`);
 }
 
 /** Events between two garbage collections. */
@@ -114,7 +114,7 @@ export class LazyEvents implements Iterable<EventPayload> {
     this.#elements = elements;
     let index = 0;
     for (const event of this) {
-      checkBody(checked(checks.event(), event, `events.${index}.`), index);
+      checkBody(validate(checks.event(), event, `events.${index}.`), index);
       index += 1;
     }
   }
@@ -137,7 +137,7 @@ export class LazyEvents implements Iterable<EventPayload> {
  * Minimum characters of a payload for parsing its events one by one. Parsing the payload at once takes some ten times
  * the memory of the text. Only genesis blocks have this length.
  */
-const LAZY_FROM = 16_000_000;
+const MIN_LAZY_LENGTH = 16_000_000;
 
 /** A block with its events, which are parsed at once or one by one. */
 export type ReadBlock = Omit<BlockPayload, 'events'> & { events: EventPayloads };
@@ -145,7 +145,7 @@ export type EventPayloads = readonly EventPayload[] | LazyEvents;
 
 function readBlock(text: string, lazyFrom: number): ReadBlock {
   const cut = text.length < lazyFrom ? null : elementsOf(text, 'events');
-  const block = checked(checks.block(), parseJson(cut?.rest ?? text));
+  const block = validate(checks.block(), parseJson(cut?.rest ?? text));
   if (cut !== null) return { ...block, events: new LazyEvents(cut.elements) };
   for (const [index, event] of block.events.entries()) checkBody(event, index);
   return block;
@@ -165,28 +165,31 @@ export type NodePayload =
   /** An event that the index doesn't need; `journaled`: whether the journal stores it. */
   | { kind: 'other'; journaled: boolean };
 
-type Read = (text: string, lazyFrom: number) => NodePayload;
+type PayloadParser = (text: string, lazyFrom: number) => NodePayload;
 
-const ignored =
-  (journaled: boolean): Read =>
+const parseIgnored =
+  (journaled: boolean): PayloadParser =>
   (text) => {
     parseJson(text);
     return { kind: 'other', journaled };
   };
 
-const paths: Record<string, Read> = {
+const paths: Record<string, PayloadParser> = {
   '/new_block': (text, lazyFrom) => ({ kind: 'block', block: readBlock(text, lazyFrom) }),
   // Unconfirmed microblocks, which no node has streamed since Stacks 3.0.
-  '/new_microblocks': ignored(true),
-  '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: checked(checks.burnBlock(), parseJson(text)) }),
-  '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: checked(checks.mempool(), parseJson(text)) }),
-  '/drop_mempool_tx': (text) => ({ kind: 'dropped', dropped: checked(checks.dropped(), parseJson(text)) }),
-  '/attachments/new': (text) => ({ kind: 'attachments', attachments: checked(checks.attachments(), parseJson(text)) }),
-  '/stackerdb_chunks': ignored(true),
-  '/proposal_response': ignored(true),
-  '/mined_block': ignored(false),
-  '/mined_microblock': ignored(false),
-  '/mined_nakamoto_block': ignored(false),
+  '/new_microblocks': parseIgnored(true),
+  '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: validate(checks.burnBlock(), parseJson(text)) }),
+  '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: validate(checks.mempool(), parseJson(text)) }),
+  '/drop_mempool_tx': (text) => ({ kind: 'dropped', dropped: validate(checks.dropped(), parseJson(text)) }),
+  '/attachments/new': (text) => ({
+    kind: 'attachments',
+    attachments: validate(checks.attachments(), parseJson(text)),
+  }),
+  '/stackerdb_chunks': parseIgnored(true),
+  '/proposal_response': parseIgnored(true),
+  '/mined_block': parseIgnored(false),
+  '/mined_microblock': parseIgnored(false),
+  '/mined_nakamoto_block': parseIgnored(false),
 };
 
 /** The path of entries with the node's answer about an account at the start of a partial history. */
@@ -196,15 +199,15 @@ export const STARTING_ACCOUNT_PATH = '/stackside/starting_account';
  * Paths of entries with the node's answers to queries. Like events, they are data about the chain, and recordings
  * contain them.
  */
-const askedPaths: Record<string, Read> = {
+const queryPaths: Record<string, PayloadParser> = {
   [STARTING_ACCOUNT_PATH]: (text) => ({
     kind: 'starting_account',
-    account: checked(checks.startingAccount(), parseJson(text)),
+    account: validate(checks.startingAccount(), parseJson(text)),
   }),
 };
 
 /** Reports whether entries of this path contain the node's answers to queries. */
-export const isNodeQueryPath = (path: string): boolean => Object.hasOwn(askedPaths, path);
+export const isNodeQueryPath = (path: string): boolean => Object.hasOwn(queryPaths, path);
 
 /** Paths that a node posts events to. */
 export const eventPaths: readonly string[] = Object.keys(paths);
@@ -267,9 +270,9 @@ export const readEntry = (path: string, text: string): NodePayload =>
  * @param lazyFrom minimum characters of a block for parsing its events one by one
  * @throws PayloadError if the text isn't JSON, is nested too deep, or lacks a required field
  */
-export function readPayload(path: string, text: string, lazyFrom = LAZY_FROM): NodePayload {
+export function readPayload(path: string, text: string, lazyFrom = MIN_LAZY_LENGTH): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
-  if (isNodeQueryPath(path)) return askedPaths[path]!(text, lazyFrom);
+  if (isNodeQueryPath(path)) return queryPaths[path]!(text, lazyFrom);
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
   // Nested brackets take a second per megabyte to parse, and forty times their memory. A recursive walk of such a value
@@ -277,5 +280,5 @@ export function readPayload(path: string, text: string, lazyFrom = LAZY_FROM): N
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) {
     throw new PayloadError(`The body is nested deeper than ${MAX_FOREIGN_DEPTH} levels`);
   }
-  return (read ?? ignored(true))(text, lazyFrom);
+  return (read ?? parseIgnored(true))(text, lazyFrom);
 }

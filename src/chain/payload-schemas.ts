@@ -260,8 +260,8 @@ function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> 
     items?: TSchema | TSchema[];
   };
   if (schema.type === 'bigint') yield [name, BigInt(schema.exclusiveMaximum) - 1n];
-  for (const one of [...anyOf, ...(items === undefined ? [] : [items].flat())]) yield* largeNumbers(one, name);
-  for (const [property, one] of Object.entries(properties)) yield* largeNumbers(one, property);
+  for (const inner of [...anyOf, ...(items === undefined ? [] : [items].flat())]) yield* largeNumbers(inner, name);
+  for (const [property, inner] of Object.entries(properties)) yield* largeNumbers(inner, property);
 }
 
 /** Names and maxima of all JSON numbers in payloads that may exceed a double. `JSON.parse` would round them. */

@@ -23,7 +23,7 @@ const MAX_BYTES = 2 * 1024 * 1024;
 
 /** Limits of a projected block. A single transaction may exceed them. */
 export const BLOCK_LIMITS: readonly number[] = [
-  ...Object.values(TENURE_BUDGET).map((most) => most * BLOCK_SHARE),
+  ...Object.values(TENURE_BUDGET).map((budget) => budget * BLOCK_SHARE),
   MAX_BYTES,
 ];
 
@@ -74,14 +74,14 @@ export interface Projection {
   nextNonces: ReadonlyMap<number, number>;
 }
 
-interface Queued {
+interface QueueEntry {
   candidate: Candidate;
   rate: number;
   /** Whether the transaction is in the heap, or was. */
   isReady: boolean;
 }
 
-const isBefore = (a: Queued, b: Queued): boolean => {
+const isBefore = (a: QueueEntry, b: QueueEntry): boolean => {
   if (a.rate !== b.rate) return a.rate > b.rate;
   if (a.candidate.receivedAt !== b.candidate.receivedAt) return a.candidate.receivedAt < b.candidate.receivedAt;
   return Buffer.compare(a.candidate.txId, b.candidate.txId) < 0;
@@ -89,28 +89,28 @@ const isBefore = (a: Queued, b: Queued): boolean => {
 
 /** Makes a binary heap with the transaction that a miner takes first at its top. */
 function heapOf() {
-  const heap: Queued[] = [];
+  const heap: QueueEntry[] = [];
   return {
-    push(added: Queued): void {
-      let at = heap.length;
-      for (let up = (at - 1) >> 1; at > 0 && isBefore(added, heap[up]!); up = (at - 1) >> 1) {
-        heap[at] = heap[up]!;
-        at = up;
+    push(added: QueueEntry): void {
+      let index = heap.length;
+      for (let up = (index - 1) >> 1; index > 0 && isBefore(added, heap[up]!); up = (index - 1) >> 1) {
+        heap[index] = heap[up]!;
+        index = up;
       }
-      heap[at] = added;
+      heap[index] = added;
     },
-    pop(): Queued | undefined {
+    pop(): QueueEntry | undefined {
       const top = heap[0];
       const last = heap.pop();
       if (heap.length === 0 || last === undefined) return top;
-      let at = 0;
-      for (let down = 1; down < heap.length; down = 2 * at + 1) {
+      let index = 0;
+      for (let down = 1; down < heap.length; down = 2 * index + 1) {
         if (down + 1 < heap.length && isBefore(heap[down + 1]!, heap[down]!)) down += 1;
         if (!isBefore(heap[down]!, last)) break;
-        heap[at] = heap[down]!;
-        at = down;
+        heap[index] = heap[down]!;
+        index = down;
       }
-      heap[at] = last;
+      heap[index] = last;
       return top;
     },
   };
@@ -129,18 +129,18 @@ export async function projectionOf(
   pause: Pause,
 ): Promise<Projection> {
   /** By account, then by nonce. */
-  const spending = new Map<number, Map<number, Queued[]>>();
-  const queued: Queued[] = [];
+  const spending = new Map<number, Map<number, QueueEntry[]>>();
+  const queued: QueueEntry[] = [];
   for (const [index, candidate] of candidates.entries()) {
     if (index % BATCH === 0) await pause();
-    const one: Queued = { candidate, rate: rateOf(candidate), isReady: false };
-    queued.push(one);
+    const entry: QueueEntry = { candidate, rate: rateOf(candidate), isReady: false };
+    queued.push(entry);
     for (const { account, nonce } of candidate.spends) {
-      const ofAccount = spending.get(account) ?? new Map<number, Queued[]>();
+      const ofAccount = spending.get(account) ?? new Map<number, QueueEntry[]>();
       spending.set(account, ofAccount);
       const ofNonce = ofAccount.get(nonce) ?? [];
       ofAccount.set(nonce, ofNonce);
-      ofNonce.push(one);
+      ofNonce.push(entry);
     }
   }
   const starting = new Map<number, number>();
@@ -151,14 +151,14 @@ export async function projectionOf(
 
   const next = new Map(starting);
   const heap = heapOf();
-  const isNext = ({ candidate: { spends } }: Queued): boolean =>
+  const isNext = ({ candidate: { spends } }: QueueEntry): boolean =>
     spends.every(({ account, nonce }) => next.get(account) === nonce);
-  const makeReady = (one: Queued): void => {
-    if (one.isReady || !isNext(one)) return;
-    one.isReady = true;
-    heap.push(one);
+  const makeReady = (entry: QueueEntry): void => {
+    if (entry.isReady || !isNext(entry)) return;
+    entry.isReady = true;
+    heap.push(entry);
   };
-  for (const one of queued) makeReady(one);
+  for (const entry of queued) makeReady(entry);
 
   const blocks: ProjectedBlock[] = [];
   const places = new Map<string, { block: number; place: number }>();
@@ -193,43 +193,45 @@ export async function projectionOf(
  * @param nextNonce the next nonce of an account at the tip
  */
 export function feeForFirstBlock(
-  own: Candidate,
+  target: Candidate,
   blocks: readonly ProjectedBlock[],
   nextNonce: (account: number) => number,
 ): number | null {
-  const weight = weightOf(own.uses);
+  const weight = weightOf(target.uses);
   /** Nonces that other transactions must spend before. */
-  const awaited = new Set(
-    own.spends
+  const awaitedNonces = new Set(
+    target.spends
       .filter(({ account, nonce }) => nextNonce(account) !== nonce)
       .map(({ account, nonce }) => `${account} ${nonce - 1}`),
   );
   /** Accounts whose later transactions follow this transaction. */
-  const heldBack = new Set<number>();
+  const blockedAccounts = new Set<number>();
   let uses: readonly number[] | null = null;
-  let beaten = Number.POSITIVE_INFINITY;
-  const feeAbove = (rate: number): number => {
-    let fee = Math.floor(rate * weight);
-    while (fee / weight <= rate) fee += 1;
+  /** Lowest rate so far of the transactions that the target can come before; Infinity if there is none. */
+  let lowestRate = Number.POSITIVE_INFINITY;
+  const feeAboveLowest = (): number | null => {
+    if (lowestRate === Number.POSITIVE_INFINITY) return null;
+    let fee = Math.floor(lowestRate * weight);
+    while (fee / weight <= lowestRate) fee += 1;
     return fee;
   };
   for (const { transactions } of blocks) {
     for (const other of transactions) {
-      const isOwn = Buffer.compare(other.txId, own.txId) === 0;
-      if (isOwn || other.spends.some(({ account }) => heldBack.has(account))) {
-        for (const { account } of other.spends) heldBack.add(account);
+      const isOwn = Buffer.compare(other.txId, target.txId) === 0;
+      if (isOwn || other.spends.some(({ account }) => blockedAccounts.has(account))) {
+        for (const { account } of other.spends) blockedAccounts.add(account);
         continue;
       }
-      if (awaited.size === 0) {
-        if (uses !== null && !isWithin(sumOf(uses, own.uses))) return Number.isFinite(beaten) ? feeAbove(beaten) : null;
-        beaten = Math.min(beaten, rateOf(other));
+      if (awaitedNonces.size === 0) {
+        if (uses !== null && !isWithin(sumOf(uses, target.uses))) return feeAboveLowest();
+        lowestRate = Math.min(lowestRate, rateOf(other));
       }
       uses = uses === null ? other.uses : sumOf(uses, other.uses);
-      if (!isWithin(uses)) return Number.isFinite(beaten) ? feeAbove(beaten) : null;
-      for (const { account, nonce } of other.spends) awaited.delete(`${account} ${nonce}`);
+      if (!isWithin(uses)) return feeAboveLowest();
+      for (const { account, nonce } of other.spends) awaitedNonces.delete(`${account} ${nonce}`);
     }
   }
-  if (awaited.size > 0) return null;
-  if (uses !== null && !isWithin(sumOf(uses, own.uses))) return Number.isFinite(beaten) ? feeAbove(beaten) : null;
-  return MIN_FEE_PER_BYTE * own.uses.at(-1)!;
+  if (awaitedNonces.size > 0) return null;
+  if (uses !== null && !isWithin(sumOf(uses, target.uses))) return feeAboveLowest();
+  return MIN_FEE_PER_BYTE * target.uses.at(-1)!;
 }

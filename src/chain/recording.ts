@@ -59,9 +59,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 const UNESCAPED: Readonly<Record<string, string>> = { b: '\b', t: '\t', n: '\n', v: '\v', f: '\f', r: '\r' };
 
-const escaped = (text: string): string =>
+const escapeText = (text: string): string =>
   text.replace(/[\\\b\t\n\v\f\r]/g, (character) => ESCAPES[character] ?? character);
-const unescaped = (text: string): string =>
+const unescapeText = (text: string): string =>
   text.replace(/\\(.)/gs, (_, character: string) => UNESCAPED[character] ?? character);
 
 const MICROSECONDS = 1_000_000;
@@ -78,7 +78,7 @@ function timestampText(microseconds: number): string {
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|\+00(?::?00)?)$/;
 
-function timestampOf(text: string): number {
+function parseTimestamp(text: string): number {
   const time = TIMESTAMP.test(text) ? utcMicroseconds(text) : null;
   if (time === null) {
     throw new PayloadError(`receive_timestamp "${text.slice(0, 40)}" is not a time such as 2022-09-13 00:12:27.103+00`);
@@ -93,7 +93,7 @@ const isJson = (text: string): boolean => parsedJson(text) !== undefined;
  * quote gets a backslash, which COPY ignores. The row can then be read in only one way.
  */
 function payloadColumn(text: string): string {
-  const column = escaped(text);
+  const column = escapeText(text);
   return column.includes('\\') && isJson(column) ? column.replace(/[{["]/, '\\$&') : column;
 }
 
@@ -106,9 +106,9 @@ export const recordingRow = ({ id, receivedAt, path, text }: RecordedEvent): str
  * COPY.
  */
 function formatsOf(column: string): readonly RecordingFormat[] {
-  const text = unescaped(column);
+  const text = unescapeText(column);
   const raw = isJson(column);
-  const copy = (!raw || escaped(text) === column) && isJson(text);
+  const copy = (!raw || escapeText(text) === column) && isJson(text);
   return recordingFormats.filter((format) => (format === 'copy' ? copy : raw));
 }
 
@@ -150,21 +150,21 @@ export function formatShownBy(line: string): RecordingFormat | null {
 
 /** Makes a reader of a recording's lines. @param fixedFormat the format; null if it is unknown */
 export function recordingReader(fixedFormat: RecordingFormat | null = null) {
-  let shown: ShownFormat | null = null;
+  let rowFormat: ShownFormat | null = null;
 
-  function payloadOf(column: string, row: number): string {
+  function parsePayload(column: string, row: number): string {
     if (!column.includes('\\')) return column;
     if (fixedFormat !== null) {
-      const text = fixedFormat === 'raw' ? column : unescaped(column);
+      const text = fixedFormat === 'raw' ? column : unescapeText(column);
       if (!isJson(text)) throw new PayloadError(`payload is not JSON in the format ${fixedFormat}`);
       return text;
     }
     const formats = formatsOf(column);
-    const [only] = formats;
-    if (only === undefined) throw new PayloadError('payload is not JSON');
-    if (formats.length === 1) shown ??= { format: only, row };
-    if (shown === null || !formats.includes(shown.format)) throw new FormatError(row, shown);
-    return shown.format === 'raw' ? column : unescaped(column);
+    const [firstFormat] = formats;
+    if (firstFormat === undefined) throw new PayloadError('payload is not JSON');
+    if (formats.length === 1) rowFormat ??= { format: firstFormat, row };
+    if (rowFormat === null || !formats.includes(rowFormat.format)) throw new FormatError(row, rowFormat);
+    return rowFormat.format === 'raw' ? column : unescapeText(column);
   }
 
   return {
@@ -180,13 +180,13 @@ export function recordingReader(fixedFormat: RecordingFormat | null = null) {
       const idText = line.slice(0, timestamp - 1);
       const id = idOf(idText);
       if (id === null) throw new PayloadError(`id "${idText.slice(0, 40)}" is not a number`);
-      const receivedAt = timestampOf(line.slice(timestamp, path - 1));
-      const text = payloadOf(line.slice(payload), row);
+      const receivedAt = parseTimestamp(line.slice(timestamp, path - 1));
+      const text = parsePayload(line.slice(payload), row);
       return { id, receivedAt, path: line.slice(path, payload - 1), text };
     },
     /** Sets the format that a later row shows. The unreadable line can then be read again. */
     decide(shownFormat: ShownFormat): void {
-      shown = shownFormat;
+      rowFormat = shownFormat;
     },
   };
 }

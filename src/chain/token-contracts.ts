@@ -140,7 +140,7 @@ const SFT_MINT = 'sft_mint';
 const hasText = ({ buffer, byteOffset, byteLength }: Uint8Array, text: string): boolean =>
   Buffer.from(buffer, byteOffset, byteLength).includes(text);
 
-function printOf(event: ChainEvent, text: string): Tuple | null {
+function decodePrint(event: ChainEvent, text: string): Tuple | null {
   if (event.kind !== 'contract_log' || event.topic !== 'print' || !hasText(event.value, text)) return null;
   const decoded = decodeClarity(event.value);
   return decoded.ok ? tupleOf(decoded.value) : null;
@@ -157,21 +157,21 @@ function numbersOf(value: ClarityValue | undefined): bigint[] | null {
   return [...numbers];
 }
 
-function modeOf(value: ClarityValue | undefined): UpdateMode | undefined {
+function parseMode(value: ClarityValue | undefined): UpdateMode | undefined {
   if (value === undefined) return 'standard';
   const text = textOf(value);
   return updateModes.find((mode) => mode === text);
 }
 
 /** Reads a notification. @param sender of the transaction, which may notify of its own contracts through any other */
-function updateOf(event: ChainEvent, sender: string): MetadataUpdate | null {
-  const print = printOf(event, NOTIFICATION);
+function parseUpdate(event: ChainEvent, sender: string): MetadataUpdate | null {
+  const print = decodePrint(event, NOTIFICATION);
   if (print === null || textOf(print.get('notification')) !== NOTIFICATION) return null;
   const payload = tupleOf(print.get('payload'));
-  const named = payload?.get('contract-id');
-  const contract = named?.type === 'principal' ? named.value : textOf(named);
+  const contractId = payload?.get('contract-id');
+  const contract = contractId?.type === 'principal' ? contractId.value : textOf(contractId);
   const kind = textOf(payload?.get('token-class'));
-  const mode = modeOf(payload?.get('update-mode'));
+  const mode = parseMode(payload?.get('update-mode'));
   if (!payload || contract === null || mode === undefined || (kind !== 'ft' && kind !== 'nft')) return null;
   const isOwn = event.kind === 'contract_log' && event.contractId === contract;
   if (!isOwn && splitPrincipal(contract).address !== sender) return null;
@@ -191,14 +191,14 @@ export interface TokenMint {
   token: bigint;
 }
 
-function mintOf(event: ChainEvent): TokenMint | null {
+function parseMint(event: ChainEvent): TokenMint | null {
   if (event.kind === 'nft') {
     if (event.action !== 'mint') return null;
     const decoded = decodeClarity(event.value);
     if (!decoded.ok || decoded.value.type !== 'uint') return null;
     return { contract: assetContractOf(event.asset), family: 'nft', token: decoded.value.value };
   }
-  const print = printOf(event, SFT_MINT);
+  const print = decodePrint(event, SFT_MINT);
   if (event.kind !== 'contract_log' || print === null || textOf(print.get('type')) !== SFT_MINT) return null;
   const [token, amount, recipient] = [print.get('token-id'), print.get('amount'), print.get('recipient')];
   if (token?.type !== 'uint' || amount?.type !== 'uint') return null;
@@ -209,5 +209,5 @@ function mintOf(event: ChainEvent): TokenMint | null {
 /** Returns the mint or the notification in an event of a successful transaction. @param sender of the transaction */
 export function tokenNews(event: ChainEvent, sender: string): TokenMint | MetadataUpdate | null {
   if (event.kind !== 'contract_log' && event.kind !== 'nft') return null;
-  return mintOf(event) ?? updateOf(event, sender);
+  return parseMint(event) ?? parseUpdate(event, sender);
 }

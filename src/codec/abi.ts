@@ -148,9 +148,9 @@ export interface ContractNames {
 /** Returns the names that a contract's interface declares. @param json the node's `contract_interface`, or null */
 export function contractNames(json: string | null): ContractNames {
   const declared = json === null ? null : parsedJson(json);
-  const namesIn = (list: unknown, isNamed: (one: Record<string, unknown>) => boolean): ReadonlySet<string> | null =>
+  const namesIn = (list: unknown, isNamed: (item: Record<string, unknown>) => boolean): ReadonlySet<string> | null =>
     Array.isArray(list)
-      ? new Set(list.filter((one) => isRecord(one) && isNamed(one)).map(({ name }) => String(name)))
+      ? new Set(list.filter((item) => isRecord(item) && isNamed(item)).map(({ name }) => String(name)))
       : null;
   const { functions, fungible_tokens, non_fungible_tokens } = isRecord(declared) ? declared : {};
   return {
@@ -203,19 +203,19 @@ export function traitFunctions(trait: unknown): TraitFunction[] | null {
  * Reports whether a value contains another: an object must contain each member, and a list each item in any order.
  * Other values must be equal.
  */
-function holds(value: unknown, asked: unknown): boolean {
-  if (Array.isArray(asked)) {
-    return Array.isArray(value) && asked.every((item) => value.some((member) => holds(member, item)));
+function contains(value: unknown, expected: unknown): boolean {
+  if (Array.isArray(expected)) {
+    return Array.isArray(value) && expected.every((item) => value.some((member) => contains(member, item)));
   }
-  if (isRecord(asked)) {
+  if (isRecord(expected)) {
     if (!isRecord(value) || Array.isArray(value)) return false;
-    return Object.entries(asked).every(([name, member]) => name in value && holds(value[name], member));
+    return Object.entries(expected).every(([name, member]) => name in value && contains(value[name], member));
   }
-  return value === asked;
+  return value === expected;
 }
 
 /** Reports whether the contract's interface declares each function of the trait. */
 export function implementsTrait(contractInterface: unknown, functions: readonly TraitFunction[]): boolean {
   const declared = isRecord(contractInterface) ? contractInterface.functions : undefined;
-  return holds(Array.isArray(declared) ? declared : [], functions);
+  return contains(Array.isArray(declared) ? declared : [], functions);
 }

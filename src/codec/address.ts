@@ -36,8 +36,8 @@ export function c32Encode(bytes: Uint8Array): string {
   let text = '';
   let carry = 0;
   let carryBits = 0;
-  for (let at = bytes.length - 1; at >= 0; at--) {
-    carry |= bytes[at]! << carryBits;
+  for (let i = bytes.length - 1; i >= 0; i--) {
+    carry |= bytes[i]! << carryBits;
     carryBits += 8;
     while (carryBits >= 5) {
       text = ALPHABET[carry & 31]! + text;
@@ -61,8 +61,8 @@ export function c32Decode(text: string): Uint8Array | null {
   const bytes: number[] = []; // least significant first
   let carry = 0;
   let carryBits = 0;
-  for (let at = text.length - 1; at >= zeros; at--) {
-    const value = c32Value(text.charCodeAt(at));
+  for (let i = text.length - 1; i >= zeros; i--) {
+    const value = c32Value(text.charCodeAt(i));
     if (value < 0) return null;
     carry |= value << carryBits;
     carryBits += 5;
@@ -122,11 +122,11 @@ export function stacksAddress(version: number, hash160: Uint8Array): string {
 export function addressAt(version: number, bytes: Uint8Array, hashOffset: number): string {
   const slot = (bytes[hashOffset + 18]! << 8) | (bytes[hashOffset + 19]! ^ version);
   const cachedText = cachedTexts[slot];
-  if (cachedText !== undefined && holds(slot, version, bytes, hashOffset)) return cachedText;
+  if (cachedText !== undefined && isCached(slot, version, bytes, hashOffset)) return cachedText;
 
   const start = slot * ADDRESS_LENGTH;
   cachedBytes[start] = version;
-  for (let at = 0; at < HASH_LENGTH; at++) cachedBytes[start + 1 + at] = bytes[hashOffset + at]!;
+  for (let i = 0; i < HASH_LENGTH; i++) cachedBytes[start + 1 + i] = bytes[hashOffset + i]!;
   const versioned = cachedBytes.slice(start, start + ADDRESS_LENGTH);
   const data = new Uint8Array(HASH_LENGTH + CHECKSUM_LENGTH);
   data.set(versioned.subarray(1));
@@ -136,11 +136,11 @@ export function addressAt(version: number, bytes: Uint8Array, hashOffset: number
   return text;
 }
 
-function holds(slot: number, version: number, bytes: Uint8Array, hashOffset: number): boolean {
+function isCached(slot: number, version: number, bytes: Uint8Array, hashOffset: number): boolean {
   const start = slot * ADDRESS_LENGTH;
   if (cachedBytes[start] !== version) return false;
-  for (let at = 0; at < HASH_LENGTH; at++) {
-    if (cachedBytes[start + 1 + at] !== bytes[hashOffset + at]) return false;
+  for (let i = 0; i < HASH_LENGTH; i++) {
+    if (cachedBytes[start + 1 + i] !== bytes[hashOffset + i]) return false;
   }
   return true;
 }
@@ -170,15 +170,15 @@ const parsedAddresses = lruCache<string, ParsedAddress>(MAX_PARSED);
 export function parseStacksAddress(text: string): ParsedAddress | null {
   const parsedAddress = parsedAddresses.get(text);
   if (parsedAddress !== undefined) return parsedAddress;
-  const parsed = parsedAnew(text);
+  const parsed = parseAddress(text);
   if (parsed === null) return null;
   // The key is a new string: a slice of a longer one, such as a URL, would keep all of that in memory.
-  const usual = stacksAddress(parsed.version, parsed.hash160);
-  if (usual === text) parsedAddresses.set(usual, parsed, 1);
+  const canonical = stacksAddress(parsed.version, parsed.hash160);
+  if (canonical === text) parsedAddresses.set(canonical, parsed, 1);
   return parsed;
 }
 
-function parsedAnew(text: string): ParsedAddress | null {
+function parseAddress(text: string): ParsedAddress | null {
   if (text.length > MAX_TEXT_LENGTH || (text[0] !== 'S' && text[0] !== 's')) return null;
   const version = c32Value(text.charCodeAt(1));
   const data = version < 0 ? null : c32Decode(text.slice(2));
@@ -187,7 +187,7 @@ function parsedAnew(text: string): ParsedAddress | null {
   versioned[0] = version;
   versioned.set(data.subarray(0, HASH_LENGTH), 1);
   const expected = checksum(versioned);
-  for (let at = 0; at < CHECKSUM_LENGTH; at++) if (data[HASH_LENGTH + at] !== expected[at]) return null;
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) if (data[HASH_LENGTH + i] !== expected[i]) return null;
   return { version, hash160: versioned.subarray(1) };
 }
 

@@ -9,15 +9,15 @@ import { latin1Text, strictText } from './utf8.ts';
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 
-  /** @param found the value found instead, as part of a sentence: `0x0f`, `3 bytes`, `the end`. */
+  /** @param actual the value at the offset, as part of a sentence: `0x0f`, `3 bytes`, `the end` */
   constructor(
     readonly expected: string,
-    found: string,
+    actual: string,
     readonly offset: number,
     /** Whether the byte is an unknown kind, which a newer node may support. */
     readonly isUnknownKind = false,
   ) {
-    super(`expected ${expected}, found ${found} at offset ${offset}`);
+    super(`expected ${expected}, found ${actual} at offset ${offset}`);
   }
 }
 
@@ -73,8 +73,8 @@ export class BytesReader {
   }
 
   u16(expected: string): number {
-    const at = this.skip(2, expected);
-    return (this.bytes[at]! << 8) | this.bytes[at + 1]!;
+    const start = this.skip(2, expected);
+    return (this.bytes[start]! << 8) | this.bytes[start + 1]!;
   }
 
   u32(expected: string): number {
@@ -82,25 +82,25 @@ export class BytesReader {
   }
 
   u64(expected: string): bigint {
-    const at = this.skip(8, expected);
-    const high = uint32At(this.bytes, at);
-    const low = uint32At(this.bytes, at + 4);
+    const start = this.skip(8, expected);
+    const high = uint32At(this.bytes, start);
+    const low = uint32At(this.bytes, start + 4);
     // Almost every amount, fee and nonce is below 2^53, so one conversion is usually enough instead of two and a shift.
     return high < 0x200000 ? BigInt(high * 0x100000000 + low) : (BigInt(high) << 32n) | BigInt(low);
   }
 
   /** Skips `length` bytes and returns the offset of the first of them. */
   skip(length: number, expected: string): number {
-    const at = this.offset;
-    if (length > this.bytes.length - at) throw this.truncated(length, expected);
-    this.offset = at + length;
-    return at;
+    const start = this.offset;
+    if (length > this.bytes.length - start) throw this.truncated(length, expected);
+    this.offset = start + length;
+    return start;
   }
 
   /** Returns the next `length` bytes, as a view. */
   span(length: number, expected: string): Uint8Array {
-    const at = this.skip(length, expected);
-    return this.bytes.subarray(at, at + length);
+    const start = this.skip(length, expected);
+    return this.bytes.subarray(start, start + length);
   }
 
   /** Returns the view from an earlier offset to the current one. */
@@ -151,11 +151,11 @@ export class BytesReader {
 }
 
 /** Returns the u32 at an offset that the caller has checked. */
-export function uint32At(bytes: Uint8Array, at: number): number {
-  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
+export function uint32At(bytes: Uint8Array, offset: number): number {
+  return ((bytes[offset]! << 24) | (bytes[offset + 1]! << 16) | (bytes[offset + 2]! << 8) | bytes[offset + 3]!) >>> 0;
 }
 
 function isAscii(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at]! > 0x7f) return false;
+  for (let i = start; i < end; i++) if (bytes[i]! > 0x7f) return false;
   return true;
 }

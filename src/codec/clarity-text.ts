@@ -54,13 +54,13 @@ function readRepr(reader: BytesReader, depth: number, form: StringForm): string 
     case PREFIX.buffer:
       return toHex(reader.spanFrom(skipSized(reader)));
     case PREFIX.ascii: {
-      const at = skipSized(reader);
-      const text = latin1Text(reader.bytes, at, reader.offset);
-      return `"${form === 'plain' ? text : escaped(text)}"`;
+      const offset = skipSized(reader);
+      const text = latin1Text(reader.bytes, offset, reader.offset);
+      return `"${form === 'plain' ? text : escapeText(text)}"`;
     }
     case PREFIX.utf8: {
       const text = lossyText(reader.spanFrom(skipSized(reader)));
-      return `u"${form === 'plain' ? text : escapedUtf8(text)}"`;
+      return `u"${form === 'plain' ? text : escapeUtf8(text)}"`;
     }
     case PREFIX.standardPrincipal:
     case PREFIX.contractPrincipal:
@@ -115,7 +115,7 @@ const NAMED_ESCAPES: Record<string, string> = {
 };
 
 /** Escapes characters U+0000 to U+00FF like Rust's printer of bytes, which also escapes the single quote. */
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replace(/[^ !#-&(-[\]-~]/g, (character) => NAMED_ESCAPES[character] ?? hexEscape(character));
 }
 
@@ -124,7 +124,7 @@ function hexEscape(character: string): string {
 }
 
 /** Escapes each code point beyond ASCII as the hex of its UTF-8 bytes: U+2B50 is `\u{e2ad90}`, not `\u{2b50}`. */
-function escapedUtf8(text: string): string {
+function escapeUtf8(text: string): string {
   return text.replace(/[^ !#-&(-[\]-~]/gu, (character) => {
     if (character > '\x7f') return `\\u{${utf8Bytes(character).toHex()}}`;
     return NAMED_ESCAPES[character] ?? hexEscape(character);
@@ -186,7 +186,7 @@ function codePoints(text: string): number {
  * hex with 0x; `none` as null and `(some x)` as x; `(ok x)` as `{"ok": x}` and `(err x)` as `{"err": x}`; lists as
  * arrays; tuples as objects with their keys in byte order.
  */
-function jsonOf(value: ClarityValue): string {
+function toJson(value: ClarityValue): string {
   switch (value.type) {
     case 'int':
     case 'uint':
@@ -196,10 +196,10 @@ function jsonOf(value: ClarityValue): string {
     case 'none':
       return 'null';
     case 'some':
-      return jsonOf(value.value);
+      return toJson(value.value);
     case 'ok':
     case 'err':
-      return `{"${value.type}":${jsonOf(value.value)}}`;
+      return `{"${value.type}":${toJson(value.value)}}`;
     case 'buffer':
       return `"${toHex(value.value)}"`;
     case 'principal':
@@ -207,14 +207,14 @@ function jsonOf(value: ClarityValue): string {
     case 'string-utf8':
       return JSON.stringify(value.value);
     case 'list':
-      return `[${value.value.map(jsonOf).join()}]`;
+      return `[${value.value.map(toJson).join()}]`;
     case 'tuple':
-      return `{${[...value.value].map(([key, entry]) => `${JSON.stringify(key)}:${jsonOf(entry)}`).join()}}`;
+      return `{${[...value.value].map(([key, entry]) => `${JSON.stringify(key)}:${toJson(entry)}`).join()}}`;
   }
 }
 
-/** Returns the JSON text of a serialized value as in {@link jsonOf}; null if the bytes aren't a value. */
+/** Returns the JSON text of a serialized value as in {@link toJson}; null if the bytes aren't a value. */
 export function clarityJson(bytes: Uint8Array): string | null {
   const decoded = decodeClarity(bytes);
-  return decoded.ok ? jsonOf(decoded.value) : null;
+  return decoded.ok ? toJson(decoded.value) : null;
 }

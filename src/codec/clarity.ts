@@ -112,16 +112,16 @@ export function readCount(reader: BytesReader, items: string): number {
 
 /** Skips the 21 bytes of an address and returns their offset. The version must be below 32. */
 export function skipAddress(reader: BytesReader, expected: string): number {
-  const at = reader.skip(ADDRESS_LENGTH, expected);
-  const version = reader.bytes[at]!;
-  if (version > 31) throw new DecodeError(`${expected} with a version of at most 31`, String(version), at);
-  return at;
+  const offset = reader.skip(ADDRESS_LENGTH, expected);
+  const version = reader.bytes[offset]!;
+  if (version > 31) throw new DecodeError(`${expected} with a version of at most 31`, String(version), offset);
+  return offset;
 }
 
 /** Reads an address on the wire, u8 version and hash160, and returns its text. */
 export function readAddress(reader: BytesReader, expected: string): string {
-  const at = skipAddress(reader, expected);
-  return addressAt(reader.bytes[at]!, reader.bytes, at + 1);
+  const offset = skipAddress(reader, expected);
+  return addressAt(reader.bytes[offset]!, reader.bytes, offset + 1);
 }
 
 /** Reads a principal after its prefix byte and returns its text: `ADDRESS`, or `ADDRESS.name` for prefix 0x06. */
@@ -194,17 +194,17 @@ function readClarity(reader: BytesReader, depth: number): ClarityValue {
     case PREFIX.false:
       return { type: 'bool', value: prefix === PREFIX.true, bytes: reader.spanFrom(start) };
     case PREFIX.buffer: {
-      const at = skipSized(reader);
-      return { type: 'buffer', value: reader.spanFrom(at), bytes: reader.spanFrom(start) };
+      const offset = skipSized(reader);
+      return { type: 'buffer', value: reader.spanFrom(offset), bytes: reader.spanFrom(start) };
     }
     case PREFIX.ascii: {
-      const at = skipSized(reader);
-      const value = latin1Text(reader.bytes, at, reader.offset);
+      const offset = skipSized(reader);
+      const value = latin1Text(reader.bytes, offset, reader.offset);
       return { type: 'string-ascii', value, bytes: reader.spanFrom(start) };
     }
     case PREFIX.utf8: {
-      const at = skipSized(reader);
-      return { type: 'string-utf8', value: lossyText(reader.spanFrom(at)), bytes: reader.spanFrom(start) };
+      const offset = skipSized(reader);
+      return { type: 'string-utf8', value: lossyText(reader.spanFrom(offset)), bytes: reader.spanFrom(start) };
     }
     case PREFIX.standardPrincipal:
     case PREFIX.contractPrincipal:
@@ -252,9 +252,9 @@ export function readEntries<T>(reader: BytesReader, readValue: () => T): Map<str
 /** Reads the 16 bytes of an `int` (two's complement) or `uint`. */
 export function readInteger(reader: BytesReader, signed: boolean): bigint {
   const { bytes } = reader;
-  const at = reader.skip(INTEGER_LENGTH, 'a 128-bit integer');
-  const high = (BigInt(uint32At(bytes, at)) << 32n) | BigInt(uint32At(bytes, at + 4));
-  const low = (BigInt(uint32At(bytes, at + 8)) << 32n) | BigInt(uint32At(bytes, at + 12));
+  const offset = reader.skip(INTEGER_LENGTH, 'a 128-bit integer');
+  const high = (BigInt(uint32At(bytes, offset)) << 32n) | BigInt(uint32At(bytes, offset + 4));
+  const low = (BigInt(uint32At(bytes, offset + 8)) << 32n) | BigInt(uint32At(bytes, offset + 12));
   const value = (high << 64n) | low;
   return signed ? BigInt.asIntN(128, value) : value;
 }

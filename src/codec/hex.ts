@@ -18,7 +18,7 @@ export function fromHex(text: string): Uint8Array {
   try {
     return Uint8Array.fromHex(digits);
   } catch {
-    const at = text.length - digits.length + digits.search(/[^0-9a-fA-F]/);
-    throw new DecodeError('a hex digit', JSON.stringify(text[at]), at);
+    const offset = text.length - digits.length + digits.search(/[^0-9a-fA-F]/);
+    throw new DecodeError('a hex digit', JSON.stringify(text[offset]), offset);
   }
 }

@@ -103,9 +103,9 @@ export function transactionRoot(ids: readonly Uint8Array[]): Uint8Array {
   if (ids.length === 0) return new Uint8Array(HASH_LENGTH);
   let level = ids.map((id) => sha512_256(Buffer.concat([LEAF, id])));
   do {
-    level = Array.from({ length: Math.ceil(level.length / 2) }, (_, at) => {
-      const left = level[2 * at]!;
-      return sha512_256(Buffer.concat([NODE, left, level[2 * at + 1] ?? left]));
+    level = Array.from({ length: Math.ceil(level.length / 2) }, (_, index) => {
+      const left = level[2 * index]!;
+      return sha512_256(Buffer.concat([NODE, left, level[2 * index + 1] ?? left]));
     });
   } while (level.length > 1);
   return level[0]!;

@@ -135,7 +135,7 @@ export const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
  * walked but not built, so decoding their spans later can't fail.
  */
 export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
-  return decoded(() => identified(readTransaction(new BytesReader(raw), readBody), raw));
+  return decoded(() => withIds(readTransaction(new BytesReader(raw), readBody), raw));
 }
 
 /**
@@ -144,7 +144,7 @@ export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
  * an unknown kind makes the rest unreadable, and is an error.
  */
 export function decodeKnownParts(raw: Uint8Array): Decoded<Transaction> {
-  return decoded(() => identified(readTransaction(new BytesReader(raw), readKnownBody), raw));
+  return decoded(() => withIds(readTransaction(new BytesReader(raw), readKnownBody), raw));
 }
 
 /**
@@ -163,7 +163,7 @@ interface BareTransaction extends Omit<Transaction, 'txId' | 'origin' | 'sponsor
   sponsor: BareCondition | null;
 }
 
-function identified({ version, chainId, origin, sponsor, ...rest }: BareTransaction, raw: Uint8Array): Transaction {
+function withIds({ version, chainId, origin, sponsor, ...rest }: BareTransaction, raw: Uint8Array): Transaction {
   const network = networkOf(version);
   return {
     txId: transactionId(raw),

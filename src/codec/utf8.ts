@@ -29,16 +29,16 @@ export function utf8Bytes(text: string): Uint8Array {
  */
 export function latin1Text(bytes: Uint8Array, start: number, end: number): string {
   let text = '';
-  for (let at = start; at < end; at++) text += String.fromCharCode(bytes[at]!);
+  for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i]!);
   return text;
 }
 
 /** Compares two texts by their UTF-8 bytes, for sorting. */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) {
-    const x = a.charCodeAt(at);
-    const y = b.charCodeAt(at);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
     // UTF-16 puts surrogates (D800 to DFFF) below E000 to FFFF; UTF-8 puts the characters of surrogates above.
     if (x !== y) return byteRank(x) - byteRank(y);
   }
@@ -74,7 +74,7 @@ export function memoText(bytes: Uint8Array): string {
 /** Returns whether all bytes up to an end are within a range. */
 function areWithin(bytes: Uint8Array, end: number, min: number, max: number): boolean {
   // Reads by index, because a typed array's iterator takes ten times as long.
-  for (let at = 0; at < end; at++) if (bytes[at]! < min || bytes[at]! > max) return false;
+  for (let i = 0; i < end; i++) if (bytes[i]! < min || bytes[i]! > max) return false;
   return true;
 }
 

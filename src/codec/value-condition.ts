@@ -21,7 +21,7 @@ type IntegerType = 'int' | 'uint';
 interface IntegerLiteral {
   integer: bigint;
   /** Types that the value may have. */
-  of: readonly IntegerType[];
+  types: readonly IntegerType[];
 }
 
 /** A parsed literal: an integer, or the serialized values that it can stand for. */
@@ -29,7 +29,7 @@ export type Literal = IntegerLiteral | { forms: readonly Uint8Array[] };
 
 /** A parsed condition: an integer within inclusive bounds, or one of several serialized values. */
 export type ValueCondition =
-  | { type: 'range'; least: bigint; most: bigint; of: readonly IntegerType[] }
+  | { type: 'range'; least: bigint; most: bigint; types: readonly IntegerType[] }
   | { type: 'one'; forms: readonly Uint8Array[] };
 
 /** Thrown if a text isn't a condition. The message is the broken rule and follows the name of a field or parameter. */
@@ -56,14 +56,14 @@ const PRINCIPAL = /^'?S[A-Z][0-9A-Z]{26,39}(\..*)?$/;
 export function literalOf(text: string): Literal {
   if (INTEGER.test(text)) {
     return text.startsWith('u')
-      ? { integer: BigInt(text.slice(1)), of: ['uint'] }
-      : { integer: BigInt(text), of: BOTH };
+      ? { integer: BigInt(text.slice(1)), types: ['uint'] }
+      : { integer: BigInt(text), types: BOTH };
   }
   if (DIGITS.test(text)) throw new ConditionError(NOT_128_BITS);
-  if (/^0x/.test(text)) return { forms: [serialized(text)] };
+  if (/^0x/.test(text)) return { forms: [parseSerialized(text)] };
   if (text === 'true' || text === 'false') return { forms: [clarity.bool(text === 'true')] };
   if (text === 'none') return { forms: [clarity.none()] };
-  if (text.startsWith("'") || PRINCIPAL.test(text)) return { forms: [principal(text)] };
+  if (text.startsWith("'") || PRINCIPAL.test(text)) return { forms: [parsePrincipal(text)] };
   const quoted = /^"(.*)"$/s.exec(text)?.[1];
   return { forms: stringForms(quoted ?? text) };
 }
@@ -71,12 +71,12 @@ export function literalOf(text: string): Literal {
 /** Rule of integers. */
 export const NOT_128_BITS = 'must be an integer that fits into 128 bits';
 
-function serialized(text: string): Uint8Array {
+function parseSerialized(text: string): Uint8Array {
   if (/^0x([0-9a-fA-F]{2})+$/.test(text)) return fromHex(text);
   throw new ConditionError('must have the hex digits of a serialized Clarity value after 0x');
 }
 
-function principal(text: string): Uint8Array {
+function parsePrincipal(text: string): Uint8Array {
   const canonical = canonicalPrincipal(text.replace(/^'/, ''));
   if (canonical === null) {
     throw new ConditionError('must be a principal with a correct checksum; put quotes around it to look for a string');
@@ -93,26 +93,26 @@ function stringForms(text: string): Uint8Array[] {
 /** Returns the serialized values that a literal can stand for; empty for an integer above 128 bits. */
 export function serializedForms(literal: Literal): readonly Uint8Array[] {
   if ('forms' in literal) return literal.forms;
-  const { integer, of } = literal;
-  return of.filter((type) => isOf(type, integer)).map((type) => clarity[type](integer));
+  const { integer, types } = literal;
+  return types.filter((type) => isOf(type, integer)).map((type) => clarity[type](integer));
 }
 
 /** Parses an integer after an operator. @throws ConditionError */
 function integerOf(text: string, operator: string): IntegerLiteral {
   const literal = literalOf(text);
   if (!('integer' in literal)) throw new ConditionError(`must have an integer after ${operator}:`);
-  if (!literal.of.some((type) => isOf(type, literal.integer))) throw new ConditionError(NOT_128_BITS);
+  if (!literal.types.some((type) => isOf(type, literal.integer))) throw new ConditionError(NOT_128_BITS);
   return literal;
 }
 
 /** Makes a condition from inclusive bounds. @throws ConditionError if no integer is between them */
-function range(least: bigint, most: bigint, of: readonly IntegerType[]): ValueCondition {
-  if (least > most) throw new ConditionError('must leave at least one integer between its bounds');
-  return { type: 'range', least, most, of };
+function range(min: bigint, max: bigint, types: readonly IntegerType[]): ValueCondition {
+  if (min > max) throw new ConditionError('must leave at least one integer between its bounds');
+  return { type: 'range', least: min, most: max, types };
 }
 
 /** Unwraps a serialized value, because fields are compared without `some`, `ok` and `err`. */
-function bare(form: Uint8Array): Uint8Array {
+function unwrapForm(form: Uint8Array): Uint8Array {
   const value = decodeClarity(form);
   if (!value.ok || value.value.bytes.length !== form.length) {
     throw new ConditionError('must have the hex digits of a serialized Clarity value after 0x');
@@ -123,10 +123,10 @@ function bare(form: Uint8Array): Uint8Array {
 }
 
 function equal(literal: Literal): ValueCondition {
-  if ('forms' in literal) return { type: 'one', forms: literal.forms.map(bare) };
-  const { integer, of } = literal;
-  if (!of.some((type) => isOf(type, integer))) throw new ConditionError(NOT_128_BITS);
-  return { type: 'range', least: integer, most: integer, of };
+  if ('forms' in literal) return { type: 'one', forms: literal.forms.map(unwrapForm) };
+  const { integer, types } = literal;
+  if (!types.some((type) => isOf(type, integer))) throw new ConditionError(NOT_128_BITS);
+  return { type: 'range', least: integer, most: integer, types };
 }
 
 function between(text: string): ValueCondition {
@@ -135,9 +135,9 @@ function between(text: string): ValueCondition {
   if (first === undefined || second === undefined || ends.length > 2) {
     throw new ConditionError('must have two integers after between:, separated by a comma');
   }
-  const [least, most] = [integerOf(first, 'between'), integerOf(second, 'between')];
-  const of = least.of.filter((type) => most.of.includes(type));
-  return range(least.integer, most.integer, of);
+  const [low, high] = [integerOf(first, 'between'), integerOf(second, 'between')];
+  const types = low.types.filter((type) => high.types.includes(type));
+  return range(low.integer, high.integer, types);
 }
 
 /** Parses a condition. @throws ConditionError */
@@ -146,18 +146,18 @@ export function conditionOf(text: string): ValueCondition {
   if (operator === undefined || rest === undefined) return equal(literalOf(text));
   if (operator === 'eq') return equal(literalOf(rest));
   if (operator === 'between') return between(rest);
-  const { integer, of } = integerOf(rest, operator);
-  const isUnsigned = of.length === 1;
+  const { integer, types } = integerOf(rest, operator);
+  const isUnsigned = types.length === 1;
   const [lowest, highest] = [isUnsigned ? MIN_INTEGER.uint : MIN_INTEGER.int, MAX_INTEGER.uint];
   switch (operator) {
     case 'gt':
-      return range(integer + 1n, highest, of);
+      return range(integer + 1n, highest, types);
     case 'gte':
-      return range(integer, highest, of);
+      return range(integer, highest, types);
     case 'lt':
-      return range(lowest, integer - 1n, of);
+      return range(lowest, integer - 1n, types);
     default:
-      return range(lowest, integer, of);
+      return range(lowest, integer, types);
   }
 }
 
@@ -165,6 +165,6 @@ export function conditionOf(text: string): ValueCondition {
 export function meets(field: ClarityField, condition: ValueCondition): boolean {
   if (condition.type === 'one') return condition.forms.some((form) => Buffer.compare(form, field.bytes) === 0);
   if (field.type !== 'int' && field.type !== 'uint') return false;
-  const { least, most, of } = condition;
-  return of.includes(field.type) && field.value >= least && field.value <= most;
+  const { least, most, types } = condition;
+  return types.includes(field.type) && field.value >= least && field.value <= most;
 }

@@ -38,7 +38,7 @@ const WHITESPACE = /[ \t\r]/;
 const END_OF_WORD = /[ \t\r\n;()"]/;
 
 /** Splits a file into entries: one line each, or several lines in parentheses; `;` starts a comment. */
-function entriesOf(text: string): Entry[] {
+function splitEntries(text: string): Entry[] {
   const entries: Entry[] = [];
   let entry: Entry = { tokens: [], indented: false };
   let depth = 0;
@@ -47,25 +47,25 @@ function entriesOf(text: string): Entry[] {
     if (entry.tokens.length > 0) entries.push(entry);
     entry = { tokens: [], indented: false };
   };
-  for (let at = 0; at < text.length; ) {
-    const character = text[at]!;
+  for (let index = 0; index < text.length; ) {
+    const character = text[index]!;
     if (lineStart && depth === 0) entry.indented = WHITESPACE.test(character);
     lineStart = false;
     if (character === '\n') {
-      at += 1;
+      index += 1;
       lineStart = true;
       if (depth === 0) finish();
-    } else if (WHITESPACE.test(character)) at += 1;
+    } else if (WHITESPACE.test(character)) index += 1;
     else if (character === ';') {
-      const end = text.indexOf('\n', at);
-      at = end < 0 ? text.length : end;
+      const end = text.indexOf('\n', index);
+      index = end < 0 ? text.length : end;
     } else if (character === '(' || character === ')') {
       depth = character === '(' ? depth + 1 : Math.max(0, depth - 1);
-      at += 1;
+      index += 1;
     } else {
-      const [token, next] = character === '"' ? quotedToken(text, at + 1) : wordToken(text, at);
+      const [token, next] = character === '"' ? quotedToken(text, index + 1) : wordToken(text, index);
       entry.tokens.push(token);
-      at = next;
+      index = next;
     }
   }
   finish();
@@ -75,18 +75,18 @@ function entriesOf(text: string): Entry[] {
 /** Reads a quoted token. A backslash escapes the next character. @param start the index after the opening quote */
 function quotedToken(text: string, start: number): [Token, number] {
   let value = '';
-  let at = start;
-  for (; at < text.length && text[at] !== '"'; at++) {
-    if (text[at] === '\\' && at + 1 < text.length) at += 1;
-    value += text[at];
+  let index = start;
+  for (; index < text.length && text[index] !== '"'; index++) {
+    if (text[index] === '\\' && index + 1 < text.length) index += 1;
+    value += text[index];
   }
-  return [{ text: value, quoted: true }, at + 1];
+  return [{ text: value, quoted: true }, index + 1];
 }
 
 function wordToken(text: string, start: number): [Token, number] {
-  let at = start;
-  while (at < text.length && !END_OF_WORD.test(text[at]!)) at += 1;
-  return [{ text: text.slice(start, at), quoted: false }, at];
+  let index = start;
+  while (index < text.length && !END_OF_WORD.test(text[index]!)) index += 1;
+  return [{ text: text.slice(start, index), quoted: false }, index];
 }
 
 const isTtl = ({ text, quoted }: Token): boolean => !quoted && /^\d+[smhdw]?$/i.test(text);
@@ -96,22 +96,22 @@ const isClass = ({ text, quoted }: Token): boolean => !quoted && /^(?:IN|CS|CH|H
 export function zoneRecords(text: string): ZoneRecord[] {
   const records: ZoneRecord[] = [];
   let name = '';
-  for (const { tokens, indented } of entriesOf(text)) {
+  for (const { tokens, indented } of splitEntries(text)) {
     const first = tokens[0];
     if (first === undefined || (first.text.startsWith('$') && !first.quoted)) continue;
     if (!indented) name = first.text;
-    let at = indented ? 0 : 1;
+    let index = indented ? 0 : 1;
     // Time to live and class may be in either order, or missing.
-    while (tokens[at] !== undefined && (isTtl(tokens[at]!) || isClass(tokens[at]!))) at += 1;
-    const type = tokens[at];
+    while (tokens[index] !== undefined && (isTtl(tokens[index]!) || isClass(tokens[index]!))) index += 1;
+    const type = tokens[index];
     if (type === undefined || type.quoted) continue;
-    records.push({ name, type: type.text.toUpperCase(), data: tokens.slice(at + 1).map((token) => token.text) });
+    records.push({ name, type: type.text.toUpperCase(), data: tokens.slice(index + 1).map((token) => token.text) });
   }
   return records;
 }
 
 /** Splits `key=value` into a pair; returns null for other texts. */
-function pairOf(text: string): [string, string] | null {
+function splitPair(text: string): [string, string] | null {
   const equals = text.indexOf('=');
   return equals < 0 ? null : [text.slice(0, equals), text.slice(equals + 1)];
 }
@@ -124,7 +124,7 @@ export function declaredSubdomains(records: readonly ZoneRecord[]): Subdomain[] 
   const subdomains: Subdomain[] = [];
   for (const { name, type, data } of records) {
     if (type !== 'TXT' || name === '') continue;
-    const pairs = data.map(pairOf).filter((pair) => pair !== null);
+    const pairs = data.map(splitPair).filter((pair) => pair !== null);
     const owner = pairs.find(([key]) => key === 'owner')?.[1];
     if (owner === undefined || owner === '') continue;
     const pieces = pairs.filter(([key]) => /^zf\d+$/.test(key)).map(([, piece]) => piece);
@@ -135,7 +135,7 @@ export function declaredSubdomains(records: readonly ZoneRecord[]): Subdomain[] 
 
 /** Returns the URL of the resolver of subdomains that a zonefile doesn't declare; empty if it names none. */
 export function resolverOf(records: readonly ZoneRecord[]): string {
-  const named = records.filter(({ type, name }) => type === 'URI' && name.includes('resolver'));
+  const resolvers = records.filter(({ type, name }) => type === 'URI' && name.includes('resolver'));
   // Priority and weight precede the target.
-  return named.at(-1)?.data.at(-1) ?? '';
+  return resolvers.at(-1)?.data.at(-1) ?? '';
 }

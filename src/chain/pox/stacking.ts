@@ -67,8 +67,8 @@ interface Declaration<F extends Fields> {
   name: string;
   /** The fields to read from `data`, by their names in the API. */
   fields: F;
-  /** Returns the part of the stacker's state that the operation changes. */
-  after?: (state: StackingState, data: ValuesOf<F>) => Partial<StackingState>;
+  /** Returns the members of the stacker's state that the operation changes. */
+  newState?: (state: StackingState, data: ValuesOf<F>) => Partial<StackingState>;
   changes?: (data: ValuesOf<F>) => StackingChange[];
   /** Field that the API omits if it has no value. */
   omits?: keyof F;
@@ -84,13 +84,13 @@ const stacker = principal('stacker');
 const beforePox4 = (data: Tuple): Tuple =>
   new Map([...data].filter(([name]) => !['signer-key', 'start-cycle-id', 'end-cycle-id'].includes(name)));
 
-type Served = StackingPrint['data'][string];
+type ApiValue = StackingPrint['data'][string];
 
 /** Declares a topic of pox-2 to pox-4: its fields, and its changes. */
-const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data']) => Served>>>({
+const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data']) => ApiValue>>>({
   name,
   fields,
-  after,
+  newState,
   changes,
   omits,
 }: Declaration<F>): StackingTopic => ({
@@ -98,18 +98,18 @@ const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data'
   read(print, poxVersion) {
     if (print.data.has('unimplemented')) return null;
     const data = valuesOf(fields, poxVersion < 4 ? beforePox4(print.data) : print.data);
-    const before = valuesOf(state, print.fields);
+    const previous = valuesOf(state, print.fields);
     const address = print.data.get('pox-addr');
-    const served: Record<string, Served> = { ...data };
-    if (omits !== undefined && data[omits] === null) delete served[String(omits)];
+    const apiFields: Record<string, ApiValue> = { ...data };
+    if (omits !== undefined && data[omits] === null) delete apiFields[String(omits)];
     return {
       poxVersion,
       network: print.network,
       name,
       stacker: stacker(print.fields),
-      state: { ...before, ...after?.(before, data) },
+      state: { ...previous, ...newState?.(previous, data) },
       poxAddress: address === undefined ? null : poxAddressOf(address),
-      data: served,
+      data: apiFields,
       changes: changes?.(data) ?? [],
     };
   },
@@ -119,7 +119,7 @@ const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data'
 export const heightOfUint = (height: bigint): number => Math.min(Number(height), Number.MAX_SAFE_INTEGER);
 
 /** Subtracts, with 0 as the minimum: the printed balance may be less than the locked amount. */
-const less = (amount: bigint, by: bigint): bigint => (by > amount ? 0n : amount - by);
+const subtract = (amount: bigint, deduction: bigint): bigint => (deduction > amount ? 0n : amount - deduction);
 
 /** Maximum plausible term in cycles; pox-4 locks for at most 12. A print with a longer term changes nothing. */
 const MAX_TERM = 100;
@@ -154,17 +154,17 @@ const pooledTerm = ({ start_cycle_id, end_cycle_id, delegator }: Cycles & { dele
 const commitment = ({ start_cycle_id, end_cycle_id, signer_key }: Cycles & { signer_key: Uint8Array | null }) =>
   term(start_cycle_id, end_cycle_id, { kind: 'commitment' as const, signerKey: signer_key });
 
-const locked = (
+const lockedState = (
   { balance }: StackingState,
   { lock_amount, unlock_burn_height }: { lock_amount: bigint; unlock_burn_height: bigint },
-) => ({ balance: less(balance, lock_amount), locked: lock_amount, unlockHeight: unlock_burn_height });
+) => ({ balance: subtract(balance, lock_amount), locked: lock_amount, unlockHeight: unlock_burn_height });
 
-const increased = ({ balance, locked }: StackingState, { increase_by }: { increase_by: bigint }) => ({
-  balance: less(balance, increase_by),
+const increasedState = ({ balance, locked }: StackingState, { increase_by }: { increase_by: bigint }) => ({
+  balance: subtract(balance, increase_by),
   locked: locked + increase_by,
 });
 
-const extended = (_: StackingState, { unlock_burn_height }: { unlock_burn_height: bigint }) => ({
+const extendedState = (_: StackingState, { unlock_burn_height }: { unlock_burn_height: bigint }) => ({
   unlockHeight: unlock_burn_height,
 });
 
@@ -175,7 +175,7 @@ const handleUnlock = stackingTopic({
     first_cycle_locked: uint('first-cycle-locked'),
     first_unlocked_cycle: uint('first-unlocked-cycle'),
   },
-  after: ({ balance, locked }) => ({ balance: balance + locked }),
+  newState: ({ balance, locked }) => ({ balance: balance + locked }),
   changes: () => [{ kind: 'early_unlock' }],
 });
 
@@ -189,14 +189,14 @@ const stackStx = stackingTopic({
     ...signerKey,
     ...cycles,
   },
-  after: locked,
+  newState: lockedState,
   changes: soloTerm,
 });
 
 const stackIncrease = stackingTopic({
   name: 'stack-increase',
   fields: { increase_by: uint('increase-by'), total_locked: uint('total-locked'), ...signerKey, ...cycles },
-  after: increased,
+  newState: increasedState,
   changes: soloTerm,
 });
 
@@ -208,7 +208,7 @@ const stackExtend = stackingTopic({
     ...signerKey,
     ...cycles,
   },
-  after: extended,
+  newState: extendedState,
   changes: soloTerm,
 });
 
@@ -221,7 +221,7 @@ const delegateStx = stackingTopic({
     end_cycle_id: optionalUint('end-cycle-id'),
     start_cycle_id: optionalUint('start-cycle-id'),
   },
-  after: ({ unlockHeight }, { unlock_burn_height }) => ({ unlockHeight: unlock_burn_height ?? unlockHeight }),
+  newState: ({ unlockHeight }, { unlock_burn_height }) => ({ unlockHeight: unlock_burn_height ?? unlockHeight }),
   changes: ({ delegate_to, unlock_burn_height }) => [
     { kind: 'delegation', pool: delegate_to, unlockHeight: unlock_burn_height },
   ],
@@ -238,14 +238,14 @@ const delegateStackStx = stackingTopic({
     ...delegator,
     ...cycles,
   },
-  after: locked,
+  newState: lockedState,
   changes: pooledTerm,
 });
 
 const delegateStackIncrease = stackingTopic({
   name: 'delegate-stack-increase',
   fields: { increase_by: uint('increase-by'), total_locked: uint('total-locked'), ...delegator, ...cycles },
-  after: increased,
+  newState: increasedState,
   changes: pooledTerm,
 });
 
@@ -257,7 +257,7 @@ const delegateStackExtend = stackingTopic({
     ...delegator,
     ...cycles,
   },
-  after: extended,
+  newState: extendedState,
   changes: pooledTerm,
 });
 

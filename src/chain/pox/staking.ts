@@ -163,9 +163,9 @@ const lockup: Field<BitcoinOutput[] | null> = (fields) => {
   const list = transactions?.type === 'some' ? transactions.value : transactions;
   if (list?.type !== 'list') return [];
   return list.value.map((item) => {
-    const one = tupleOf(item);
-    if (one === null) throw new PayloadError('Field btc-lockup.txs holds no tuples');
-    return { txId: output.txId(one), index: output.index(one) };
+    const entry = tupleOf(item);
+    if (entry === null) throw new PayloadError('Field btc-lockup.txs holds no tuples');
+    return { txId: output.txId(entry), index: output.index(entry) };
   });
 };
 
