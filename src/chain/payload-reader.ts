@@ -88,9 +88,10 @@ function payloadError(valueError: ValueError | undefined, prefix = ''): PayloadE
   );
 }
 
-function validate<T extends TSchema>(check: TypeCheck<T>, value: unknown, prefix = ''): Static<T> {
-  if (check.Check(value)) return value;
-  throw payloadError(check.Errors(value).First(), prefix);
+/** Returns a value that passes a check. @throws PayloadError */
+function check<T extends TSchema>(compiled: TypeCheck<T>, value: unknown, prefix = ''): Static<T> {
+  if (compiled.Check(value)) return value;
+  throw payloadError(compiled.Errors(value).First(), prefix);
 }
 
 /** Checks the body of an event. @param index of the event in the payload */
@@ -114,7 +115,7 @@ export class LazyEvents implements Iterable<EventPayload> {
     this.#elements = elements;
     let index = 0;
     for (const event of this) {
-      checkBody(validate(checks.event(), event, `events.${index}.`), index);
+      checkBody(check(checks.event(), event, `events.${index}.`), index);
       index += 1;
     }
   }
@@ -145,7 +146,7 @@ export type EventPayloads = readonly EventPayload[] | LazyEvents;
 
 function readBlock(text: string, lazyFrom: number): ReadBlock {
   const cut = text.length < lazyFrom ? null : elementsOf(text, 'events');
-  const block = validate(checks.block(), parseJson(cut?.rest ?? text));
+  const block = check(checks.block(), parseJson(cut?.rest ?? text));
   if (cut !== null) return { ...block, events: new LazyEvents(cut.elements) };
   for (const [index, event] of block.events.entries()) checkBody(event, index);
   return block;
@@ -178,13 +179,10 @@ const paths: Record<string, PayloadParser> = {
   '/new_block': (text, lazyFrom) => ({ kind: 'block', block: readBlock(text, lazyFrom) }),
   // Unconfirmed microblocks, which no node has streamed since Stacks 3.0.
   '/new_microblocks': parseIgnored(true),
-  '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: validate(checks.burnBlock(), parseJson(text)) }),
-  '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: validate(checks.mempool(), parseJson(text)) }),
-  '/drop_mempool_tx': (text) => ({ kind: 'dropped', dropped: validate(checks.dropped(), parseJson(text)) }),
-  '/attachments/new': (text) => ({
-    kind: 'attachments',
-    attachments: validate(checks.attachments(), parseJson(text)),
-  }),
+  '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: check(checks.burnBlock(), parseJson(text)) }),
+  '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: check(checks.mempool(), parseJson(text)) }),
+  '/drop_mempool_tx': (text) => ({ kind: 'dropped', dropped: check(checks.dropped(), parseJson(text)) }),
+  '/attachments/new': (text) => ({ kind: 'attachments', attachments: check(checks.attachments(), parseJson(text)) }),
   '/stackerdb_chunks': parseIgnored(true),
   '/proposal_response': parseIgnored(true),
   '/mined_block': parseIgnored(false),
@@ -202,7 +200,7 @@ export const STARTING_ACCOUNT_PATH = '/stackside/starting_account';
 const queryPaths: Record<string, PayloadParser> = {
   [STARTING_ACCOUNT_PATH]: (text) => ({
     kind: 'starting_account',
-    account: validate(checks.startingAccount(), parseJson(text)),
+    account: check(checks.startingAccount(), parseJson(text)),
   }),
 };
 

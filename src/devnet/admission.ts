@@ -258,14 +258,12 @@ const isWaiting = ({ origin }: SignedTransaction, world: World): boolean =>
   Number(origin.nonce) >= world.nonce(origin.account.address);
 
 export class Pool {
-  readonly #entries = new Map<string, PoolEntry>();
+  readonly #byId = new Map<string, PoolEntry>();
   #bytes = 0;
 
   /** Returns the transactions that are pending on a state, in order of arrival. */
   waiting(world: World): SignedTransaction[] {
-    return [...this.#entries.values()].flatMap(({ transaction }) =>
-      isWaiting(transaction, world) ? [transaction] : [],
-    );
+    return [...this.#byId.values()].flatMap(({ transaction }) => (isWaiting(transaction, world) ? [transaction] : []));
   }
 
   /**
@@ -282,7 +280,7 @@ export class Pool {
       throw new Rejection('ServerFailureOther', { message: 'The mempool is full' });
     }
     for (const { id } of replaced) this.drop(id);
-    this.#entries.set(transaction.id, { transaction, usedAt: null });
+    this.#byId.set(transaction.id, { transaction, usedAt: null });
     this.#bytes += transaction.raw.length;
     return replaced;
   }
@@ -292,7 +290,7 @@ export class Pool {
    * @param retained maximum number of blocks that a fork can revert
    */
   removeMined(world: World, height: number, retained: number): void {
-    for (const [id, entry] of this.#entries) {
+    for (const [id, entry] of this.#byId) {
       if (isWaiting(entry.transaction, world)) entry.usedAt = null;
       else entry.usedAt ??= height;
       if (entry.usedAt !== null && entry.usedAt + retained < height) this.drop(id);
@@ -301,7 +299,7 @@ export class Pool {
 
   /** Removes a transaction. */
   drop(id: string): void {
-    this.#bytes -= this.#entries.get(id)?.transaction.raw.length ?? 0;
-    this.#entries.delete(id);
+    this.#bytes -= this.#byId.get(id)?.transaction.raw.length ?? 0;
+    this.#byId.delete(id);
   }
 }

@@ -31,12 +31,8 @@ type BurnOperation = {
   readonly sender: Account;
 } & (
   | { readonly kind: 'transfer'; readonly recipient: Account; readonly amount: bigint; readonly memo: Uint8Array }
-  /** `rewardHash`: hash160 of the address for rewards. */
-  | {
-      readonly kind: 'stack';
-      readonly rewardHash: Uint8Array;
-      readonly stacking: Omit<StackArguments, 'start-burn-ht'>;
-    }
+  /** `hash160`: hash of the key that gets the rewards. */
+  | { readonly kind: 'stack'; readonly hash160: Uint8Array; readonly stacking: Omit<StackArguments, 'start-burn-ht'> }
 );
 
 /**
@@ -130,17 +126,17 @@ function drawOperation(prng: Prng, users: readonly Account[], network: Network):
     return { kind: 'transfer', txId, sender, recipient, amount, memo: memoBytes(`from ${network.name} bitcoin`) };
   }
   const [amount, period] = [BigInt(prng.between(1_000_000, 900_000_000)), BigInt(prng.between(1, 12))];
-  const rewardHash = prng.bytes(20);
+  const hash160 = prng.bytes(20);
   const stacking = {
     'amount-ustx': amount,
     'lock-period': period,
-    'pox-addr': { bytes: poxAddress(rewardHash) },
+    'pox-addr': { bytes: poxAddress(hash160) },
     'signer-key': Uint8Array.of(prng.between(2, 3), ...prng.bytes(32)),
     'signer-sig': undefined,
     'max-amount': MAX_UINT,
     'auth-id': BigInt(prng.u32()),
   };
-  return { kind: 'stack', txId, sender, rewardHash, stacking };
+  return { kind: 'stack', txId, sender, hash160, stacking };
 }
 
 /** Executes an operation. If the operation fails, its receipt has no events, or there is no receipt. */
@@ -183,7 +179,7 @@ export function executeOperation(
     return { ...base, status: 'success', result, events: [event], burnchainOp: { transfer_stx: transfer } };
   }
 
-  const { rewardHash, stacking } = operation;
+  const { hash160, stacking } = operation;
   // Like a node without pox-4, which ignores operations that it can't execute.
   if (!world.isActive('pox-4', burnHeight)) return undefined;
   const contract = `${network.boot}.pox-4`;
@@ -196,7 +192,7 @@ export function executeOperation(
     ...burnFields,
     max_amount: exactNumber(stacking['max-amount']),
     num_cycles: Number(stacking['lock-period']),
-    reward_addr: bitcoinAddress(rewardHash, network),
+    reward_addr: bitcoinAddress(hash160, network),
     sender: from,
     signer_key: stacking['signer-key'].toHex(),
     stacked_ustx: exactNumber(stacking['amount-ustx']),

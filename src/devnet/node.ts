@@ -95,11 +95,8 @@ export class RefusedTransaction extends ParameterError {
     readonly reason: string,
     details: string,
   ) {
-    const text = details === '' ? reason : `${reason}: ${details}`;
-    super(
-      { location: 'body', path },
-      (field) => `${path.length === 0 ? 'The transaction' : field} is refused: ${text}`,
-    );
+    const rule = `is refused: ${details === '' ? reason : `${reason}: ${details}`}`;
+    super({ location: 'body', path }, (field) => `${path.length === 0 ? 'The transaction' : field} ${rule}`);
   }
 }
 

@@ -65,14 +65,14 @@ const WINDOW = 1_000;
 
 /** Requests a block. @throws IncompleteBlockError if the node doesn't have it; NodeUnreachableError */
 async function requestBlock(node: ThrottledNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
-  const incomplete = (what: string) => new IncompleteBlockError(height, id, what);
+  const failure = (what: string) => new IncompleteBlockError(height, id, what);
   const decoded = answerOrThrow(await nodeBlock(node, id.toHex()));
   if (decoded instanceof NoAnswer) {
-    throw incomplete(`the node doesn't have this Nakamoto block (${decoded.reason})`);
+    throw failure(`the node doesn't have this Nakamoto block (${decoded.reason})`);
   }
-  if (!decoded.ok) throw incomplete(`its bytes can't be read: ${decoded.error.message}`);
+  if (!decoded.ok) throw failure(`its bytes can't be read: ${decoded.error.message}`);
   if (isSame(decoded.value.blockId, id)) return decoded.value;
-  throw incomplete('the node sends the bytes of another block');
+  throw failure('the node sends the bytes of another block');
 }
 
 /** Returns the id of a block's ancestor at a height; null if the node doesn't return it. */

@@ -26,12 +26,12 @@ export async function requestHistoryStart(
   node: ThrottledNode,
   { header, blockId }: NakamotoBlock,
 ): Promise<HistoryStart> {
-  const incomplete = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
+  const failure = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
   const parent = answerOrThrow(await nodeBlock(node, header.parentBlockId.toHex()));
-  if (parent instanceof NoAnswer || !parent.ok) throw incomplete("the node doesn't have the Nakamoto block below it");
+  if (parent instanceof NoAnswer || !parent.ok) throw failure("the node doesn't have the Nakamoto block below it");
   const { consensusHash } = parent.value.header;
   const sortition = answerOrThrow(await requestSortition(node, `/consensus/${consensusHash.toHex()}`));
-  if (sortition instanceof NoAnswer) throw incomplete('the node does not return the sortition of the block below it');
+  if (sortition instanceof NoAnswer) throw failure('the node does not return the sortition of the block below it');
   return {
     height: header.chainLength,
     indexBlockHash: header.parentBlockId,

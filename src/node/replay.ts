@@ -280,28 +280,28 @@ export class BlockMaker {
     const before = this.#state?.id === parentId ? this.#state : new StateAfter(this.node, parentId);
     const after = new StateAfter(this.node, bare(decoded.blockId));
     const { consensusHash, chainLength } = decoded.header;
-    const incomplete = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
+    const failure = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
     if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
       const sortition = answerOrThrow(await requestSortition(this.node, `/consensus/${bare(consensusHash)}`));
-      if (sortition instanceof NoAnswer) throw incomplete(`its sortition is unknown (${sortition.reason})`);
+      if (sortition instanceof NoAnswer) throw failure(`its sortition is unknown (${sortition.reason})`);
       this.#sortition = sortition;
     }
-    const context = { decoded, parent, before, after, sortition: this.#sortition, incomplete };
+    const context = { decoded, parent, before, after, sortition: this.#sortition, failure };
     try {
       const filled = await this.#make(context);
       this.#state = after;
       return filled;
     } catch (error) {
       if (!(error instanceof PayloadError || error instanceof DecodeError)) throw error;
-      throw incomplete(`the node's answer can't be read: ${error.message}`);
+      throw failure(`the node's answer can't be read: ${error.message}`);
     }
   }
 
   async #make(context: Context): Promise<FilledBlock> {
-    const { decoded, parent, sortition, incomplete } = context;
+    const { decoded, parent, sortition, failure } = context;
     const replayed = await this.#replay(context);
     const beginsTenure = isTenureStart(replayed);
-    if (parent.tenureHeight === null) throw incomplete("its parent's tenure height is unknown");
+    if (parent.tenureHeight === null) throw failure("its parent's tenure height is unknown");
     const tenureHeight = parent.tenureHeight + (beginsTenure ? 1 : 0);
     const unlocks = await this.#unlocks(context);
     const transactions = [
@@ -330,28 +330,24 @@ export class BlockMaker {
   }
 
   /** Compares a block's changes with the node. @throws IncompleteBlockError */
-  async #verify(
-    context: Context,
-    unverified: UnverifiedBlock,
-    unlocks: PostedTransaction[] | NoAnswer,
-  ): Promise<FilledBlock> {
-    const { accounts, minted } = changesOf(unverified.block);
+  async #verify(context: Context, draft: BlockDraft, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
+    const { accounts, minted } = changesOf(draft.block);
     await this.#requireSupply(context, minted, unlocks);
     const unanswered = await this.#requireAccounts(context, accounts);
-    await this.#requireLocks(unverified.block, context.after, context.incomplete);
-    return { ...unverified, unanswered };
+    await this.#requireLocks(draft.block, context.after, context.failure);
+    return { ...draft, unanswered };
   }
 
   async #makeRewarded(
     context: Context,
     tenureHeight: number,
-    withRewards: (matured: readonly PostedReward[]) => UnverifiedBlock,
+    withRewards: (matured: readonly PostedReward[]) => BlockDraft,
     unlocks: PostedTransaction[] | NoAnswer,
   ): Promise<FilledBlock> {
     const makeWithMaturity = async (maturity: number): Promise<FilledBlock> => {
       const matured = await this.#maturedTenures(context, tenureHeight - maturity);
-      const unverified = withRewards(matured === null ? [] : await this.#computeRewards(context, matured, withRewards));
-      return this.#verify(context, unverified, unlocks);
+      const draft = withRewards(matured === null ? [] : await this.#computeRewards(context, matured, withRewards));
+      return this.#verify(context, draft, unlocks);
     };
     const knownMaturity = this.#maturity ?? (await this.chain.maturity(context.parent.indexBlockHash));
     if (knownMaturity !== null) return makeWithMaturity(knownMaturity);
@@ -365,7 +361,7 @@ export class BlockMaker {
         const filled = await unlessIncomplete(makeWithMaturity(maturity));
         if (!(filled instanceof IncompleteBlockError)) blocks.push([maturity, filled]);
       }
-      if (blocks.length > 1) throw context.incomplete('the tenure of its reward is unknown');
+      if (blocks.length > 1) throw context.failure('the tenure of its reward is unknown');
       for (const [maturity, filled] of blocks) {
         this.#maturity = maturity;
         return filled;
@@ -378,48 +374,42 @@ export class BlockMaker {
   async #computeRewards(
     context: Context,
     matured: [RewardedTenure, RewardedTenure | null],
-    withRewards: (matured: readonly PostedReward[]) => UnverifiedBlock,
+    withRewards: (matured: readonly PostedReward[]) => BlockDraft,
   ): Promise<PostedReward[]> {
     const [{ recipient }] = matured;
     const change = await this.#changeOf(context, recipient);
-    if (change instanceof NoAnswer)
-      throw context.incomplete(`the reward of ${recipient} is unknown (${change.reason})`);
+    if (change instanceof NoAnswer) throw context.failure(`the reward of ${recipient} is unknown (${change.reason})`);
     const { block } = withRewards(rewards(...matured, this.#boot, 0n));
     const coinbase = change.total - (changesOf(block).accounts.get(recipient)?.total ?? 0n);
     if (coinbase >= 0n) return rewards(...matured, this.#boot, coinbase);
-    throw context.incomplete(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
+    throw context.failure(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
 
   /** Requests a value. @throws IncompleteBlockError if the node doesn't have it */
-  async #ask<T extends TSchema>({ incomplete }: Context, what: string, path: string, schema: T): Promise<Static<T>> {
+  async #ask<T extends TSchema>({ failure }: Context, what: string, path: string, schema: T): Promise<Static<T>> {
     const response = answerOrThrow(await this.node.json(path, schema));
-    if (response instanceof NoAnswer) throw incomplete(`${what} is unknown (${response.reason})`);
+    if (response instanceof NoAnswer) throw failure(`${what} is unknown (${response.reason})`);
     return response;
   }
 
-  async #replay({ decoded, incomplete }: Context): Promise<ReplayedTransaction[]> {
+  async #replay({ decoded, failure }: Context): Promise<ReplayedTransaction[]> {
     const signal = AbortSignal.timeout(REPLAY_TIMEOUT_MS);
     const init = { headers: { authorization: this.authorization }, signal };
     const replayed = answerOrThrow(await this.node.json(`/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, init));
     if (replayed instanceof NoAnswer) {
-      if (replayed.status !== UNAUTHORIZED) throw incomplete(`the node doesn't execute it again (${replayed.reason})`);
+      if (replayed.status !== UNAUTHORIZED) throw failure(`the node doesn't execute it again (${replayed.reason})`);
       throw new OperatorError(
         'The node refuses the token for replays of blocks.',
         "Name the node's configuration with --node-config, or write its auth_token into the file of --node-auth-file.",
       );
     }
     const bodies = Buffer.concat(replayed.transactions.map(({ hex }) => fromHex(hex)));
-    if (Buffer.compare(bodies, decoded.transactions) !== 0) throw incomplete('its replay has different transactions');
+    if (Buffer.compare(bodies, decoded.transactions) !== 0) throw failure('its replay has different transactions');
     return replayed.transactions;
   }
 
   /** Requests the source or interface of a contract. They never change, so any later block has the same. */
-  async #askContract<T extends TSchema>(
-    context: Context,
-    what: string,
-    contract: string,
-    schema: T,
-  ): Promise<Static<T>> {
+  async #askAbout<T extends TSchema>(context: Context, what: string, contract: string, schema: T): Promise<Static<T>> {
     const path = `/v2/contracts/${what}/${contract.replace('.', '/')}?proof=0`;
     const response = answerOrThrow(await this.node.json(`${path}&tip=${context.after.id}`, schema));
     return response instanceof NoAnswer ? this.#ask(context, `the ${what} of ${contract}`, path, schema) : response;
@@ -438,7 +428,7 @@ export class BlockMaker {
           result: prefixed(transaction.result_hex),
           cost: transaction.execution_cost,
           contractInterface:
-            contract === null ? null : await this.#askContract(context, 'interface', contract, Type.Object({})),
+            contract === null ? null : await this.#askAbout(context, 'interface', contract, Type.Object({})),
           vmError: transaction.vm_error,
           events: transaction.events,
         };
@@ -463,14 +453,13 @@ export class BlockMaker {
     const postedTransactions: PostedTransaction[] = [];
     for (const { name, clarityVersion } of startedEpochs.flatMap(({ epoch_id: id }) => EPOCH_CONTRACTS[id] ?? [])) {
       const contract = `${this.#boot}.${name}`;
-      const { source } = await this.#askContract(context, 'source', contract, Source);
-      const contractInterface = await this.#askContract(context, 'interface', contract, Type.Object({}));
+      const { source } = await this.#askAbout(context, 'source', contract, Source);
+      const contractInterface = await this.#askAbout(context, 'interface', contract, Type.Object({}));
       const [previous, current] = [await before.account(contract), await after.account(contract)];
       const minted = totalOf(current) - totalOf(previous);
       const events = minted > 0n ? [mintEvent(contract, minted)] : [];
-      postedTransactions.push(
-        this.#fromBoot(deploymentPayload(name, source, clarityVersion), events, contractInterface),
-      );
+      const payload = deploymentPayload(name, source, clarityVersion);
+      postedTransactions.push(this.#fromBoot(payload, events, contractInterface));
     }
     return postedTransactions;
   }
@@ -494,9 +483,8 @@ export class BlockMaker {
       if (recipient?.type !== 'principal' || amount?.type !== 'uint') return [];
       return [mintEvent(recipient.value, amount.value)];
     });
-    return events.length === 0
-      ? []
-      : [this.#fromBoot(unlockPayload(principalBytes(this.#boot)!, height), events, null)];
+    const payload = unlockPayload(principalBytes(this.#boot)!, height);
+    return events.length === 0 ? [] : [this.#fromBoot(payload, events, null)];
   }
 
   /** Returns the signers of the next cycle, if this block is the first in the phase that chooses them. */
@@ -512,7 +500,7 @@ export class BlockMaker {
 
   /** Returns the tenure with the maturing coinbase, and the previous tenure, with the maturing fees. */
   async #maturedTenures(
-    { parent, incomplete }: Context,
+    { parent, failure }: Context,
     height: number,
   ): Promise<[RewardedTenure, RewardedTenure | null] | null> {
     // Tenure 0, the genesis block, has no miner.
@@ -521,8 +509,7 @@ export class BlockMaker {
       this.chain.tenure(height, parent.indexBlockHash),
       height === 1 ? null : this.chain.tenure(height - 1, parent.indexBlockHash),
     ]);
-    if (tenure === null || (previous === null && height > 1))
-      throw incomplete(`the miner of tenure ${height} is unknown`);
+    if (tenure === null || (previous === null && height > 1)) throw failure(`the miner of tenure ${height} is unknown`);
     return [tenure, previous];
   }
 
@@ -535,19 +522,17 @@ export class BlockMaker {
 
   /** Compares the change of the supply. @throws IncompleteBlockError */
   async #requireSupply(context: Context, minted: bigint, unlocks: PostedTransaction[] | NoAnswer): Promise<void> {
-    const { before, after, incomplete } = context;
+    const { before, after, failure } = context;
     const [previous, current] = await Promise.all([before.pox(), after.pox()]);
     if (previous instanceof NoAnswer || current instanceof NoAnswer) {
-      if (unlocks instanceof NoAnswer) throw incomplete(`its unlocked STX are unknown (${unlocks.reason})`);
+      if (unlocks instanceof NoAnswer) throw failure(`its unlocked STX are unknown (${unlocks.reason})`);
       return;
     }
     const change = BigInt(current.total_liquid_supply_ustx) - BigInt(previous.total_liquid_supply_ustx);
     const missing = change - minted;
     if (missing === 0n) return;
-    const reason = unlocks instanceof NoAnswer ? `, and its unlocked STX are unknown (${unlocks.reason})` : '';
-    throw incomplete(
-      `its transactions and rewards leave ${missing} micro-STX of the supply's change unexplained${reason}`,
-    );
+    const cause = unlocks instanceof NoAnswer ? `, and its unlocked STX are unknown (${unlocks.reason})` : '';
+    throw failure(`its transactions and rewards leave ${missing} micro-STX of the supply's change unexplained${cause}`);
   }
 
   /**
@@ -564,7 +549,7 @@ export class BlockMaker {
         if (change instanceof NoAnswer) unanswered += 1;
         else if (change.total !== expected.total || change.nonces !== expected.nonces) {
           const describe = ({ total, nonces }: AccountChange) => `${total} micro-STX and ${nonces} nonces`;
-          throw context.incomplete(
+          throw context.failure(
             `${principal} changed by ${describe(change)}, its transactions by ${describe(expected)}, as after an operation on Bitcoin`,
           );
         }
@@ -574,7 +559,7 @@ export class BlockMaker {
   }
 
   /** Compares each lock that the block made. @throws IncompleteBlockError */
-  async #requireLocks(block: Block, after: StateAfter, incomplete: Context['incomplete']): Promise<void> {
+  async #requireLocks(block: Block, after: StateAfter, failure: Context['failure']): Promise<void> {
     const locks = new Map<string, { amount: bigint; unlockHeight: number }>();
     for (const event of block.transactions.flatMap(({ events }) => [...events])) {
       if (event.kind !== 'stx_lock') continue;
@@ -588,7 +573,7 @@ export class BlockMaker {
       if (state instanceof NoAnswer || (state.locked === amount && state.unlockHeight <= unlockHeight)) continue;
       // Bitcoin may have passed the lock's end since it elected the tenure.
       if (state.locked === 0n && unlockHeight <= burnHeight) continue;
-      throw incomplete(
+      throw failure(
         `${principal} has ${state.locked} micro-STX locked until ${state.unlockHeight}, by its transactions ${amount} until ${unlockHeight}`,
       );
     }
@@ -621,7 +606,7 @@ async function unlessIncomplete(block: Promise<FilledBlock>): Promise<FilledBloc
 }
 
 /** A block that wasn't compared with the node yet. */
-type UnverifiedBlock = Pick<FilledBlock, 'text' | 'block'>;
+type BlockDraft = Pick<FilledBlock, 'text' | 'block'>;
 
 /** The data for making a block. */
 interface Context {
@@ -630,7 +615,7 @@ interface Context {
   before: StateAfter;
   after: StateAfter;
   sortition: Sortition;
-  incomplete: (what: string) => IncompleteBlockError;
+  failure: (what: string) => IncompleteBlockError;
 }
 
 /** The status of a request without the right token. */

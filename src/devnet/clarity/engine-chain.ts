@@ -126,19 +126,15 @@ export class EngineChain {
   }
 
   /** Returns the block of a branch that deployed a contract, with its id and parent. @param boot for a boot contract */
-  #deploymentOf(id: string, contract: string, boot: Deployment) {
-    for (let current = id; ; ) {
-      const { parent, block } = this.#block(current);
+  #deploymentOf(tip: string, contract: string, boot: Deployment) {
+    for (let id = tip; ; ) {
+      const { parent, block } = this.#block(id);
       if (parent === null)
-        return {
-          id: current,
-          parent: current,
-          block: { kind: 'block' as const, credits: [], fee: null, action: boot },
-        };
+        return { id, parent: id, block: { kind: 'block' as const, credits: [], fee: null, action: boot } };
       const action = block?.kind === 'block' ? block.action : null;
       if (block?.kind === 'block' && action?.kind === 'deploy' && `${action.sender}.${action.name}` === contract)
-        return { id: current, parent, block: { ...block, action } };
-      current = parent;
+        return { id, parent, block: { ...block, action } };
+      id = parent;
     }
   }
 

@@ -274,10 +274,8 @@ const functions = {
     if (namespace.state === 'ready') return refused(errors.launched);
     if (namespace.importer !== context.sender) return refused(errors.notImporter);
     if (hasToken(context, name)) return refused(errors.unavailable);
-    return done(
-      mint(context, name, values.beneficiary),
-      printFor(context, 'name-import', name, values['zonefile-hash']),
-    );
+    const print = printFor(context, 'name-import', name, values['zonefile-hash']);
+    return done(mint(context, name, values.beneficiary), print);
   }),
   'name-preorder': publicFunction(
     { 'hashed-salted-fqn': hash, ...burnt },
@@ -299,11 +297,8 @@ const functions = {
     if (paid === undefined) return refused(errors.notPreordered);
     if (!isFree(context, name)) return refused(errors.unavailable);
     const used: Effects = { writes: [[key.preorder(context.sender, orderHash), 'used']] };
-    return done(
-      used,
-      mint(context, name, context.sender),
-      printFor(context, 'name-register', name, values['zonefile-hash']),
-    );
+    const print = printFor(context, 'name-register', name, values['zonefile-hash']);
+    return done(used, mint(context, name, context.sender), print);
   }),
   // As on the networks, the contract reads the new owner but doesn't transfer the name. Prints only a new zonefile.
   'name-renewal': publicFunction(

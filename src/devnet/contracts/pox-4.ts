@@ -601,39 +601,39 @@ const functions = {
     (call, args) => {
       const { state, world, burnHeight, cycle, sender: stacker } = call;
       const {
-        'extend-count': extension,
+        'extend-count': count,
         'pox-addr': { bytes: address },
       } = args;
       const entry = stackerOf(state, stacker, burnHeight);
       const lock = world.locked(stacker, burnHeight);
       require(entry !== undefined, errors.extendNotLocked);
-      require(extension >= 1n, errors.invalidLockPeriod);
+      require(count >= 1n, errors.invalidLockPeriod);
       require(entry.slots.length > 0 && entry.pool === null, errors.isDelegated);
       const consent = {
         topic: clarity.ascii('stack-extend'),
         address,
         cycle: BigInt(cycle),
-        period: extension,
+        period: count,
         amount: 0n,
       };
       requireConsent(state, consent, args);
       require(lock !== undefined, errors.extendNotLocked);
       const firstCycle = Math.max(cycle, entry.firstCycle);
       const extendedFrom = cycles.of(lock.unlockHeight);
-      const period = BigInt(extendedFrom - firstCycle) + extension;
+      const period = BigInt(extendedFrom - firstCycle) + count;
       require(extendedFrom > cycle, errors.invalidLockPeriod);
       require(activeDelegation(state, stacker, burnHeight) === undefined, errors.alreadyDelegated);
       requireStackable(address, lock.amount, period, SLOT);
       const { amount } = lock;
-      const unlockHeight = cycles.startOf(extendedFrom + Number(extension));
+      const unlockHeight = cycles.startOf(extendedFrom + Number(count));
       const slot = { address: address.toHex(), amount: String(amount), stacker, signer: args['signer-key'].toHex() };
-      const added = addSlots(state, slot, extendedFrom, Number(extension));
+      const added = addSlots(state, slot, extendedFrom, Number(count));
       const slots = [...entry.slots.slice(firstCycle - entry.firstCycle), ...added];
       state.set(key.stacker(stacker), { address: slot.address, firstCycle, period: Number(period), slots, pool: null });
       const data = {
         ...authorizationFields(args),
         ...cycleFields(burnHeight, unlockHeight),
-        'extend-count': clarity.uint(extension),
+        'extend-count': clarity.uint(count),
         'pox-addr': address,
         'unlock-burn-height': clarity.uint(unlockHeight),
       };
@@ -659,13 +659,8 @@ const functions = {
       const amount = lock.amount + increase;
       require(args['max-amount'] >= amount, errors.aboveMaximum);
       const [address, period] = [bytesOf(entry.address), BigInt(entry.period)];
-      const consent = {
-        topic: clarity.ascii('stack-increase'),
-        address,
-        cycle: BigInt(cycle),
-        period,
-        amount: increase,
-      };
+      const topic = clarity.ascii('stack-increase');
+      const consent = { topic, address, cycle: BigInt(cycle), period, amount: increase };
       requireConsent(state, consent, args);
       for (const [offset, index] of entry.slots.entries()) {
         const slotCycle = entry.firstCycle + offset;
