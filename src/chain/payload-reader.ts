@@ -271,12 +271,12 @@ export const readEntry = (path: string, text: string): NodePayload =>
 export function readPayload(path: string, text: string, lazyFrom = MIN_LAZY_LENGTH): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
   if (isNodeQueryPath(path)) return queryPaths[path]!(text, lazyFrom);
-  const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
+  const parser = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  if (parser === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
   // Nested brackets take a second per megabyte to parse, and forty times their memory. A recursive walk of such a value
   // would overflow the stack.
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) {
     throw new PayloadError(`The body is nested deeper than ${MAX_FOREIGN_DEPTH} levels`);
   }
-  return (read ?? parseIgnored(true))(text, lazyFrom);
+  return (parser ?? parseIgnored(true))(text, lazyFrom);
 }

@@ -12,12 +12,12 @@ const Hash20 = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{40}$' });
 const Hex = Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})*$' });
 /** Returns the description of a range, for error messages. */
 const range = (maximum: number | bigint) => ({ description: `an integer from 0 to ${maximum}` });
-const upTo = (maximum: number) => Type.Integer({ minimum: 0, maximum, ...range(maximum) });
-const Height = upTo(0xffff_ffff);
+const integerUpTo = (maximum: number) => Type.Integer({ minimum: 0, maximum, ...range(maximum) });
+const Height = integerUpTo(0xffff_ffff);
 /** A count or an index: a u64 in the node, in practice far below 2^53. */
-const Unsigned = upTo(Number.MAX_SAFE_INTEGER);
+const Unsigned = integerUpTo(Number.MAX_SAFE_INTEGER);
 /** Unix seconds, up to the year 9999. Later times have no ISO date with a year of four digits. */
-const Seconds = upTo(253_402_300_799);
+const Seconds = integerUpTo(253_402_300_799);
 /**
  * Returns the schema of a number that may exceed a double; `parseJson` then returns a bigint.
  * @param limit a power of two, which the compiled check can represent exactly as a double

@@ -129,27 +129,27 @@ export async function projectionOf(
   pause: Pause,
 ): Promise<Projection> {
   /** By account, then by nonce. */
-  const spending = new Map<number, Map<number, QueueEntry[]>>();
+  const spenders = new Map<number, Map<number, QueueEntry[]>>();
   const queued: QueueEntry[] = [];
   for (const [index, candidate] of candidates.entries()) {
     if (index % BATCH === 0) await pause();
     const entry: QueueEntry = { candidate, rate: rateOf(candidate), isReady: false };
     queued.push(entry);
     for (const { account, nonce } of candidate.spends) {
-      const ofAccount = spending.get(account) ?? new Map<number, QueueEntry[]>();
-      spending.set(account, ofAccount);
-      const ofNonce = ofAccount.get(nonce) ?? [];
-      ofAccount.set(nonce, ofNonce);
-      ofNonce.push(entry);
+      const byNonce = spenders.get(account) ?? new Map<number, QueueEntry[]>();
+      spenders.set(account, byNonce);
+      const entries = byNonce.get(nonce) ?? [];
+      byNonce.set(nonce, entries);
+      entries.push(entry);
     }
   }
-  const starting = new Map<number, number>();
-  for (const [account, byNonce] of spending) {
-    if (starting.size % BATCH === 0) await pause();
-    starting.set(account, nextNonceOf(account) ?? [...byNonce.keys()].reduce((a, b) => Math.min(a, b)));
+  const startNonces = new Map<number, number>();
+  for (const [account, byNonce] of spenders) {
+    if (startNonces.size % BATCH === 0) await pause();
+    startNonces.set(account, nextNonceOf(account) ?? [...byNonce.keys()].reduce((a, b) => Math.min(a, b)));
   }
 
-  const next = new Map(starting);
+  const next = new Map(startNonces);
   const heap = heapOf();
   const isNext = ({ candidate: { spends } }: QueueEntry): boolean =>
     spends.every(({ account, nonce }) => next.get(account) === nonce);
@@ -179,10 +179,10 @@ export async function projectionOf(
     if (places.size % BATCH === 0) await pause();
     for (const { account, nonce } of candidate.spends) next.set(account, nonce + 1);
     for (const { account, nonce } of candidate.spends) {
-      for (const follower of spending.get(account)?.get(nonce + 1) ?? []) makeReady(follower);
+      for (const follower of spenders.get(account)?.get(nonce + 1) ?? []) makeReady(follower);
     }
   }
-  return { blocks, places, nextNonces: starting };
+  return { blocks, places, nextNonces: startNonces };
 }
 
 /**

@@ -94,15 +94,15 @@ function firstName(list: unknown): string | null {
  */
 export function tokenContract(json: string): TokenContract | null {
   const functions = contractFunctions(json);
-  const fitting = standards.find((standard) =>
+  const match = standards.find((standard) =>
     Object.entries(standard.functions).every(([name, types]) => takes(functions.get(name), types)),
   );
-  if (fitting === undefined) return null;
-  const { family } = fitting;
+  if (match === undefined) return null;
+  const { family } = match;
   if (family === 'sft') return { family, asset: null };
-  const declared = parsedJson(json) as Record<string, unknown>;
-  if (family === 'nft') return firstName(declared.non_fungible_tokens) === null ? null : { family, asset: null };
-  const asset = firstName(declared.fungible_tokens);
+  const abi = parsedJson(json) as Record<string, unknown>;
+  if (family === 'nft') return firstName(abi.non_fungible_tokens) === null ? null : { family, asset: null };
+  const asset = firstName(abi.fungible_tokens);
   return asset === null ? null : { family, asset };
 }
 

@@ -49,8 +49,8 @@ export function abiTypeString(type: AbiType): string | null {
   if ('string-ascii' in type) return `(string-ascii ${type['string-ascii'].length})`;
   if ('string-utf8' in type) return `(string-utf8 ${type['string-utf8'].length})`;
   if ('optional' in type) {
-    const some = abiTypeString(type.optional);
-    return some === null ? null : `(optional ${some})`;
+    const content = abiTypeString(type.optional);
+    return content === null ? null : `(optional ${content})`;
   }
   if ('response' in type) {
     const ok = abiTypeString(type.response.ok);
@@ -132,8 +132,8 @@ function typeOfBytes(bytes: Uint8Array): string {
  * @param json the node's `contract_interface`: untrusted data, in which functions of another form are omitted
  */
 export function contractFunctions(json: string): Map<string, AbiFunction> {
-  const declared = parsedJson(json);
-  const list = isRecord(declared) && Array.isArray(declared.functions) ? declared.functions : [];
+  const abi = parsedJson(json);
+  const list = isRecord(abi) && Array.isArray(abi.functions) ? abi.functions : [];
   return new Map(list.filter(isFunction).map((declaration) => [declaration.name, declaration]));
 }
 
@@ -147,12 +147,12 @@ export interface ContractNames {
 
 /** Returns the names that a contract's interface declares. @param json the node's `contract_interface`, or null */
 export function contractNames(json: string | null): ContractNames {
-  const declared = json === null ? null : parsedJson(json);
+  const abi = json === null ? null : parsedJson(json);
   const namesIn = (list: unknown, isNamed: (item: Record<string, unknown>) => boolean): ReadonlySet<string> | null =>
     Array.isArray(list)
       ? new Set(list.filter((item) => isRecord(item) && isNamed(item)).map(({ name }) => String(name)))
       : null;
-  const { functions, fungible_tokens, non_fungible_tokens } = isRecord(declared) ? declared : {};
+  const { functions, fungible_tokens, non_fungible_tokens } = isRecord(abi) ? abi : {};
   return {
     callable: namesIn(functions, ({ access }) => access !== 'private'),
     ft: namesIn(fungible_tokens, () => true),
@@ -184,10 +184,10 @@ export interface TraitFunction {
 export function traitFunctions(trait: unknown): TraitFunction[] | null {
   if (!isRecord(trait) || !Array.isArray(trait.functions)) return null;
   const functions: TraitFunction[] = [];
-  for (const declared of trait.functions) {
-    if (!isRecord(declared) || !Array.isArray(declared.args)) return null;
-    const { name, access, outputs } = declared;
-    const args = declared.args.map((arg) => (isRecord(arg) ? { type: arg.type } : arg));
+  for (const declaration of trait.functions) {
+    if (!isRecord(declaration) || !Array.isArray(declaration.args)) return null;
+    const { name, access, outputs } = declaration;
+    const args = declaration.args.map((arg) => (isRecord(arg) ? { type: arg.type } : arg));
     // Compares the name first, because most functions differ in the name.
     functions.push({
       ...(name === undefined ? {} : { name }),
@@ -216,6 +216,6 @@ function contains(value: unknown, expected: unknown): boolean {
 
 /** Reports whether the contract's interface declares each function of the trait. */
 export function implementsTrait(contractInterface: unknown, functions: readonly TraitFunction[]): boolean {
-  const declared = isRecord(contractInterface) ? contractInterface.functions : undefined;
-  return contains(Array.isArray(declared) ? declared : [], functions);
+  const declaredFunctions = isRecord(contractInterface) ? contractInterface.functions : undefined;
+  return contains(Array.isArray(declaredFunctions) ? declaredFunctions : [], functions);
 }

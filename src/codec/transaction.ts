@@ -175,7 +175,7 @@ function withIds({ version, chainId, origin, sponsor, ...rest }: BareTransaction
   };
 }
 
-function readTransaction(reader: BytesReader, read: (reader: BytesReader) => Body): BareTransaction {
+function readTransaction(reader: BytesReader, bodyReader: (reader: BytesReader) => Body): BareTransaction {
   const version = reader.u8('a transaction version') & TESTNET_BIT;
   const chainId = reader.u32('a chain id');
   const auth = reader.u8('an auth type');
@@ -183,10 +183,10 @@ function readTransaction(reader: BytesReader, read: (reader: BytesReader) => Bod
   const origin = readSpendingCondition(reader);
   const sponsor = auth === AUTH.sponsored ? readSpendingCondition(reader) : null;
   const anchorMode = reader.u8('an anchor mode');
-  if (read === readBody && (anchorMode < 1 || anchorMode > 3)) {
+  if (bodyReader === readBody && (anchorMode < 1 || anchorMode > 3)) {
     throw reader.unknown('an anchor mode (0x01 to 0x03)', anchorMode);
   }
-  const body = read(reader);
+  const body = bodyReader(reader);
   const postConditionMode = body.postConditions[0] ?? 0;
   return { version, chainId, origin, sponsor, anchorMode, postConditionMode, ...body };
 }

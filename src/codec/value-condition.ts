@@ -142,11 +142,11 @@ function between(text: string): ValueCondition {
 
 /** Parses a condition. @throws ConditionError */
 export function conditionOf(text: string): ValueCondition {
-  const [, operator, rest] = /^(eq|gt|gte|lt|lte|between):(.*)$/s.exec(text) ?? [];
-  if (operator === undefined || rest === undefined) return equal(literalOf(text));
-  if (operator === 'eq') return equal(literalOf(rest));
-  if (operator === 'between') return between(rest);
-  const { integer, types } = integerOf(rest, operator);
+  const [, operator, operand] = /^(eq|gt|gte|lt|lte|between):(.*)$/s.exec(text) ?? [];
+  if (operator === undefined || operand === undefined) return equal(literalOf(text));
+  if (operator === 'eq') return equal(literalOf(operand));
+  if (operator === 'between') return between(operand);
+  const { integer, types } = integerOf(operand, operator);
   const isUnsigned = types.length === 1;
   const [lowest, highest] = [isUnsigned ? MIN_INTEGER.uint : MIN_INTEGER.int, MAX_INTEGER.uint];
   switch (operator) {

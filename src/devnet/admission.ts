@@ -148,9 +148,9 @@ function argumentsOf(span: Uint8Array, declared: readonly { type: Parameters<typ
     const message = `expecting ${declared.length} arguments, got ${values.length}`;
     throw new Rejection('BadFunctionArgument', { message });
   }
-  const wrong = values.findIndex((value, index) => !isOfType(value, declared[index]!.type));
-  if (wrong < 0) return values;
-  const message = `expecting expression of type '${JSON.stringify(declared[wrong]!.type)}', found '${toHex(values[wrong]!.bytes)}'`;
+  const wrongIndex = values.findIndex((value, index) => !isOfType(value, declared[index]!.type));
+  if (wrongIndex < 0) return values;
+  const message = `expecting expression of type '${JSON.stringify(declared[wrongIndex]!.type)}', found '${toHex(values[wrongIndex]!.bytes)}'`;
   throw new Rejection('BadFunctionArgument', { message });
 }
 
@@ -177,8 +177,8 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   const simulated = template.functions?.[functionName];
   if (simulated?.run === undefined || simulated.isForUsers === true)
     throw notSimulated(`${contract} can't be called: ${functionName}`);
-  const named = namedArguments(simulated, args);
-  const run: ContractCall['run'] = (context) => simulated.run!(context, named);
+  const namedArgs = namedArguments(simulated, args);
+  const run: ContractCall['run'] = (context) => simulated.run!(context, namedArgs);
   return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };
 }
 
@@ -287,13 +287,13 @@ export class Pool {
 
   /**
    * Marks the transactions that a block of the winning chain has mined or invalidated, and removes old ones.
-   * @param retained maximum number of blocks that a fork can revert
+   * @param maxDepth maximum number of blocks that a fork can revert
    */
-  removeMined(world: World, height: number, retained: number): void {
+  removeMined(world: World, height: number, maxDepth: number): void {
     for (const [id, entry] of this.#byId) {
       if (isWaiting(entry.transaction, world)) entry.usedAt = null;
       else entry.usedAt ??= height;
-      if (entry.usedAt !== null && entry.usedAt + retained < height) this.drop(id);
+      if (entry.usedAt !== null && entry.usedAt + maxDepth < height) this.drop(id);
     }
   }
 

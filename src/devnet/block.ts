@@ -267,11 +267,11 @@ export class BlockBuilder {
       previousLength = left.length;
       left = left.filter((transaction) => !includeMinable(transaction));
     }
-    const filled = transactions.length + count;
+    const targetCount = transactions.length + count;
     for (const transaction of waiting) {
-      if (transactions.length < filled) includeMinable(transaction);
+      if (transactions.length < targetCount) includeMinable(transaction);
     }
-    while (transactions.length < filled) {
+    while (transactions.length < targetCount) {
       const transaction = this.traffic.next(world, burnHeight, busy);
       if (!isMinable(transaction, world, burnHeight))
         throw new Error(`made up ${transaction.id}, which can't be mined`);

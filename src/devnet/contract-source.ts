@@ -6,7 +6,7 @@ import { MAX_INT, MAX_UINT, MIN_INT } from '../codec/clarity-integers.ts';
 import { strictText } from '../codec/utf8.ts';
 import { type ContractInterface, type ContractTemplate, contractInterface } from './contract.ts';
 
-interface ReadSource {
+interface ParsedSource {
   readonly template: ContractTemplate;
   /** The error of an invalid source; null if the source is valid. */
   readonly flaw: string | null;
@@ -25,7 +25,7 @@ type Draft = { -readonly [K in keyof ContractInterface]: ContractInterface[K] } 
 /** Placeholder type: a public function returns a response, and only an analysis could find its types. */
 const unknownResponse: AbiType = { response: { ok: 'none', error: 'none' } };
 
-function nameOf(form: Form | undefined): string {
+function parseName(form: Form | undefined): string {
   const name = atomOf(form);
   if (name === undefined || !/^[a-zA-Z][\w!?+<>=/*-]*$|^[-+=/*<>]=?$/.test(name)) {
     throw new SourceError(':0:0: expected a name');
@@ -37,12 +37,12 @@ function addFunction(draft: Draft, form: Form | undefined, access: ContractInter
   const [name, ...parameters] = listOf(form) ?? [];
   const args = parameters.map((parameter) => {
     const [argument, type] = listOf(parameter) ?? [];
-    return { name: nameOf(argument), type: typeOf(type) };
+    return { name: parseName(argument), type: parseType(type) };
   });
   draft.functions.push({
     access,
     args,
-    name: nameOf(name),
+    name: parseName(name),
     outputs: { type: access === 'public' ? unknownResponse : 'none' },
   });
 }
@@ -53,23 +53,23 @@ const definitions: Readonly<Record<string, (draft: Draft, rest: readonly Form[],
   'define-read-only': (draft, [head]) => addFunction(draft, head, 'read_only'),
   'define-private': (draft, [head]) => addFunction(draft, head, 'private'),
   'define-constant': (draft, [name, value], sender) => {
-    const literal = literalOf(value, sender);
-    draft.variables.push({ access: 'constant', name: nameOf(name), type: literal?.type ?? 'none' });
-    if (literal !== null) draft.constants[nameOf(name)] = literal.value;
+    const literal = parseLiteral(value, sender);
+    draft.variables.push({ access: 'constant', name: parseName(name), type: literal?.type ?? 'none' });
+    if (literal !== null) draft.constants[parseName(name)] = literal.value;
   },
   'define-data-var': (draft, [name, type, value], sender) => {
-    draft.variables.push({ access: 'variable', name: nameOf(name), type: typeOf(type) });
-    const literal = literalOf(value, sender);
-    if (literal !== null) draft.values[nameOf(name)] = literal.value;
+    draft.variables.push({ access: 'variable', name: parseName(name), type: parseType(type) });
+    const literal = parseLiteral(value, sender);
+    if (literal !== null) draft.values[parseName(name)] = literal.value;
   },
   'define-map': (draft, [name, key, value]) => {
-    draft.maps.push({ name: nameOf(name), key: typeOf(key), value: typeOf(value) });
+    draft.maps.push({ name: parseName(name), key: parseType(key), value: parseType(value) });
   },
   'define-fungible-token': (draft, [name]) => {
-    draft.fungible_tokens.push({ name: nameOf(name) });
+    draft.fungible_tokens.push({ name: parseName(name) });
   },
   'define-non-fungible-token': (draft, [name, type]) => {
-    draft.non_fungible_tokens.push({ name: nameOf(name), type: typeOf(type) });
+    draft.non_fungible_tokens.push({ name: parseName(name), type: parseType(type) });
   },
 };
 
@@ -91,7 +91,7 @@ function readInto(draft: Draft, source: string, sender: string): string | null {
  * @param clarityVersion null for the epoch's version
  * @param sender the deployer
  */
-export function readSource(name: string, source: string, clarityVersion: number | null, sender: string): ReadSource {
+export function readSource(name: string, source: string, clarityVersion: number | null, sender: string): ParsedSource {
   const abi = contractInterface({ clarity_version: `Clarity${clarityVersion ?? 3}` });
   const draft: Draft = { ...abi, constants: {}, values: {} };
   let executed: string | null = null;
@@ -124,7 +124,7 @@ const plainTypes: Readonly<Record<string, AbiType>> = {
 
 const MAX_LENGTH = 1_048_576;
 
-function lengthOf(form: Form | undefined): number {
+function parseLength(form: Form | undefined): number {
   const text = atomOf(form) ?? '';
   const length = Number(text);
   if (!/^\d+$/.test(text) || length > MAX_LENGTH) throw new SourceError(':0:0: created a type which was invalid');
@@ -132,38 +132,38 @@ function lengthOf(form: Form | undefined): number {
 }
 
 /** Returns the type in a form. @throws SourceError for other forms */
-function typeOf(form: Form | undefined): AbiType {
+function parseType(form: Form | undefined): AbiType {
   const plain = atomOf(form);
   if (plain !== undefined) {
     if (Object.hasOwn(plainTypes, plain)) return plainTypes[plain]!;
     if (/^<.+>$/.test(plain)) return 'trait_reference';
     throw new SourceError(`:0:0: invalid type description: ${plain}`);
   }
-  const fields = fieldsOf(form);
-  if (fields !== undefined) return { tuple: fields.map(([name, type]) => ({ name, type: typeOf(type) })) };
+  const fields = parseFields(form);
+  if (fields !== undefined) return { tuple: fields.map(([name, type]) => ({ name, type: parseType(type) })) };
   const [head, first, second] = listOf(form) ?? [];
   switch (atomOf(head)) {
     case 'buff':
-      return { buffer: { length: lengthOf(first) } };
+      return { buffer: { length: parseLength(first) } };
     case 'string-ascii':
-      return { 'string-ascii': { length: lengthOf(first) } };
+      return { 'string-ascii': { length: parseLength(first) } };
     case 'string-utf8':
-      return { 'string-utf8': { length: lengthOf(first) } };
+      return { 'string-utf8': { length: parseLength(first) } };
     case 'optional':
-      return { optional: typeOf(first) };
+      return { optional: parseType(first) };
     case 'response':
-      return { response: { ok: typeOf(first), error: typeOf(second) } };
+      return { response: { ok: parseType(first), error: parseType(second) } };
     case 'list':
-      return { list: { type: typeOf(second), length: lengthOf(first) } };
+      return { list: { type: parseType(second), length: parseLength(first) } };
     case 'tuple':
-      return { tuple: pairsOf(form).map(([name, type]) => ({ name, type: typeOf(type) })) };
+      return { tuple: parsePairs(form).map(([name, type]) => ({ name, type: parseType(type) })) };
     default:
       throw new SourceError(':0:0: invalid type description');
   }
 }
 
 /** Returns the pairs of `(tuple (name form) …)`. @throws SourceError */
-function pairsOf(form: Form | undefined): [name: string, value: Form][] {
+function parsePairs(form: Form | undefined): [name: string, value: Form][] {
   return (listOf(form) ?? []).slice(1).map((pair) => {
     const [name, value] = listOf(pair) ?? [];
     if (atomOf(name) === undefined || value === undefined) throw new SourceError(':0:0: invalid tuple');
@@ -181,18 +181,18 @@ interface Literal {
  * Returns the value of a literal. @param sender the deployer of the contract `.name`
  * @returns null for an expression that would have to be executed
  */
-function literalOf(form: Form | undefined, sender: string): Literal | null {
+function parseLiteral(form: Form | undefined, sender: string): Literal | null {
   if (form?.kind === 'atom') return atomValue(form.text, sender);
   // Clarity's escapes differ from JSON's, so strings with escapes count as expressions.
   if (form?.kind === 'string') return form.text.includes('\\') ? null : stringValue(form.text, form.isUtf8);
   const [head, inner] = listOf(form) ?? [];
   const wrap = atomOf(head);
   if (listOf(form)?.length !== 2 || (wrap !== 'ok' && wrap !== 'err' && wrap !== 'some')) return null;
-  const held = literalOf(inner, sender);
-  if (held === null) return null;
-  const value = clarity[wrap](held.value);
-  if (wrap === 'some') return { value, type: { optional: held.type } };
-  const [ok, error] = wrap === 'ok' ? [held.type, 'none' as const] : ['none' as const, held.type];
+  const content = parseLiteral(inner, sender);
+  if (content === null) return null;
+  const value = clarity[wrap](content.value);
+  if (wrap === 'some') return { value, type: { optional: content.type } };
+  const [ok, error] = wrap === 'ok' ? [content.type, 'none' as const] : ['none' as const, content.type];
   return { value, type: { response: { ok, error } } };
 }
 
@@ -204,17 +204,17 @@ const ENTRY = /^[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$/;
  * @returns null for any other form
  * @throws SourceError for an invalid tuple
  */
-function argumentIn(form: Form | undefined, sender: string): Uint8Array | null {
+function parseArgument(form: Form | undefined, sender: string): Uint8Array | null {
   if (form?.kind === 'string') return unescapedString(form.text, form.isUtf8);
-  const literal = literalOf(form, sender);
+  const literal = parseLiteral(form, sender);
   if (literal !== null) return literal.value;
   const [head, ...rest] = listOf(form) ?? [];
   const name = atomOf(head);
-  const fields = name === 'tuple' ? pairsOf(form) : fieldsOf(form);
-  const values = (fields?.map(([, value]) => value) ?? rest).map((value) => argumentIn(value, sender));
+  const fields = name === 'tuple' ? parsePairs(form) : parseFields(form);
+  const values = (fields?.map(([, value]) => value) ?? rest).map((value) => parseArgument(value, sender));
   if (!values.every((value) => value !== null)) return null;
   if (fields !== undefined) {
-    const entries = new Map(fields.map(([key], at) => [key, values[at]!]));
+    const entries = new Map(fields.map(([key], index) => [key, values[index]!]));
     const isTuple =
       entries.size > 0 && entries.size === fields.length && [...entries.keys()].every((key) => ENTRY.test(key));
     return isTuple ? clarity.tuple(Object.fromEntries(entries)) : null;
@@ -232,7 +232,7 @@ function argumentIn(form: Form | undefined, sender: string): Uint8Array | null {
 export function argumentOf(text: string, sender: string): Uint8Array | null {
   try {
     const forms = readForms(text);
-    return forms.length === 1 ? argumentIn(forms[0], sender) : null;
+    return forms.length === 1 ? parseArgument(forms[0], sender) : null;
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     return null;
@@ -258,10 +258,10 @@ const ESCAPE = /\\(?:u\{(?<digits>[0-9a-fA-F]{1,8})\}|x(?<byte>[0-7][0-9a-fA-F])
  */
 function unescapedString(escaped: string, isUtf8: boolean): Uint8Array | null {
   let isValid = true;
-  const text = escaped.replace(ESCAPE, (_, digits?: string, byte?: string, named?: string): string => {
-    const character = digits !== undefined ? unicodeOf(digits) : byte !== undefined ? latin1(byte) : ESCAPED[named!];
-    if (character === undefined || (digits !== undefined && !isUtf8)) isValid = false;
-    return character ?? '';
+  const text = escaped.replace(ESCAPE, (_, digits?: string, byte?: string, letter?: string): string => {
+    const char = digits !== undefined ? decodeUnicode(digits) : byte !== undefined ? latin1(byte) : ESCAPED[letter!];
+    if (char === undefined || (digits !== undefined && !isUtf8)) isValid = false;
+    return char ?? '';
   });
   if (!isValid) return null;
   if (isUtf8) return clarity.utf8(text);
@@ -274,7 +274,7 @@ const latin1 = (hex: string): string => String.fromCharCode(Number.parseInt(hex,
  * Returns the character of `\u{…}`. The API and nodes write the bytes of its UTF-8; Clarity's parser reads a code
  * point. Digits that are one character in UTF-8 are read as UTF-8.
  */
-function unicodeOf(digits: string): string | undefined {
+function decodeUnicode(digits: string): string | undefined {
   const utf8 = digits.length >= 4 && digits.length % 2 === 0 ? strictText(Uint8Array.fromHex(digits)) : null;
   if (utf8 !== null && [...utf8].length === 1) return utf8;
   const codePoint = Number.parseInt(digits, 16);
@@ -330,7 +330,7 @@ const TOKEN = /(?<skip>[\s,]+|;[^\n]*)|(?<bracket>[(){}])|(?<string>u?"(?:[^"\\]
 
 const closes = { '(': ')', '{': '}' } as const;
 
-interface Open {
+interface OpenForm {
   readonly kind: 'list' | 'record';
   readonly items: Form[];
   readonly end: string;
@@ -339,23 +339,23 @@ interface Open {
 /** Returns the forms at the top level of a source, in order. @throws SourceError */
 function readForms(source: string): Form[] {
   const top: Form[] = [];
-  const open: Open[] = [];
+  const open: OpenForm[] = [];
   const add = (form: Form) => (open.at(-1)?.items ?? top).push(form);
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < source.length) {
-    const at = TOKEN.lastIndex;
+    const offset = TOKEN.lastIndex;
     const groups = TOKEN.exec(source)?.groups;
-    if (groups === undefined) throw new SourceError(`:0:0: unexpected character ${JSON.stringify(source[at])}`);
+    if (groups === undefined) throw new SourceError(`:0:0: unexpected character ${JSON.stringify(source[offset])}`);
     const { bracket, string, atom } = groups;
     if (atom !== undefined) add({ kind: 'atom', text: atom });
-    else if (string !== undefined) add(stringOf(string));
+    else if (string !== undefined) add(parseString(string));
     else if (bracket === '(' || bracket === '{') {
       if (open.length === MAX_DEPTH) throw new SourceError(':0:0: AST has too deep of an expression nesting');
       open.push({ kind: bracket === '(' ? 'list' : 'record', items: [], end: closes[bracket] });
     } else if (bracket !== undefined) {
-      const done = open.pop();
-      if (done?.end !== bracket) throw new SourceError(`:0:0: Tried to close with '${bracket}', which opens nothing`);
-      add({ kind: done.kind, items: done.items });
+      const last = open.pop();
+      if (last?.end !== bracket) throw new SourceError(`:0:0: Tried to close with '${bracket}', which opens nothing`);
+      add({ kind: last.kind, items: last.items });
     }
   }
   if (open.length > 0) throw new SourceError(':0:0: List expressions (..) left opened.');
@@ -374,21 +374,21 @@ export interface FormPosition {
 
 /** Returns the positions of the top-level forms in a source, in order. Unbalanced brackets end no form. */
 export function formPositions(source: string): FormPosition[] {
-  const places: FormPosition[] = [];
-  let [depth, line, begun, start] = [0, 1, 1, 0];
+  const positions: FormPosition[] = [];
+  let [depth, line, startLine, start] = [0, 1, 1, 0];
   TOKEN.lastIndex = 0;
   for (let token = TOKEN.exec(source); token !== null; token = TOKEN.exec(source)) {
     const { skip, bracket } = token.groups ?? {};
-    if (depth === 0) [begun, start] = [line, token.index];
+    if (depth === 0) [startLine, start] = [line, token.index];
     line += token[0].split('\n').length - 1;
     if (bracket !== undefined) depth += bracket in closes ? 1 : -1;
     if (depth === 0 && skip === undefined)
-      places.push({ line: begun, column: start - source.lastIndexOf('\n', start), end: TOKEN.lastIndex });
+      positions.push({ line: startLine, column: start - source.lastIndexOf('\n', start), end: TOKEN.lastIndex });
   }
-  return places;
+  return positions;
 }
 
-function stringOf(token: string): Form {
+function parseString(token: string): Form {
   const isUtf8 = token.startsWith('u');
   return { kind: 'string', text: token.slice(isUtf8 ? 2 : 1, -1), isUtf8 };
 }
@@ -401,7 +401,7 @@ const listOf = (form: Form | undefined): readonly Form[] | undefined =>
   form?.kind === 'list' ? form.items : undefined;
 
 /** Returns the fields of a record with names that end with a colon; undefined if a name doesn't. */
-function fieldsOf(form: Form | undefined): (readonly [name: string, value: Form])[] | undefined {
+function parseFields(form: Form | undefined): (readonly [name: string, value: Form])[] | undefined {
   if (form?.kind !== 'record') return undefined;
   // `a: b` and `a:b` mean the same, and so do `a :b` and `a : b`.
   const items = form.items.flatMap((item) =>
@@ -409,16 +409,16 @@ function fieldsOf(form: Form | undefined): (readonly [name: string, value: Form]
       ? item.text
           .split(/(:)/)
           .filter((part) => part !== '')
-          .map(asAtom)
+          .map(toAtom)
       : [item],
   );
   const fields: (readonly [string, Form])[] = [];
-  for (let at = 0; at < items.length; at += 3) {
-    const [name, colon, value] = items.slice(at, at + 3);
+  for (let index = 0; index < items.length; index += 3) {
+    const [name, colon, value] = items.slice(index, index + 3);
     if (atomOf(name) === undefined || atomOf(colon) !== ':' || value === undefined) return undefined;
     fields.push([atomOf(name)!, value]);
   }
   return fields;
 }
 
-const asAtom = (text: string): Form => ({ kind: 'atom', text });
+const toAtom = (text: string): Form => ({ kind: 'atom', text });

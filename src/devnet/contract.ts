@@ -162,7 +162,7 @@ type ArgumentOf<T> = T extends 'uint128'
           : Serialized;
 export type ArgumentsOf<A> = { readonly [Name in keyof A]: ArgumentOf<A[Name]> };
 
-function argumentOf(value: ClarityValue): unknown {
+function toArgument(value: ClarityValue): unknown {
   switch (value.type) {
     case 'uint':
     case 'principal':
@@ -171,9 +171,9 @@ function argumentOf(value: ClarityValue): unknown {
     case 'none':
       return undefined;
     case 'some':
-      return argumentOf(value.value);
+      return toArgument(value.value);
     case 'list':
-      return value.value.map(argumentOf);
+      return value.value.map(toArgument);
     default:
       return value;
   }
@@ -195,7 +195,7 @@ function serializeArgument(type: AbiType, value: unknown): Uint8Array {
 
 /** Returns the arguments of a call by name. @param values of the declared types */
 export const namedArguments = ({ args }: SimulatedFunction, values: readonly ClarityValue[]): NamedArguments =>
-  Object.fromEntries(Object.keys(args).map((name, index) => [name, argumentOf(values[index]!)]));
+  Object.fromEntries(Object.keys(args).map((name, index) => [name, toArgument(values[index]!)]));
 
 /** Declares a public function. @param run its effect @param error the type of its errors */
 export const publicFunction = <A extends ArgumentTypes>(
@@ -229,14 +229,14 @@ export function userCall<F extends Readonly<Record<string, { args: object }>>, N
   { content, ...rest }: Pick<ContractCall, 'postConditions'> & NonNullable<CallContext['user']> = {},
 ): ContractCall {
   const { args: types, run } = functions[functionName] as unknown as SimulatedFunction;
-  const named: NamedArguments = args;
+  const namedArgs: NamedArguments = args;
   return {
     functionName,
     // Serialized only when it is needed: most calls that would empty a balance are made but not chosen.
     get args() {
-      return Object.entries(types).map(([name, type]) => serializeArgument(type, named[name]));
+      return Object.entries(types).map(([name, type]) => serializeArgument(type, namedArgs[name]));
     },
-    run: (context) => run!({ ...context, user: { content } }, named),
+    run: (context) => run!({ ...context, user: { content } }, namedArgs),
     ...rest,
   };
 }

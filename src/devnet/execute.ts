@@ -27,8 +27,8 @@ export interface Receipt extends Omit<Execution, 'status'> {
 
 export const noCost: Readonly<Cost> = { read_count: 0, read_length: 0, runtime: 0, write_count: 0, write_length: 0 };
 
-const done = clarity.ok(clarity.bool(true));
-const failed = clarity.err(clarity.none());
+const OK_TRUE = clarity.ok(clarity.bool(true));
+const ERR_NONE = clarity.err(clarity.none());
 
 /** Reports whether a miner could include the transaction in a block after `world`. */
 export function isMinable(transaction: SignedTransaction, world: World, burnHeight: number): boolean {
@@ -79,11 +79,11 @@ type Result = Pick<Receipt, 'result'> & Partial<Receipt>;
 function outcomeOf(transaction: SignedTransaction, world: World, { height, burnHeight }: BlockHeights): Result {
   const { origin, action, fate, id, postConditions, mint } = transaction;
   const sender = origin.account.address;
-  if (fate === 'problematic_skipped') return { status: fate, result: failed, problematic: 1 };
+  if (fate === 'problematic_skipped') return { status: fate, result: ERR_NONE, problematic: 1 };
 
   switch (action.kind) {
     case 'system':
-      return { result: done };
+      return { result: OK_TRUE };
     case 'executed': {
       const { result, deployed } = action;
       if (deployed !== null) world.install({ ...deployed, height });
@@ -93,25 +93,26 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
       const { recipient, amount, memo } = action;
       const minted =
         mint === undefined ? [] : [{ type: 'ft_mint_event' as const, ...mint, amount: BigInt(mint.amount) }];
-      return { result: done, events: [{ type: 'stx_transfer_event', sender, recipient, amount, memo }, ...minted] };
+      return { result: OK_TRUE, events: [{ type: 'stx_transfer_event', sender, recipient, amount, memo }, ...minted] };
     }
     case 'deploy': {
       const { name, template, flaw, isOfUser } = action;
       const cost = costOf(id, 12);
-      if (flaw !== null) return { status: 'abort_by_response', result: failed, cost, vmError: flaw };
-      const broken = brokenPostCondition(postConditions, [], sender);
-      if (broken !== null) return { status: 'abort_by_post_condition', result: done, cost, vmError: broken };
+      if (flaw !== null) return { status: 'abort_by_response', result: ERR_NONE, cost, vmError: flaw };
+      const violation = postConditionError(postConditions, [], sender);
+      if (violation !== null) return { status: 'abort_by_post_condition', result: OK_TRUE, cost, vmError: violation };
       const contract = { id: `${sender}.${name}`, template, height };
       if (isOfUser) world.install(contract);
       else world.deploy(contract);
-      return { result: done, abi: template.abi, cost };
+      return { result: OK_TRUE, abi: template.abi, cost };
     }
     case 'call': {
       const { contract, call } = action;
       const cost = costOf(id, 5);
       if (world.contract(contract) === undefined) {
         // The contract was deployed only on another branch.
-        return { status: 'abort_by_response', result: failed, cost: noCost, vmError: `NoSuchContract("${contract}")` };
+        const vmError = `NoSuchContract("${contract}")`;
+        return { status: 'abort_by_response', result: ERR_NONE, cost: noCost, vmError };
       }
       const outcome = call.run({ world, contract, sender, burnHeight });
       const { ok, result, events, writes = [], attachments = [], vmError = null } = outcome;
@@ -119,8 +120,8 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
       if (fate === 'abort_by_post_condition') {
         return { status: fate, result, cost, vmError: `Post-condition check failure on STX owned by ${sender}` };
       }
-      const broken = brokenPostCondition(postConditions, events, sender);
-      if (broken !== null) return { status: 'abort_by_post_condition', result, cost, vmError: broken };
+      const violation = postConditionError(postConditions, events, sender);
+      if (violation !== null) return { status: 'abort_by_post_condition', result, cost, vmError: violation };
       for (const [key, value] of writes) world.store(contract, key, value);
       return { result, events, attachments, cost };
     }
@@ -219,7 +220,7 @@ export const areChecked = (span: Uint8Array): boolean =>
  * @param events the transaction's events
  * @returns the node's error, or null if all conditions are met
  */
-export function brokenPostCondition(
+export function postConditionError(
   span: Uint8Array | undefined,
   events: readonly ChainEvent[],
   origin: string,

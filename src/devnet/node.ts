@@ -273,12 +273,12 @@ export class SimulatedNode {
       const block = await this.#mineOn(tip.indexBlockHash, { ...quietly, newTenure: tenure }, next);
       const status = transactionOf(block)?.status ?? null;
       if (status !== (transaction?.status ?? null)) {
-        const was = transaction === null ? 'was empty' : `had a transaction with the status ${transaction.status}`;
-        throw new UnlikeSavedError(`block ${block.height} ${was}, but is different now`);
+        const state = transaction === null ? 'was empty' : `had a transaction with the status ${transaction.status}`;
+        throw new UnlikeSavedError(`block ${block.height} ${state}, but is different now`);
       }
-      for (const saved of snapshots.filter(({ height }) => height === block.height)) {
+      for (const snapshot of snapshots.filter(({ height }) => height === block.height)) {
         const { indexBlockHash, height } = block;
-        this.#snapshots.set(saved.name, { indexBlockHash, height, shift: shiftOf(saved.skipped) });
+        this.#snapshots.set(snapshot.name, { indexBlockHash, height, shift: shiftOf(snapshot.skipped) });
       }
     }
     this.#shift = shiftOf(skipped);
@@ -303,7 +303,7 @@ export class SimulatedNode {
   }
 
   /** Returns the chain, to mine it again in another process; only with an engine. */
-  saved(): SavedChain {
+  savedChain(): SavedChain {
     const blocks = [...this.chain.ancestors(this.chain.tip)].reverse().slice(1);
     return {
       blocks: blocks.map((block) => ({ tenure: block.blocksInTenure === 1, transaction: transactionOf(block) })),
@@ -345,7 +345,7 @@ export class SimulatedNode {
   async #submit(raw: Uint8Array, isSigned = true, mint?: Mint): Promise<string> {
     const decoded = decodedOrThrow(decodeTransaction(raw));
     const id = toHex(decoded.txId);
-    if (this.pending.some((waiting) => waiting.id === id)) return id;
+    if (this.pending.some((transaction) => transaction.id === id)) return id;
     const transaction = admit(raw, decoded, this.#view(), isSigned);
     await this.#announce(mint === undefined ? transaction : { ...transaction, mint });
     return id;
@@ -469,11 +469,11 @@ export class SimulatedNode {
    * Deploys contracts again on the chain's first block, in place of their former deployments. Then mines the later
    * tenures and transactions again, if they can be mined. The new branch becomes longer than the chain only at its end,
    * so the chain stays unchanged if a deployment is refused.
-   * @param former ids of the deployments to replace
+   * @param formerIds ids of the deployments to replace
    * @returns ids of the deployments, and numbers of transactions that were mined again and that could not be
    * @throws RefusedDeployment
    */
-  redeploy(deployments: readonly Deployment[], former: ReadonlySet<string>, clarity: ClarityMiner) {
+  redeploy(deployments: readonly Deployment[], formerIds: ReadonlySet<string>, clarity: ClarityMiner) {
     return this.#runCommand(async () => {
       const old = [...this.chain.ancestors(this.chain.tip)].reverse();
       const base = old[1]!;
@@ -492,7 +492,7 @@ export class SimulatedNode {
       const orphanedIds = new Set<string>();
       let mined = 0;
       for (const { blocksInTenure, transactions } of old.slice(2)) {
-        const repeats = transactions.filter(({ id }) => !former.has(id)).map(withoutResult);
+        const repeats = transactions.filter(({ id }) => !formerIds.has(id)).map(withoutResult);
         if (repeats.length === 0 && transactions.length > 0) continue;
         await mine(blocksInTenure === 1 ? { newTenure: true } : {}, repeats);
         const ids = new Set(parent.transactions.map(({ id }) => id));
@@ -586,8 +586,8 @@ export class SimulatedNode {
    */
   revert({ snapshot, index_block_hash: id }: BlockReference): Promise<Fork> {
     return this.#runCommand(async () => {
-      const named = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
-      const hash = snapshot === undefined ? id : named?.indexBlockHash;
+      const state = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
+      const hash = snapshot === undefined ? id : state?.indexBlockHash;
       const reachable = [...this.chain.ancestors(this.chain.tip)];
       const depth = reachable.findIndex((block) => block.indexBlockHash === hash);
       const block = reachable[depth];
@@ -600,7 +600,7 @@ export class SimulatedNode {
           : fieldError('snapshot', 'must name a snapshot of a block of the chain');
       }
       // The new branch has the time of the state, not the time of the lost blocks.
-      this.#shift = named?.shift ?? this.#shifts.get(block) ?? this.#shift;
+      this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
       this.chain.dropLaterBitcoin();
       for (const { id } of this.pending) await this.#drop(id);

@@ -24,32 +24,32 @@ const MAX_WAITING = 1_000;
 
 /** Makes a function that posts events to an observer. @param signal ends the posting */
 export function observer({ url, clock, log }: ObserverOptions, signal: AbortSignal) {
-  const waiting: NodeEvent[] = [];
+  const queue: NodeEvent[] = [];
   let isPosting = false;
-  let refused: NodeEvent | null = null;
+  let refusedEvent: NodeEvent | null = null;
 
   async function post(): Promise<void> {
     isPosting = true;
-    for (let event = waiting.shift(); event !== undefined && !signal.aborted; event = waiting.shift()) {
+    for (let event = queue.shift(); event !== undefined && !signal.aborted; event = queue.shift()) {
       await postEvent(event, url, {
         signal,
         clock,
         onRetry(retried, cause) {
           // Logged once for each time that the observer stops accepting.
-          if (refused === null) log({ event: 'observer_refuses', url, path: retried.path, reason: String(cause) });
-          refused = retried;
+          if (refusedEvent === null) log({ event: 'observer_refuses', url, path: retried.path, reason: String(cause) });
+          refusedEvent = retried;
         },
       }).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });
-      if (refused !== event) refused = null;
+      if (refusedEvent !== event) refusedEvent = null;
     }
     isPosting = false;
   }
 
   return (event: NodeEvent): void => {
-    waiting.push(event);
-    if (waiting.length > MAX_WAITING) waiting.shift();
+    queue.push(event);
+    if (queue.length > MAX_WAITING) queue.shift();
     if (!isPosting) void post();
   };
 }

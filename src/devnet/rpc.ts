@@ -625,24 +625,24 @@ export async function readFunction(
   block: Block,
   { contract, functionName, args, sender }: FunctionRead,
 ): Promise<{ okay: true; result: string | null } | { okay: false; cause: string }> {
-  const failed = (cause: string) => ({ okay: false as const, cause });
+  const failure = (cause: string) => ({ okay: false as const, cause });
   const { world, burnView } = block;
   const template = world.contract(contract)?.template;
-  if (template === undefined) return failed(`Unchecked(NoSuchContract("${contract}"))`);
+  if (template === undefined) return failure(`Unchecked(NoSuchContract("${contract}"))`);
   const declared = template.abi.functions.find(({ name, access }) => name === functionName && access !== 'private');
   if (declared === undefined) {
-    return failed(
+    return failure(
       template.isPartial === true
         ? `The simulated node doesn't have the function ${functionName} of ${contract.split('.')[1]}`
         : `Unchecked(UndefinedFunction("${functionName}"))`,
     );
   }
-  if (declared.access === 'public') return failed('NotReadOnly');
+  if (declared.access === 'public') return failure('NotReadOnly');
   if (args.length !== declared.args.length) {
-    return failed(`Unchecked(IncorrectArgumentCount(${declared.args.length}, ${args.length}))`);
+    return failure(`Unchecked(IncorrectArgumentCount(${declared.args.length}, ${args.length}))`);
   }
-  const wrong = args.findIndex((value, index) => !isOfType(value, declared.args[index]!.type));
-  if (wrong >= 0) return failed(`Unchecked(TypeValueError(${JSON.stringify(declared.args[wrong]!.type)}, …))`);
+  const index = args.findIndex((value, i) => !isOfType(value, declared.args[i]!.type));
+  if (index >= 0) return failure(`Unchecked(TypeValueError(${JSON.stringify(declared.args[index]!.type)}, …))`);
   if (real !== undefined) {
     const bytes = args.map((value) => toHex(value.bytes));
     // The engine doesn't accept a contract as the sender, so the contract's address replaces it.
@@ -650,7 +650,7 @@ export async function readFunction(
     return askEngine(() => real.read(block, { kind: 'call', contract, functionName, args: bytes, sender: address }));
   }
   const simulated = ownProperty(template.functions, functionName);
-  if (simulated?.read === undefined) return failed(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
+  if (simulated?.read === undefined) return failure(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
   const context = { world, contract, burnHeight: burnView.height };
   return { okay: true, result: toHex(simulated.read(context, namedArguments(simulated, args))) };
 }

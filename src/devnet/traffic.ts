@@ -38,7 +38,7 @@ const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zer
 const flawedSource = '(no-such-function)\n';
 const sourceFlaw = ":1:1: use of unresolved function 'no-such-function'";
 const bootContracts = { stack: 'pox-4', stake: 'pox-5', name: 'bns' } as const;
-const nobody: ReadonlySet<string> = new Set();
+const noAddresses: ReadonlySet<string> = new Set();
 /** Minimum micro-STX that an account needs to act: the fee, and an amount to send or lock. */
 const minimumFunds = 2_000_000n;
 
@@ -207,7 +207,7 @@ export class Traffic {
     for (let tries = 0; tries < 500; tries++) {
       const user = this.prng.pick(this.users);
       // If all users seem busy, a busy user is chosen, and its waiting transaction loses the nonce.
-      if (this.#isFree(user, world, burnHeight, tries < 200 ? busy : nobody)) return user;
+      if (this.#isFree(user, world, burnHeight, tries < 200 ? busy : noAddresses)) return user;
     }
     throw new Error('no account is left that could pay for a transaction; the chain needs more accounts');
   }

@@ -209,8 +209,8 @@ export function contractCall(contract: string, functionName: string, args: reado
  * Returns the coinbase of a Nakamoto tenure: 32 bytes that the miner chose, the recipient, and the 80-byte VRF proof.
  */
 export function nakamotoCoinbase(data: Uint8Array, recipient: string | undefined, vrfProof: Uint8Array): Uint8Array {
-  const to = recipient === undefined ? clarity.none() : clarity.some(clarity.principal(recipient));
-  return concat(u8(0x08), data, to, vrfProof);
+  const optionalRecipient = recipient === undefined ? clarity.none() : clarity.some(clarity.principal(recipient));
+  return concat(u8(0x08), data, optionalRecipient, vrfProof);
 }
 
 interface TenureChange {

@@ -225,8 +225,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
 /** Describes a difference in a sentence. */
 export function differenceText({ subject, values, first }: Difference): string {
   const parts = values.map(({ name, index, node }) => `${name} is ${index ?? 'not'} here and ${node ?? 'not'} there`);
-  const since = first === null ? '' : `, from block ${first.height} on (${toHex(first.hash)})`;
-  return `${subject}: ${parts.join('; ')}${since}`;
+  const suffix = first === null ? '' : `, from block ${first.height} on (${toHex(first.hash)})`;
+  return `${subject}: ${parts.join('; ')}${suffix}`;
 }
 
 const emptyReport = (kind: FactKind): KindReport => ({

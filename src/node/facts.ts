@@ -216,9 +216,9 @@ function sourceOf(raw: Uint8Array): string {
   return payload.type === 'smart_contract' ? payload.source : '';
 }
 
-const contractPath = (what: string, contract: string, { hash }: BlockAt): string => {
+const contractPath = (part: string, contract: string, { hash }: BlockAt): string => {
   const { address, contractName } = splitPrincipal(contract);
-  return `/v2/contracts/${what}/${address}/${contractName}?proof=0&tip=${bare(hash)}`;
+  return `/v2/contracts/${part}/${address}/${contractName}?proof=0&tip=${bare(hash)}`;
 };
 
 /** Returns a contract's source and interface, if the index has one: a node can be configured not to send it. */
@@ -305,7 +305,7 @@ export async function nodeBlock(node: ThrottledNode, id: string): Promise<NodeBl
 const blockFact = (
   block: BlockFacts,
   transactions: readonly BlockTransaction[],
-  sent: (node: ThrottledNode) => Promise<NodeBlock>,
+  requestBlock: (node: ThrottledNode) => Promise<NodeBlock>,
 ): Fact => {
   const rawTransactions = transactions.filter(isInBody).map(({ raw }) => raw);
   const body = Buffer.concat(rawTransactions);
@@ -326,7 +326,7 @@ const blockFact = (
       body: Bun.hash(body).toString(16),
     }),
     async node(node) {
-      const decoded = await sent(node);
+      const decoded = await requestBlock(node);
       // A missing block isn't a difference: a simulated node serves only its newest blocks.
       if (decoded instanceof NoAnswer) return nullIfAbsent(decoded) ?? new NoAnswer("the node doesn't have this block");
       if (!decoded.ok) return { id, bytes: decoded.error.message };
@@ -370,7 +370,7 @@ export async function requestSortition(node: ThrottledNode, path = ''): Promise<
 }
 
 /** Returns the Bitcoin block that elected a block's tenure. The block names it by its consensus hash, which the id covers. */
-const sortitionFact = (block: BlockFacts, sent: (node: ThrottledNode) => Promise<NodeBlock>): Fact => ({
+const sortitionFact = (block: BlockFacts, requestBlock: (node: ThrottledNode) => Promise<NodeBlock>): Fact => ({
   kind: 'sortitions',
   subject: `the sortition of block ${block.height}`,
   changes: false,
@@ -381,7 +381,7 @@ const sortitionFact = (block: BlockFacts, sent: (node: ThrottledNode) => Promise
     'was sortition': 'true',
   }),
   async node(node) {
-    const decoded = await sent(node);
+    const decoded = await requestBlock(node);
     if (decoded instanceof NoAnswer || !decoded.ok) return new NoAnswer("the block's consensus hash is not known");
     const sortition = await requestSortition(node, `/consensus/${bare(decoded.value.header.consensusHash)}`);
     if (sortition instanceof NoAnswer) return nullIfAbsent(sortition);
@@ -492,10 +492,10 @@ function readsLedger(reader: Reader, asset: string, functionName: string, parame
     .replace(/;;[^\n]*/g, '')
     .replace(/\s+/g, ' ')
     .replace(/ ?([()]) ?/g, '$1');
-  const declared = new RegExp(`\\(define-read-only\\(${functionName}\\(([a-z0-9-]+) ${parameter}\\)\\)`).exec(source);
+  const match = new RegExp(`\\(define-read-only\\(${functionName}\\(([a-z0-9-]+) ${parameter}\\)\\)`).exec(source);
   return (
-    declared !== null &&
-    source.startsWith(`(ok(${read} ${assetNameOf(asset)} ${declared[1]})))`, declared.index + declared[0].length)
+    match !== null &&
+    source.startsWith(`(ok(${read} ${assetNameOf(asset)} ${match[1]})))`, match.index + match[0].length)
   );
 }
 
@@ -511,8 +511,8 @@ export function factsOf(reader: Reader, height: number, highest: number): Fact[]
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {
     // Both facts are in the block, which is requested only once.
-    const sent = memoizeByObject((node: ThrottledNode) => nodeBlock(node, bare(block.index_block_hash)));
-    facts.push(blockFact(block, touched.transactions, sent), sortitionFact(block, sent));
+    const requestBlock = memoizeByObject((node: ThrottledNode) => nodeBlock(node, bare(block.index_block_hash)));
+    facts.push(blockFact(block, touched.transactions, requestBlock), sortitionFact(block, requestBlock));
     const bodyTransactions = touched.transactions.filter(isInBody);
     facts.push(...bodyTransactions.map((transaction) => transactionFact(block, transaction)));
   }

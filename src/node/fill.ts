@@ -45,7 +45,7 @@ export interface FillOptions {
   /** Height of the first block, if the index is empty. */
   from?: number;
   /** Called after each block. */
-  progress?: (filled: FillResult) => unknown;
+  progress?: (result: FillResult) => unknown;
   signal?: AbortSignal;
 }
 
@@ -65,7 +65,7 @@ const WINDOW = 1_000;
 
 /** Requests a block. @throws IncompleteBlockError if the node doesn't have it; NodeUnreachableError */
 async function requestBlock(node: ThrottledNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
-  const failure = (what: string) => new IncompleteBlockError(height, id, what);
+  const failure = (reason: string) => new IncompleteBlockError(height, id, reason);
   const decoded = answerOrThrow(await nodeBlock(node, id.toHex()));
   if (decoded instanceof NoAnswer) {
     throw failure(`the node doesn't have this Nakamoto block (${decoded.reason})`);
@@ -129,7 +129,7 @@ export async function fillTo(
   /** Height of the first block. A branch that forks below it is filled from this height on. */
   const lowest = start?.height ?? from ?? 0;
   const older = lazy(async () => (start === null ? null : olderTenures(node, start)));
-  const filled: FillResult = { blocks: 0, burnBlocks: 0, height: history.tip().height, unanswered: 0 };
+  const result: FillResult = { blocks: 0, burnBlocks: 0, height: history.tip().height, unanswered: 0 };
   const maker = new BlockMaker(node, authorization, {
     network: index.network,
     tenure: tenureOn,
@@ -227,7 +227,7 @@ export async function fillTo(
             reward_recipients: [],
           }),
         );
-        filled.burnBlocks += 1;
+        result.burnBlocks += 1;
       }
       const next = snapshots.read(({ burnRewards }) => burnRewards.unlinkedBelow(burn_block_height, baseHeight));
       if (next === null) return;
@@ -258,12 +258,12 @@ export async function fillTo(
       const { text, block, unanswered } = await maker.make(decoded, parentBlock);
       await receive(event('/new_block', text));
       parent = block;
-      filled.blocks += 1;
-      filled.height = block.height;
-      filled.unanswered += unanswered;
-      await progress(filled);
+      result.blocks += 1;
+      result.height = block.height;
+      result.unanswered += unanswered;
+      await progress(result);
     }
   }
   if (parent === null) await fillBurnBlocks(Number.MAX_SAFE_INTEGER);
-  return filled;
+  return result;
 }

@@ -26,7 +26,7 @@ export async function requestHistoryStart(
   node: ThrottledNode,
   { header, blockId }: NakamotoBlock,
 ): Promise<HistoryStart> {
-  const failure = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
+  const failure = (reason: string) => new IncompleteBlockError(header.chainLength, blockId, reason);
   const parent = answerOrThrow(await nodeBlock(node, header.parentBlockId.toHex()));
   if (parent instanceof NoAnswer || !parent.ok) throw failure("the node doesn't have the Nakamoto block below it");
   const { consensusHash } = parent.value.header;

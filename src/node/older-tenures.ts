@@ -109,9 +109,9 @@ export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
     /** Returns a tenure by its height, with the fees of its blocks below the start; null if the node doesn't return it. */
     async rewarded(height: number): Promise<RewardedTenure | null> {
       const hash = await hashOf(height);
-      const listed = hash === null ? null : answerOrThrow(await node.json(`/v3/tenures/blocks/${hash}`, TenureBlocks));
-      if (listed === null || listed instanceof NoAnswer) return null;
-      const older = listed.stacks_blocks.filter((block) => block.height < start.height);
+      const list = hash === null ? null : answerOrThrow(await node.json(`/v3/tenures/blocks/${hash}`, TenureBlocks));
+      if (list === null || list instanceof NoAnswer) return null;
+      const older = list.stacks_blocks.filter((block) => block.height < start.height);
       let rewarded: RewardedTenure | null = null;
       // The first block of the tenure comes first.
       for (const { block_id: id } of older.sort((a, b) => a.height - b.height)) {

@@ -280,7 +280,7 @@ export class BlockMaker {
     const before = this.#state?.id === parentId ? this.#state : new StateAfter(this.node, parentId);
     const after = new StateAfter(this.node, bare(decoded.blockId));
     const { consensusHash, chainLength } = decoded.header;
-    const failure = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
+    const failure = (reason: string) => new IncompleteBlockError(chainLength, decoded.blockId, reason);
     if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
       const sortition = answerOrThrow(await requestSortition(this.node, `/consensus/${bare(consensusHash)}`));
       if (sortition instanceof NoAnswer) throw failure(`its sortition is unknown (${sortition.reason})`);
@@ -615,7 +615,7 @@ interface Context {
   before: StateAfter;
   after: StateAfter;
   sortition: Sortition;
-  failure: (what: string) => IncompleteBlockError;
+  failure: (reason: string) => IncompleteBlockError;
 }
 
 /** The status of a request without the right token. */

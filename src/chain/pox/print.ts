@@ -37,9 +37,9 @@ const required =
   (tuple) => {
     const value = tuple.get(name);
     if (value === undefined) throw new PayloadError(`Missing field ${name}`);
-    const read = kind(value);
-    if (read === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
-    return read;
+    const result = kind(value);
+    if (result === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
+    return result;
   };
 
 /** Declares a field that may be missing, `none`, or wrapped in a `some`; it is null if there is no value. */
@@ -50,9 +50,9 @@ const optional =
     const field = tuple.get(name);
     const value = field?.type === 'some' ? field.value : field;
     if (value === undefined || value.type === 'none') return null;
-    const read = kind(value);
-    if (read === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
-    return read;
+    const result = kind(value);
+    if (result === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
+    return result;
   };
 
 const uintKind: Kind<bigint> = (value) => (value.type === 'uint' ? value.value : undefined);

@@ -52,8 +52,8 @@ export function poxReading(event: ChainEvent): PoxReading | null {
     }
     const topic = stackingByName.get(contractName)?.get(print.name);
     if (topic === undefined) return unread('The topic is not known');
-    const read = topic.read(print, POX_VERSIONS[contractName] ?? 0);
-    return read === null ? null : { kind: 'stacking', print: read };
+    const stackingPrint = topic.read(print, POX_VERSIONS[contractName] ?? 0);
+    return stackingPrint === null ? null : { kind: 'stacking', print: stackingPrint };
   } catch (error) {
     if (!(error instanceof PayloadError)) throw error;
     return unread(error.message);

@@ -98,7 +98,7 @@ function transactionsOf({ fee, action }: Extract<EngineBlock, { kind: 'block' }>
 
 function mineBlock(session: Session, block: EngineBlock): BlocksResult {
   const answer = (outcome: EngineOutcome | null): BlocksResult => ({ outcome, ...position(session) });
-  const failed = (error: unknown): BlocksResult => answer({ kind: 'failed', error: textOf(error) });
+  const failure = (error: unknown): BlocksResult => answer({ kind: 'failed', error: textOf(error) });
   for (const { address, amount } of block.credits) session.mintSTX(address, BigInt(amount));
   if (block.kind === 'tenure') {
     session.mineEmptyBurnBlock();
@@ -112,7 +112,7 @@ function mineBlock(session: Session, block: EngineBlock): BlocksResult {
     }
   } catch (error) {
     session.mineBlock(transactionsOf({ ...block, action: null }));
-    return failed(error);
+    return failure(error);
   }
   try {
     const last = session.mineBlock(transactionsOf(block)).at(-1);
@@ -120,7 +120,7 @@ function mineBlock(session: Session, block: EngineBlock): BlocksResult {
     const { result, events, costs } = last;
     return answer({ kind: 'returned', result, events: JSON.parse(events), costs });
   } catch (error) {
-    return failed(error);
+    return failure(error);
   }
 }
 
@@ -137,8 +137,8 @@ function readFrom(engine: Engine, session: Session, read: EngineRead): string | 
     case 'source':
       return session.getContractSource(read.contract) ?? null;
     case 'interfaces': {
-      const all = session.getContractsInterfaces();
-      return json(read.contracts.map((contract) => all.get(contract) ?? null));
+      const interfaces = session.getContractsInterfaces();
+      return json(read.contracts.map((contract) => interfaces.get(contract) ?? null));
     }
     case 'trait':
       return implementsTrait(session, read);

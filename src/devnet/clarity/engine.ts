@@ -132,7 +132,7 @@ async function moduleFile(module: URL): Promise<{ path: string; remove(): void }
   return { path: file, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-type Waiting = PromiseWithResolvers<EngineAnswer>;
+type PendingAnswer = PromiseWithResolvers<EngineAnswer>;
 
 interface EngineOptions {
   directory: string;
@@ -142,7 +142,7 @@ interface EngineOptions {
 
 /** The process of an engine. It is started again after it ended. */
 export class ClarityEngine {
-  #process: { child: Subprocess; waiting: Map<number, Waiting> } | null = null;
+  #process: { child: Subprocess; waiting: Map<number, PendingAnswer> } | null = null;
   #requests = 0;
   #isStopped = false;
 
@@ -169,7 +169,7 @@ export class ClarityEngine {
 
   async #start(path: string): Promise<string> {
     const { directory } = this.options;
-    const waiting = new Map<number, Waiting>();
+    const waiting = new Map<number, PendingAnswer>();
     const ready = Promise.withResolvers<EngineReady>();
     const child = Bun.spawn([process.execPath, '--no-install', path, directory], {
       cwd: directory,
@@ -216,7 +216,7 @@ export class ClarityEngine {
     if (this.#process === null) await this.start();
     const { child, waiting } = this.#process!;
     const id = ++this.#requests;
-    const answer: Waiting = Promise.withResolvers();
+    const answer: PendingAnswer = Promise.withResolvers();
     waiting.set(id, answer);
     child.send({ id, ...message });
     // The process answers each request in the form of its kind.

@@ -11,7 +11,7 @@ import type { Block } from '../block.ts';
 import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
 import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
 import { formPositions } from '../contract-source.ts';
-import { brokenPostCondition, isMinable } from '../execute.ts';
+import { isMinable, postConditionError } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
 import { payerOf, type SignedTransaction } from '../transaction.ts';
@@ -314,17 +314,17 @@ export class ClarityMiner {
     // A mint fails above the token's maximum supply, or if contracts were deployed again without the token.
     if (isTransfer && result.status !== 'success' && transaction.mint === undefined)
       throw new Error(`it refused the transfer ${transaction.id}`);
-    const broken =
+    const breach =
       result.status === 'success'
-        ? brokenPostCondition(transaction.postConditions, result.events, transaction.origin.account.address)
+        ? postConditionError(transaction.postConditions, result.events, transaction.origin.account.address)
         : null;
     // The engine executed the transaction, but reported something unsupported.
     const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
-    const isUndone = attempt === null || isUnknown || broken !== null;
+    const isUndone = attempt === null || isUnknown || breach !== null;
     const finalBlock: EngineBlock = isUndone ? { ...block, action: null } : block;
     const finalAttempt = isUndone ? await this.engine.attempt(parent.indexBlockHash, finalBlock) : attempt;
-    const reported =
-      broken === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: broken };
+    const report =
+      breach === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: breach };
     const isOverLimit = /BalanceExceeded/.test(result.vmError ?? '');
     if (
       result.status === 'abort_by_response' &&
@@ -336,11 +336,11 @@ export class ClarityMiner {
       this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts }, 1);
     }
     // Only the transaction contains the memo of a transfer.
-    this.included = [isTransfer && result.status === 'success' ? transaction : withResult(transaction, reported)];
+    this.included = [isTransfer && result.status === 'success' ? transaction : withResult(transaction, report)];
     try {
       // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
       // costs it might succeed.
-      const keptBlock: EngineBlock = reported.status === 'success' ? finalBlock : { ...finalBlock, action: null };
+      const keptBlock: EngineBlock = report.status === 'success' ? finalBlock : { ...finalBlock, action: null };
       return this.#assemble(parent, keptBlock, finalAttempt, {});
     } finally {
       this.included = [];
@@ -355,9 +355,9 @@ export class ClarityMiner {
    */
   failure(id: string, { indexBlockHash, world }: Block): Promise<Failure | null> {
     return this.#turns(async () => {
-      const failed = this.#failed.get(id);
-      if (failed === undefined) return null;
-      const { parent, block, withCosts } = failed;
+      const failedCall = this.#failed.get(id);
+      if (failedCall === undefined) return null;
+      const { parent, block, withCosts } = failedCall;
       try {
         const report = await this.engine.trace(parent, indexBlockHash, block, withCosts);
         const templateOf = (contract: string) => world.contract(contract)?.template;

@@ -239,7 +239,7 @@ export async function realNetwork(
         source,
       })),
       deployments: [...ids],
-      chain: node.saved(),
+      chain: node.savedChain(),
     }),
   };
   return network;

@@ -90,9 +90,9 @@ function read<T extends typeof Manifest | typeof Devnet>(path: string, type: T):
     throw new OperatorError(`${path} isn't valid TOML: ${(cause as Error).message}`, 'Correct the file.', { cause });
   }
   if (Value.Check(type, value)) return value;
-  const [wrong] = Value.Errors(type, value);
+  const [error] = Value.Errors(type, value);
   throw new OperatorError(
-    `${path}: ${wrong?.path.slice(1).replaceAll('/', '.')} is not as in a Clarinet project (${wrong?.message}).`,
+    `${path}: ${error?.path.slice(1).replaceAll('/', '.')} is not as in a Clarinet project (${error?.message}).`,
     'Correct the file. clarinet check shows details.',
   );
 }
@@ -127,10 +127,10 @@ const SIBLING = /(?<![\w-])\.([a-zA-Z][\w-]*)/g;
 /** Sorts contracts so that each follows the contracts that it names. @throws OperatorError if they name each other */
 function sortContracts(contracts: readonly ProjectContract[], path: string): ProjectContract[] {
   const byName = new Map(contracts.map((contract) => [contract.name, contract]));
-  const ordered = new Set<ProjectContract>();
+  const sorted = new Set<ProjectContract>();
   const ancestors = new Set<string>();
   const add = (contract: ProjectContract): void => {
-    if (ordered.has(contract)) return;
+    if (sorted.has(contract)) return;
     if (ancestors.has(contract.name)) {
       throw new OperatorError(
         `${path}: the contracts ${[...ancestors].join(', ')} refer to each other, so none can be deployed first.`,
@@ -143,10 +143,10 @@ function sortContracts(contracts: readonly ProjectContract[], path: string): Pro
       if (dependency !== undefined && dependency !== contract) add(dependency);
     }
     ancestors.delete(contract.name);
-    ordered.add(contract);
+    sorted.add(contract);
   };
   for (const contract of contracts) add(contract);
-  return [...ordered];
+  return [...sorted];
 }
 
 /**

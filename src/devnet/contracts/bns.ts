@@ -66,8 +66,8 @@ const key = {
 
 type Write = readonly [key: string, value: string];
 
-const countOf = ({ world, contract }: Names, which: 'names' | 'attachments'): number =>
-  Number(world.stored(contract, key[which]) ?? '0');
+const countOf = ({ world, contract }: Names, list: 'names' | 'attachments'): number =>
+  Number(world.stored(contract, key[list]) ?? '0');
 
 /** Returns the micro-STX burnt for an unused preorder. */
 function burntFor({ world, contract }: Names, buyer: string, hash: Uint8Array): bigint | undefined {
@@ -105,9 +105,9 @@ const storedTerms = (namespace: string, terms: NamespaceTerms): Write => [
 ];
 
 function termsOf({ world, contract }: Names, namespace: string): NamespaceTerms | undefined {
-  const stored = world.stored(contract, key.terms(namespace));
-  if (stored === undefined) return undefined;
-  return JSON.parse(stored, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
+  const text = world.stored(contract, key.terms(namespace));
+  if (text === undefined) return undefined;
+  return JSON.parse(text, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
 }
 
 const ownerOf = ({ world, contract }: Names, name: FullName): string | undefined =>
@@ -158,7 +158,7 @@ const refused = (code: number): Outcome => ({ ok: false, result: clarity.err(cla
 /** The effects of a successful call, or of a part of the call. */
 type Effects = Partial<Pick<Outcome, 'events' | 'writes' | 'attachments'>>;
 
-const done = (...parts: Effects[]): Outcome => ({
+const succeed = (...parts: Effects[]): Outcome => ({
   ...ok(clarity.bool(true), ...parts.flatMap(({ events = [] }) => events)),
   writes: parts.flatMap(({ writes = [] }) => writes),
   attachments: parts.flatMap(({ attachments = [] }) => attachments),
@@ -275,7 +275,7 @@ const functions = {
     if (namespace.importer !== context.sender) return refused(errors.notImporter);
     if (hasToken(context, name)) return refused(errors.unavailable);
     const print = printFor(context, 'name-import', name, values['zonefile-hash']);
-    return done(mint(context, name, values.beneficiary), print);
+    return succeed(mint(context, name, values.beneficiary), print);
   }),
   'name-preorder': publicFunction(
     { 'hashed-salted-fqn': hash, ...burnt },
@@ -298,7 +298,7 @@ const functions = {
     if (!isFree(context, name)) return refused(errors.unavailable);
     const used: Effects = { writes: [[key.preorder(context.sender, orderHash), 'used']] };
     const print = printFor(context, 'name-register', name, values['zonefile-hash']);
-    return done(used, mint(context, name, context.sender), print);
+    return succeed(used, mint(context, name, context.sender), print);
   }),
   // As on the networks, the contract reads the new owner but doesn't transfer the name. Prints only a new zonefile.
   'name-renewal': publicFunction(
@@ -316,14 +316,15 @@ const functions = {
       if (!isOwner) return refused(errors.notOwner);
       if (world.spendable(sender, burnHeight) < amount) return refused(errors.insufficientFunds);
       const renewal: Effects = { events: [{ type: 'stx_burn_event', sender, amount }] };
-      return zonefile === undefined ? done(renewal) : done(renewal, printFor(context, 'name-renewal', name, zonefile));
+      const prints = zonefile === undefined ? [] : [printFor(context, 'name-renewal', name, zonefile)];
+      return succeed(renewal, ...prints);
     },
   ),
   // The token of a revoked name stays with the owner.
   'name-revoke': publicFunction(named, (context, values) => {
     const name = nameIn(values);
     if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
-    return done({ writes: [[key.revoked(name), 'yes']] }, printFor(context, 'name-revoke', name));
+    return succeed({ writes: [[key.revoked(name), 'yes']] }, printFor(context, 'name-revoke', name));
   }),
   'name-transfer': publicFunction({ ...named, 'new-owner': 'principal', ...optionalZonefile }, (context, values) => {
     const { contract, sender } = context;
@@ -336,12 +337,12 @@ const functions = {
       events: [{ type: 'nft_transfer_event', asset: assetOf(contract), sender, recipient, value }],
       writes: [[key.owned(recipient), name]],
     };
-    return done(token, printFor(context, 'name-transfer', name, values['zonefile-hash']));
+    return succeed(token, printFor(context, 'name-transfer', name, values['zonefile-hash']));
   }),
   'name-update': publicFunction({ ...named, ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
     if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
-    return done(printFor(context, 'name-update', name, values['zonefile-hash']));
+    return succeed(printFor(context, 'name-update', name, values['zonefile-hash']));
   }),
   'namespace-preorder': publicFunction(
     { 'hashed-salted-namespace': hash, ...burnt },
@@ -371,7 +372,7 @@ const functions = {
       }),
       status: clarity.ascii('ready'),
     });
-    return done({
+    return succeed({
       events: [{ type: 'contract_event', contract: context.contract, value: print }],
       writes: [storedNamespace(namespace, { state: 'ready', importer: context.sender })],
     });
@@ -392,13 +393,13 @@ const functions = {
       if (namespaceOf(context, namespace) !== undefined) return refused(errors.namespaceExists);
       const used: Write = [key.preorder(context.sender, orderHash), 'used'];
       const terms = storedTerms(namespace, { ...pricesIn(values), lifetime });
-      return done({ writes: [used, terms, storedNamespace(namespace, { state: 'revealed', importer })] });
+      return succeed({ writes: [used, terms, storedNamespace(namespace, { state: 'revealed', importer })] });
     },
   ),
   'namespace-update-function-price': publicFunction({ namespace: hash, ...prices }, (context, values) => {
     const namespace = labelOf(values.namespace);
     const terms = importedTerms(context, namespace);
-    return 'ok' in terms ? terms : done({ writes: [storedTerms(namespace, { ...terms, ...pricesIn(values) })] });
+    return 'ok' in terms ? terms : succeed({ writes: [storedTerms(namespace, { ...terms, ...pricesIn(values) })] });
   }),
   'can-name-be-registered': readOnlyFunction(named, { response: { ok: 'bool', error: 'int128' } }, (context, values) =>
     namespaceOf(context, labelOf(values.namespace)) !== undefined && hasInvalidCharacters(labelOf(values.name))
@@ -506,13 +507,13 @@ function findOwnName(scene: Scene): FullName | undefined {
 /** Returns the caller's next call to launch a namespace. */
 function openingCall(scene: Scene, namespace: SimulatedNamespace): ContractCall | undefined {
   const { prng, sender, recipient } = scene;
-  const opened = namespaceOf(scene, namespace);
-  if (opened === undefined) {
+  const state = namespaceOf(scene, namespace);
+  if (state === undefined) {
     return isPreordered(scene, sender, namespace)
       ? revealNamespace(sender, namespace)
       : preorderNamespace(scene, namespace);
   }
-  if (opened.importer !== sender) return undefined;
+  if (state.importer !== sender) return undefined;
   if (prng.chance(0.3)) return userCall(functions, 'namespace-ready', { namespace: utf8Bytes(namespace) });
   const name = `imported${namesOf(scene)}.${namespace}`;
   const [beneficiary, content] = [recipient(), plainZonefile(name, prng)];

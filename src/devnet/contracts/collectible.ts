@@ -119,25 +119,25 @@ export const collectible: ContractTemplate = {
   },
   propose({ prng, world, contract, sender, recipient }) {
     const asset = `${contract}::${tokenName}`;
-    const owned = pickToken(world, asset, prng, sender);
-    if (owned !== undefined && prng.chance(0.7)) {
+    const token = pickToken(world, asset, prng, sender);
+    if (token !== undefined && prng.chance(0.7)) {
       return prng.chance(0.2)
-        ? userCall(functions, 'burn', { id: owned.id })
-        : transfer(contract, owned.id, sender, recipient());
+        ? userCall(functions, 'burn', { id: token.id })
+        : transfer(contract, token.id, sender, recipient());
     }
     // Sometimes an account tries to move another account's token, and fails.
-    const foreign = prng.chance(0.1) ? pickToken(world, asset, prng) : undefined;
-    return foreign === undefined
+    const foreignToken = prng.chance(0.1) ? pickToken(world, asset, prng) : undefined;
+    return foreignToken === undefined
       ? userCall(functions, 'mint', { recipient: sender })
-      : transfer(contract, foreign.id, sender, recipient());
+      : transfer(contract, foreignToken.id, sender, recipient());
   },
   empty({ prng, world, contract, sender, recipient }) {
     const asset = `${contract}::${tokenName}`;
-    const owned = pickToken(world, asset, prng, sender);
-    if (owned === undefined) return undefined;
+    const token = pickToken(world, asset, prng, sender);
+    if (token === undefined) return undefined;
     return prng.chance(0.5)
-      ? userCall(functions, 'burn', { id: owned.id })
-      : transfer(contract, owned.id, sender, recipient());
+      ? userCall(functions, 'burn', { id: token.id })
+      : transfer(contract, token.id, sender, recipient());
   },
   variables: { 'last-id': ({ world, contract }) => clarity.uint(world.mintedOf(`${contract}::${tokenName}`)) },
 };

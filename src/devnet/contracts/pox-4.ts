@@ -75,13 +75,13 @@ function outcomeOf(work: () => Outcome): Outcome {
   }
 }
 
-const done = clarity.bool(true);
+const TRUE = clarity.bool(true);
 
 /** Returns the response of a read-only function that only checks. @param check throws the contract's error */
 const checkResponse = (check: () => void): Uint8Array =>
   outcomeOf(() => {
     check();
-    return ok(done);
+    return ok(TRUE);
   }).result;
 
 type Contract = Pick<ReadContext, 'world' | 'contract'>;
@@ -568,7 +568,7 @@ const functions = {
         'pox-addr': address,
         'unlock-burn-height': optionalUint(height),
       };
-      return succeed(call, 'delegate-stx', stacker, data, done);
+      return succeed(call, 'delegate-stx', stacker, data, TRUE);
     },
   ),
   'revoke-delegate-stx': poxFunction(
@@ -589,7 +589,7 @@ const functions = {
   ),
   'stack-aggregation-commit': poxFunction(
     commitTypes,
-    commit('stack-aggregation-commit', () => done),
+    commit('stack-aggregation-commit', () => TRUE),
   ),
   'stack-aggregation-commit-indexed': poxFunction(
     commitTypes,

@@ -36,7 +36,7 @@ const key = { buffer: { length: 33 } };
 const BOND_CYCLES = 12;
 const PRECISION = 10n ** 18n;
 
-const done = clarity.bool(true);
+const TRUE = clarity.bool(true);
 const refused = err(1n);
 
 type Fields = Readonly<Record<string, Uint8Array>>;
@@ -112,7 +112,7 @@ function setUpBond(allowed: ReadonlyMap<string, bigint>, context: CallContext): 
       'max-sats': clarity.uint(sats),
     }),
   );
-  return ok(done, setup, ...entries);
+  return ok(TRUE, setup, ...entries);
 }
 
 function registerForBond(
@@ -163,7 +163,7 @@ function registerForBond(
     },
     positionMove(position),
   );
-  return ok(done, registered, lock(context, stx, unlockCycle));
+  return ok(TRUE, registered, lock(context, stx, unlockCycle));
 }
 
 const bondKey = ({ bond, staker }: Pick<SimulatedPosition, 'bond' | 'staker'>): Fields => ({
@@ -234,7 +234,7 @@ function calculateRewards(context: CallContext): Outcome {
     state.halves.set(String(half), true);
     for (const [recipient, share] of owed) addShare(state, recipient, share);
   });
-  return ok(done, ...events, calculated);
+  return ok(TRUE, ...events, calculated);
 }
 
 /** Declares a function that only simulated users call, because the function of the real contract has more arguments. */
@@ -297,7 +297,7 @@ const functions = {
       if (extraCycles === 0) {
         const fields = { ...shared, 'first-reward-cycle': clarity.uint(stake.firstCycle) };
         const ended = print(contract, 'unstake', fields, stakeMove({ ...stake, unlockCycle }));
-        return ok(done, ended, lock(context, amount, unlockCycle));
+        return ok(TRUE, ended, lock(context, amount, unlockCycle));
       }
       const fields = {
         ...shared,
@@ -308,7 +308,7 @@ const functions = {
         'cycles-to-extend': clarity.uint(extraCycles),
       };
       const changed = { ...stake, unlockCycle, units: [...units, { from: next, units: stx, signer }] };
-      return ok(done, print(contract, 'stake-update', fields, stakeMove(changed)), lock(context, stx, unlockCycle));
+      return ok(TRUE, print(contract, 'stake-update', fields, stakeMove(changed)), lock(context, stx, unlockCycle));
     },
   ),
   // Pays a staker's share of a bond's or a stake's rewards: one print per reward cycle and signer.
@@ -328,7 +328,7 @@ const functions = {
         };
         return print(contract, 'claim-staker-rewards-for-signer', fields, ({ owed }) => owed.set(recipient, []));
       });
-      return ok(done, ...prints);
+      return ok(TRUE, ...prints);
     },
   ),
   // Withdraws sBTC from a position, or announces the release of its Bitcoin.
@@ -344,14 +344,14 @@ const functions = {
       const fields = { ...bondKey(position), signer: clarity.principal(signer) };
       if (onBitcoin) {
         const released = { ...fields, 'amount-sats-released': clarity.uint(sats) };
-        return ok(done, print(context.contract, 'announce-l1-early-exit', released, move));
+        return ok(TRUE, print(context.contract, 'announce-l1-early-exit', released, move));
       }
       const withdrawn = {
         ...fields,
         'amount-withdrawn-sats': clarity.uint(sats - amount),
         'new-amount-sats': clarity.uint(amount),
       };
-      return ok(done, print(context.contract, 'unstake-sbtc', withdrawn, move));
+      return ok(TRUE, print(context.contract, 'unstake-sbtc', withdrawn, move));
     },
   ),
   'register-for-bond': usersFunction({ 'bond-index': 'uint128', signer: 'principal', 'amount-ustx': 'uint128' }),
@@ -364,7 +364,7 @@ const functions = {
       const manager = { 'signer-manager': clarity.principal(signer) };
       const registered = { ...signerKey, signer: clarity.principal(signer) };
       return ok(
-        done,
+        TRUE,
         print(contract, 'grant-signer-key', { ...signerKey, ...manager, 'auth-id': clarity.uint(authId) }),
         print(contract, 'register-signer', registered, ({ signers }) => signers.set(signer, bytes)),
       );
@@ -374,7 +374,7 @@ const functions = {
     { 'signer-manager': 'principal', 'signer-key': key },
     ({ contract }, { 'signer-manager': signer, 'signer-key': bytes }) => {
       const fields = { 'signer-key': clarity.buffer(bytes), 'signer-manager': clarity.principal(signer) };
-      return ok(done, print(contract, 'revoke-signer-grant', fields));
+      return ok(TRUE, print(contract, 'revoke-signer-grant', fields));
     },
   ),
   'setup-bond': usersFunction({ stakers: { list: { type: 'principal', length: 1000 } } }),
@@ -399,7 +399,7 @@ const functions = {
         ...unlock(unlockCycle),
       };
       const move = stakeMove({ staker: sender, signer, firstCycle, unlockCycle, units });
-      return ok(done, print(contract, 'stake', fields, move), lock(context, stx, unlockCycle));
+      return ok(TRUE, print(contract, 'stake', fields, move), lock(context, stx, unlockCycle));
     },
   ),
   'update-bond-registration': usersFunction(
@@ -424,7 +424,7 @@ const functions = {
         'is-l1-lock': clarity.bool(position.onBitcoin),
       };
       const changed = { ...position, signer, units: [...units, { from: firstCycle, units: sats, signer }] };
-      return ok(done, print(context.contract, 'update-bond-registration', fields, positionMove(changed)));
+      return ok(TRUE, print(context.contract, 'update-bond-registration', fields, positionMove(changed)));
     },
   ),
 };

@@ -36,11 +36,11 @@ const DRIVER = /^ERR_REDIS_/;
 const REFUSED: ReadonlySet<unknown> = new Set(['ERR_REDIS_SERVER_ERROR', 'ERR_REDIS_INVALID_COMMAND']);
 
 /** Turns an error of the driver into ours; returns other errors unchanged. */
-function toRedisError(error: unknown, where: string): unknown {
+function toRedisError(error: unknown, host: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!(error instanceof Error) || typeof code !== 'string' || !DRIVER.test(code)) return error;
   if (REFUSED.has(code)) return refusalError(error.message);
-  const problem = `Redis at ${where} can't be reached, or closed the connection`;
+  const problem = `Redis at ${host} can't be reached, or closed the connection`;
   return new RedisError(problem, CONNECTION_REMEDY, null, { cause: error });
 }
 
@@ -85,10 +85,10 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
     const [first, ...others] = await withTimeout(Promise.allSettled(answers));
     // The first failure causes those after it.
     for (const answer of [first!, ...others]) if (answer.status === 'rejected') throw toRedisError(answer.reason, host);
-    const done = others.at(-1);
-    const results: unknown = done?.status === 'fulfilled' ? done.value : [];
-    const failed = Array.isArray(results) ? results.find((result) => result instanceof Error) : undefined;
-    if (failed !== undefined) throw refusalError(failed.message);
+    const exec = others.at(-1);
+    const results: unknown = exec?.status === 'fulfilled' ? exec.value : [];
+    const failure = Array.isArray(results) ? results.find((result) => result instanceof Error) : undefined;
+    if (failure !== undefined) throw refusalError(failure.message);
   }
 
   /** Closes the connection; commands under way fail. */
