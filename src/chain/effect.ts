@@ -121,7 +121,6 @@ export type Effect =
   | { kind: 'token_mint'; sign: Sign; position: number; index: number; mint: TokenMint }
   | { kind: 'token_update'; sign: Sign; position: number; index: number; update: MetadataUpdate };
 
-/** The effect of the given kind. */
 export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 export interface AccountMove {

@@ -18,7 +18,6 @@ export type TokenFamily = (typeof tokenFamilies)[number];
 /** The id of a fungible token, which is the contract's only token. */
 export const FT_TOKEN = 1n;
 
-/** A token contract. */
 export interface TokenContract {
   family: TokenFamily;
   /** Fungible tokens: name of the first asset that the contract declares; null for other families. */

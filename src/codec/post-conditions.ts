@@ -84,7 +84,6 @@ const POX_CONDITIONS: Record<number, PoxCondition> = {
 /** Mode byte and u32 count. */
 const MIN_BUFFER = 5;
 
-/** The post-conditions of a transaction. */
 export interface DecodedConditions {
   mode: PostConditionMode;
   postConditions: PostCondition[];

@@ -18,7 +18,6 @@ export interface Subdomain {
   label: string;
   /** The owner as the record contains it, unchecked. */
   owner: string;
-  /** The zonefile of the subdomain. */
   zonefile: Uint8Array;
 }
 

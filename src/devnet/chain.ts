@@ -286,7 +286,7 @@ export class SimulatedChain {
     return this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView;
   }
 
-  /** Makes the tip's Bitcoin block the newest one. The next Bitcoin block is then a fork of the later ones. */
+  /** Makes the tip's Bitcoin block the newest one. The next Bitcoin block is then a fork of the later blocks. */
   dropLaterBitcoin(): void {
     this.#burnTip = this.#tip.burnView;
   }
@@ -391,7 +391,7 @@ export class SimulatedChain {
     throw new RangeError('a new tenure needs a burn block the parent has not seen: leave newBurnBlock out');
   }
 
-  /** Returns the recipient of a coinbase: in one of five, a principal other than the miner. */
+  /** Returns the recipient of a coinbase: the miner, or for a fifth of the coinbases, a contract or any miner. */
   #coinbaseRecipient(miner: Account, world: World): string {
     if (!this.#prng.chance(0.2)) return miner.address;
     const contracts = world.contracts;

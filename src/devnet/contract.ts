@@ -25,7 +25,6 @@ export interface ContractInterface {
   variables: { access: 'constant' | 'variable'; name: string; type: AbiType }[];
 }
 
-/** The context of a contract call. */
 export interface CallContext {
   /** Read-only state. A call changes the state only by its events and writes. */
   readonly world: WorldView;
@@ -132,7 +131,6 @@ export const runtimeError = (vmError: string): Outcome => ({
 type NamedArguments = Readonly<Record<string, unknown>>;
 type ArgumentTypes = Readonly<Record<string, AbiType>>;
 
-/** A simulated function of a contract. */
 export interface SimulatedFunction {
   readonly access: 'public' | 'read_only';
   readonly args: ArgumentTypes;

@@ -3,7 +3,6 @@ import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { backoff } from '../base/service.ts';
 import { wholeAnswer } from '../http/direct-fetch.ts';
 
-/** An event that a node posts. */
 export interface NodeEvent {
   /** Path of the request, such as `/new_block`. */
   readonly path: string;

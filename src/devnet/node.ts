@@ -194,7 +194,7 @@ export class SimulatedNode {
   #shift: TimeShift = { skipped: 0, earliest: 0 };
   /** The shift of the time when each block was mined. */
   readonly #shifts = new WeakMap<Block, TimeShift>();
-  /** Time at which the next block is due at the interval, in milliseconds of the monotonic clock; null if none is waiting. */
+  /** Time at which the next block is due at the interval, in milliseconds of the monotonic clock; null if no block is due. */
   #dueAt: number | null = null;
   readonly #snapshots = new Map<string, NamedState>();
 
@@ -570,7 +570,7 @@ export class SimulatedNode {
       .sort((a, b) => a.block.height - b.block.height);
   }
 
-  /** Names the state after the tip. If another state has the name, it loses the name. */
+  /** Names the state after the tip. An earlier state with this name loses the name. */
   snapshot(name: string): Promise<void> {
     return this.#runCommand(async () => {
       const { indexBlockHash, height } = this.chain.tip;
@@ -739,7 +739,7 @@ export class SimulatedNode {
 
   /**
    * Mines empty blocks, so that the next block has the present time. The engine chooses the times of blocks: a block
-   * is ten seconds later than the one before, and a tenure starts ten minutes later.
+   * is ten seconds later than its parent, and a tenure starts ten minutes later.
    */
   async #catchUp(): Promise<void> {
     if (this.#usesChainTime || this.clarity === undefined) return;
@@ -832,7 +832,7 @@ export class SimulatedNode {
   }
 
   /**
-   * Returns the account with a name: an account of the network, or one derived from the seed, which has only received
+   * Returns the account with a name: an account of the network, or an account derived from the seed, which starts without
    * funds.
    */
   account(name: string): Account {
@@ -852,7 +852,7 @@ export class SimulatedNode {
     return [...(this.options.accounts ?? []).map(({ name }) => name), ...this.#derived.keys()];
   }
 
-  /** The accounts with a key in this process: those of the network in their order, the faucet, and the named ones. */
+  /** The accounts with a key in this process: the network's accounts, the faucet, and accounts that commands named. */
   get #keyed(): Account[] {
     return [...(this.options.accounts ?? []), this.faucet, ...this.#derived.values()];
   }

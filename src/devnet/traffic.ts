@@ -175,7 +175,7 @@ export class Traffic {
     return { prng: this.prng, world, contract, sender, burnHeight, recipient };
   }
 
-  /** Signs a transaction. A sponsor pays the fee of one in sixteen. */
+  /** Signs a transaction. A sponsor pays the fee of one transaction in sixteen. */
   #sign(
     origin: Signer,
     payload: Uint8Array,

@@ -13,7 +13,6 @@ import type { ContractCall, ContractTemplate, Execution, PostConditions } from '
 import type { Network } from './network.ts';
 import { type Account, sign } from './wallet.ts';
 
-/** The action of a transaction. */
 export type Action =
   | { kind: 'transfer'; recipient: string; amount: bigint; memo: Uint8Array }
   /** `flaw`: the analysis error of invalid code, or null. Simulated users don't call contracts with `isOfUser`. */

@@ -54,7 +54,7 @@ export class NoAnswer {
 
 const statusAnswer = (status: number): NoAnswer => new NoAnswer(`status ${status}`, status);
 
-/** The node doesn't have the thing. */
+/** Status of a node that doesn't have the thing. */
 const NOT_FOUND = 404;
 
 /** Status of a node that is too busy to answer. */
@@ -126,7 +126,7 @@ export class ThrottledNode {
     }
   }
 
-  /** Returns an answer's JSON value, with exact integers; a reason if it has another status, or doesn't match the schema. */
+  /** Returns an answer's JSON value, with exact integers; NoAnswer for a status other than 200, or JSON of another form. */
   async json<T extends TSchema>(path: string, schema: T, init?: RequestInit): Promise<Static<T> | NoAnswer> {
     const { status, bytes } = await this.bytes(path, init);
     if (status !== 200) return statusAnswer(status);
@@ -221,7 +221,7 @@ const contractPath = (part: string, contract: string, { hash }: BlockAt): string
   return `/v2/contracts/${part}/${address}/${contractName}?proof=0&tip=${bare(hash)}`;
 };
 
-/** Returns a contract's source and interface, if the index has one: a node can be configured not to send it. */
+/** Returns a contract's source, and its interface unless the index lacks it: a node can be configured not to send it. */
 const contractFact = (contract: string): Fact => ({
   kind: 'contracts',
   subject: contract,

@@ -85,7 +85,7 @@ export async function requestStartingAccount(
   };
 }
 
-/** Maximum requests to the node per second, and at the same time. The node needs its time for the chain. */
+/** Maximum requests to the node per second, and maximum concurrent requests. The node needs its time for the chain. */
 const RATE = 50;
 const MAX_CONCURRENT = 8;
 /** Maximum accounts in memory, and maximum waiting requests. Each waiting request holds a snapshot of the index. */

@@ -113,7 +113,7 @@ export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
       if (list === null || list instanceof NoAnswer) return null;
       const older = list.stacks_blocks.filter((block) => block.height < start.height);
       let rewarded: RewardedTenure | null = null;
-      // The first block of the tenure comes first.
+      // Lowest block first, because the tenure's first block has the coinbase.
       for (const { block_id: id } of older.sort((a, b) => a.height - b.height)) {
         const block = await requestBlock(node, id);
         if (block === null) return null;

@@ -46,7 +46,7 @@ const answer = (status: number, body: object): Response =>
 const isJson = (request: Request): boolean =>
   /^application\/json\b/i.test(request.headers.get('content-type') ?? 'application/json');
 
-/** Idle timeout in seconds. The node sends genesis in one request, and waits while blocks are applied. */
+/** Idle timeout in seconds. The node sends block 0 in one request, and waits while blocks are applied. */
 const IDLE_SECONDS = 255;
 
 /** Reports whether a web page made the request: browsers send the page's origin with every POST, and nodes never do. */

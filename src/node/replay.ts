@@ -408,7 +408,7 @@ export class BlockMaker {
     return replayed.transactions;
   }
 
-  /** Requests the source or interface of a contract. They never change, so any later block has the same. */
+  /** Requests the source or interface of a contract. Neither ever changes, so the state after a later block has it, too. */
   async #askAbout<T extends TSchema>(context: Context, what: string, contract: string, schema: T): Promise<Static<T>> {
     const path = `/v2/contracts/${what}/${contract.replace('.', '/')}?proof=0`;
     const response = answerOrThrow(await this.node.json(`${path}&tip=${context.after.id}`, schema));

@@ -135,7 +135,7 @@ function term<T extends object>(
   return [{ firstCycle, endCycle, ...rest }];
 }
 
-/** Fields of pox-4. For a print in a prepare phase, the first cycle is the one after the next. */
+/** Fields of pox-4. For a print in a prepare phase, the first cycle is the cycle after the next. */
 const cycles = { end_cycle_id: optionalCount('end-cycle-id'), start_cycle_id: optionalCount('start-cycle-id') };
 const signerKey = { signer_key: optionalBuffer('signer-key') };
 const delegator = { delegator: principal('delegator') };

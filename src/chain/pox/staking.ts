@@ -126,7 +126,6 @@ export type StakingChange =
   /** Sats that a staker claimed for a cycle from a signer, for a bond or, if `bond` is null, for its stake. */
   | { kind: 'reward_claim'; staker: string; signer: string; cycle: number; bond: number | null; sats: bigint };
 
-/** The change of the given kind. */
 export type StakingChangeOf<Kind extends StakingChange['kind']> = Extract<StakingChange, { kind: Kind }>;
 
 /** One topic of a contract. */

@@ -12,7 +12,6 @@ import type {
 } from './engine.ts';
 import type { TraceReport } from './failure.ts';
 
-/** The start of the chain. */
 export interface EngineStart {
   /** Stacks epoch, such as 3.4. */
   epoch: string;

@@ -170,7 +170,7 @@ function implementsTrait(
   return /unresolved contract|undeclared trait/.test(report) ? null : 'false';
 }
 
-/** Lines of a trace that are reported: the last ones, because the failure is at the end. */
+/** Maximum number of reported lines of a trace: the last lines, because the failure is at the end. */
 const TRACE_LINES = 200;
 
 function traceBlock(session: Session, { block, withCosts }: EngineRequest<'trace'>): TraceReport {

@@ -32,7 +32,6 @@ export type EngineBlock =
   | { kind: 'tenure'; credits: Credit[] }
   | { kind: 'block'; credits: Credit[]; fee: { payer: string; amount: string } | null; action: EngineAction | null };
 
-/** The result of an action. */
 export type EngineOutcome =
   | { kind: 'returned'; result: string; events: string[]; costs: string }
   /** The transaction has no result: the engine's error. */
@@ -46,7 +45,7 @@ export interface EnginePosition {
   time: number;
 }
 
-/** The position after the last block, and the result of its action; null if it has none. */
+/** The position after the last block, and the outcome of its action; null for a block without an action. */
 export interface BlocksResult extends EnginePosition {
   outcome: EngineOutcome | null;
 }

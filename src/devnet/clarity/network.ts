@@ -20,7 +20,6 @@ interface RealNetworkOptions {
   readAgain(files: string[]): Promise<ClarinetProject>;
 }
 
-/** A network that executes contracts. */
 export type RealNetwork = Awaited<ReturnType<typeof realNetwork>>;
 
 /** Log events of the watch on a project's files. */

@@ -96,7 +96,7 @@ class Draft {
     return this.#written.get(key) ?? this.context.world.stored(this.context.contract, key);
   }
 
-  /** Returns a value of JSON; undefined if there is none. */
+  /** Parses a stored value as JSON; returns undefined if there is none. */
   parsed<T>(key: string): T | undefined {
     const text = this.get(key) ?? '';
     return text === '' ? undefined : (JSON.parse(text) as T);
@@ -451,7 +451,7 @@ const canStack = (minimum: bigint) =>
       checkResponse(() => requireStackable(args['pox-addr'].bytes, args['amount-ustx'], args['num-cycles'], minimum)),
   );
 
-/** Returns the optional of `get-delegation-info`: `none` after the delegation. */
+/** Declares `get-delegation-info`, which returns `none` once the delegation has ended. */
 const delegationInfo = readOnlyFunction({ stacker: 'principal' }, { optional: delegationType }, (context, args) => {
   const delegation = activeDelegation(new Draft(context), args.stacker, context.burnHeight);
   return optional(delegation && delegationTuple(delegation));

@@ -29,7 +29,6 @@ export interface Start {
   tip: { hash: string; height: number } | null;
 }
 
-/** A message of a stream. */
 export interface Message {
   /** Redis id: `<sequence>-0`. */
   id: string;

@@ -1,7 +1,7 @@
 /**
  * Receives the node's events from stacks-node-publisher. Messages are accepted like events of the event port, and
  * acknowledged when the event is on the disk; the position in the stream is stored with the event. A message that can't be
- * accepted blocks those behind it, which stay in Redis.
+ * accepted blocks later messages, which stay in Redis.
  */
 
 import { type Clock, pause, type RandomSource } from '../../base/clock.ts';
@@ -65,7 +65,7 @@ type Entries = ReturnType<ClientCommands['parseMessages']>;
 /** A stream that the broker made for this process. */
 interface Session {
   commands: ClientCommands;
-  /** The message before the next one; null if unknown. */
+  /** The last message that was accepted or skipped; null if unknown. */
   last: Pick<Message, 'id' | 'sequence'> | null;
   /** Whether all unacknowledged messages were read again. */
   isDrained: boolean;
@@ -91,7 +91,7 @@ const skipRemedy = (path: string): string =>
     ? 'All later blocks wait for this block: import a recording that contains the block into a new --data directory.'
     : 'The data lacks the changes of this event; stackside check names them.';
 
-/** Name under which the position in a stream is stored; another Redis, database or prefix has other numbers. */
+/** Returns the name under which the position is stored. Another Redis, database or prefix has other numbers. */
 function sourceOf(url: string, prefix: string): string {
   const { host, pathname } = new URL(url);
   return `snp ${host}${pathname === '/' ? '' : pathname} ${prefix}`;
@@ -149,7 +149,7 @@ export class SnpSubscriber {
     });
   }
 
-  /** Why no events come; null if they do. */
+  /** Returns the reason why no events come; null if events come. */
   failing(): string | null {
     return this.#loop.failure();
   }
