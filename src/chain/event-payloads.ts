@@ -92,7 +92,7 @@ interface EventIndexes {
 }
 
 /** Returns the indexes in the order of the events. A node's list usually has this order already. */
-function sortedPlaces({ places, order }: EventIndexes): number[] {
+function sortPlaces({ places, order }: EventIndexes): number[] {
   if (order.every((index, i) => i === 0 || (order[i - 1] ?? 0) <= index)) return places;
   return places
     .map((_, i) => i)
@@ -139,7 +139,7 @@ export function eventsByTransaction(
     // A transaction with an unsupported status of a newer node may have succeeded.
     const isFailed = isKnownStatus(status) && status !== 'success';
     if (isFailed || places === undefined) eventsById.set(id, []);
-    else if (!eventsById.has(id)) eventsById.set(id, eventsAt(events, sortedPlaces(places)));
+    else if (!eventsById.has(id)) eventsById.set(id, eventsAt(events, sortPlaces(places)));
   }
   return eventsById;
 }
@@ -154,7 +154,7 @@ const COMPRESSION_LEVEL = 1;
 
 const decoder = new TextDecoder();
 
-const packed = (texts: readonly string[]): Uint8Array =>
+const pack = (texts: readonly string[]): Uint8Array =>
   zstdCompressSync(`[${texts.join(',')}]`, { level: COMPRESSION_LEVEL });
 
 /**
@@ -182,12 +182,12 @@ class PackedEvents implements ChainEvents {
       characters += text.length;
       length += 1;
       if (characters < CHUNK) continue;
-      this.#chunks.push(packed(chunk));
+      this.#chunks.push(pack(chunk));
       chunk = [];
       characters = 0;
       collect();
     }
-    if (chunk.length > 0) this.#chunks.push(packed(chunk));
+    if (chunk.length > 0) this.#chunks.push(pack(chunk));
     this.length = length;
   }
 

@@ -88,7 +88,7 @@ const isBefore = (a: QueueEntry, b: QueueEntry): boolean => {
 };
 
 /** Makes a binary heap with the transaction that a miner takes first at its top. */
-function heapOf() {
+function makeHeap() {
   const heap: QueueEntry[] = [];
   return {
     push(added: QueueEntry): void {
@@ -150,7 +150,7 @@ export async function projectionOf(
   }
 
   const next = new Map(startNonces);
-  const heap = heapOf();
+  const heap = makeHeap();
   const isNext = ({ candidate: { spends } }: QueueEntry): boolean =>
     spends.every(({ account, nonce }) => next.get(account) === nonce);
   const makeReady = (entry: QueueEntry): void => {

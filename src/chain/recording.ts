@@ -118,12 +118,12 @@ const TAB = 0x09;
 const END_MARK = '\\.';
 
 const MAX_ID = 15;
-const idOf = (text: string): number | null => (/^\d+$/.test(text) && text.length <= MAX_ID ? Number(text) : null);
+const parseId = (text: string): number | null => (/^\d+$/.test(text) && text.length <= MAX_ID ? Number(text) : null);
 
 /** Returns the id of a row in bytes; null if the row doesn't begin with an id. */
 export function rowId(line: Uint8Array): number | null {
   const end = line.subarray(0, MAX_ID + 1).indexOf(TAB);
-  return end < 0 ? null : idOf(String.fromCharCode(...line.subarray(0, end)));
+  return end < 0 ? null : parseId(String.fromCharCode(...line.subarray(0, end)));
 }
 
 /** Returns the offsets at which the second to the fourth column of a line start. */
@@ -178,7 +178,7 @@ export function recordingReader(fixedFormat: RecordingFormat | null = null) {
       if (line === '' || line === END_MARK) return null;
       const [timestamp, path, payload] = columnStarts(line);
       const idText = line.slice(0, timestamp - 1);
-      const id = idOf(idText);
+      const id = parseId(idText);
       if (id === null) throw new PayloadError(`id "${idText.slice(0, 40)}" is not a number`);
       const receivedAt = parseTimestamp(line.slice(timestamp, path - 1));
       const text = parsePayload(line.slice(payload), row);

@@ -2,6 +2,7 @@
  * Admission of transactions into the simulated node's mempool. The rejection reasons, their data, and the order of the
  * checks match a node's `POST /v2/transactions`.
  */
+import type { AbiType } from '../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, principalBytes } from '../codec/address.ts';
 import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
@@ -142,7 +143,7 @@ function deployAction(
 }
 
 /** Decodes the arguments of a call, and checks them against the declared types. */
-function argumentsOf(span: Uint8Array, declared: readonly { type: Parameters<typeof isOfType>[1] }[]): ClarityValue[] {
+function readArguments(span: Uint8Array, declared: readonly { type: AbiType }[]): ClarityValue[] {
   const values = decodedOrThrow(decodeArguments(span)).map((bytes) => decodedOrThrow(decodeClarity(bytes)));
   if (values.length !== declared.length) {
     const message = `expecting ${declared.length} arguments, got ${values.length}`;
@@ -169,7 +170,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
     const message = `The simulated node doesn't have the function ${functionName} of ${contract}`;
     throw new Rejection('ServerFailureOther', { message });
   }
-  const args = argumentsOf(functionArgs, declared.args);
+  const args = readArguments(functionArgs, declared.args);
   if (view.executesClarity) {
     const bytes = args.map((value) => value.bytes);
     return { kind: 'call', contract, call: { functionName, args: bytes, run: runByEngine } };
@@ -183,7 +184,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
 }
 
 /** Returns the action of a transaction. @throws Rejection if it isn't possible */
-function actionOf(transaction: Transaction, payer: Party, fee: bigint, view: AdmissionView): Action {
+function toAction(transaction: Transaction, payer: Party, fee: bigint, view: AdmissionView): Action {
   const { payload } = transaction;
   if (payload.type === 'token_transfer') return transferAction({ ...transaction, payload }, payer, fee, view);
   requireFunds(payer.account.address, fee, view);
@@ -202,7 +203,7 @@ function actionOf(transaction: Transaction, payer: Party, fee: bigint, view: Adm
   }
 }
 
-const partyOf = ({ address, nonce, fee }: Transaction['origin']): Party => ({
+const toParty = ({ address, nonce, fee }: Transaction['origin']): Party => ({
   // Account nonces are numbers here; greater nonces are rejected before.
   account: { address },
   nonce: Number(nonce),
@@ -223,15 +224,15 @@ export function admit(
   isSigned = true,
 ): SignedTransaction {
   requireValid(raw, transaction, view.network, isSigned);
-  const origin = partyOf(transaction.origin);
-  const sponsor = transaction.sponsor === null ? undefined : partyOf(transaction.sponsor);
+  const origin = toParty(transaction.origin);
+  const sponsor = transaction.sponsor === null ? undefined : toParty(transaction.sponsor);
   const payer = sponsor ?? origin;
   if (payer.fee < BigInt(raw.length)) {
     throw new Rejection('FeeTooLow', { expected: raw.length, actual: Number(payer.fee) });
   }
   requireNonce(origin, true, view);
   if (sponsor !== undefined) requireNonce(sponsor, false, view);
-  const action = actionOf(transaction, payer, payer.fee, view);
+  const action = toAction(transaction, payer, payer.fee, view);
   const { postConditions } = transaction;
   if (!areChecked(postConditions)) throw notSimulated("Post-conditions on stacking can't be checked");
   return { id: toHex(transaction.txId), raw, origin, sponsor, action, fate: 'success', postConditions };

@@ -59,7 +59,7 @@ export function execute(transaction: SignedTransaction, world: World, { height, 
   world.useNonce(origin.account.address);
   if (sponsor !== undefined) world.useNonce(sponsor.account.address);
 
-  const outcome = outcomeOf(transaction, world, { height, burnHeight });
+  const outcome = runAction(transaction, world, { height, burnHeight });
   for (const event of outcome.events ?? []) world.apply(event);
   return {
     txId: transaction.id,
@@ -76,7 +76,7 @@ export function execute(transaction: SignedTransaction, world: World, { height, 
 
 type Result = Pick<Receipt, 'result'> & Partial<Receipt>;
 
-function outcomeOf(transaction: SignedTransaction, world: World, { height, burnHeight }: BlockHeights): Result {
+function runAction(transaction: SignedTransaction, world: World, { height, burnHeight }: BlockHeights): Result {
   const { origin, action, fate, id, postConditions, mint } = transaction;
   const sender = origin.account.address;
   if (fate === 'problematic_skipped') return { status: fate, result: ERR_NONE, problematic: 1 };
@@ -97,7 +97,7 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
     }
     case 'deploy': {
       const { name, template, flaw, isOfUser } = action;
-      const cost = costOf(id, 12);
+      const cost = deriveCost(id, 12);
       if (flaw !== null) return { status: 'abort_by_response', result: ERR_NONE, cost, vmError: flaw };
       const violation = postConditionError(postConditions, [], sender);
       if (violation !== null) return { status: 'abort_by_post_condition', result: OK_TRUE, cost, vmError: violation };
@@ -108,7 +108,7 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
     }
     case 'call': {
       const { contract, call } = action;
-      const cost = costOf(id, 5);
+      const cost = deriveCost(id, 5);
       if (world.contract(contract) === undefined) {
         // The contract was deployed only on another branch.
         const vmError = `NoSuchContract("${contract}")`;
@@ -129,7 +129,7 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
 }
 
 /** Returns a cost that depends only on the transaction, so that it is equal on all branches. */
-function costOf(txId: string, reads: number): Cost {
+function deriveCost(txId: string, reads: number): Cost {
   const spread = Number.parseInt(txId.slice(-4), 16);
   const count = reads + (spread % 7);
   return {
@@ -208,11 +208,11 @@ function isMet(condition: PostCondition, sent: bigint): boolean {
 }
 
 /** Decodes mode and conditions of a transaction. */
-const conditionsOf = (span: Uint8Array) => decodedOrThrow(decodePostConditions(span));
+const decodeConditions = (span: Uint8Array) => decodedOrThrow(decodePostConditions(span));
 
 /** Reports whether the simulation can check all conditions. @param span mode, count and conditions */
 export const areChecked = (span: Uint8Array): boolean =>
-  conditionsOf(span).postConditions.every((condition) => assetOf(condition) !== null);
+  decodeConditions(span).postConditions.every((condition) => assetOf(condition) !== null);
 
 /**
  * Finds a post-condition that the transaction breaks.
@@ -226,7 +226,7 @@ export function postConditionError(
   origin: string,
 ): string | null {
   if (span === undefined) return null;
-  const { mode, postConditions } = conditionsOf(span);
+  const { mode, postConditions } = decodeConditions(span);
   const sent = sentAssets(events);
   const checkedKeys = new Set<string>();
   for (const condition of postConditions) {

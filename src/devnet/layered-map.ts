@@ -20,7 +20,7 @@ export class LayeredMap<V> {
   }
 
   fork(): LayeredMap<V> {
-    this.#layers ??= layersOf(this.#changes, this.#lower);
+    this.#layers ??= mergeForFork(this.#changes, this.#lower);
     return new LayeredMap(this.#layers);
   }
 
@@ -41,7 +41,7 @@ export class LayeredMap<V> {
 
   /** Returns all keys with their newest values. */
   entries(): Map<string, V> {
-    return mergedLayers([this.#changes, ...this.#lower]);
+    return mergeLayers([this.#changes, ...this.#lower]);
   }
 }
 
@@ -50,16 +50,16 @@ export const forkAll = <Maps extends Readonly<Record<string, LayeredMap<unknown>
   Object.fromEntries(Object.entries(maps).map(([name, map]) => [name, map.fork()])) as Maps;
 
 /** Returns the layers for a fork: the parent's changes, merged with lower layers that are too small. */
-function layersOf<V>(changes: ReadonlyMap<string, V>, lower: readonly ReadonlyMap<string, V>[]) {
+function mergeForFork<V>(changes: ReadonlyMap<string, V>, lower: readonly ReadonlyMap<string, V>[]) {
   if (changes.size === 0) return lower;
   let size = changes.size;
   let merged = 0;
   for (; merged < lower.length && lower[merged]!.size < size * GROWTH; merged++) size += lower[merged]!.size;
-  return [merged === 0 ? changes : mergedLayers([changes, ...lower.slice(0, merged)]), ...lower.slice(merged)];
+  return [merged === 0 ? changes : mergeLayers([changes, ...lower.slice(0, merged)]), ...lower.slice(merged)];
 }
 
 /** Merges layers into a map with their newest values. @param layers newest first */
-function mergedLayers<V>(layers: readonly ReadonlyMap<string, V>[]): Map<string, V> {
+function mergeLayers<V>(layers: readonly ReadonlyMap<string, V>[]): Map<string, V> {
   const oldest = layers.at(-1);
   const all = new Map(oldest);
   for (const layer of layers.slice(0, -1).reverse()) for (const [key, value] of layer) all.set(key, value);

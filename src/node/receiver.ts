@@ -55,7 +55,7 @@ const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || h
 /** Status of the answer to a refused block, by reason. */
 const STATUSES: Record<Refusal['why'], number> = { gap: 500, deep_fork: 500, partial_history: 503, wrong_chain: 400 };
 
-const knownReason = (error: unknown): string => (error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED);
+const publicReason = (error: unknown): string => (error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED);
 
 function toResponse(result: IntakeResult): Response {
   if (result.error === null) return answer(200, { result: 'ok' });
@@ -64,7 +64,7 @@ function toResponse(result: IntakeResult): Response {
   if (refusal === null) {
     return outcome === 'rejected'
       ? answer(400, { error: reasonOf(error) })
-      : answer(500, { error: knownReason(error) });
+      : answer(500, { error: publicReason(error) });
   }
   const { why, problem, remedy } = refusal;
   const reason = reasonOf(error);

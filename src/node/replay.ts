@@ -209,7 +209,7 @@ function rewards(tenure: RewardedTenure, previous: RewardedTenure | null, boot: 
 }
 
 /** Returns the changes by a block's transactions and rewards. `minted`: minted micro-STX minus burnt micro-STX. */
-function changesOf(block: Block) {
+function sumChanges(block: Block) {
   const accounts = new Map<string, AccountChange>();
   let minted = 0n;
   const changeFor = (principal: string): AccountChange => {
@@ -312,13 +312,13 @@ export class BlockMaker {
     const rewardSet = beginsTenure ? await this.#rewardSet(context) : null;
     const event = {
       filled_from: FILLED_FROM,
-      ...headerOf(decoded, parent, sortition),
+      ...makeHeader(decoded, parent, sortition),
       // Only the first block of a tenure has its miner's commitment on Bitcoin, which the node never returns.
       miner_txid: beginsTenure ? ZEROS : toHex(parent.minerTxId),
       tenure_height: tenureHeight,
       cycle_number: rewardSet?.cycle ?? null,
       reward_set: rewardSet?.set ?? null,
-      ...transactionsOf(transactions),
+      ...makeTransactions(transactions),
     };
     const { network } = this.chain;
     const withRewards = (matured: readonly PostedReward[]) => {
@@ -331,7 +331,7 @@ export class BlockMaker {
 
   /** Compares a block's changes with the node. @throws IncompleteBlockError */
   async #verify(context: Context, draft: BlockDraft, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
-    const { accounts, minted } = changesOf(draft.block);
+    const { accounts, minted } = sumChanges(draft.block);
     await this.#requireSupply(context, minted, unlocks);
     const unanswered = await this.#requireAccounts(context, accounts);
     await this.#requireLocks(draft.block, context.after, context.failure);
@@ -380,7 +380,7 @@ export class BlockMaker {
     const change = await this.#changeOf(context, recipient);
     if (change instanceof NoAnswer) throw context.failure(`the reward of ${recipient} is unknown (${change.reason})`);
     const { block } = withRewards(rewards(...matured, this.#boot, 0n));
-    const coinbase = change.total - (changesOf(block).accounts.get(recipient)?.total ?? 0n);
+    const coinbase = change.total - (sumChanges(block).accounts.get(recipient)?.total ?? 0n);
     if (coinbase >= 0n) return rewards(...matured, this.#boot, coinbase);
     throw context.failure(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
@@ -421,7 +421,7 @@ export class BlockMaker {
       replayed.map(async (transaction) => {
         const raw = fromHex(transaction.hex);
         const status = statusOf(transaction);
-        const contract = status === 'success' ? deployedBy(raw) : null;
+        const contract = status === 'success' ? deployedContract(raw) : null;
         return {
           raw,
           status,
@@ -589,7 +589,7 @@ function isTenureStart([first]: readonly ReplayedTransaction[]): boolean {
 }
 
 /** Returns the contract that a transaction deploys; null for others. */
-function deployedBy(raw: Uint8Array): string | null {
+function deployedContract(raw: Uint8Array): string | null {
   const decoded = decodeKnownParts(raw);
   if (!decoded.ok || decoded.value.payload.type !== 'smart_contract') return null;
   return `${decoded.value.origin.address}.${decoded.value.payload.contractName}`;
@@ -652,7 +652,7 @@ function chosenCycle(pox: Static<typeof Pox>, burnHeight: number): number | null
   return inPreparePhase ? Math.ceil(height / length) : null;
 }
 
-function headerOf({ header, blockHash, blockId }: NakamotoBlock, parent: Parent, sortition: Sortition) {
+function makeHeader({ header, blockHash, blockId }: NakamotoBlock, parent: Parent, sortition: Sortition) {
   const [pox1, pox2, pox3, pox4] = parent.poxUnlockHeights;
   return {
     block_hash: toHex(blockHash),
@@ -683,7 +683,7 @@ function headerOf({ header, blockHash, blockId }: NakamotoBlock, parent: Parent,
 }
 
 /** Returns the transactions with their events. The event index counts over the block. */
-function transactionsOf(transactions: readonly PostedTransaction[]) {
+function makeTransactions(transactions: readonly PostedTransaction[]) {
   let index = 0;
   const cost: Record<string, number | bigint> = { ...NO_COST };
   const events: object[] = [];

@@ -189,7 +189,7 @@ function costsOf(evaluations: readonly Evaluation[], sources: Sources): Failure[
 }
 
 /** Explains the failure of a call. */
-export function failureOf({ trace, evaluated, printed }: TraceReport, sources: Sources): Failure {
+export function explainFailure({ trace, evaluated, printed }: TraceReport, sources: Sources): Failure {
   const evaluations = evaluated.split('\n').flatMap((line) => parseEvaluation(line) ?? []);
   const origin = originIn(lastPath(evaluations), sources);
   const place = printed === '' ? origin && placeOf(origin, sources) : runtimeErrorPlace(printed, sources);

@@ -27,7 +27,7 @@ import {
   EngineRefusedError,
 } from './engine.ts';
 import { type Deployment, EngineChain } from './engine-chain.ts';
-import { type Failure, failureOf } from './failure.ts';
+import { explainFailure, type Failure } from './failure.ts';
 import { toExecution, toVmError } from './outcome.ts';
 
 /** Epoch of the chain: the last one with an active pox-4. */
@@ -361,7 +361,7 @@ export class ClarityMiner {
       try {
         const report = await this.engine.trace(parent, indexBlockHash, block, withCosts);
         const templateOf = (contract: string) => world.contract(contract)?.template;
-        return failureOf(report, {
+        return explainFailure(report, {
           source: (contract) => templateOf(contract)?.source ?? null,
           hasFunction: (contract, name) =>
             templateOf(contract)?.abi.functions.some((declared) => declared.name === name) ?? false,

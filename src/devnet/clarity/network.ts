@@ -29,7 +29,7 @@ export type ContractsEvent =
   /** The project has an error. The chain is unchanged. */
   | { event: 'contracts_refused'; problem: string; remedy: string };
 
-function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract): Deployment {
+function toDeployment({ accounts }: ClarinetProject, contract: ProjectContract): Deployment {
   const { name, source, clarityVersion, deployer } = contract;
   const payload = deploymentPayload(name, source, clarityVersion);
   const account = accounts.find(({ address }) => address === deployer);
@@ -116,7 +116,7 @@ async function deploy(
   ids: Set<string>,
 ): Promise<void> {
   try {
-    const { id, block } = await node.deploy(deploymentOf(project, contract));
+    const { id, block } = await node.deploy(toDeployment(project, contract));
     ids.add(id);
     const receipt = block.receipts.find(({ txId }) => txId === id);
     if (receipt?.status === 'success') return;
@@ -208,7 +208,7 @@ export async function realNetwork(
       }
       if (Bun.deepEquals(latest.contracts, contracts)) return null;
       try {
-        const deployments = latest.contracts.map((contract) => deploymentOf(latest, contract));
+        const deployments = latest.contracts.map((contract) => toDeployment(latest, contract));
         const redeployed = await node.redeploy(deployments, ids, miner);
         [contracts, ids] = [latest.contracts, new Set(redeployed.ids)];
         const { mined, dropped } = redeployed;

@@ -66,7 +66,7 @@ function require(holds: boolean, code: number): asserts holds {
 }
 
 /** Runs a call, and converts a PoxError to its outcome. */
-function outcomeOf(work: () => Outcome): Outcome {
+function catchPoxError(work: () => Outcome): Outcome {
   try {
     return work();
   } catch (error) {
@@ -79,7 +79,7 @@ const TRUE = clarity.bool(true);
 
 /** Returns the response of a read-only function that only checks. @param check throws the contract's error */
 const checkResponse = (check: () => void): Uint8Array =>
-  outcomeOf(() => {
+  catchPoxError(() => {
     check();
     return ok(TRUE);
   }).result;
@@ -287,7 +287,7 @@ const whileActive =
   <A>(run: (call: PoxCall, args: A) => Outcome) =>
   (context: CallContext, args: A): Outcome =>
     context.world.isActive('pox-4', context.burnHeight)
-      ? outcomeOf(() => run({ ...context, state: new Draft(context), cycle: cycles.of(context.burnHeight) }, args))
+      ? catchPoxError(() => run({ ...context, state: new Draft(context), cycle: cycles.of(context.burnHeight) }, args))
       : runtimeError('Runtime(DefunctPoxContract, None)');
 
 type Fields = Readonly<Record<string, Uint8Array>>;
