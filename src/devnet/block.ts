@@ -19,11 +19,11 @@ import type { Prng } from './prng.ts';
 import type { Traffic } from './traffic.ts';
 import {
   anchorModes,
-  type MadeTransaction,
   makeTransaction,
   nakamotoCoinbase,
   payerOf,
   type SignedTransaction,
+  type SimulatedTransaction,
   tenureChange,
   unsignedBootTransaction,
 } from './transaction.ts';
@@ -200,7 +200,7 @@ export interface BlockBody {
   readonly receipts: readonly Receipt[];
   readonly transactions: readonly SignedTransaction[];
   /** Users' transactions that were generated for this block. */
-  readonly fresh: readonly MadeTransaction[];
+  readonly fresh: readonly SimulatedTransaction[];
   /** The sum of fees, in micro-STX. */
   readonly fees: bigint;
 }
@@ -252,7 +252,7 @@ export class BlockBuilder {
     for (const transaction of this.#bookkeeping(context)) receipts.push(execute(transaction, world, heights));
 
     const transactions: SignedTransaction[] = [];
-    const fresh: MadeTransaction[] = [];
+    const fresh: SimulatedTransaction[] = [];
     const include = (transaction: SignedTransaction) => {
       receipts.push(execute(transaction, world, heights));
       transactions.push(transaction);

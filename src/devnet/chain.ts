@@ -79,7 +79,7 @@ export interface ChainOptions {
   /** Whether block 0 funds a faucet account. Default false. */
   readonly faucet?: boolean;
   /** Start of the chain that replaces simulated users and boot contracts. Default: none. */
-  readonly beginning?: Beginning;
+  readonly start?: ChainStart;
 }
 
 /**
@@ -90,7 +90,7 @@ export interface ChainOptions {
 export type ChainClock = (kind: 'stacks' | 'bitcoin', proposed: number, minimum: number) => number;
 
 /** The start of a chain with contracts that an engine executes. */
-export interface Beginning {
+export interface ChainStart {
   readonly firstBurnHeight: number;
   readonly cycles: RewardCycles;
   readonly contracts: readonly { id: string; template: ContractTemplate }[];
@@ -180,10 +180,10 @@ export class SimulatedChain {
     const seed = seedOf(options.seed);
     const prng = new Prng(`${seed}/chain`);
     const network = networks[options.network ?? 'testnet'];
-    const { beginning } = options;
-    this.#isReal = beginning !== undefined;
-    const users = accounts(seed, 'user', beginning === undefined ? (options.accounts ?? 100) : 0, network);
-    const sponsors = accounts(seed, 'sponsor', beginning === undefined ? 3 : 0, network);
+    const { start } = options;
+    this.#isReal = start !== undefined;
+    const users = accounts(seed, 'user', start === undefined ? (options.accounts ?? 100) : 0, network);
+    const sponsors = accounts(seed, 'sponsor', start === undefined ? 3 : 0, network);
     const traffic = new Traffic(
       new Prng(`${seed}/traffic`),
       users,
@@ -194,18 +194,12 @@ export class SimulatedChain {
       options.emptying,
     );
     this.network = network;
-    this.cycles = beginning?.cycles ?? cycles;
+    this.cycles = start?.cycles ?? cycles;
     this.#prng = prng;
     this.#miners = accounts(seed, 'miner', 3, network);
     this.#signers = accounts(seed, 'signer', 6, network);
     const operators = options.operations === false ? [] : users;
-    this.#burns = new BurnChain(
-      new Prng(`${seed}/burn`),
-      operators,
-      this.#signers,
-      network,
-      beginning?.firstBurnHeight,
-    );
+    this.#burns = new BurnChain(new Prng(`${seed}/burn`), operators, this.#signers, network, start?.firstBurnHeight);
     const unlocks = unlocksFor(options.unlocks === false ? [] : users);
     this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network, unlocks);
     this.#mempool = options.mempool === false ? undefined : new Mempool(new Prng(`${seed}/mempool`), traffic);
@@ -221,9 +215,9 @@ export class SimulatedChain {
     this.#burnBlocks.set(this.#burnTip.consensusHash.toHex(), this.#burnTip);
     const world = new World(undefined, options.pox5Height);
     const { contracts, events } =
-      beginning === undefined
+      start === undefined
         ? simulatedStart([...users, ...sponsors], unlocks, this.faucet, world.pox5Height, prng, network)
-        : { contracts: beginning.contracts, events: beginning.funds.map(mintEvent) };
+        : { contracts: start.contracts, events: start.funds.map(mintEvent) };
     const receipts = genesisReceipts(world, contracts, events, network);
     this.#genesis = this.#makeGenesis(world, receipts);
     this.#genesisBody = blockPayload(this.#genesis, null, [], prng);
@@ -553,7 +547,7 @@ export const FAUCET_FUNDS = 1_000_000_000_000_000n;
 const FAUCET_SATS = 1_000_000_000_000n;
 
 /** Returns the event of micro-STX that block 0 mints. */
-const mintEvent = ({ address: recipient, amount }: Beginning['funds'][number]): ChainEvent => ({
+const mintEvent = ({ address: recipient, amount }: ChainStart['funds'][number]): ChainEvent => ({
   type: 'stx_mint_event',
   recipient,
   amount,
@@ -567,7 +561,7 @@ function simulatedStart(
   pox5Height: number | undefined,
   prng: Prng,
   network: Network,
-): { contracts: Beginning['contracts']; events: readonly ChainEvent[] } {
+): { contracts: ChainStart['contracts']; events: readonly ChainEvent[] } {
   const hasPox5 = pox5Height === undefined || pox5Height <= firstBurnHeight;
   const boot = [costs, lockup(unlocks), bns, pox4, ...(hasPox5 ? [pox5] : [])];
   const sbtc = faucet === undefined ? [] : [sbtcToken, sbtcRegistry(faucet.publicKey)];
@@ -594,7 +588,7 @@ function simulatedStart(
  */
 function genesisReceipts(
   world: World,
-  contracts: Beginning['contracts'],
+  contracts: ChainStart['contracts'],
   events: readonly ChainEvent[],
   network: Network,
 ): Receipt[] {

@@ -219,7 +219,7 @@ export class SimulatedNode {
       submitted: (world) => clarity?.included ?? this.#pool.waiting(world),
       clock: (...args) => this.#time(...args),
       ...(this.#usesChainTime ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),
-      ...(clarity === undefined ? {} : { beginning: clarity.beginning, startTime: clarity.time }),
+      ...(clarity === undefined ? {} : { start: clarity.start, startTime: clarity.time }),
     });
     clarity?.serve(this.chain);
     this.faucet = this.chain.faucet!;

@@ -18,13 +18,13 @@ import {
   amountCodes,
   contractCall,
   type Fate,
-  type MadeTransaction,
   makeTransaction,
   memoBytes,
   payerOf,
   postConditions,
   type SignedTransaction,
   type Signer,
+  type SimulatedTransaction,
   stxCondition,
   tokenTransfer,
 } from './transaction.ts';
@@ -66,7 +66,7 @@ export class Traffic {
    *
    * @param busy addresses with a waiting transaction, whose nonce must not be used
    */
-  next(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction {
+  next(world: World, burnHeight: number, busy: ReadonlySet<string>): SimulatedTransaction {
     const isEmptying = this.emptying > 0 && this.prng.chance(this.emptying / 100);
     const emptied = isEmptying ? this.#emptyBalance(world, burnHeight, busy) : undefined;
     if (emptied !== undefined) return emptied;
@@ -100,7 +100,7 @@ export class Traffic {
   }
 
   /** Makes up a transaction that empties a balance; returns undefined if no free user can. */
-  #emptyBalance(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction | undefined {
+  #emptyBalance(world: World, burnHeight: number, busy: ReadonlySet<string>): SimulatedTransaction | undefined {
     const { prng } = this;
     const free = this.users.filter((user) => this.#isFree(user, world, burnHeight, busy));
     if (free.length === 0) return undefined;
@@ -127,20 +127,20 @@ export class Traffic {
   }
 
   /** Returns a transfer with a given nonce and fee, for transactions that are replaced or never mined. */
-  transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): MadeTransaction {
+  transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): SimulatedTransaction {
     const { prng } = this;
     const amount = BigInt(prng.between(1, 1 + Math.min(Number(funds / 100n), 900_000_000)));
     const recipient = this.#pickRecipient(origin.address, world);
     return this.#transferOf({ account: origin, nonce, fee }, recipient, amount, prng.pick(memos), world);
   }
 
-  #transferOf(origin: Signer, recipient: string, amount: bigint, memo: string, world: World): MadeTransaction {
+  #transferOf(origin: Signer, recipient: string, amount: bigint, memo: string, world: World): SimulatedTransaction {
     const payload = tokenTransfer(recipient, amount, memo);
     const action: Action = { kind: 'transfer', recipient, amount, memo: memoBytes(memo) };
     return this.#sign(origin, payload, action, world);
   }
 
-  #deploy(origin: Account, world: World): MadeTransaction {
+  #deploy(origin: Account, world: World): SimulatedTransaction {
     const template = this.#templates[this.#deployments % this.#templates.length]!;
     const name = `${template.name}-${this.#deployments++}`;
     // The first deployments succeed, so that there are contracts to call.
@@ -152,7 +152,7 @@ export class Traffic {
     return this.#sign(signer, payload, { kind: 'deploy', name, template, flaw, isOfUser: false }, world);
   }
 
-  #call(origin: Account, contract: string, world: World, burnHeight: number): MadeTransaction {
+  #call(origin: Account, contract: string, world: World, burnHeight: number): SimulatedTransaction {
     const { prng } = this;
     const sender = origin.address;
     const { template } = world.contract(contract)!;
@@ -183,7 +183,7 @@ export class Traffic {
     world: World,
     fate?: Fate,
     conditions?: PostConditions,
-  ): MadeTransaction {
+  ): SimulatedTransaction {
     const withConditions = conditions === undefined ? {} : { postConditions: conditions };
     const account = this.prng.pick(this.sponsors);
     const isNext = origin.nonce === world.nonce(origin.account.address);
@@ -282,7 +282,7 @@ export class Mempool {
    * @param replaced transactions of another branch whose nonce a fresh transaction uses on this branch
    */
   announce(
-    fresh: readonly MadeTransaction[],
+    fresh: readonly SimulatedTransaction[],
     replaced: readonly SignedTransaction[],
     world: World,
     burnHeight: number,
@@ -358,7 +358,7 @@ export class Mempool {
     return announced;
   }
 
-  #cheaper({ origin }: MadeTransaction, world: World): MadeTransaction {
+  #cheaper({ origin }: SimulatedTransaction, world: World): SimulatedTransaction {
     // Not sponsored: the sponsor's nonce is already used in `world`.
     return this.traffic.transfer(origin.account, origin.nonce, 10_000_000n, origin.fee / 2n, world);
   }

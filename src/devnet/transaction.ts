@@ -57,7 +57,7 @@ export interface SignedTransaction {
 }
 
 /** A transaction that the simulation made up and signed. */
-export interface MadeTransaction extends SignedTransaction {
+export interface SimulatedTransaction extends SignedTransaction {
   readonly origin: Signer;
 }
 
@@ -67,7 +67,7 @@ export function makeTransaction(
   action: Action,
   network: Network,
   fate: Fate = 'success',
-): MadeTransaction {
+): SimulatedTransaction {
   const raw = signTransaction(unsigned, network);
   return { id: toHex(transactionId(raw)), raw, origin: unsigned.origin, sponsor: unsigned.sponsor, action, fate };
 }

@@ -114,28 +114,26 @@ export function observerProblem(config: NodeConfig, endpoint: string): ObserverP
     );
   }
   const change = 'Change the section to this, and restart the node.';
-  const sectionProblem = (text: string) => problem(text, change, observer.endpoint);
+  const defect = (text: string) => problem(text, change, observer.endpoint);
   if (observer.endpoint.includes('://')) {
     return problem(`The observer's endpoint ${observer.endpoint} has a scheme, and the node accepts none`, change);
   }
   if (!observer.events_keys.includes('*')) {
-    return sectionProblem(`The observer ${observer.endpoint} doesn't get all events: its events_keys lack "*"`);
+    return defect(`The observer ${observer.endpoint} doesn't get all events: its events_keys lack "*"`);
   }
   if (observer.disable_retries === true) {
-    return sectionProblem(
+    return defect(
       `The node drops events that the observer ${observer.endpoint} doesn't accept at once: disable_retries is true`,
     );
   }
   if (observer.disable_contract_interface === true) {
-    return sectionProblem(
+    return defect(
       `The observer ${observer.endpoint} gets contracts without their interface: disable_contract_interface is true`,
     );
   }
   if ((observer.timeout_ms ?? 0) < MIN_TIMEOUT_MS) {
     const timeout = observer.timeout_ms === undefined ? 'the default of 1000' : String(observer.timeout_ms);
-    return sectionProblem(
-      `The observer ${observer.endpoint} has too little time for large blocks: timeout_ms is ${timeout}`,
-    );
+    return defect(`The observer ${observer.endpoint} has too little time for large blocks: timeout_ms is ${timeout}`);
   }
   return null;
 }

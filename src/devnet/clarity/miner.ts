@@ -8,7 +8,7 @@ import { count, tupleOf } from '../../chain/pox/print.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
-import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
+import type { ChainStart, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
 import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
 import { formPositions } from '../contract-source.ts';
 import { isMinable, postConditionError } from '../execute.ts';
@@ -83,10 +83,10 @@ function withResult(transaction: SignedTransaction, result: Execution): SignedTr
 }
 
 /** Returns the boot contracts with the engine's analysis. @param chain must be started */
-async function readBootContracts(chain: EngineChain): Promise<Beginning['contracts']> {
+async function readBootContracts(chain: EngineChain): Promise<ChainStart['contracts']> {
   const ids = BOOT_CONTRACTS.map((name) => `${networks.testnet.boot}.${name}`);
   const interfaces = await chain.interfaces(ids);
-  const contracts: Beginning['contracts'][number][] = [];
+  const contracts: ChainStart['contracts'][number][] = [];
   for (const [index, name] of BOOT_CONTRACTS.entries()) {
     const id = ids[index]!;
     const source = await chain.readNow({ kind: 'source', contract: id });
@@ -145,7 +145,7 @@ export class ClarityMiner {
   private constructor(
     readonly engine: EngineChain,
     public time: number,
-    readonly beginning: Beginning,
+    readonly start: ChainStart,
   ) {}
 
   /**
@@ -154,7 +154,7 @@ export class ClarityMiner {
    * @param time of its start, in Unix seconds
    * @throws OperatorError if the engine can't be started
    */
-  static async begin(engine: ClarityEngine, funds: Beginning['funds'], time: number): Promise<ClarityMiner> {
+  static async begin(engine: ClarityEngine, funds: ChainStart['funds'], time: number): Promise<ClarityMiner> {
     const credits = funds.map(({ address: recipient, amount }) => toCredit({ recipient, amount }));
     const chain = new EngineChain(engine, { epoch: EPOCH, time, funds: credits });
     await chain.begin();

@@ -609,13 +609,8 @@ const functions = {
       require(entry !== undefined, errors.extendNotLocked);
       require(count >= 1n, errors.invalidLockPeriod);
       require(entry.slots.length > 0 && entry.pool === null, errors.isDelegated);
-      const consent = {
-        topic: clarity.ascii('stack-extend'),
-        address,
-        cycle: BigInt(cycle),
-        period: count,
-        amount: 0n,
-      };
+      const topic = clarity.ascii('stack-extend');
+      const consent = { topic, address, cycle: BigInt(cycle), period: count, amount: 0n };
       requireConsent(state, consent, args);
       require(lock !== undefined, errors.extendNotLocked);
       const firstCycle = Math.max(cycle, entry.firstCycle);
