@@ -17,13 +17,13 @@ export const clarity = {
   uint: (value: bigint | number): Uint8Array => integer(PREFIX.uint, BigInt(value), 0n, MAX_UINT),
   int: (value: bigint | number): Uint8Array => integer(PREFIX.int, BigInt(value), MIN_INT, MAX_INT),
   bool: (value: boolean): Uint8Array => Uint8Array.of(value ? PREFIX.true : PREFIX.false),
-  buffer: (bytes: Uint8Array): Uint8Array => sized(PREFIX.buffer, bytes),
+  buffer: (bytes: Uint8Array): Uint8Array => encodeSized(PREFIX.buffer, bytes),
   ascii(text: string): Uint8Array {
     const bytes = utf8Bytes(text);
     if (bytes.length !== text.length) throw new RangeError('string-ascii holds ASCII characters only');
-    return sized(PREFIX.ascii, bytes);
+    return encodeSized(PREFIX.ascii, bytes);
   },
-  utf8: (text: string): Uint8Array => sized(PREFIX.utf8, utf8Bytes(text)),
+  utf8: (text: string): Uint8Array => encodeSized(PREFIX.utf8, utf8Bytes(text)),
   principal(text: string): Uint8Array {
     const bytes = principalBytes(text);
     if (bytes === null) throw new RangeError(`not a Stacks principal: ${JSON.stringify(text)}`);
@@ -57,7 +57,7 @@ function integer(prefix: number, value: bigint, min: bigint, max: bigint): Uint8
   return bytes;
 }
 
-function sized(prefix: number, content: Uint8Array): Uint8Array {
+function encodeSized(prefix: number, content: Uint8Array): Uint8Array {
   if (content.length > MAX_VALUE_SIZE) throw new RangeError(`${content.length} bytes are above ${MAX_VALUE_SIZE}`);
   return concat([Uint8Array.of(prefix), u32(content.length), content]);
 }

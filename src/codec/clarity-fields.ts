@@ -17,7 +17,7 @@ export function unwrapped(value: ClarityValue): ClarityField | Extract<ClarityVa
   return inner;
 }
 
-const joined = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
+const joinPath = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
 /** Collects the fields of a value. @returns whether there is room for more fields */
 function collect(value: ClarityValue, path: string, fields: Map<string, ClarityField>): boolean {
@@ -27,7 +27,7 @@ function collect(value: ClarityValue, path: string, fields: Map<string, ClarityF
     if (!fields.has(path)) fields.set(path, inner);
     return fields.size < MAX_FIELDS;
   }
-  for (const [name, entry] of inner.value) if (!collect(entry, joined(path, name), fields)) return false;
+  for (const [name, entry] of inner.value) if (!collect(entry, joinPath(path, name), fields)) return false;
   return true;
 }
 

@@ -64,8 +64,8 @@ export function literalOf(text: string): Literal {
   if (text === 'true' || text === 'false') return { forms: [clarity.bool(text === 'true')] };
   if (text === 'none') return { forms: [clarity.none()] };
   if (text.startsWith("'") || PRINCIPAL.test(text)) return { forms: [parsePrincipal(text)] };
-  const quoted = /^"(.*)"$/s.exec(text)?.[1];
-  return { forms: stringForms(quoted ?? text) };
+  const quotedText = /^"(.*)"$/s.exec(text)?.[1];
+  return { forms: stringForms(quotedText ?? text) };
 }
 
 /** Rule of integers. */

@@ -29,7 +29,7 @@ export class Rejection extends Error {
 }
 
 /** Returns the error for a transaction that a node supports but the simulation doesn't. */
-const notSimulated = (message: string): Rejection =>
+const notSimulatedError = (message: string): Rejection =>
   new Rejection('ServerFailureOther', { message: `${message}; the simulated node executes no Clarity` });
 
 /** The state against which a transaction is checked. */
@@ -138,7 +138,7 @@ function deployAction(
     return { kind: 'deploy', name, template: { ...contractTemplate, name }, flaw: null, isOfUser: true };
   }
   const { template, flaw, executed } = readSource(name, source, clarityVersion, origin.address);
-  if (executed !== null) throw notSimulated(`The contract executes ${executed} when it is deployed`);
+  if (executed !== null) throw notSimulatedError(`The contract executes ${executed} when it is deployed`);
   return { kind: 'deploy', name, template, flaw, isOfUser: true };
 }
 
@@ -177,7 +177,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   }
   const simulated = template.functions?.[functionName];
   if (simulated?.run === undefined || simulated.isForUsers === true)
-    throw notSimulated(`${contract} can't be called: ${functionName}`);
+    throw notSimulatedError(`${contract} can't be called: ${functionName}`);
   const namedArgs = namedArguments(simulated, args);
   const run: ContractCall['run'] = (context) => simulated.run!(context, namedArgs);
   return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };
@@ -234,7 +234,7 @@ export function admit(
   if (sponsor !== undefined) requireNonce(sponsor, false, view);
   const action = toAction(transaction, payer, payer.fee, view);
   const { postConditions } = transaction;
-  if (!areChecked(postConditions)) throw notSimulated("Post-conditions on stacking can't be checked");
+  if (!areChecked(postConditions)) throw notSimulatedError("Post-conditions on stacking can't be checked");
   return { id: toHex(transaction.txId), raw, origin, sponsor, action, fate: 'success', postConditions };
 }
 

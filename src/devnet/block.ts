@@ -363,11 +363,11 @@ export function isPaid({ tenure }: Earning, tenureHeight: number): boolean {
 
 /** Credits the rewards that mature in a tenure, and returns them in the form that the block reports. */
 export function matureRewards(earnings: readonly Earning[], tenureHeight: number, world: World, boot: string) {
-  const matured = tenureHeight - maturity;
-  const earned = earnings.find(({ tenure }) => tenure.height === matured);
-  if (earned === undefined) return [];
-  const previous = earnings.find(({ tenure }) => tenure.height === matured - 1);
-  const { tenure } = earned;
+  const maturedHeight = tenureHeight - maturity;
+  const earning = earnings.find(({ tenure }) => tenure.height === maturedHeight);
+  if (earning === undefined) return [];
+  const previous = earnings.find(({ tenure }) => tenure.height === maturedHeight - 1);
+  const { tenure } = earning;
   world.mint(tenure.recipient, coinbaseAmount);
   if (previous !== undefined) world.credit(previous.tenure.recipient, previous.fees);
   const from = {

@@ -120,8 +120,8 @@ function drawOperation(prng: Prng, users: readonly Account[], network: Network):
   const txId = toHex(prng.bytes(32));
   const sender = prng.pick(users);
   if (prng.chance(0.7)) {
-    const others = users.filter((user) => user !== sender);
-    const recipient = others.length === 0 ? sender : prng.pick(others);
+    const otherUsers = users.filter((user) => user !== sender);
+    const recipient = otherUsers.length === 0 ? sender : prng.pick(otherUsers);
     const amount = BigInt(prng.between(1_000, 50_000_000));
     return { kind: 'transfer', txId, sender, recipient, amount, memo: memoBytes(`from ${network.name} bitcoin`) };
   }

@@ -133,11 +133,11 @@ function parseLength(form: Form | undefined): number {
 
 /** Returns the type in a form. @throws SourceError for other forms */
 function parseType(form: Form | undefined): AbiType {
-  const plain = atomOf(form);
-  if (plain !== undefined) {
-    if (Object.hasOwn(plainTypes, plain)) return plainTypes[plain]!;
-    if (/^<.+>$/.test(plain)) return 'trait_reference';
-    throw new SourceError(`:0:0: invalid type description: ${plain}`);
+  const atom = atomOf(form);
+  if (atom !== undefined) {
+    if (Object.hasOwn(plainTypes, atom)) return plainTypes[atom]!;
+    if (/^<.+>$/.test(atom)) return 'trait_reference';
+    throw new SourceError(`:0:0: invalid type description: ${atom}`);
   }
   const fields = parseFields(form);
   if (fields !== undefined) return { tuple: fields.map(([name, type]) => ({ name, type: parseType(type) })) };

@@ -164,8 +164,8 @@ export class Traffic {
       [1, 'problematic_skipped'],
     ] as const);
     // A condition that no call meets: that the caller sends more STX than exist.
-    const unmet = postConditions([stxCondition(sender, amountCodes.greater, 2n ** 63n)]);
-    const conditions = fate === 'abort_by_post_condition' ? unmet : call.postConditions;
+    const unmetConditions = postConditions([stxCondition(sender, amountCodes.greater, 2n ** 63n)]);
+    const conditions = fate === 'abort_by_post_condition' ? unmetConditions : call.postConditions;
     const signer = { account: origin, nonce: world.nonce(sender), fee: this.#fee() };
     return this.#sign(signer, payload, { kind: 'call', contract, call }, world, fate, conditions);
   }

@@ -64,9 +64,9 @@ export function nodeProxy(options: ProxyOptions): Forward {
     const answer = parsedJson(text);
     const request = parsedJson(new TextDecoder().decode(body));
     const loads = snapshots.read((read) => read.tenures.loads(PAST_TENURES));
-    const changed = isQuiet(loads, await limits()) ? withMinimumFees(answer, request) : null;
+    const estimates = isQuiet(loads, await limits()) ? withMinimumFees(answer, request) : null;
     const init = { status: 200, headers: headersWithout(headers, ['content-length']) };
-    return passedBack(new Response(changed === null ? text : JSON.stringify(changed), init));
+    return passedBack(new Response(estimates === null ? text : JSON.stringify(estimates), init));
   }
 
   return async (request) => {

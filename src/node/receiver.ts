@@ -120,8 +120,8 @@ export function startReceiver(options: ReceiverOptions) {
       if (request.method === 'GET' && path === '/') {
         return answer(200, { status: 'ready', msg: 'API event server listening for core-node POST messages' });
       }
-      const other = request.method === 'GET' ? otherwise(path) : null;
-      if (other !== null) return other;
+      const response = request.method === 'GET' ? otherwise(path) : null;
+      if (response !== null) return response;
       const message = `Route ${request.method}:${pathname} not found`;
       return answer(404, { message, error: 'Not Found', statusCode: 404 });
     },

@@ -95,8 +95,8 @@ export function readState(path: string, seed: number, { accounts }: ClarinetProj
   if (!Value.Check(SavedNetwork, state)) throw unfitState(path, 'no devnet of this version wrote it');
   if (state.seed !== seed)
     throw unfitState(path, `it has the seed ${state.seed}, and this devnet has the seed ${seed}`);
-  const changed = accounts.find(({ address, balance }) => state.funds[address] !== String(balance));
-  if (changed !== undefined) throw unfitState(path, `the account ${changed.name} was added or changed since`);
+  const account = accounts.find(({ address, balance }) => state.funds[address] !== String(balance));
+  if (account !== undefined) throw unfitState(path, `the account ${account.name} was added or changed since`);
   return state;
 }
 

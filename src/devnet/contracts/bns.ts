@@ -153,7 +153,7 @@ const errors = {
   insufficientFunds: 4001,
 } as const;
 
-const refused = (code: number): Outcome => ({ ok: false, result: clarity.err(clarity.int(code)), events: [] });
+const refusal = (code: number): Outcome => ({ ok: false, result: clarity.err(clarity.int(code)), events: [] });
 
 /** The effects of a successful call, or of a part of the call. */
 type Effects = Partial<Pick<Outcome, 'events' | 'writes' | 'attachments'>>;
@@ -206,7 +206,7 @@ const hasInvalidCharacters = (label: string): boolean => !/^[a-z0-9_-]*$/.test(l
 /** Returns the bytes of a name as text, one character each, so that invalid names stay distinct. */
 const labelOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
-const nameIn = ({ namespace, name }: ArgumentsOf<typeof named>): FullName => `${labelOf(name)}.${labelOf(namespace)}`;
+const nameIn = ({ namespace, name }: ArgumentsOf<typeof fqn>): FullName => `${labelOf(name)}.${labelOf(namespace)}`;
 
 const pricesIn = (values: ArgumentsOf<typeof prices>): PriceFunction => ({
   base: values['p-func-base'],
@@ -218,9 +218,9 @@ const pricesIn = (values: ArgumentsOf<typeof prices>): PriceFunction => ({
 
 /** Preorders a name or namespace, and burns its price. */
 function preorder({ world, contract, sender, burnHeight }: CallContext, hash: Uint8Array, amount: bigint): Outcome {
-  if (amount === 0n) return refused(errors.namespaceBurntTooLittle);
-  if (world.stored(contract, key.preorder(sender, hash)) !== undefined) return refused(errors.alreadyPreordered);
-  if (world.spendable(sender, burnHeight) < amount) return refused(errors.insufficientFunds);
+  if (amount === 0n) return refusal(errors.namespaceBurntTooLittle);
+  if (world.stored(contract, key.preorder(sender, hash)) !== undefined) return refusal(errors.alreadyPreordered);
+  if (world.spendable(sender, burnHeight) < amount) return refusal(errors.insufficientFunds);
   return {
     ...ok(clarity.uint(burnHeight + 144), { type: 'stx_burn_event', sender, amount }),
     writes: [
@@ -244,13 +244,13 @@ const priceResult = (price: bigint | undefined, error: number): Uint8Array =>
 function importedTerms(context: CallContext, namespace: string): NamespaceTerms | Outcome {
   const terms = termsOf(context, namespace);
   const importer = namespaceOf(context, namespace)?.importer;
-  if (terms === undefined || importer === undefined) return refused(errors.namespaceUnknown);
-  return importer === context.sender ? terms : refused(errors.notImporter);
+  if (terms === undefined || importer === undefined) return refusal(errors.namespaceUnknown);
+  return importer === context.sender ? terms : refusal(errors.notImporter);
 }
 
 const hash = { buffer: { length: 20 } };
 const label = { buffer: { length: 48 } };
-const named = { namespace: hash, name: label };
+const fqn = { namespace: hash, name: label };
 const EXPONENTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] as const;
 type ExponentName = `p-func-b${(typeof EXPONENTS)[number]}`;
 const exponentName = (index: (typeof EXPONENTS)[number]): ExponentName => `p-func-b${index}`;
@@ -260,78 +260,78 @@ const prices = {
   ...(exponentTypes as Record<ExponentName, 'uint128'>),
   ...({ 'p-func-non-alpha-discount': 'uint128', 'p-func-no-vowel-discount': 'uint128' } as const),
 };
-const burnt = { 'stx-to-burn': 'uint128' } as const;
+const burnTypes = { 'stx-to-burn': 'uint128' } as const;
 const zonefileHash = { 'zonefile-hash': hash };
 const optionalZonefile = { 'zonefile-hash': { optional: hash } };
 
 /** Calls of simulated users may burn any price, and a user may own several names. */
 const functions = {
-  'name-import': publicFunction({ ...named, beneficiary: 'principal', ...zonefileHash }, (context, values) => {
+  'name-import': publicFunction({ ...fqn, beneficiary: 'principal', ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
     const namespace = namespaceOf(context, splitName(name).namespace);
-    if (hasInvalidCharacters(splitName(name).label)) return refused(errors.invalidCharacters);
-    if (namespace === undefined) return refused(errors.namespaceUnknown);
-    if (namespace.state === 'ready') return refused(errors.launched);
-    if (namespace.importer !== context.sender) return refused(errors.notImporter);
-    if (hasToken(context, name)) return refused(errors.unavailable);
+    if (hasInvalidCharacters(splitName(name).label)) return refusal(errors.invalidCharacters);
+    if (namespace === undefined) return refusal(errors.namespaceUnknown);
+    if (namespace.state === 'ready') return refusal(errors.launched);
+    if (namespace.importer !== context.sender) return refusal(errors.notImporter);
+    if (hasToken(context, name)) return refusal(errors.unavailable);
     const print = printFor(context, 'name-import', name, values['zonefile-hash']);
     return succeed(mint(context, name, values.beneficiary), print);
   }),
   'name-preorder': publicFunction(
-    { 'hashed-salted-fqn': hash, ...burnt },
+    { 'hashed-salted-fqn': hash, ...burnTypes },
     (context, values) => preorder(context, values['hashed-salted-fqn'], values['stx-to-burn']),
     'uint128',
   ),
-  'name-register': publicFunction({ ...named, salt: hash, ...zonefileHash }, (context, values) => {
+  'name-register': publicFunction({ ...fqn, salt: hash, ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
     const orderHash = preorderHash(name, values.salt);
     const paid = burntFor(context, context.sender, orderHash);
     const isKnown = namespaceOf(context, splitName(name).namespace) !== undefined;
     if (context.user === undefined) {
       const text = splitName(name).label;
-      if (hasInvalidCharacters(text) || text === '') return refused(errors.invalidCharacters);
-      if (isKnown && paid !== undefined && paid < priceOf(context, name)) return refused(errors.burntTooLittle);
-      if (nameOf(context, context.sender) !== undefined) return refused(errors.hasAnother);
+      if (hasInvalidCharacters(text) || text === '') return refusal(errors.invalidCharacters);
+      if (isKnown && paid !== undefined && paid < priceOf(context, name)) return refusal(errors.burntTooLittle);
+      if (nameOf(context, context.sender) !== undefined) return refusal(errors.hasAnother);
     }
-    if (!isKnown) return refused(errors.namespaceUnknown);
-    if (paid === undefined) return refused(errors.notPreordered);
-    if (!isFree(context, name)) return refused(errors.unavailable);
+    if (!isKnown) return refusal(errors.namespaceUnknown);
+    if (paid === undefined) return refusal(errors.notPreordered);
+    if (!isFree(context, name)) return refusal(errors.unavailable);
     const used: Effects = { writes: [[key.preorder(context.sender, orderHash), 'used']] };
     const print = printFor(context, 'name-register', name, values['zonefile-hash']);
     return succeed(used, mint(context, name, context.sender), print);
   }),
   // As on the networks, the contract reads the new owner but doesn't transfer the name. Prints only a new zonefile.
   'name-renewal': publicFunction(
-    { ...named, ...burnt, 'new-owner': { optional: 'principal' as const }, ...optionalZonefile },
+    { ...fqn, ...burnTypes, 'new-owner': { optional: 'principal' as const }, ...optionalZonefile },
     (context, { 'stx-to-burn': amount, 'zonefile-hash': zonefile, ...values }) => {
       const { world, sender, burnHeight } = context;
       const name = nameIn(values);
       const isOwner = ownerOf(context, name) === sender;
       if (context.user === undefined) {
         const terms = termsOf(context, splitName(name).namespace);
-        if (terms === undefined) return refused(errors.namespaceUnknown);
-        if (terms.lifetime === 0n || !isOwner) return refused(errors.notOwner);
-        if (amount < priceOf(context, name)) return refused(errors.burntTooLittle);
+        if (terms === undefined) return refusal(errors.namespaceUnknown);
+        if (terms.lifetime === 0n || !isOwner) return refusal(errors.notOwner);
+        if (amount < priceOf(context, name)) return refusal(errors.burntTooLittle);
       }
-      if (!isOwner) return refused(errors.notOwner);
-      if (world.spendable(sender, burnHeight) < amount) return refused(errors.insufficientFunds);
+      if (!isOwner) return refusal(errors.notOwner);
+      if (world.spendable(sender, burnHeight) < amount) return refusal(errors.insufficientFunds);
       const renewal: Effects = { events: [{ type: 'stx_burn_event', sender, amount }] };
       const prints = zonefile === undefined ? [] : [printFor(context, 'name-renewal', name, zonefile)];
       return succeed(renewal, ...prints);
     },
   ),
   // The token of a revoked name stays with the owner.
-  'name-revoke': publicFunction(named, (context, values) => {
+  'name-revoke': publicFunction(fqn, (context, values) => {
     const name = nameIn(values);
-    if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
+    if (ownerOf(context, name) !== context.sender) return refusal(errors.notOwner);
     return succeed({ writes: [[key.revoked(name), 'yes']] }, printFor(context, 'name-revoke', name));
   }),
-  'name-transfer': publicFunction({ ...named, 'new-owner': 'principal', ...optionalZonefile }, (context, values) => {
+  'name-transfer': publicFunction({ ...fqn, 'new-owner': 'principal', ...optionalZonefile }, (context, values) => {
     const { contract, sender } = context;
     const [name, recipient] = [nameIn(values), values['new-owner']];
-    if (ownerOf(context, name) !== sender) return refused(errors.notOwner);
-    if (context.user === undefined && nameOf(context, recipient) !== undefined) return refused(errors.hasAnother);
-    if (recipient === sender) return refused(errors.notOwner);
+    if (ownerOf(context, name) !== sender) return refusal(errors.notOwner);
+    if (context.user === undefined && nameOf(context, recipient) !== undefined) return refusal(errors.hasAnother);
+    if (recipient === sender) return refusal(errors.notOwner);
     const value = tokenOf(name);
     const token: Effects = {
       events: [{ type: 'nft_transfer_event', asset: assetOf(contract), sender, recipient, value }],
@@ -339,13 +339,13 @@ const functions = {
     };
     return succeed(token, printFor(context, 'name-transfer', name, values['zonefile-hash']));
   }),
-  'name-update': publicFunction({ ...named, ...zonefileHash }, (context, values) => {
+  'name-update': publicFunction({ ...fqn, ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
-    if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
+    if (ownerOf(context, name) !== context.sender) return refusal(errors.notOwner);
     return succeed(printFor(context, 'name-update', name, values['zonefile-hash']));
   }),
   'namespace-preorder': publicFunction(
-    { 'hashed-salted-namespace': hash, ...burnt },
+    { 'hashed-salted-namespace': hash, ...burnTypes },
     (context, values) => preorder(context, values['hashed-salted-namespace'], values['stx-to-burn']),
     'uint128',
   ),
@@ -353,7 +353,7 @@ const functions = {
     const namespace = labelOf(values.namespace);
     const terms = importedTerms(context, namespace);
     if ('ok' in terms) return terms;
-    if (namespaceOf(context, namespace)?.state === 'ready') return refused(errors.launched);
+    if (namespaceOf(context, namespace)?.state === 'ready') return refusal(errors.launched);
     const print = clarity.tuple({
       namespace: textBuffer(namespace),
       properties: clarity.tuple({
@@ -383,14 +383,14 @@ const functions = {
       const namespace = labelOf(values.namespace);
       const orderHash = preorderHash(namespace, values['namespace-salt']);
       const paid = burntFor(context, context.sender, orderHash);
-      if (paid === undefined) return refused(errors.namespaceNotPreordered);
+      if (paid === undefined) return refusal(errors.namespaceNotPreordered);
       if (context.user === undefined) {
         const price = namespacePrice(namespace);
-        if (price === undefined) return refused(errors.namespaceBlank);
-        if (hasInvalidCharacters(namespace)) return refused(errors.namespaceInvalidCharacters);
-        if (paid < price) return refused(errors.namespaceBurntTooLittle);
+        if (price === undefined) return refusal(errors.namespaceBlank);
+        if (hasInvalidCharacters(namespace)) return refusal(errors.namespaceInvalidCharacters);
+        if (paid < price) return refusal(errors.namespaceBurntTooLittle);
       }
-      if (namespaceOf(context, namespace) !== undefined) return refused(errors.namespaceExists);
+      if (namespaceOf(context, namespace) !== undefined) return refusal(errors.namespaceExists);
       const used: Write = [key.preorder(context.sender, orderHash), 'used'];
       const terms = storedTerms(namespace, { ...pricesIn(values), lifetime });
       return succeed({ writes: [used, terms, storedNamespace(namespace, { state: 'revealed', importer })] });
@@ -401,7 +401,7 @@ const functions = {
     const terms = importedTerms(context, namespace);
     return 'ok' in terms ? terms : succeed({ writes: [storedTerms(namespace, { ...terms, ...pricesIn(values) })] });
   }),
-  'can-name-be-registered': readOnlyFunction(named, { response: { ok: 'bool', error: 'int128' } }, (context, values) =>
+  'can-name-be-registered': readOnlyFunction(fqn, { response: { ok: 'bool', error: 'int128' } }, (context, values) =>
     namespaceOf(context, labelOf(values.namespace)) !== undefined && hasInvalidCharacters(labelOf(values.name))
       ? clarity.err(clarity.int(errors.invalidCharacters))
       : clarity.ok(clarity.bool(isFree(context, nameIn(values)))),
@@ -411,7 +411,7 @@ const functions = {
     { response: { ok: 'bool', error: 'none' } },
     (context, { namespace }) => clarity.ok(clarity.bool(namespaceOf(context, labelOf(namespace)) === undefined)),
   ),
-  'get-name-price': readOnlyFunction(named, { response: { ok: 'uint128', error: 'int128' } }, (context, values) => {
+  'get-name-price': readOnlyFunction(fqn, { response: { ok: 'uint128', error: 'int128' } }, (context, values) => {
     const terms = termsOf(context, labelOf(values.namespace));
     return priceResult(terms && namePrice(labelOf(values.name), terms), errors.namespaceUnknown);
   }),

@@ -37,7 +37,7 @@ const BOND_CYCLES = 12;
 const PRECISION = 10n ** 18n;
 
 const TRUE = clarity.bool(true);
-const refused = err(1n);
+const refusal = err(1n);
 
 type Fields = Readonly<Record<string, Uint8Array>>;
 
@@ -86,7 +86,7 @@ function setUpBond(allowed: ReadonlyMap<string, bigint>, context: CallContext): 
   const { contract, burnHeight } = context;
   const existing = bondsOf(context);
   const firstCycle = cycles.of(burnHeight) + 1;
-  if (existing.at(-1)?.firstCycle === firstCycle) return refused;
+  if (existing.at(-1)?.firstCycle === firstCycle) return refusal;
   const [index, unlockCycle] = [existing.length, firstCycle + BOND_CYCLES];
   const bond = { index, firstCycle, unlockCycle, allowed };
   const bondIndex = { 'bond-index': clarity.uint(index) };
@@ -125,9 +125,9 @@ function registerForBond(
   const { world, contract, sender, burnHeight } = context;
   const bond = world.staking.bonds.get(String(index));
   const sats = bond?.allowed.get(sender);
-  if (bond === undefined || sats === undefined || burnHeight >= cycles.startOf(bond.firstCycle)) return refused;
-  if (positionIn(index, context) !== undefined) return refused;
-  if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refused;
+  if (bond === undefined || sats === undefined || burnHeight >= cycles.startOf(bond.firstCycle)) return refusal;
+  if (positionIn(index, context) !== undefined) return refusal;
+  if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refusal;
   const { firstCycle, unlockCycle } = bond;
   const position: SimulatedPosition = {
     bond: bond.index,
@@ -183,7 +183,7 @@ function calculateRewards(context: CallContext): Outcome {
   const half = cycles.halfOf(burnHeight);
   // The half cycle that has ended may be in the previous cycle.
   const cycle = cycles.of(cycles.startOfHalf(half) - 1);
-  if (world.staking.halves.get(String(half))) return refused;
+  if (world.staking.halves.get(String(half))) return refusal;
   const owed = new Map<string, OwedShare>();
   const distribute = (shares: readonly { whom: string; units: bigint; signer: string }[], divisor: bigint) => {
     const total = shares.reduce((sum, { units }) => sum + units, 0n);
@@ -281,12 +281,12 @@ const functions = {
       const { world, contract, sender, burnHeight } = context;
       const stake = world.staking.stakes.get(sender);
       const next = cycles.of(burnHeight) + 1;
-      if (stake === undefined || stake.unlockCycle <= next || world.balance(sender) < increase) return refused;
-      if (world.locked(sender, burnHeight)?.unlockHeight !== cycles.startOf(stake.unlockCycle)) return refused;
+      if (stake === undefined || stake.unlockCycle <= next || world.balance(sender) < increase) return refusal;
+      if (world.locked(sender, burnHeight)?.unlockHeight !== cycles.startOf(stake.unlockCycle)) return refusal;
       const { units, signer, unlockCycle: previousCycle } = stake;
       const [extraCycles, amount] = [Number(extension), units.at(-1)?.units ?? 0n];
       const stx = amount + increase;
-      if (world.balance(sender) < stx) return refused;
+      if (world.balance(sender) < stx) return refusal;
       const unlockCycle = extraCycles === 0 ? next : previousCycle + extraCycles;
       const shared = {
         staker: clarity.principal(sender),
@@ -296,8 +296,8 @@ const functions = {
       };
       if (extraCycles === 0) {
         const fields = { ...shared, 'first-reward-cycle': clarity.uint(stake.firstCycle) };
-        const ended = print(contract, 'unstake', fields, stakeMove({ ...stake, unlockCycle }));
-        return ok(TRUE, ended, lock(context, amount, unlockCycle));
+        const unstakePrint = print(contract, 'unstake', fields, stakeMove({ ...stake, unlockCycle }));
+        return ok(TRUE, unstakePrint, lock(context, amount, unlockCycle));
       }
       const fields = {
         ...shared,
@@ -307,8 +307,8 @@ const functions = {
         'amount-increase': clarity.uint(increase),
         'cycles-to-extend': clarity.uint(extraCycles),
       };
-      const changed = { ...stake, unlockCycle, units: [...units, { from: next, units: stx, signer }] };
-      return ok(TRUE, print(contract, 'stake-update', fields, stakeMove(changed)), lock(context, stx, unlockCycle));
+      const update = { ...stake, unlockCycle, units: [...units, { from: next, units: stx, signer }] };
+      return ok(TRUE, print(contract, 'stake-update', fields, stakeMove(update)), lock(context, stx, unlockCycle));
     },
   ),
   // Pays a staker's share of a bond's or a stake's rewards: one print per reward cycle and signer.
@@ -317,7 +317,7 @@ const functions = {
     ({ world, contract }, { staker, 'bond-index': bond }) => {
       const recipient = owedTo(staker, bond === undefined ? null : Number(bond));
       const shares = world.staking.owed.get(recipient) ?? [];
-      if (shares.length === 0) return refused;
+      if (shares.length === 0) return refusal;
       const prints = shares.map(({ cycle, signer, sats }) => {
         const fields = {
           'signer-manager': clarity.principal(signer),
@@ -336,7 +336,7 @@ const functions = {
     { 'bond-index': 'uint128', 'new-amount-sats': 'uint128' },
     (context, { 'bond-index': index, 'new-amount-sats': amount }) => {
       const position = positionIn(index, context);
-      if (position === undefined || position.sats === 0n || amount >= position.sats) return refused;
+      if (position === undefined || position.sats === 0n || amount >= position.sats) return refusal;
       const { onBitcoin, sats, signer, units } = position;
       const rest = onBitcoin ? 0n : amount;
       const from = Math.max(cycles.of(context.burnHeight), units[0]?.from ?? 0);
@@ -382,7 +382,7 @@ const functions = {
     { 'amount-ustx': 'uint128', 'num-cycles': 'uint128', signer: 'principal' },
     (context, { 'amount-ustx': stx, 'num-cycles': period, signer }) => {
       const { world, contract, sender, burnHeight } = context;
-      if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refused;
+      if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refusal;
       const firstCycle = cycles.of(burnHeight) + 1;
       const unlockCycle = firstCycle + Number(period);
       const former = world.staking.stakes.get(sender);
@@ -408,10 +408,10 @@ const functions = {
       const position = positionIn(index, context);
       const bond = context.world.staking.bonds.get(String(index));
       const next = cycles.of(context.burnHeight) + 1;
-      if (position === undefined || bond === undefined || next >= bond.unlockCycle) return refused;
+      if (position === undefined || bond === undefined || next >= bond.unlockCycle) return refusal;
       const { sats, units } = position;
       // An empty position has nothing that another signer could sign.
-      if (units.at(-1)?.units !== units[0]?.units) return refused;
+      if (units.at(-1)?.units !== units[0]?.units) return refusal;
       const firstCycle = Math.max(next, bond.firstCycle);
       const fields = {
         ...bondKey(position),
@@ -423,8 +423,8 @@ const functions = {
         'num-cycles': clarity.uint(bond.unlockCycle - firstCycle),
         'is-l1-lock': clarity.bool(position.onBitcoin),
       };
-      const changed = { ...position, signer, units: [...units, { from: firstCycle, units: sats, signer }] };
-      return ok(TRUE, print(context.contract, 'update-bond-registration', fields, positionMove(changed)));
+      const update = { ...position, signer, units: [...units, { from: firstCycle, units: sats, signer }] };
+      return ok(TRUE, print(context.contract, 'update-bond-registration', fields, positionMove(update)));
     },
   ),
 };
