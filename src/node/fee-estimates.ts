@@ -85,7 +85,10 @@ export function isQuiet(loads: readonly TenureLoad[], limits: TenureLimits): boo
   return isBelow(weightedMean(past), limits, PAST_FULLNESS);
 }
 
-const FeeRequest = Type.Object({ transaction_payload: Type.String(), estimated_len: Type.Optional(Type.Number()) });
+const FeeRequest = Type.Object({
+  transaction_payload: Type.String(),
+  estimated_len: Type.Optional(Type.Union([Type.Number(), Type.Null()])),
+});
 const FeeAnswer = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() })) });
 
 /**

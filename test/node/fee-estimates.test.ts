@@ -68,6 +68,7 @@ describe('fees', () => {
     expect(fees(withMinimumFees(answer, request))).toEqual([180, 180]);
     expect(fees(withMinimumFees(answer, { ...request, estimated_len: 350 }))).toEqual([350, 350]);
     expect(fees(withMinimumFees(answer, { ...request, estimated_len: 20 }))).toEqual([180, 180]);
+    expect(fees(withMinimumFees(answer, { ...request, estimated_len: null }))).toEqual([180, 180]);
   });
 
   test('leave the rest of the response unchanged', () => {
