@@ -96,7 +96,6 @@ interface ChosenRewardSet {
   readonly set: ReturnType<typeof rewardSet>;
 }
 
-/** The signed header of a block. */
 export interface SealedHeader {
   /** Bytes of the header in the node's format. */
   readonly bytes: Uint8Array;

@@ -606,7 +606,6 @@ async function callRead(request: RpcRequest) {
   });
 }
 
-/** A call of a read-only function. */
 interface FunctionRead {
   contract: string;
   functionName: string;

@@ -50,7 +50,6 @@ export interface BlocksResult extends EnginePosition {
   outcome: EngineOutcome | null;
 }
 
-/** The value to read. */
 export type EngineRead =
   | { kind: 'call'; contract: string; functionName: string; args: readonly string[]; sender: string }
   | { kind: 'variable'; contract: string; name: string }
