@@ -63,7 +63,7 @@ function compare(
     const page = readPage({ limit, at, total: 0, ...source, itemOf: textOf });
     const again = readPage({ limit, at: page.current, total: 0, ...source, itemOf: textOf });
     // A bounded page that begins at its first item may reach further.
-    if (source.mostRows === undefined) expect(again).toEqual(page);
+    if (source.maxRows === undefined) expect(again).toEqual(page);
     return page;
   }
   let page = read(null);
@@ -135,7 +135,7 @@ test('a list with a condition reads at most its limit of rows, and returns all m
   const list: ListedRows<Row> = lists['columns of each form down']!.prepared(db)([]);
   const seen = new Seen({ rows: 50, short: 20 });
   assertProperty(
-    fc.property(rows, limits, fc.integer({ min: 1, max: 5 }), (all, limit, mostRows) => {
+    fc.property(rows, limits, fc.integer({ min: 1, max: 5 }), (all, limit, maxRows) => {
       store(all);
       const expected = sorted('columns of each form down').filter((text) => text.includes(' a '));
       seen.add('rows', expected.length);
@@ -143,14 +143,14 @@ test('a list with a condition reads at most its limit of rows, and returns all m
       let judged = 0;
       const source = {
         ...walked(list),
-        mostRows,
+        maxRows,
         meets(row: Row): boolean {
           judged += 1;
           return meets(row);
         },
       };
       const { items, next } = readPage({ limit, at: null, total: 0, ...source, itemOf: textOf });
-      expect(judged).toBeLessThanOrEqual(mostRows);
+      expect(judged).toBeLessThanOrEqual(maxRows);
       if (items.length < limit && next !== null) seen.add('short');
       compare(source, limit, expected);
     }),

@@ -125,10 +125,10 @@ test('if the request that makes a projection fails, another waiting request make
     if (tries === 1) throw new NoSnapshotError('The snapshot was cut off');
     return made;
   };
-  const asked = await Promise.allSettled([1, 2, 3].map(() => shared.of('state', make)));
+  const asked = await Promise.allSettled([1, 2, 3].map(() => shared.get('state', make)));
   expect(asked.map((one) => one.status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
-  expect(await shared.of('state', make)).toBe(made);
+  expect(await shared.get('state', make)).toBe(made);
   expect(tries).toBe(2);
-  await shared.of('another', make);
+  await shared.get('another', make);
   expect(tries).toBe(3);
 });

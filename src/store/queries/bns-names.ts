@@ -135,13 +135,18 @@ export function bnsNameQueries(db: Database) {
 
   return {
     /** Names in their order. */
-    list(identifier: string, { namespace, prefix }: BnsFilter, limit: number, at: Cursor | null): Page<BnsName, null> {
+    list(
+      identifier: string,
+      { namespace, prefix }: BnsFilter,
+      limit: number,
+      cursor: Cursor | null,
+    ): Page<BnsName, null> {
       const contract = contractOf(identifier);
       if (contract === null) return emptyPage(null);
       const range = { first: prefix, last: endOf(prefix) };
       return readPage<NameRow, BnsName, null>({
         limit,
-        at,
+        at: cursor,
         total: null,
         ...(namespace === null ? read.all([contract.id], range) : read.ofNamespace([contract.id, namespace], range)),
         itemOf: (row) => nameOf(contract, row),
@@ -156,15 +161,15 @@ export function bnsNameQueries(db: Database) {
     },
 
     /** Names whose tokens a principal owns, oldest token first. */
-    ofOwner(identifier: string, owner: string, limit: number, at: Cursor | null): Page<BnsName> {
+    ofOwner(identifier: string, owner: string, limit: number, cursor: Cursor | null): Page<BnsName> {
       const contract = contractOf(identifier);
       if (contract === null) return emptyPage(0);
       const ownerId = principalOf(owner);
       return readPage<ValueRow, BnsName>({
         limit,
-        at,
+        at: cursor,
         total: read.owned.get(ownerId, bnsAsset(identifier))?.instances ?? 0,
-        mostRows: MAX_FILTERED_ROWS,
+        maxRows: MAX_FILTERED_ROWS,
         ...read.ofOwner([ownerId, contract.assetId]),
         meets: ({ value }) => rowOfToken(contract.id, value) !== null,
         itemOf: ({ value }) => nameOf(contract, rowOfToken(contract.id, value)!),

@@ -142,10 +142,10 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
    * The day of a page: the requested day, or the cursor's day, so that a walk stays in its first day, or
    * the newest of the chain.
    */
-  function dayAt(requestedDay: number | null, at: Cursor | null, isKeyed: boolean): number {
+  function dayAt(requestedDay: number | null, cursor: Cursor | null, isKeyed: boolean): number {
     if (requestedDay !== null) return requestedDay;
-    if (!isKeyed || at === null || at.key.length === 0) return dayOf(read.tip.get()?.block_time ?? 0);
-    const day = numberAt(at.key, 0);
+    if (!isKeyed || cursor === null || cursor.key.length === 0) return dayOf(read.tip.get()?.block_time ?? 0);
+    const day = numberAt(cursor.key, 0);
     if (!isDay(day)) throw new UnreadableCursorError("the cursor's key doesn't begin with a day");
     return day;
   }
@@ -154,30 +154,30 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   const ofDay = <Row extends Ranked>(day: number, list: ListedRows<Row>): RowSource<Row> => {
     const { rows } = walked({ ...list, keyOf: ({ count, id }: Row) => [count, id] });
     return {
-      rows: (key, ...how) => rows(key === null ? null : [numberAt(key, 1), numberAt(key, 2)], ...how),
+      rows: (key, ...rest) => rows(key === null ? null : [numberAt(key, 1), numberAt(key, 2)], ...rest),
       keyOf: ({ count, id }) => [day, count, id],
     };
   };
 
-  function newestContracts(type: ContractsFilter['family'], day: number, limit: number, at: Cursor | null) {
+  function newestContracts(type: ContractsFilter['family'], day: number, limit: number, cursor: Cursor | null) {
     return readPage<Deployed, ListedContract, number | null>({
       limit,
-      at,
+      at: cursor,
       total: null,
-      mostRows: walkRows,
+      maxRows: walkRows,
       ...walked(type === null ? read.newest([]) : read.newestOfFamily([storedFamily.numberOf(type)])),
       meets: ({ status }) => status === STATUS.success,
       itemOf: ({ id }) => listedContract(id, day),
     });
   }
 
-  function calledContracts(type: ContractsFilter['family'], day: number, limit: number, at: Cursor | null) {
+  function calledContracts(type: ContractsFilter['family'], day: number, limit: number, cursor: Cursor | null) {
     const number = type === null ? null : storedFamily.numberOf(type);
     return readPage<RankedContract, ListedContract, number | null>({
       limit,
-      at,
+      at: cursor,
       total: null,
-      mostRows: walkRows,
+      maxRows: walkRows,
       ...ofDay(day, read.calls([day])),
       meets: (row) => number === null || row.family === number,
       itemOf: ({ id }) => listedContract(id, day),
@@ -189,13 +189,13 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     itemOf: (id: number, day: number) => Item,
     { order, day: requestedDay }: { order: TokensOrder; day: number | null },
     limit: number,
-    at: Cursor | null,
+    cursor: Cursor | null,
   ): DirectoryPage<Item> {
-    const day = dayAt(requestedDay, at, true);
+    const day = dayAt(requestedDay, cursor, true);
     const list = order === 'holders' ? read[`${kind}Holders`]([]) : read.transfers([day, DAILY[kind]]);
     const page = readPage<Ranked, Item, number | null>({
       limit,
-      at,
+      at: cursor,
       total: null,
       ...ofDay(day, list),
       itemOf: ({ id }) => itemOf(id, day),
@@ -209,18 +209,18 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
       { order, family: type }: ContractsFilter,
       requestedDay: number | null,
       limit: number,
-      at: Cursor | null,
+      cursor: Cursor | null,
     ): DirectoryPage<ListedContract> {
       const isByCalls = order === 'calls';
-      const day = dayAt(requestedDay, at, isByCalls);
-      const page = (isByCalls ? calledContracts : newestContracts)(type, day, limit, at);
+      const day = dayAt(requestedDay, cursor, isByCalls);
+      const page = (isByCalls ? calledContracts : newestContracts)(type, day, limit, cursor);
       return { ...page, day };
     },
     /** Fungible tokens that have an event. @param day null for the newest of the chain */
-    fts: (order: TokensOrder, day: number | null, limit: number, at: Cursor | null) =>
-      tokens('ft', ftListing, { order, day }, limit, at),
+    fts: (order: TokensOrder, day: number | null, limit: number, cursor: Cursor | null) =>
+      tokens('ft', ftListing, { order, day }, limit, cursor),
     /** Collections that have an event. @param day null for the newest of the chain */
-    nfts: (order: TokensOrder, day: number | null, limit: number, at: Cursor | null) =>
-      tokens('nft', nftListing, { order, day }, limit, at),
+    nfts: (order: TokensOrder, day: number | null, limit: number, cursor: Cursor | null) =>
+      tokens('nft', nftListing, { order, day }, limit, cursor),
   };
 }

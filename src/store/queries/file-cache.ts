@@ -26,7 +26,7 @@ export function fileCache(db: Database, version = fileVersion(db)): FileCache {
   /** Caches to clear when the file changes. */
   const caches: { clear(): void }[] = [];
   /** The file's version in the last snapshot. */
-  let seen: number | undefined;
+  let lastVersion: number | undefined;
 
   return {
     lazy<T>(look: () => T): () => T {
@@ -40,10 +40,10 @@ export function fileCache(db: Database, version = fileVersion(db)): FileCache {
       return memo;
     },
     refresh() {
-      const now = version();
-      if (now === seen) return;
+      const current = version();
+      if (current === lastVersion) return;
       for (const cache of caches) cache.clear();
-      seen = now;
+      lastVersion = current;
     },
   };
 }

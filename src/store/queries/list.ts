@@ -59,7 +59,7 @@ interface Options {
 }
 
 /** Reads a list by the list's own parameters and the bounds of the key's first column. */
-export type Lister<Row> = (own: readonly Value[], span?: Bounds) => ListedRows<Row>;
+export type Lister<Row> = (parameters: readonly Value[], span?: Bounds) => ListedRows<Row>;
 
 /** A list of rows. */
 export interface Ordered<Row> {
@@ -76,8 +76,8 @@ export function ordered<Row>(
   { isBounded = false, isSplit = false, union = 'UNION ALL' }: Options = {},
 ): Ordered<Row> {
   const parts = [selections].flat();
-  const own = Math.max(0, ...[...JSON.stringify(parts).matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
-  const parameter = (nth: number): string => `?${own + nth}`;
+  const count = Math.max(0, ...[...JSON.stringify(parts).matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
+  const parameter = (nth: number): string => `?${count + nth}`;
   const tuple = (terms: readonly string[]): string => (terms.length === 1 ? terms.join() : `(${terms.join(', ')})`);
   const columns = key.map(({ column }) => column);
   const [first, second] = key;
@@ -85,12 +85,12 @@ export function ordered<Row>(
   /** @param bound comes first, since SQLite seeks by the first of two bounds */
   function statement(bound: string, order: readonly KeyColumn[], isBackward: boolean, limit: number): string {
     const terms = parts.map(({ select, where }) => {
-      const conditions = [bound, where].filter((one) => one !== undefined && one !== '');
+      const conditions = [bound, where].filter((condition) => condition !== undefined && condition !== '');
       return conditions.length === 0 ? select : `${select} WHERE ${conditions.join(' AND ')}`;
     });
-    const sorted = order.map((one) => {
-      const name = terms.length === 1 ? one.column : nameOf(one);
-      return one.descends === isBackward ? name : `${name} DESC`;
+    const sorted = order.map((keyColumn) => {
+      const name = terms.length === 1 ? keyColumn.column : nameOf(keyColumn);
+      return keyColumn.descends === isBackward ? name : `${name} DESC`;
     });
     return `${terms.join(` ${union} `)} ORDER BY ${sorted.join(', ')} LIMIT ${parameter(limit)}`;
   }
@@ -135,8 +135,8 @@ export interface ListedRows<Row> extends RowSource<Row> {
 }
 
 /** Reads a list as {@link ListedRows} does. */
-type Reading<Row> = (
-  own: readonly Value[],
+type RowReader<Row> = (
+  parameters: readonly Value[],
   span: Bounds,
   cursorKey: CursorKey | null,
   isBackward: boolean,
@@ -172,18 +172,18 @@ function lister<Row>(
   }
 
   /** First the rows with the key's first value, then those beyond it. */
-  const splitRows: Reading<Row> = (own, span, cursorKey, isBackward, count) => {
-    if (cursorKey === null) return read('head', ...own, count);
+  const splitRows: RowReader<Row> = (parameters, span, cursorKey, isBackward, count) => {
+    if (cursorKey === null) return read('head', ...parameters, count);
     const [value, second] = startAt(cursorKey, isBackward, span) as [Value, Value];
-    const equal = read(isBackward ? 'equalBackward' : 'equal', ...own, value, second, count);
+    const equal = read(isBackward ? 'equalBackward' : 'equal', ...parameters, value, second, count);
     if (equal.length >= count) return equal;
-    return [...equal, ...read(isBackward ? 'above' : 'beyond', ...own, value, count - equal.length)];
+    return [...equal, ...read(isBackward ? 'above' : 'beyond', ...parameters, value, count - equal.length)];
   };
 
-  const directedRows: Reading<Row> = (own, span, cursorKey, isBackward, count) => {
+  const directedRows: RowReader<Row> = (parameters, span, cursorKey, isBackward, count) => {
     const start = startAt(cursorKey, isBackward, span);
     const end = isBounded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
-    return read(isBackward ? 'backward' : 'forward', ...own, ...start, ...end, count);
+    return read(isBackward ? 'backward' : 'forward', ...parameters, ...start, ...end, count);
   };
 
   const rowsOf = texts.forward === undefined ? splitRows : directedRows;
@@ -192,8 +192,8 @@ function lister<Row>(
       const value = (row as Record<string, string | number | Uint8Array>)[name]!;
       return value instanceof Uint8Array ? value.toHex() : value;
     });
-  return (own, span = EVERYWHERE) => ({
-    rows: (cursorKey, isBackward, count) => rowsOf(own, span, cursorKey, isBackward, count),
+  return (parameters, span = EVERYWHERE) => ({
+    rows: (cursorKey, isBackward, count) => rowsOf(parameters, span, cursorKey, isBackward, count),
     keyOf,
   });
 }
@@ -213,11 +213,11 @@ export const walked = <Row>({ rows, keyOf }: ListedRows<Row>): RowSource<Row> =>
     let from = key;
     for (let batchSize = Math.min(count, BATCH); ; batchSize = Math.min(2 * batchSize, BATCH)) {
       // A later batch begins with the last row of the one before.
-      const known = from === key ? 0 : 1;
-      const batch = rows(from, isBackward, batchSize + known);
-      yield* batch.slice(known);
+      const overlap = from === key ? 0 : 1;
+      const batch = rows(from, isBackward, batchSize + overlap);
+      yield* batch.slice(overlap);
       const last = batch.at(-1);
-      if (last === undefined || batch.length < batchSize + known) return;
+      if (last === undefined || batch.length < batchSize + overlap) return;
       from = keyOf(last);
     }
   },

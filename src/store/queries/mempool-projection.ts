@@ -121,21 +121,21 @@ export type SharedProjection = ReturnType<typeof sharedProjection>;
  * that makes it, however many they are.
  */
 export function sharedProjection() {
-  let last: { key: string; made: Promise<CachedProjection> } | null = null;
+  let last: { key: string; projection: Promise<CachedProjection> } | null = null;
   return {
     /** @param key of the state of the mempool and the tip @param make makes the projection if there is none of the state */
-    async of(key: string, make: () => Promise<CachedProjection>): Promise<CachedProjection> {
+    async get(key: string, make: () => Promise<CachedProjection>): Promise<CachedProjection> {
       while (last?.key === key) {
         const shared = last;
         try {
-          return await shared.made;
+          return await shared.projection;
         } catch {
           // The request that made the projection reports the error, such as a cut-off snapshot. This request makes a new one.
           if (last === shared) last = null;
         }
       }
-      last = { key, made: make() };
-      return last.made;
+      last = { key, projection: make() };
+      return last.projection;
     },
   };
 }
@@ -144,21 +144,21 @@ export function sharedProjection() {
  * The projection of the mempool. It reads a bounded number of rows: the transactions with the highest fees, those that their
  * accounts must send before, and one row of each account and of some calls of each function that is called.
  * @param shared the last projection of the file
- * @param mostRows tests of the bound use fewer than the default
+ * @param maxRows tests of the bound use fewer than the default
  */
 export function mempoolProjection(
   db: Database,
   chain: Pick<ChainQueries, 'tip' | 'historyStart'>,
   turns: Turns,
   shared: SharedProjection,
-  mostRows = MAX_PROJECTED,
+  maxRows = MAX_PROJECTED,
 ) {
   const { byFee, byId, ofSender, ofSponsor, account: accountOf, cost } = statements(db, sql);
   const { addressOf } = numbers(db);
-  const followed = [ofSender, ofSponsor];
+  const byAccount = [ofSender, ofSponsor];
   const total = pendingCount(db);
   const version = mempool.version.prepared(db);
-  const itemAt = pendingMeetingSql.at.prepared(db);
+  const itemAt = pendingMeetingSql.byId.prepared(db);
   const locked = lockQuery(db);
   const startingAccount = startingAccountQuery(db);
 
@@ -169,13 +169,13 @@ export function mempoolProjection(
     const read = (account: number): AccountAtTip => {
       const { last, balance, locks } = accountOf.get(account)!;
       const afterLast = last < 0 ? null : last + 1;
-      const before = isWhole ? NO_ACCOUNT : startingAccount(account);
-      if (before === null) return { nextNonce: afterLast, available: null };
-      const nextNonce = afterLast ?? Number(before.nonce);
-      const owned = before.balance + (balance === null ? 0n : BigInt(decimalOf(balance)));
+      const start = isWhole ? NO_ACCOUNT : startingAccount(account);
+      if (start === null) return { nextNonce: afterLast, available: null };
+      const nextNonce = afterLast ?? Number(start.nonce);
+      const owned = start.balance + (balance === null ? 0n : BigInt(decimalOf(balance)));
       // In a partial recording, balances may be negative. The account's real balance is unknown then.
       if (owned < 0n) return { nextNonce, available: null };
-      const mayLock = locks === 1 || before.locked > 0n;
+      const mayLock = locks === 1 || start.locked > 0n;
       const lock = mayLock ? locked(account, LAST_HEIGHT) : null;
       return { nextNonce, available: owned - (lock?.amount ?? 0n) };
     };
@@ -209,7 +209,7 @@ export function mempoolProjection(
   ];
 
   /** The amount that an account is short of to pay its part of a transaction; null if it can pay. */
-  function lackOf(row: CandidateRow, accounts: (account: number) => AccountAtTip) {
+  function shortfallOf(row: CandidateRow, accounts: (account: number) => AccountAtTip) {
     const fee = BigInt(decimalOf(row.fee));
     const amount = row.type === PAYLOAD.token_transfer ? BigInt(row.amount ?? 0) : 0n;
     const payer = row.sponsor_id ?? row.sender_id;
@@ -234,24 +234,24 @@ export function mempoolProjection(
 
   /** The projection at the snapshot's tip. */
   const project = (): Promise<CachedProjection> =>
-    shared.of(`${chain.tip()?.indexBlockHash.toHex()} ${version.get()?.version}`, make);
+    shared.get(`${chain.tip()?.indexBlockHash.toHex()} ${version.get()?.version}`, make);
 
   async function make(): Promise<CachedProjection> {
     const pause = turns.longWork();
     const accounts = accountsAtTip();
     const estimateOf = costEstimates();
-    const found = new Map<string, Candidate>();
+    const candidatesById = new Map<string, Candidate>();
     const counts = { read: 0, byBalance: 0, estimated: 0 };
 
     function take(row: CandidateRow): void {
       counts.read += 1;
       if (spendsOf(row).some(({ account, nonce }) => !isNear(nonce, accounts(account).nextNonce))) return;
-      if (lackOf(row, accounts) !== null) {
+      if (shortfallOf(row, accounts) !== null) {
         counts.byBalance += 1;
         return;
       }
       if (estimateOf(row) !== null) counts.estimated += 1;
-      found.set(row.tx_id.toHex(), candidateOf(row, estimateOf));
+      candidatesById.set(row.tx_id.toHex(), candidateOf(row, estimateOf));
     }
 
     let isCut = false;
@@ -262,15 +262,19 @@ export function mempoolProjection(
       const end = rows.at(-1);
       if (end === undefined) break;
       [fee, id] = [end.fee, end.tx_id];
-      if (found.size >= mostRows || counts.read >= READ_FACTOR * mostRows) {
+      if (candidatesById.size >= maxRows || counts.read >= READ_FACTOR * maxRows) {
         isCut = true;
         break;
       }
       await pause();
     }
     // If not all were read, some with earlier nonces may be missing, because they offer lower fees.
-    if (isCut) await takeThoseBefore(found, accounts, take, pause);
-    const projection = await projectionOf([...found.values()], (account) => accounts(account).nextNonce, pause);
+    if (isCut) await takeEarlierNonces(candidatesById, accounts, take, pause);
+    const projection = await projectionOf(
+      [...candidatesById.values()],
+      (account) => accounts(account).nextNonce,
+      pause,
+    );
     return {
       ...projection,
       total: total(),
@@ -282,22 +286,22 @@ export function mempoolProjection(
   }
 
   /** Takes the transactions that must come before others, up to as many as there are at most. */
-  async function takeThoseBefore(
-    found: ReadonlyMap<string, Candidate>,
+  async function takeEarlierNonces(
+    candidatesById: ReadonlyMap<string, Candidate>,
     accounts: (account: number) => AccountAtTip,
     take: (row: CandidateRow) => void,
     pause: () => Promise<void> | undefined,
   ): Promise<void> {
-    const { highest, isSpent } = spentBy(found.values());
-    let remaining = mostRows;
+    const { highest, isSpent } = spentBy(candidatesById.values());
+    let remaining = maxRows;
     for (const [account, last] of highest) {
       let nonce = accounts(account).nextNonce ?? last;
       while (nonce < last && isSpent(account, nonce)) nonce += 1;
       if (nonce >= last) continue;
-      for (const statement of followed) {
+      for (const statement of byAccount) {
         const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, remaining));
         remaining -= rows.length;
-        for (const row of rows) if (!found.has(row.tx_id.toHex())) take(row);
+        for (const row of rows) if (!candidatesById.has(row.tx_id.toHex())) take(row);
       }
       if (remaining <= 0) return;
       await pause();
@@ -313,18 +317,18 @@ export function mempoolProjection(
     next: number,
     places: CachedProjection['places'],
   ): PendingAwaits | null {
-    const spenders = (of: number): CandidateRow[] =>
-      followed.flatMap((statement) => statement.all(account, of, of + 1, 1));
-    const awaited = (of: number): PendingAwaits => ({
+    const spenders = (earlierNonce: number): CandidateRow[] =>
+      byAccount.flatMap((statement) => statement.all(account, earlierNonce, earlierNonce + 1, 1));
+    const toAwaits = (earlierNonce: number): PendingAwaits => ({
       for: 'nonce',
       principal: addressOf(account),
-      nonce: of,
-      txId: spenders(of)[0]?.tx_id ?? null,
+      nonce: earlierNonce,
+      txId: spenders(earlierNonce)[0]?.tx_id ?? null,
     });
-    for (let before = next; before < Math.min(nonce, next + MAX_CHAINED); before++) {
-      if (!spenders(before).some(({ tx_id }) => places.has(tx_id.toHex()))) return awaited(before);
+    for (let earlierNonce = next; earlierNonce < Math.min(nonce, next + MAX_CHAINED); earlierNonce++) {
+      if (!spenders(earlierNonce).some(({ tx_id }) => places.has(tx_id.toHex()))) return toAwaits(earlierNonce);
     }
-    return nonce < next + MAX_CHAINED ? null : awaited(next);
+    return nonce < next + MAX_CHAINED ? null : toAwaits(next);
   }
 
   return {
@@ -339,16 +343,16 @@ export function mempoolProjection(
       const accounts = accountsAtTip();
       const nextNonce = (account: number): number => nextNonces.get(account) ?? accounts(account).nextNonce ?? 0;
       const place = places.get(txId.toHex()) ?? null;
-      const lack = lackOf(row, accounts);
+      const shortfall = shortfallOf(row, accounts);
       const awaits = spendsOf(row).flatMap((spent) => awaitedBefore(spent, nextNonce(spent.account), places) ?? []);
-      if (lack !== null) {
-        const { account, needed, available } = lack;
+      if (shortfall !== null) {
+        const { account, needed, available } = shortfall;
         awaits.push({ for: 'balance', principal: addressOf(account), needed, available });
       }
       // In a block it has the estimate that the block was filled by.
       const placed = place === null ? undefined : blocks[place.block - 1]?.transactions[place.place - 1];
-      const own = placed ?? candidateOf(row, costEstimates());
-      return { place, awaits, fee: awaits.length > 0 ? null : feeForFirstBlock(own, blocks, nextNonce) };
+      const candidate = placed ?? candidateOf(row, costEstimates());
+      return { place, awaits, fee: awaits.length > 0 ? null : feeForFirstBlock(candidate, blocks, nextNonce) };
     },
 
     /** The first transactions of a projected block, in their order; none if there is no such block. @param block from 1 */

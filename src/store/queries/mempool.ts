@@ -18,7 +18,7 @@ import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { down, type KeyColumn, ordered } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';
 import { readPage } from './page.ts';
-import { searcher, searchOf, walker, walkOf } from './planner.ts';
+import { declareSearch, declareWalk, searcher, walker } from './planner.ts';
 import type { ItemsOf, RowTexts } from './row-texts.ts';
 import { bitsOf, mined, numbersOf, payloadFilters, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
@@ -135,25 +135,25 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
   });
 
   return {
-    page<Item>(limit: number, at: Cursor | null, items: ItemsOf<PendingTransaction, Item>): Page<Item> {
-      const page = readPage({ limit, at, total: pendingTotal(), ...read.all([]), itemOf: (row) => row });
+    page<Item>(limit: number, cursor: Cursor | null, items: ItemsOf<PendingTransaction, Item>): Page<Item> {
+      const page = readPage({ limit, at: cursor, total: pendingTotal(), ...read.all([]), itemOf: (row) => row });
       return listed(page, items);
     },
 
     ofPrincipal<Item>(
       principal: string,
       limit: number,
-      at: Cursor | null,
+      cursor: Cursor | null,
       items: ItemsOf<PendingTransaction, Item>,
     ): Page<Item> {
       const { principal_id: id, total } = read.ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
-      return listed(readPage({ limit, at, total, ...read.ofPrincipal([id]), itemOf: (row) => row }), items);
+      return listed(readPage({ limit, at: cursor, total, ...read.ofPrincipal([id]), itemOf: (row) => row }), items);
     },
 
     /** Dropped transactions of an origin, newest receipt first. */
-    droppedOf(principal: string, limit: number, at: Cursor | null): Page<PendingTransactionDetail, null> {
+    droppedOf(principal: string, limit: number, cursor: Cursor | null): Page<PendingTransactionDetail, null> {
       const id = principalOf(principal);
-      return readPage({ limit, at, total: null, ...read.droppedOf([id]), itemOf: detailOf });
+      return readPage({ limit, at: cursor, total: null, ...read.droppedOf([id]), itemOf: detailOf });
     },
 
     fees: (): OfferedFee[] =>
@@ -226,7 +226,7 @@ const pending = `m.state = ${MEMPOOL_STATE.pending}`;
 /** The way to read the list in an order. Fees are length-prefixed, so that their texts compare as numbers. */
 const inOrderOf = (column: KeyColumn) =>
   ({ by: [], from: 'mempool_transactions m', where: pending, key: [column, down('m.tx_id', 'bytes')] }) as const;
-const walk = walkOf({
+const walk = declareWalk({
   filters: payload,
   ways: { fee: inOrderOf(down('m.fee', 'text')), age: inOrderOf(down('m.received_at')) },
   key: [],
@@ -234,7 +234,7 @@ const walk = walkOf({
 
 export const pendingMeetingWalkSql = walk.lists;
 export const pendingMeetingSql = {
-  at: query<PendingRow, [Uint8Array]>`
+  byId: query<PendingRow, [Uint8Array]>`
     SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   countOfType: query<{ n: number }, [number]>`
     SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
@@ -243,16 +243,16 @@ export const pendingMeetingSql = {
      WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
 };
 
-/** @param mostRows tests of the bound use fewer than the default */
-export function pendingMeeting(db: Database, mostRows?: number) {
-  const { at: itemAt, countOfType, oldest } = statements(db, pendingMeetingSql);
+/** @param maxRows tests of the bound use fewer than the default */
+export function pendingMeeting(db: Database, maxRows?: number) {
+  const { byId: itemAt, countOfType, oldest } = statements(db, pendingMeetingSql);
   const { principalOf } = numbers(db);
   const total = pendingCount(db);
-  const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, mostRows);
+  const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, maxRows);
 
   /** Number of transactions if types are the only condition; null if others would have to be counted. */
   function totalOf({ types, ...others }: PendingConditions): number | null {
-    if (Object.values(others).some((one) => one !== null)) return null;
+    if (Object.values(others).some((condition) => condition !== null)) return null;
     if (types === null) return total();
     return [...new Set(types.flatMap(typeNumbers))].reduce((sum, type) => sum + (countOfType.get(type)?.n ?? 0), 0);
   }
@@ -263,23 +263,18 @@ export function pendingMeeting(db: Database, mostRows?: number) {
      * short, or empty, and have a next one.
      */
     meeting(
-      of: PendingConditions,
+      conditions: PendingConditions,
       by: PendingWalk,
       limit: number,
-      at: Cursor | null,
+      cursor: Cursor | null,
     ): Page<PendingTransaction, number | null> {
       const idOf = (address: string | null) => (address === null ? null : principalOf(address));
-      const principals = { sender: idOf(of.sender), recipient: idOf(of.recipient), contract: idOf(of.contract) };
+      const { types, sender, recipient, contract, ...others } = conditions;
+      const principals = { sender: idOf(sender), recipient: idOf(recipient), contract: idOf(contract) };
       const isUnknown = Object.values(principals).includes(NOBODY);
-      const values = {
-        types: bitsOf(numbersOf(of.types)),
-        functionName: of.functionName,
-        ...principals,
-        leastAmount: of.leastAmount,
-        greatestAmount: of.greatestAmount,
-      };
+      const values = { types: bitsOf(numbersOf(types)), ...principals, ...others };
       const sizes = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
-      return pages({ values, found: sizes, total: totalOf(of) }, limit, at, ({ tx_id }) =>
+      return pages({ values, sizedPaths: sizes, total: totalOf(conditions) }, limit, cursor, ({ tx_id }) =>
         pendingOf(itemAt.get(tx_id)!),
       );
     },
@@ -299,7 +294,7 @@ const [byAge, bySize, byFee] = ['m.received_at', 'm.size', 'm.fee'].map((column)
   string[],
 ];
 const waitingOf = 'pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id';
-const search = searchOf({
+const search = declareSearch({
   filters: {
     sender: payload.sender,
     recipient: payload.recipient,
@@ -354,7 +349,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
   const { counted, feesAndSizes } = statements(db, pendingTotalsSql);
   const total = pendingCount(db);
 
-  function found(filter: PendingFilter, order: PendingOrder, limit: number, offset: number) {
+  function searchRows(filter: PendingFilter, order: PendingOrder, limit: number, offset: number) {
     const { by, direction } = order;
     const names = (['sender', 'recipient', 'principal'] as const).filter((name) => filter[name] !== null);
     if (names.length === 0) return { items: pages.all(by, direction, limit, offset), total: total() };
@@ -365,7 +360,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
       // The count also includes transactions with the principal in another role.
       return { way, size: row?.pending ?? 0, isEstimate: true };
     });
-    return pages.filtered({ values, found: ways }, by, direction, limit, offset);
+    return pages.filtered({ values, sizedPaths: ways }, by, direction, limit, offset);
   }
 
   return {
@@ -375,7 +370,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
       limit: number,
       offset: number,
     ): OffsetPage<PendingTransactionDetail> {
-      const { items, total } = found(filter, order, limit, offset);
+      const { items, total } = searchRows(filter, order, limit, offset);
       return { items: items.flatMap(({ tx_id }) => mempool.find(tx_id) ?? []), total };
     },
 

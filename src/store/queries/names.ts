@@ -76,7 +76,7 @@ function nameOwners(db: Database) {
   const { principalOf, assetOf } = numbers(db);
   return {
     /** The owner of a name's token; undefined if no indexed block minted it. */
-    of(name: string): string | undefined {
+    ownerOf(name: string): string | undefined {
       const value = nameToken(name);
       if (value === null) return undefined;
       for (const asset of NAME_ASSETS) {
@@ -118,31 +118,31 @@ export function nameQueries(db: Database, turns: Turns) {
   const isActive = (name: string): boolean => read.active.get(name) !== null;
 
   /** A name that is not revoked, with its namespace, and whether it existed before the chain. */
-  function known(name: string) {
+  function findActive(name: string) {
     if (!isActive(name)) return undefined;
     const [row, old] = [read.last.get(name), read.oldName.get(name)];
-    const its = row?.namespace ?? old?.parent;
-    const owner = owners.of(name) ?? row?.sender ?? old?.owner;
-    if (its === undefined || owner === undefined) return undefined;
+    const namespace = row?.namespace ?? old?.parent;
+    const owner = owners.ownerOf(name) ?? row?.sender ?? old?.owner;
+    if (namespace === undefined || owner === undefined) return undefined;
     const operation = row === null ? 'name-register' : storedNameOperation.nameOf(row.operation);
-    return { its, isOld: old !== null, owner, operation, txId: row === null ? genesisId() : row.tx_id } as const;
+    return { namespace, isOld: old !== null, owner, operation, txId: row === null ? genesisId() : row.tx_id } as const;
   }
 
   function listed(name: string): ListedName | undefined {
-    const found = known(name);
-    if (found === undefined) return undefined;
-    const { its, isOld, ...facts } = found;
-    return { name, ...facts, lease: namespaces.lease(name, its, isOld) };
+    const active = findActive(name);
+    if (active === undefined) return undefined;
+    const { namespace, isOld, ...facts } = active;
+    return { name, ...facts, lease: namespaces.lease(name, namespace, isOld) };
   }
 
   function find(name: string): NameInfo | undefined {
-    const found = known(name);
-    if (found === undefined) return undefined;
-    const { its, isOld, ...facts } = found;
+    const active = findActive(name);
+    if (active === undefined) return undefined;
+    const { namespace, isOld, ...facts } = active;
     const zonefile = zonefiles.newest(name);
     return {
       ...facts,
-      expireBlock: namespaces.leaseEnd(name, its, isOld),
+      expireBlock: namespaces.leaseEnd(name, namespace, isOld),
       zonefileHash: zonefile.hash,
       zonefile: zonefile.text,
     };
@@ -155,17 +155,17 @@ export function nameQueries(db: Database, turns: Turns) {
     /** Names that are not revoked, in order, 100 a page. @param page counted from 0 */
     page: (page: number): string[] => read.names.all(NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name),
     /** Names of a namespace; undefined if it is not open. */
-    ofNamespace(its: string, page: number): string[] | undefined {
-      if (!namespaces.isOpen(its)) return undefined;
-      return read.namesOfNamespace.all(its, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
+    ofNamespace(namespace: string, page: number): string[] | undefined {
+      if (!namespaces.isOpen(namespace)) return undefined;
+      return read.namesOfNamespace.all(namespace, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
     },
-    /** Names that are not revoked, in order. @param its namespace; null for all */
-    list(its: string | null, limit: number, at: Cursor | null): Page<ListedName, null> {
+    /** Names that are not revoked, in order. @param namespace null for all */
+    list(namespace: string | null, limit: number, cursor: Cursor | null): Page<ListedName, null> {
       return readPage<NameRow, ListedName, null>({
         limit,
-        at,
+        at: cursor,
         total: null,
-        ...(its === null ? read.all([]) : read.ofNamespace([its])),
+        ...(namespace === null ? read.all([]) : read.ofNamespace([namespace])),
         itemOf({ name }) {
           const listedName = listed(name);
           if (listedName === undefined) throw new Error(`${name} is listed and has no owner`);
@@ -178,7 +178,7 @@ export function nameQueries(db: Database, turns: Turns) {
     /** Open namespaces, in order. */
     namespaces: (): string[] => namespaces.all(),
     /** Undefined if the namespace is not open. */
-    price: (its: string): PriceFunction | undefined => namespaces.price(its),
+    price: (namespace: string): PriceFunction | undefined => namespaces.price(namespace),
     /** Undefined if the name is unknown or revoked. */
     find: (name: string): NameInfo | undefined => find(name),
     /** Undefined if the subdomain is unknown, or its name is revoked. */
@@ -201,22 +201,22 @@ export function nameQueries(db: Database, turns: Turns) {
     /** Names and subdomains of an address, in no order. */
     async ofOwner(address: string): Promise<string[]> {
       const pause = turns.longWork();
-      const its: string[] = [];
-      const addThose = async (names: Iterable<string>, isIts: (name: string) => boolean): Promise<void> => {
+      const owned: string[] = [];
+      const addOwned = async (names: Iterable<string>, isOwned: (name: string) => boolean): Promise<void> => {
         for (const name of names) {
-          if (isIts(name)) its.push(name);
+          if (isOwned(name)) owned.push(name);
           await pause();
         }
       };
       const old = await allNames(read.oldNamesOfOwner, address, pause);
-      const everOf = new Set([...(await subdomains.declaredFor(address, pause)), ...old.filter(isSubdomain)]);
+      const candidates = new Set([...(await subdomains.declaredFor(address, pause)), ...old.filter(isSubdomain)]);
       // The newest declaration of a subdomain names its owner.
-      await addThose(everOf, (name) => findSubdomain(name)?.owner === address);
+      await addOwned(candidates, (name) => findSubdomain(name)?.owner === address);
       const isUntouched = (name: string): boolean => !isSubdomain(name) && read.isTouched.get(name) === null;
       // A name from before the chain gets a token at its first transfer.
-      await addThose(old, (name) => isUntouched(name) && owners.of(name) === undefined);
-      for (const names of owners.namesOf(address)) await addThose(names, isActive);
-      return its;
+      await addOwned(old, (name) => isUntouched(name) && owners.ownerOf(name) === undefined);
+      for (const names of owners.namesOf(address)) await addOwned(names, isActive);
+      return owned;
     },
     /** Changes with every new attachment, and with the import of names from before the chain. */
     version: (): string => {
@@ -263,21 +263,21 @@ export const namespacesSql = {
 type PriceRow = Stored<'namespaces', 'base' | 'coefficient' | 'exponents' | 'nonalpha_discount' | 'no_vowel_discount'>;
 
 function namespaceQueries(db: Database) {
-  const { namespaces, namespace, price, oldNamespace, tenure, tip, leased } = statements(db, namespacesSql);
+  const { namespaces, namespace: launches, price, oldNamespace, tenure, tip, leased } = statements(db, namespacesSql);
 
-  /** @param opened position of its namespace's launch; null before the chain or before the launch */
-  function leaseStart(name: string, opened: number | null, isOld: boolean): number | null {
+  /** @param launch position of its namespace's launch; null before the chain or before the launch */
+  function leaseStart(name: string, launch: number | null, isOld: boolean): number | null {
     const lease = leased.get(name);
     if (lease === null) return isOld ? FIRST : null;
     if (lease.operation !== IMPORT) return heightOf(lease.position);
-    return opened === null ? null : heightOf(opened);
+    return launch === null ? null : heightOf(launch);
   }
 
   /** Height at which a lease starts, and its length in blocks; null while its namespace is not open. */
-  function termOf(name: string, its: string, isOld: boolean): { start: number; lifetime: number } | null {
-    const opened = namespace.get(its);
-    const lifetime = opened?.lifetime ?? oldNamespace.get(its)?.lifetime;
-    const start = leaseStart(name, opened?.position ?? null, isOld);
+  function termOf(name: string, namespace: string, isOld: boolean): { start: number; lifetime: number } | null {
+    const launch = launches.get(namespace);
+    const lifetime = launch?.lifetime ?? oldNamespace.get(namespace)?.lifetime;
+    const start = leaseStart(name, launch?.position ?? null, isOld);
     return lifetime === undefined || start === null ? null : { start, lifetime };
   }
 
@@ -285,11 +285,11 @@ function namespaceQueries(db: Database) {
     /** Open namespaces, in order. */
     all: (): string[] => namespaces.all().map((row) => row.namespace),
 
-    isOpen: (its: string): boolean => namespace.get(its) !== null || oldNamespace.get(its) !== null,
+    isOpen: (namespace: string): boolean => launches.get(namespace) !== null || oldNamespace.get(namespace) !== null,
 
     /** Undefined if the namespace is not open. */
-    price(its: string): PriceFunction | undefined {
-      const row = price.get(its) ?? oldNamespace.get(its);
+    price(namespace: string): PriceFunction | undefined {
+      const row = price.get(namespace) ?? oldNamespace.get(namespace);
       if (row === null) return undefined;
       return {
         base: BigInt(row.base),
@@ -304,8 +304,8 @@ function namespaceQueries(db: Database) {
      * The lease of a name as its contract counts it, by tenures; null if it doesn't end, or the namespace is not open.
      * @param isOld whether the name existed before the chain
      */
-    lease(name: string, its: string, isOld: boolean): NameLease | null {
-      const term = termOf(name, its, isOld);
+    lease(name: string, namespace: string, isOld: boolean): NameLease | null {
+      const term = termOf(name, namespace, isOld);
       const now = tip.get();
       if (term === null || term.lifetime === 0 || now === null) return null;
       const { start, lifetime } = term;
@@ -323,8 +323,8 @@ function namespaceQueries(db: Database) {
      * registration or renewal on, and an imported name from the launch of its namespace.
      * @param isOld whether the name existed before the chain
      */
-    leaseEnd(name: string, its: string, isOld: boolean): number {
-      const term = termOf(name, its, isOld);
+    leaseEnd(name: string, namespace: string, isOld: boolean): number {
+      const term = termOf(name, namespace, isOld);
       return term === null ? 0 : Math.min(term.start + term.lifetime, MAX_LIFETIME);
     },
   };
@@ -428,11 +428,11 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
 
     /** Undefined if there is no such subdomain, or none with that zonefile. @param hash null for the newest */
     zonefile(name: string, hash: Uint8Array | null): string | undefined {
-      const isAsked = (found: Uint8Array): boolean => hash === null || Buffer.compare(found, hash) === 0;
-      const row = read.declarations.all(parentOf(name), name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
+      const matches = (candidate: Uint8Array): boolean => hash === null || Buffer.compare(candidate, hash) === 0;
+      const row = read.declarations.all(parentOf(name), name).find(({ zonefile }) => matches(subdomainHash(zonefile)));
       if (row !== undefined) return lossyText(row.zonefile);
       const old = read.oldSubdomain.get(name);
-      return old !== null && isAsked(old.zonefile_hash) ? old.zonefile : undefined;
+      return old !== null && matches(old.zonefile_hash) ? old.zonefile : undefined;
     },
 
     /** URL of the resolver of a name's undeclared subdomains; undefined if there is none. */

@@ -25,13 +25,13 @@ export interface PageSource<Row, Item, Total extends number | null = number> ext
   /** Whether a row belongs to the list (default: every row does). */
   meets?(row: Row): boolean;
   /** Rows that a page reads at most, and as many to learn whether there is a page on its other side (default: any number). */
-  mostRows?: number;
+  maxRows?: number;
   /** The number of rows that one counts as (default: 1). */
   costOf?(row: Row): number;
 }
 
 /** The side that reads from the same position in the other direction. */
-const turned: Readonly<Record<CursorSide, CursorSide>> = {
+const opposites: Readonly<Record<CursorSide, CursorSide>> = {
   from: 'before',
   before: 'from',
   after: 'until',
@@ -69,8 +69,8 @@ function requireForm(key: CursorKey, like: CursorKey): void {
 export function readPage<Row, Item, Total extends number | null = number>(
   source: PageSource<Row, Item, Total>,
 ): Page<Item, Total> {
-  const at = source.at ?? HEAD;
-  return pageOf(source, foundNow(source, at, source.limit + 1), foundNow(source, turnedAround(at), 1));
+  const cursor = source.at ?? HEAD;
+  return pageOf(source, readNow(source, cursor, source.limit + 1), readNow(source, turnedAround(cursor), 1));
 }
 
 /** Reads a page as {@link readPage}, of a list with rows that are slow to check. Other work gets turns between rows. */
@@ -78,8 +78,8 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
   source: PageSource<Row, Item, Total>,
   pause: Pause,
 ): Promise<Page<Item, Total>> {
-  async function foundLater(cursor: Cursor, count: number): Promise<FoundRows<Row>> {
-    const reading = found(source, cursor, count);
+  async function readLater(cursor: Cursor, count: number): Promise<RowBatch<Row>> {
+    const reading = readBatch(source, cursor, count);
     let step = reading.next();
     while (step.done !== true) {
       await pause();
@@ -88,31 +88,31 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
     return step.value;
   }
 
-  const at = source.at ?? HEAD;
-  return pageOf(source, await foundLater(at, source.limit + 1), await foundLater(turnedAround(at), 1));
+  const cursor = source.at ?? HEAD;
+  return pageOf(source, await readLater(cursor, source.limit + 1), await readLater(turnedAround(cursor), 1));
 }
 
 /** Rows of a list that a page with conditions reads at most. */
 export const MAX_FILTERED_ROWS = 10_000;
 
 /** Rows of a list, and the key where reading stopped early. */
-interface FoundRows<Row> {
+interface RowBatch<Row> {
   rows: Row[];
   stopped: CursorKey | null;
 }
 
 /** The cursor at the same position that reads in the other direction. */
-const turnedAround = ({ side, key }: Cursor): Cursor => ({ side: turned[side], key });
+const turnedAround = ({ side, key }: Cursor): Cursor => ({ side: opposites[side], key });
 
 /** Whether a cursor excludes the item of its key. */
 const isExclusive = ({ side }: Cursor): boolean => side === 'after' || side === 'before';
 
 /** Reads up to `count` rows from a side of a key. Yields after each row, and where the list itself pauses. */
-function* found<Row>(
-  { rows: list, keyOf, meets, costOf, mostRows = Number.POSITIVE_INFINITY }: PageSource<Row, unknown, number | null>,
+function* readBatch<Row>(
+  { rows: list, keyOf, meets, costOf, maxRows = Number.POSITIVE_INFINITY }: PageSource<Row, unknown, number | null>,
   cursor: Cursor,
   count: number,
-): Generator<undefined, FoundRows<Row>> {
+): Generator<undefined, RowBatch<Row>> {
   const { side, key } = cursor;
   const rows: Row[] = [];
   // Nothing is before the head.
@@ -125,7 +125,7 @@ function* found<Row>(
       continue;
     }
     if (isExclusive(cursor) && isSame(keyOf(row), key)) continue;
-    if (read >= mostRows) return { rows, stopped: keyOf(row) };
+    if (read >= maxRows) return { rows, stopped: keyOf(row) };
     if (meets?.(row) ?? true) rows.push(row);
     read += costOf?.(row) ?? 1;
     if (rows.length === count) break;
@@ -134,17 +134,17 @@ function* found<Row>(
   return { rows, stopped: null };
 }
 
-/** Reads rows as {@link found}, without pauses. */
-function foundNow<Row>(source: PageSource<Row, unknown, number | null>, cursor: Cursor, count: number): FoundRows<Row> {
-  const { rows, mostRows, meets, costOf } = source;
+/** Reads rows as {@link readBatch}, without pauses. */
+function readNow<Row>(source: PageSource<Row, unknown, number | null>, cursor: Cursor, count: number): RowBatch<Row> {
+  const { rows, maxRows, meets, costOf } = source;
   const { side, key } = cursor;
   if (key.length === 0 && side !== 'from') return { rows: [], stopped: null };
   // Most lists leave no row out. To walk them row by row would take longer than to read them.
-  if (!isExclusive(cursor) && mostRows === undefined && meets === undefined && costOf === undefined) {
+  if (!isExclusive(cursor) && maxRows === undefined && meets === undefined && costOf === undefined) {
     const all = rows(key.length === 0 ? null : key, isBackwards(cursor), count);
     if (Array.isArray(all)) return { rows: all.slice(0, count), stopped: null };
   }
-  const reading = found(source, cursor, count);
+  const reading = readBatch(source, cursor, count);
   for (;;) {
     const step = reading.next();
     if (step.done === true) return step.value;
@@ -153,22 +153,22 @@ function foundNow<Row>(source: PageSource<Row, unknown, number | null>, cursor: 
 
 /**
  * Makes a page from its rows, with one more if there are more.
- * @param behind the row on the other side of the page's cursor, if there is one
+ * @param otherSide the row on the other side of the page's cursor, if there is one
  */
 function pageOf<Row, Item, Total extends number | null>(
   source: PageSource<Row, Item, Total>,
-  { rows, stopped }: FoundRows<Row>,
-  behind: FoundRows<Row>,
+  { rows, stopped }: RowBatch<Row>,
+  otherSide: RowBatch<Row>,
 ): Page<Item, Total> {
   const { limit, keyOf } = source;
-  const at = source.at ?? HEAD;
-  const back = turnedAround(at);
-  const backwards = isBackwards(at);
+  const cursor = source.at ?? HEAD;
+  const back = turnedAround(cursor);
+  const backwards = isBackwards(cursor);
   const isMore = rows.length > limit;
   if (isMore) rows.pop();
-  const isTurnable = behind.rows.length > 0 || behind.stopped !== null;
-  const any = rows[0] ?? behind.rows[0];
-  if (any !== undefined && at.key.length > 0) requireForm(at.key, keyOf(any));
+  const isTurnable = otherSide.rows.length > 0 || otherSide.stopped !== null;
+  const any = rows[0] ?? otherSide.rows[0];
+  if (any !== undefined && cursor.key.length > 0) requireForm(cursor.key, keyOf(any));
   if (backwards) rows.reverse();
 
   const [first, last] = [rows[0], rows.at(-1)];
@@ -178,22 +178,25 @@ function pageOf<Row, Item, Total extends number | null>(
   const onward = backwards ? previous : next;
   const ahead = isMore ? onward : stop;
   const opposite = backwards ? next : previous;
-  const behindIt = isTurnable ? opposite : null;
+  const behind = isTurnable ? opposite : null;
   return {
     items: rows.map(source.itemOf),
     total: source.total,
     // New items may be added before the first page, so its cursor names its present first item.
-    current: at.key.length === 0 && first !== undefined ? { side: 'from', key: keyOf(first) } : at,
-    next: backwards ? behindIt : ahead,
-    previous: backwards ? ahead : behindIt,
+    current: cursor.key.length === 0 && first !== undefined ? { side: 'from', key: keyOf(first) } : cursor,
+    next: backwards ? behind : ahead,
+    previous: backwards ? ahead : behind,
   };
 }
 
-/** Makes a page without items. @param at the requested page; null for the first, or for an offset behind the end of the list */
-export const emptyPage = <Total extends number | null>(total: Total, at: Cursor | null = null): Page<never, Total> => ({
+/** Makes a page without items. @param cursor the requested page; null for the first, or for an offset behind the end of the list */
+export const emptyPage = <Total extends number | null>(
+  total: Total,
+  cursor: Cursor | null = null,
+): Page<never, Total> => ({
   items: [],
   total,
-  current: at ?? HEAD,
+  current: cursor ?? HEAD,
   next: null,
   previous: null,
 });

@@ -34,7 +34,7 @@ interface Order {
   join?: string;
 }
 
-interface Declared<Filter extends string, Name extends string> {
+interface ListDeclaration<Filter extends string, Name extends string> {
   /** The condition of each filter, in which `:filter` is its value. */
   filters: Readonly<Record<Filter, string>>;
   ways: Readonly<Record<Name, AccessPath<NoInfer<Filter>>>>;
@@ -48,7 +48,7 @@ export interface SizedPath<Name extends string> {
   way: Name;
   size: number;
   /** Counts the rows up to a limit, if `size` was counted up to a limit. */
-  count?(most: number): number;
+  count?(limit: number): number;
   /** Whether the way may find fewer rows than `size`. */
   isEstimate?: boolean;
 }
@@ -56,12 +56,12 @@ export interface SizedPath<Name extends string> {
 /** Returns the way that finds the fewest rows. If several find as few, it returns the first in the declaration. */
 function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, sizedPaths: readonly SizedPath<Name>[]) {
   const rank = Object.keys(ways);
-  const [least] = sizedPaths.toSorted((a, b) => a.size - b.size || rank.indexOf(a.way) - rank.indexOf(b.way));
-  return least;
+  const [narrowestPath] = sizedPaths.toSorted((a, b) => a.size - b.size || rank.indexOf(a.way) - rank.indexOf(b.way));
+  return narrowestPath;
 }
 
 /** Numbers the filters as parameters of statements. */
-function numbered<Filter extends string>(filters: Readonly<Record<Filter, string>>) {
+function numberFilters<Filter extends string>(filters: Readonly<Record<Filter, string>>) {
   const names = Object.keys(filters) as Filter[];
   const text = (named: string): string => named.replace(/:([a-z]\w*)/gi, (_, name) => `?${names.indexOf(name) + 1}`);
   return {
@@ -73,28 +73,29 @@ function numbered<Filter extends string>(filters: Readonly<Record<Filter, string
   };
 }
 
-const columnsOf = (key: readonly KeyColumn[]): string => key.map((one) => `${one.column} AS ${nameOf(one)}`).join(', ');
+const columnsOf = (key: readonly KeyColumn[]): string =>
+  key.map((keyColumn) => `${keyColumn.column} AS ${nameOf(keyColumn)}`).join(', ');
 
 /** The conditions that a way uses to find rows in the list's order. */
 const partsOf = ({ where, inOrder }: AccessPath<string>): readonly string[] => inOrder ?? [where];
 
 /** Declares a list that is read page by page with cursors. */
-export function walkOf<Filter extends string, Name extends string>({
+export function declareWalk<Filter extends string, Name extends string>({
   filters,
   ways,
   key,
   isBounded = false,
-}: Declared<Filter, Name>) {
-  const { text, matches, valuesOf } = numbered(filters);
+}: ListDeclaration<Filter, Name>) {
+  const { text, matches, valuesOf } = numberFilters(filters);
   const lists = Object.fromEntries(
     Object.entries<AccessPath<string>>(ways).map(([name, way]) => {
-      const own = way.key ?? key;
-      const select = `SELECT ${columnsOf(own)}, ${matches} AS matches FROM ${way.from}`;
+      const wayKey = way.key ?? key;
+      const select = `SELECT ${columnsOf(wayKey)}, ${matches} AS matches FROM ${way.from}`;
       return [
         name,
-        ordered<Judged>(
+        ordered<MatchRow>(
           partsOf(way).map((where) => ({ select, where: text(where) })),
-          own,
+          wayKey,
           { isBounded },
         ),
       ];
@@ -103,43 +104,43 @@ export function walkOf<Filter extends string, Name extends string>({
   return { lists, ways, valuesOf };
 }
 
-type Walk<Filter extends string, Name extends string> = ReturnType<typeof walkOf<Filter, Name>>;
+type Walk<Filter extends string, Name extends string> = ReturnType<typeof declareWalk<Filter, Name>>;
 
-interface Judged {
+interface MatchRow {
   matches: 0 | 1;
 }
 
 /** A request for a walk. */
 interface WalkRequest<Filter extends string, Name extends string> {
   values: Readonly<Record<Filter, Value>>;
-  found: readonly SizedPath<Name>[];
+  sizedPaths: readonly SizedPath<Name>[];
   /** The bounds of the key's first column. */
   span?: Span;
   isReversed?: boolean;
   total?: number | null;
 }
 
-/** @param mostRows rows that a page reads at most; tests of the bound use fewer than the default */
+/** @param maxRows rows that a page reads at most; tests of the bound use fewer than the default */
 export function walker<Row, Filter extends string, Name extends string>(
   db: Database,
   { lists, ways, valuesOf }: Walk<Filter, Name>,
-  mostRows = MAX_FILTERED_ROWS,
+  maxRows = MAX_FILTERED_ROWS,
 ) {
-  const list = memoize((name) => lists[name]!.prepared(db) as Lister<Row & Judged>);
+  const list = memoize((name) => lists[name]!.prepared(db) as Lister<Row & MatchRow>);
   return <Item>(
-    { values, found: sizedPaths, span, isReversed = false, total = null }: WalkRequest<Filter, Name>,
+    { values, sizedPaths, span, isReversed = false, total = null }: WalkRequest<Filter, Name>,
     limit: number,
-    at: Cursor | null,
+    cursor: Cursor | null,
     itemOf: (row: Row) => Item,
   ): Page<Item, number | null> => {
     const way = narrowest(ways, sizedPaths);
-    if (way === undefined || way.size === 0) return emptyPage(total, at);
-    const rows: RowSource<Row & Judged> = walked(list(way.way)(valuesOf(values), span));
-    return readPage<Row & Judged, Item, number | null>({
+    if (way === undefined || way.size === 0) return emptyPage(total, cursor);
+    const rows: RowSource<Row & MatchRow> = walked(list(way.way)(valuesOf(values), span));
+    return readPage<Row & MatchRow, Item, number | null>({
       limit,
-      at,
+      at: cursor,
       total,
-      mostRows,
+      maxRows,
       ...(isReversed ? reversed(rows) : rows),
       meets: ({ matches }) => matches === 1,
       itemOf,
@@ -170,7 +171,8 @@ interface Whole {
   sought?: string;
 }
 
-interface Searched<Filter extends string, Name extends string, By extends string> extends Declared<Filter, Name> {
+interface SearchDeclaration<Filter extends string, Name extends string, By extends string>
+  extends ListDeclaration<Filter, Name> {
   /** The name of the rows in the plural, and an example of a narrow filter, for messages. */
   noun: string;
   narrowFilter: string;
@@ -184,12 +186,12 @@ interface Searched<Filter extends string, Name extends string, By extends string
 }
 
 /** Declares a list that is read by pages with an offset, and counted. */
-export function searchOf<Filter extends string, Name extends string, By extends string>(
-  declared: Searched<Filter, Name, By>,
+export function declareSearch<Filter extends string, Name extends string, By extends string>(
+  declared: SearchDeclaration<Filter, Name, By>,
 ) {
   const { filters, ways, key, orders, ownOrder, whole, looked, isBounded = false } = declared;
-  const { count, text, matches, valuesOf } = numbered(filters);
-  const shown = columnsOf(key);
+  const { count, text, matches, valuesOf } = numberFilters(filters);
+  const keyColumns = columnsOf(key);
   const parameter = (nth: number): string => `?${count + nth}`;
   const within = isBounded ? ` AND ${key[0]!.column} BETWEEN ${parameter(1)} AND ${parameter(2)}` : '';
   const boundsOf = ({ first, last }: Span): Value[] => (isBounded ? [first, last] : []);
@@ -202,7 +204,7 @@ export function searchOf<Filter extends string, Name extends string, By extends 
     const isOwn = by === ownOrder;
     const { columns, join = '' } = orders[by];
     const terms = (isOwn ? partsOf(way) : [way.where]).map(
-      (where) => `SELECT ${shown} FROM ${way.from} ${join} WHERE ${text(where)} AND ${matches}${within}`,
+      (where) => `SELECT ${keyColumns} FROM ${way.from} ${join} WHERE ${text(where)} AND ${matches}${within}`,
     );
     const names = terms.length === 1 ? columns : key.map(nameOf);
     return `${terms.join(' UNION ALL ')} ${sortedBy(names, down)} ${page}`;
@@ -214,10 +216,10 @@ export function searchOf<Filter extends string, Name extends string, By extends 
       whole as Record<By, Whole>,
     )) {
       const order = sortedBy(columns, down);
-      sql[`all.${by}.${direction}`] = `SELECT ${shown} FROM ${from} WHERE ${where} ${order} LIMIT ?1 OFFSET ?2`;
+      sql[`all.${by}.${direction}`] = `SELECT ${keyColumns} FROM ${from} WHERE ${where} ${order} LIMIT ?1 OFFSET ?2`;
       if (looked === undefined) continue;
       sql[`walk.${by}.${direction}`] =
-        `SELECT ${shown} FROM (SELECT ${looked} FROM ${from} WHERE ${where} AND ${text(sought)} ${order}
+        `SELECT ${keyColumns} FROM (SELECT ${looked} FROM ${from} WHERE ${where} AND ${text(sought)} ${order}
            LIMIT ${parameter(bounds + 3)}) t WHERE ${matches}${within} ${page}`;
     }
     for (const [name, way] of Object.entries<AccessPath<string>>(ways)) {
@@ -231,14 +233,14 @@ export function searchOf<Filter extends string, Name extends string, By extends 
 }
 
 type Search<Filter extends string, Name extends string, By extends string> = ReturnType<
-  typeof searchOf<Filter, Name, By>
+  typeof declareSearch<Filter, Name, By>
 >;
 
 /** A request for a search. */
 interface SearchRequest<Filter extends string, Name extends string> {
   /** The values of filters; null for a filter that isn't given. */
   values: Readonly<Record<Filter, Value>>;
-  found: readonly SizedPath<Name>[];
+  sizedPaths: readonly SizedPath<Name>[];
   /** The bounds of the key's first column. */
   span?: Span;
 }
@@ -253,7 +255,7 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
   limits: SearchLimits = SEARCH_LIMITS,
 ) {
   const statement = memoize((name) => prepared<Row & { total: number }, Value[]>(db, sql[name]!));
-  const tooManyPass = (limit: number): TooMuchWorkError =>
+  const tooManyError = (limit: number): TooMuchWorkError =>
     new TooMuchWorkError(
       `Each of the filters matches more than ${limit} ${noun}; add one that matches fewer, such as ${narrowFilter}`,
     );
@@ -263,20 +265,20 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
     { way, size, count, isEstimate = false }: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
   ): number {
-    const given = (Object.keys(filters) as Filter[]).filter((name) => values[name] !== null);
-    if (!isEstimate && given.every((name) => ways[way].by.includes(name))) {
+    const usedFilters = (Object.keys(filters) as Filter[]).filter((name) => values[name] !== null);
+    if (!isEstimate && usedFilters.every((name) => ways[way].by.includes(name))) {
       if (size <= limits.rows || count === undefined) return size;
       const counted = count(limits.entries + 1);
-      if (counted > limits.entries) throw tooManyPass(limits.entries);
+      if (counted > limits.entries) throw tooManyError(limits.entries);
       return counted;
     }
-    if (size > limits.rows) throw tooManyPass(limits.rows);
+    if (size > limits.rows) throw tooManyError(limits.rows);
     return statement(`count.${way}`).get(...valuesOf(values), ...boundsOf(span))?.total ?? 0;
   }
 
   /** @throws TooMuchWorkError if the page needs more rows than a request may read */
   function pageOf(
-    least: SizedPath<Name>,
+    path: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
     by: By,
     direction: ListOrder,
@@ -285,14 +287,14 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
   ) {
     const page = [...valuesOf(values), ...boundsOf(span), count, offset];
     const order = `${by}.${direction}`;
-    const byIndex = (): Row[] => statement(`index.${least.way}.${order}`).all(...page);
+    const byIndex = (): Row[] => statement(`index.${path.way}.${order}`).all(...page);
     if (by === ownOrder) return byIndex();
-    if (least.size > limits.sorted) {
-      const rows = least.size <= limits.rows ? limits.sorted : limits.rows;
+    if (path.size > limits.sorted) {
+      const rows = path.size <= limits.rows ? limits.sorted : limits.rows;
       const walked = statement(`walk.${order}`).all(...page, rows);
       if (walked.length === count) return walked;
     }
-    if (least.size <= limits.rows) return byIndex();
+    if (path.size <= limits.rows) return byIndex();
     throw new TooMuchWorkError(
       `The page is not among the first ${limits.rows} ${noun} in this order; sort by ${ownOrder}, or add a ` +
         `filter that matches fewer ${noun}`,
@@ -312,11 +314,11 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
       limit: number,
       offset: number,
     ): OffsetPage<Row> {
-      const least = narrowest(ways, search.found);
-      if (least === undefined || least.size === 0) return NOTHING;
-      const total = totalOf(least, search);
+      const path = narrowest(ways, search.sizedPaths);
+      if (path === undefined || path.size === 0) return NOTHING;
+      const total = totalOf(path, search);
       const count = Math.min(limit, total - offset);
-      return { items: count <= 0 ? [] : pageOf(least, search, by, direction, count, offset), total };
+      return { items: count <= 0 ? [] : pageOf(path, search, by, direction, count, offset), total };
     },
   };
 }

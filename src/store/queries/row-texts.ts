@@ -79,10 +79,10 @@ export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache: SharedTe
     function listed(shape: string): ListedRow<Model>[] {
       let [height, tag]: [number | null, string] = [null, ''];
       const missing: { key: Key; index: number; id: RowId; tag: string }[] = [];
-      const found = keys.map((key, index): ListedRow<Model> => {
-        const [id, ofKey] = [idOf(key), heightOf(key)];
-        if (ofKey !== null && ofKey !== height) {
-          height = ofKey;
+      const listedRows = keys.map((key, index): ListedRow<Model> => {
+        const [id, rowHeight] = [idOf(key), heightOf(key)];
+        if (rowHeight !== null && rowHeight !== height) {
+          height = rowHeight;
           tag = tagAt(height);
         }
         const cachedText = cache.get(id);
@@ -91,12 +91,12 @@ export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache: SharedTe
         missing.push({ key, index, id, tag });
         return '';
       });
-      if (missing.length === 0) return found;
+      if (missing.length === 0) return listedRows;
       const others = read(missing.map(({ key }) => key));
-      for (const [at, one] of missing.entries()) {
-        found[one.index] = { model: others[at]!, cache: (text) => add(one.id, one.tag, shape, text) };
+      for (const [nth, row] of missing.entries()) {
+        listedRows[row.index] = { model: others[nth]!, cache: (text) => add(row.id, row.tag, shape, text) };
       }
-      return found;
+      return listedRows;
     }
     return { read: () => (keys.length === 0 ? [] : read(keys)), listed };
   }
@@ -104,7 +104,7 @@ export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache: SharedTe
   return {
     rows,
     /** Makes the rows of a page from the positions of transactions. */
-    at: <Model>(positions: readonly number[], read: (positions: readonly number[]) => Model[]): PageRows<Model> =>
+    rowsAt: <Model>(positions: readonly number[], read: (positions: readonly number[]) => Model[]): PageRows<Model> =>
       rows(positions, { idOf: (position) => position, heightOf, read }),
   };
 }

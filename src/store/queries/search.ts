@@ -24,7 +24,7 @@ import { query, type Stored, statements } from '../rows/statement.ts';
 import { numbers } from './numbers.ts';
 
 /** Name and symbol of a fungible token, for a query whose FROM has `token_contracts c`. */
-const facts = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${sortable('1')}'`;
+const tokenJoin = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${sortable('1')}'`;
 
 const hashRange = (column: string): string => `${column} BETWEEN ?1 AND ?2 ORDER BY ${column} LIMIT ?3`;
 const block = 'SELECT height, index_block_hash, block_hash FROM blocks';
@@ -40,10 +40,10 @@ export const sql = {
      WHERE kind = ?1 AND place = ?2 AND part >= ?3 AND part < ?4 ORDER BY part, subject_id LIMIT ?5`,
   tokenOfContract: query<TokenRow & { address: string }, [number]>`
     SELECT c.address, a.identifier, t.name, t.symbol FROM token_contracts c
-      LEFT JOIN assets a ON a.id = c.asset_id ${facts} WHERE c.contract_id = ?1`,
+      LEFT JOIN assets a ON a.id = c.asset_id ${tokenJoin} WHERE c.contract_id = ?1`,
   tokenOfAsset: query<TokenRow & { identifier: string }, [number]>`
     SELECT a.identifier, t.name, t.symbol FROM assets a
-      LEFT JOIN token_contracts c ON c.asset_id = a.id ${facts} WHERE a.id = ?1`,
+      LEFT JOIN token_contracts c ON c.asset_id = a.id ${tokenJoin} WHERE a.id = ?1`,
   names: query<{ name: string }, [string, string, number]>`
     SELECT name FROM name_operations WHERE ${isActiveName} AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
   // A subquery per row checks whether the chain has something newer, so that the limit bounds the rows that are read.
@@ -56,7 +56,7 @@ export const sql = {
   address: query<{ address: string; transactions: number | null }, [string, string]>`
     SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
      WHERE p.address >= ?1 AND p.address < ?2 ORDER BY p.address LIMIT 1`,
-  known: query<{ found: number }, [string]>`
+  account: query<{ found: number }, [string]>`
     SELECT 1 AS found FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
   transactions: query<Stored<'transactions', 'tx_id' | 'type' | 'status' | 'position'>, HashRange>`
     SELECT tx_id, type, status, position FROM transactions WHERE ${hashRange('tx_id')}`,
@@ -102,23 +102,24 @@ interface TokenRow extends Stored<'tokens', 'name' | 'symbol'> {
  */
 export function ranked(results: Iterable<SearchResult>, limit: number): SearchResult[] {
   const best = new Map<string, SearchResult>();
-  for (const one of results) {
-    const key = `${one.kind} ${one.id}`;
-    const before = best.get(key);
-    if (before === undefined || matches.indexOf(one.match) < matches.indexOf(before.match)) best.set(key, one);
+  for (const result of results) {
+    const key = `${result.kind} ${result.id}`;
+    const previous = best.get(key);
+    if (previous === undefined || matches.indexOf(result.match) < matches.indexOf(previous.match))
+      best.set(key, result);
   }
   const all = [...best.values()];
   const chosen: SearchResult[] = [];
   for (const match of matches) {
-    const byKind = foundKinds.map((kind) => all.filter((one) => one.kind === kind && one.match === match));
+    const byKind = foundKinds.map((kind) => all.filter((result) => result.kind === kind && result.match === match));
     const fits = new Set<SearchResult>();
-    for (let turn = 0; byKind.some((ones) => turn < ones.length); turn++) {
-      for (const ones of byKind) {
-        const next = ones[turn];
+    for (let turn = 0; byKind.some((group) => turn < group.length); turn++) {
+      for (const group of byKind) {
+        const next = group[turn];
         if (next !== undefined && chosen.length + fits.size < limit) fits.add(next);
       }
     }
-    chosen.push(...byKind.flat().filter((one) => fits.has(one)));
+    chosen.push(...byKind.flat().filter((result) => fits.has(result)));
   }
   return chosen;
 }
@@ -126,12 +127,12 @@ export function ranked(results: Iterable<SearchResult>, limit: number): SearchRe
 /**
  * Makes the search. Its third argument is the contract of BNS-V2; without it, no name of BNS-V2 is found.
  * @param isSubdomain whether a name of three parts is a subdomain
- * @param mostRows rows that are read of each range; tests use another than the default
+ * @param maxRows rows that are read of each range; tests use another than the default
  */
 export function searchQueries(
   db: Database,
   isSubdomain: (name: string) => boolean,
-  mostRows = MAX_ROWS,
+  maxRows = MAX_ROWS,
 ): (text: string, limit: number, namesContract?: string) => SearchResult[] {
   const read = statements(db, sql);
   const { principalOf, addressOf } = numbers(db);
@@ -157,8 +158,8 @@ export function searchQueries(
     const height = Number(digits);
     const row = read.blockAt.get(height);
     if (row !== null) yield blockOf(row, 'exact', true);
-    const burnt = read.burnBlockAt.get(height);
-    if (burnt !== null) yield burnBlockOf(burnt, 'exact');
+    const burnRow = read.burnBlockAt.get(height);
+    if (burnRow !== null) yield burnBlockOf(burnRow, 'exact');
   }
 
   /** Ids that begin with hex digits. Orphaned items are found only by their full id. */
@@ -166,25 +167,29 @@ export function searchQueries(
     const digits = HASH.exec(text)?.[2];
     if (digits === undefined) return;
     const [low, high] = ['0', 'f'].map((fill) => Uint8Array.fromHex(digits.padEnd(HASH_DIGITS, fill)));
-    const range: HashRange = [low!, high!, mostRows];
+    const range: HashRange = [low!, high!, maxRows];
     const match = digits.length === HASH_DIGITS ? 'exact' : 'start';
-    let any = false;
+    let isFound = false;
     for (const { tx_id: txId, type, status, position } of read.transactions.all(...range)) {
-      any = true;
-      const how = { type: typeName(type), status: storedTransactionStatus.nameOf(status), height: heightOf(position) };
-      yield { kind: 'transaction', match, id: toHex(txId), ...how };
+      isFound = true;
+      const fields = {
+        type: typeName(type),
+        status: storedTransactionStatus.nameOf(status),
+        height: heightOf(position),
+      };
+      yield { kind: 'transaction', match, id: toHex(txId), ...fields };
     }
     for (const { tx_id: txId, type, state } of read.waiting.all(...range)) {
-      any = true;
-      const how = { type: typeName(type), status: mempoolStatus(state), height: null };
-      yield { kind: 'transaction', match, id: toHex(txId), ...how };
+      isFound = true;
+      const fields = { type: typeName(type), status: mempoolStatus(state), height: null };
+      yield { kind: 'transaction', match, id: toHex(txId), ...fields };
     }
     for (const row of [...read.blocksByHash.all(...range), ...read.blocksByIndexHash.all(...range)]) {
-      any = true;
+      isFound = true;
       yield blockOf(row, match, true);
     }
     for (const row of read.burnBlocksByHash.all(...range)) yield burnBlockOf(row, match);
-    if (any || match !== 'exact') return;
+    if (isFound || match !== 'exact') return;
     if (read.orphanedTransaction.get(low!) !== null) {
       yield { kind: 'transaction', match, id: toHex(low!), type: null, status: null, height: null };
     }
@@ -193,8 +198,8 @@ export function searchQueries(
   }
 
   /** Whether a contract has transactions but no indexed deployment, for example if the index starts above the deployment. */
-  const isAccountAlone = (contractId: string): boolean =>
-    read.known.get(contractId) !== null &&
+  const isAccountOnly = (contractId: string): boolean =>
+    read.account.get(contractId) !== null &&
     !byIdentifier('contract', folded(contractId)).some(({ match }) => match === 'exact');
 
   /** The addresses that a text names in full: every address has a page. */
@@ -203,11 +208,11 @@ export function searchQueries(
       // Segwit addresses may be written in capital letters.
       const bitcoinAddress = SEGWIT.test(text) ? text.toLowerCase() : text;
       yield { kind: 'bitcoin_address', match: 'exact', id: bitcoinAddress };
-      const ofSameKey = stacksOfBitcoin(text);
-      if (ofSameKey !== null) yield { kind: 'address', match: 'exact', id: ofSameKey, bitcoinAddress };
+      const stacksAddress = stacksOfBitcoin(text);
+      if (stacksAddress !== null) yield { kind: 'address', match: 'exact', id: stacksAddress, bitcoinAddress };
     }
     const principal = canonicalPrincipal(text);
-    if (principal !== null && (splitPrincipal(principal).contractName === null || isAccountAlone(principal))) {
+    if (principal !== null && (splitPrincipal(principal).contractName === null || isAccountOnly(principal))) {
       yield { kind: 'address', match: 'exact', id: principal, bitcoinAddress: null };
     }
   }
@@ -217,7 +222,7 @@ export function searchQueries(
     const start = text.toUpperCase();
     if (!ADDRESS.test(start) || start.includes('.')) return;
     let from = start;
-    for (let rows = 0; rows < mostRows; rows++) {
+    for (let rows = 0; rows < maxRows; rows++) {
       const row = read.address.get(from, endOf(start));
       if (row === null) return;
       const { address: standard, contractName } = splitPrincipal(row.address);
@@ -236,7 +241,7 @@ export function searchQueries(
   }
 
   function* partsFrom(kind: NamePartKind, place: keyof typeof PART_PLACE, text: string): Generator<PartMatch> {
-    const rows = read.parts.all(NAME_PART[kind], PART_PLACE[place], text, endOf(text), mostRows);
+    const rows = read.parts.all(NAME_PART[kind], PART_PLACE[place], text, endOf(text), maxRows);
     for (const { part, subject_id: subject } of rows) {
       const match = part === text ? 'exact' : 'start';
       yield { subject, match: place === 'inside' ? 'part' : match };
@@ -247,8 +252,8 @@ export function searchQueries(
   function byName(kind: NamePartKind, text: string, limit: number): PartMatch[] {
     if ([...text].length > MAX_PART) return [];
     const partMatches = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];
-    const isFirst = ({ subject }: PartMatch, at: number): boolean =>
-      partMatches.findIndex((other) => other.subject === subject) === at;
+    const isFirst = ({ subject }: PartMatch, index: number): boolean =>
+      partMatches.findIndex((other) => other.subject === subject) === index;
     return partMatches.filter(isFirst).slice(0, limit);
   }
 
@@ -281,7 +286,7 @@ export function searchQueries(
     let results: SearchResult[] = [];
     if (asset) results = [...partsFrom('ft', 'start', asset), ...partsFrom('nft', 'start', asset)].map(tokenOf);
     else if (name) results = [...partsFrom('contract', 'start', name)].map(contractOf);
-    for (const one of results) if (folded(one.id).includes(text)) yield { ...one, match: 'part' };
+    for (const result of results) if (folded(result.id).includes(text)) yield { ...result, match: 'part' };
   }
 
   function* byPartOfName(text: string, limit: number): Generator<SearchResult> {
@@ -293,14 +298,14 @@ export function searchQueries(
   }
 
   function namesFrom(from: string, end: string): string[] {
-    const old = read.oldNames.all(from, end, mostRows).filter(({ touched }) => touched === 0);
-    return [...read.names.all(from, end, mostRows), ...old].map(({ name }) => name).sort();
+    const old = read.oldNames.all(from, end, maxRows).filter(({ touched }) => touched === 0);
+    return [...read.names.all(from, end, maxRows), ...old].map(({ name }) => name).sort();
   }
 
   type NameRange = (from: string, end: string) => string[];
 
   /** Names that begin with a text, each with its match; names that equal the text before the namespace are exact. */
-  function* beginning(text: string, namesIn: NameRange): Generator<{ id: string; match: Match }> {
+  function* namesStarting(text: string, namesIn: NameRange): Generator<{ id: string; match: Match }> {
     const labelled = text.includes('.') ? [] : namesIn(`${text}.`, `${text}/`);
     const exact = new Set(labelled).add(text);
     for (const name of [...labelled, ...namesIn(text, endOf(text))]) {
@@ -310,7 +315,7 @@ export function searchQueries(
 
   /** Names of the first name system. */
   function* namesOf(text: string): Generator<SearchResult> {
-    for (const found of beginning(text, namesFrom)) yield { kind: 'name', ...found };
+    for (const nameMatch of namesStarting(text, namesFrom)) yield { kind: 'name', ...nameMatch };
     if (text.split('.').length === 3 && isSubdomain(text)) yield { kind: 'name', match: 'exact', id: text };
   }
 
@@ -318,12 +323,12 @@ export function searchQueries(
   function* bnsNamesOf(text: string, contractId: string | undefined): Generator<SearchResult> {
     if (contractId === undefined) return;
     const id = principalOf(contractId);
-    const namesIn: NameRange = (from, end) => read.bnsNames.all(id, from, end, mostRows).map(({ name }) => name);
-    for (const found of beginning(text, namesIn)) yield { kind: 'bns_name', ...found };
+    const namesIn: NameRange = (from, end) => read.bnsNames.all(id, from, end, maxRows).map(({ name }) => name);
+    for (const nameMatch of namesStarting(text, namesIn)) yield { kind: 'bns_name', ...nameMatch };
   }
 
-  return (given, limit, namesContract) => {
-    const text = given.trim();
+  return (input, limit, namesContract) => {
+    const text = input.trim();
     if (text === '') return [];
     const key = folded(text);
     const results = [

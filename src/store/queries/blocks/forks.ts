@@ -79,8 +79,8 @@ const either = (a: boolean | null, b: boolean | null): boolean | null => {
   return a === null || b === null ? null : false;
 };
 
-/** @param mostRows tests of the bound use fewer than the default */
-export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_ROWS) {
+/** @param maxRows tests of the bound use fewer than the default */
+export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_ROWS) {
   const read = statements(db, sql);
   const walk = walked(read.orphans([]));
 
@@ -138,7 +138,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
   /** The first block of the fork of an orphan; null if it is above too many others. */
   function firstOf(row: OrphanRow): OrphanRow | null {
     let at = row;
-    for (let steps = 0; steps < mostRows; steps++) {
+    for (let steps = 0; steps < maxRows; steps++) {
       const parent = read.byHash.get(at.parent_index_block_hash);
       if (parent === null) return at;
       at = parent;
@@ -154,7 +154,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
         limit,
         at,
         total: null,
-        mostRows,
+        maxRows,
         ...walk,
         rows: (key, ...how) => walk.rows(key ?? [height, LAST_HASH], ...how),
         meets: ({ is_first }) => is_first === 1,

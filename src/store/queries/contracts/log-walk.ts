@@ -151,7 +151,7 @@ interface Judged extends PlaceRow {
 
 /** @param limits tests use others than the default */
 export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimits> = {}) {
-  const { principals: mostPrincipals, merged: mostMerged, rows: mostRows } = { ...LOG_WALK_LIMITS, ...limits };
+  const { principals: maxPrincipals, merged: maxMerged, rows: maxRows } = { ...LOG_WALK_LIMITS, ...limits };
   const ofContract = contractLogs.prepared(db);
   const ofValue = entriesOfValue.prepared(db);
   const logAt = foundLogQuery(db);
@@ -164,11 +164,11 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const contracts: Counted[] = [];
     // '/' is the character behind the dot.
     const end = `${deployer}/`;
-    for (let [after, seen] = [`${deployer}.`, 0]; seen < mostPrincipals; ) {
-      const count = Math.min(BATCH, mostPrincipals - seen);
+    for (let [after, seen] = [`${deployer}.`, 0]; seen < maxPrincipals; ) {
+      const count = Math.min(BATCH, maxPrincipals - seen);
       const rows = read.deployed.all(after, end, count);
       contracts.push(...rows.filter(({ logs }) => logs > 0));
-      if (contracts.length > mostMerged) return null;
+      if (contracts.length > maxMerged) return null;
       const last = rows.at(-1);
       if (last === undefined || rows.length < count) return contracts;
       [after, seen] = [last.address, seen + rows.length];
@@ -295,7 +295,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
         limit,
         at: cursor,
         total,
-        mostRows,
+        maxRows,
         ...(order === 'desc' ? logs : reversed(logs)),
         meets: ({ meets }) => meets,
         costOf: ({ cost }) => cost,

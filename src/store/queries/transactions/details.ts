@@ -77,7 +77,7 @@ export function detailQueries(db: Database, cache: Pick<FileCache, 'memoize'>, t
   const at = (positions: readonly number[]): TransactionDetail[] =>
     rowsAt(positions, atEach.all(JSON.stringify(positions))).map(detailOf);
 
-  const rows = (positions: readonly number[]): PageRows<TransactionDetail> => texts.at(positions, at);
+  const rows = (positions: readonly number[]): PageRows<TransactionDetail> => texts.rowsAt(positions, at);
 
   return {
     /** The place of the newest canonical transaction with an id; null if there is none. */

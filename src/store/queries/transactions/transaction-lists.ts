@@ -19,14 +19,14 @@ import { type Span, spanOf } from '../blocks/windows.ts';
 import { down } from '../list.ts';
 import {
   type AccessPath,
+  declareSearch,
+  declareWalk,
   NOTHING,
   SEARCH_LIMITS,
   type SearchLimits,
   type SizedPath,
   searcher,
-  searchOf,
   walker,
-  walkOf,
 } from '../planner.ts';
 import type { ItemsOf } from '../row-texts.ts';
 import type { DetailQueries } from './details.ts';
@@ -93,7 +93,7 @@ const ways = {
 
 const key = [down('t.position')];
 
-const walk = walkOf({
+const walk = declareWalk({
   filters: walkFilters,
   ways: {
     ...ways,
@@ -109,7 +109,7 @@ const walk = walkOf({
   isBounded: true,
 });
 
-const search = searchOf({
+const search = declareSearch({
   filters: searchFilters,
   ways: {
     senderNonce: {
@@ -257,9 +257,9 @@ function filterSizes(db: Database) {
 /** Maximum seconds that Bitcoin's clock runs back: a block may be two hours ahead of the others. */
 const CLOCK_SLACK = 2 * 3_600;
 
-/** @param mostRows tests of the bound use fewer than the default */
-export function transactionWalk(db: Database, mostRows?: number) {
-  const pages = walker<PositionRow, keyof typeof walkFilters, keyof typeof walk.ways>(db, walk, mostRows);
+/** @param maxRows tests of the bound use fewer than the default */
+export function transactionWalk(db: Database, maxRows?: number) {
+  const pages = walker<PositionRow, keyof typeof walkFilters, keyof typeof walk.ways>(db, walk, maxRows);
   const sizes = filterSizes(db);
   const { before, after } = statements(db, sql);
 
@@ -301,7 +301,7 @@ export function transactionWalk(db: Database, mostRows?: number) {
       until: of.until,
     };
     return pages(
-      { values, found: sizedPaths, span: spanIn(of), isReversed: order === 'asc' },
+      { values, sizedPaths, span: spanIn(of), isReversed: order === 'asc' },
       limit,
       at,
       ({ position }) => position,
@@ -373,7 +373,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
       last: times?.last == null ? Number.MAX_SAFE_INTEGER : positionsOf(times.last).last,
     };
     const values = { ...valuesOf(parts), nonce, since, until };
-    return pages.filtered({ values, found: sizedPaths, span }, order.by, order.direction, limit, offset);
+    return pages.filtered({ values, sizedPaths, span }, order.by, order.direction, limit, offset);
   }
 
   /** @throws TooMuchWorkError if every filter matches many transactions, and too few together or too many to count */

@@ -89,7 +89,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
   const summarized = <Item, Total extends number | null>(
     page: Page<number, Total>,
     items: ItemsOf<TransactionSummary, Item>,
-  ): Page<Item, Total> => ({ ...page, items: items(texts.at(page.items, summariesAt)) });
+  ): Page<Item, Total> => ({ ...page, items: items(texts.rowsAt(page.items, summariesAt)) });
 
   return {
     /** All canonical transactions, newest first. */
