@@ -22,7 +22,7 @@ const LIMITS: ActivityLimits = { transfers: 1_000, points: 100 };
 /** Counterparties of each direction that are returned. */
 const MAX_COUNTERPARTIES = 10;
 
-const seen = (order: string) =>
+const seenQuery = (order: string) =>
   query<SeenRow, [number]>`
    SELECT pt.position, t.tx_id, ${shownTime} AS time FROM principal_transactions pt
      JOIN transactions t ON t.position = pt.position JOIN blocks b ON b.height = ${heightIn('pt.position')}
@@ -35,8 +35,8 @@ const BATCH = 200;
 const newest = 'AND (position, event_index) < (?2, ?3) ORDER BY position DESC, event_index DESC LIMIT ?4';
 
 export const sql = {
-  first: seen('ASC'),
-  last: seen('DESC'),
+  first: seenQuery('ASC'),
+  last: seenQuery('DESC'),
   received: query<TransferRow, [number, number, number, number]>`
     SELECT position, event_index, sender_id AS other, amount FROM events
      WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) ${newest}`,
@@ -78,7 +78,7 @@ function evenly(first: number, last: number, count: number): number[] {
  * @param limits tests use others than the default
  */
 export function accountActivityQueries(db: Database, turns: Turns, limits: ActivityLimits = LIMITS) {
-  const { transfers: mostTransfers, points: mostPoints } = limits;
+  const { transfers: maxTransfers, points: maxPoints } = limits;
   const read = statements(db, sql);
   const { principalOf, addressOf, assetOf } = numbers(db);
   const states = accountStates(db);
@@ -91,7 +91,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     const transfers: TransferRow[] = [];
     for (;;) {
       const { position, event_index } = transfers.at(-1) ?? { position: Number.MAX_SAFE_INTEGER, event_index: 0 };
-      const count = Math.min(BATCH, mostTransfers - transfers.length);
+      const count = Math.min(BATCH, maxTransfers - transfers.length);
       const rows = direction.all(principal, position, event_index, count);
       transfers.push(...rows);
       if (rows.length < BATCH) return transfers;
@@ -101,29 +101,29 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
 
   /** Counts transfers by the other side. Mints and burns, which have none, are left out. */
   function counterparties(rows: readonly TransferRow[]): Counterparties {
-    const by = new Map<number, { transfers: number; amount: bigint }>();
+    const totals = new Map<number, { transfers: number; amount: bigint }>();
     for (const { other, amount } of rows) {
       if (other === null) continue;
-      const sums = by.get(other) ?? { transfers: 0, amount: 0n };
-      by.set(other, { transfers: sums.transfers + 1, amount: sums.amount + BigInt(amount ?? 0) });
+      const sums = totals.get(other) ?? { transfers: 0, amount: 0n };
+      totals.set(other, { transfers: sums.transfers + 1, amount: sums.amount + BigInt(amount ?? 0) });
     }
-    const most = [...by].sort(([, a], [, b]) => {
+    const ranked = [...totals].sort(([, a], [, b]) => {
       if (a.amount === b.amount) return b.transfers - a.transfers;
       return a.amount < b.amount ? 1 : -1;
     });
     return {
       transfers: rows.length,
-      most: most.slice(0, MAX_COUNTERPARTIES).map(([id, sums]) => ({ principal: addressOf(id), ...sums })),
+      most: ranked.slice(0, MAX_COUNTERPARTIES).map(([id, sums]) => ({ principal: addressOf(id), ...sums })),
     };
   }
 
   /** Blocks that may have changed a principal's balances, and whether the list is complete: it is cut after a limit. */
   function blocksOf(principal: number): { heights: number[]; complete: boolean } {
-    const inTransactions = read.transactions.all(principal, mostPoints + 1).map(({ position }) => heightOf(position));
-    const rewarded = read.rewards.all(principal, mostPoints + 1).map(({ height }) => height);
+    const inTransactions = read.transactions.all(principal, maxPoints + 1).map(({ position }) => heightOf(position));
+    const rewarded = read.rewards.all(principal, maxPoints + 1).map(({ height }) => height);
     const heights = [...new Set([...inTransactions, ...rewarded])].sort((a, b) => a - b);
     const rowCount = Math.max(inTransactions.length, rewarded.length, heights.length);
-    return { heights, complete: rowCount <= mostPoints };
+    return { heights, complete: rowCount <= maxPoints };
   }
 
   return {
@@ -152,7 +152,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       const { heights: changed, complete } = blocksOf(id);
       const [begin] = changed;
       if (begin === undefined) return NOTHING;
-      const heights = complete ? [...new Set([...changed, highest])] : evenly(begin, highest, mostPoints);
+      const heights = complete ? [...new Set([...changed, highest])] : evenly(begin, highest, maxPoints);
       const balanceAt = (height: number): bigint => {
         if (token !== null) return states.ftBalance(id, token, height);
         const { initial, sent: out, received: inward, fees, mined } = states.at(id, height);

@@ -95,13 +95,13 @@ const NO_CHECKPOINT: CheckpointRow = {
 };
 
 /** The length of each list of an account, from its checkpoint. */
-const counted = {
+const countInCheckpoint = {
   transactions: ({ transactions }: CheckpointRow) => transactions,
   moreThanSponsored: (row: CheckpointRow) => row.transactions - row.sponsored_only,
   eventsAndLocks: ({ events, locks }: CheckpointRow) => events + locks,
   inbound: ({ inbound }: CheckpointRow) => inbound,
 } as const;
-export type Counted = keyof typeof counted;
+export type Counted = keyof typeof countInCheckpoint;
 
 /** The start of reading a list, newest first, and the number of items to skip from there. */
 export interface ListStart {
@@ -183,10 +183,10 @@ function tokenStates(db: Database, tailOf: TailOf) {
         row = nextToken.get(principal, row.token, row.asset_id)
       ) {
         const { token, asset_id: assetId } = row;
-        const before = tokenSums(principal, token, assetId, height);
-        if (before === null) continue;
+        const checkpointSums = tokenSums(principal, token, assetId, height);
+        if (checkpointSums === null) continue;
         const key = `${token} ${assetId}`;
-        tokens.set(key, { token, assetId, ...sum(before, tokens.get(key)) });
+        tokens.set(key, { token, assetId, ...sum(checkpointSums, tokens.get(key)) });
       }
       return [...tokens.values()];
     },
@@ -219,7 +219,7 @@ export function accountStates(db: Database) {
   /** Number of items of a list up to a height, inclusive. */
   function total(principal: number, height: number, list: Counted): number {
     const { last, first, end } = tailOf(principal, height);
-    return counted[list](last) + between[list](principal, first, end);
+    return countInCheckpoint[list](last) + between[list](principal, first, end);
   }
 
   /** Sums of transactions and rewards up to a height, inclusive. Like a checkpoint, excludes the starting balance. */
@@ -237,7 +237,7 @@ export function accountStates(db: Database) {
       fees: BigInt(last.fees),
       mined: BigInt(last.mined),
     };
-    const used = (text: string | null) => {
+    const raiseLastNonce = (text: string | null) => {
       const nonce = exactInteger(text);
       if (nonce !== null && (state.lastNonce === null || nonce > state.lastNonce)) state.lastNonce = nonce;
     };
@@ -249,8 +249,8 @@ export function accountStates(db: Database) {
       state.fees += fee;
       state.sent += BigInt(row.stx_sent) - fee;
       state.received += BigInt(row.stx_received);
-      if (row.sender_id === principal) used(row.nonce);
-      if (row.sponsor_id === principal) used(row.sponsor_nonce);
+      if (row.sender_id === principal) raiseLastNonce(row.nonce);
+      if (row.sponsor_id === principal) raiseLastNonce(row.sponsor_nonce);
     }
     for (const row of rewards.iterate(principal, from, height)) {
       for (const part of Object.values(row)) state.mined += BigInt(part);
@@ -259,12 +259,12 @@ export function accountStates(db: Database) {
   }
 
   /** An account after the block of a height. @param untouched the node's answer about an untouched account */
-  function at(principal: number, height: number, untouched: StartingAccount | null = null): AccountState {
+  function stateAt(principal: number, height: number, untouched: StartingAccount | null = null): AccountState {
     const state = sums(principal, height);
-    const before = untouched ?? startingAccount(principal);
-    if (before === null) return { ...state, initial: 0n };
-    const lastNonce = state.lastNonce ?? lastNonceOf(before);
-    return { ...state, lastNonce, initial: before.balance };
+    const start = untouched ?? startingAccount(principal);
+    if (start === null) return { ...state, initial: 0n };
+    const lastNonce = state.lastNonce ?? lastNonceOf(start);
+    return { ...state, lastNonce, initial: start.balance };
   }
 
   /**
@@ -273,7 +273,7 @@ export function accountStates(db: Database) {
    * @param total number of items of the list
    */
   function startOf(principal: number, height: number, list: Counted, total: number, offset: number): ListStart {
-    const countOf = counted[list];
+    const countOf = countInCheckpoint[list];
     let nearest: CheckpointRow | null = null;
     let [low, high] = [0, height];
     while (offset > CHECKPOINT_EVERY && low < high) {
@@ -289,10 +289,10 @@ export function accountStates(db: Database) {
   }
 
   return {
-    at,
+    at: stateAt,
     sums,
     total,
-    enter: startOf,
+    startOf,
     inboundBetween,
     ...tokenStates(db, tailOf),
   };

@@ -34,7 +34,7 @@ export const sql = {
     SELECT ${involvement} ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
   count: query<{ transactions: number; sponsored: number }, [number, number, number]>`
     SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
-  one: query<Involvement, [number, number]>`
+  find: query<Involvement, [number, number]>`
     SELECT ${involvement} FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
   height: query<Stored<'blocks', 'height'>, [Uint8Array]>`SELECT height FROM blocks WHERE index_block_hash = ?1`,
 };
@@ -54,7 +54,7 @@ export interface Range extends ListStart {
 export const positionsIn = ({ first, last }: Heights): Span => spanOf({ from: first, to: last });
 
 export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
-  const { list, concerning, count, one, height: heightByHash, newest: newestOf } = statements(db, sql);
+  const { list, concerning, count, find, height: heightByHash, newest: newestOf } = statements(db, sql);
   const positionAt = transactionPositionQuery(db);
 
   function withEvents(principal: number, parts: readonly Involvement[]): AddressTransaction[] {
@@ -103,31 +103,31 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
 
     /** Undefined if the transaction doesn't concern the principal, or the principal only sponsors it. */
     ofPrincipal(principal: number, position: number): AddressTransaction | undefined {
-      const part = one.get(principal, position);
+      const part = find.get(principal, position);
       if (part === null || (part.affected & sponsorOnly) !== 0) return undefined;
       return withEvents(principal, [part])[0];
     },
 
     /**
      * All transactions of a principal; undefined if the start names a block that isn't canonical.
-     * @param enter returns the start of the list for an offset
+     * @param startOf returns the start of the list for an offset
      */
     page(
       principal: number,
       total: number,
       limit: number,
       start: OffsetStart<TransactionKey>,
-      enter: (offset: number) => ListStart,
+      startOf: (offset: number) => ListStart,
     ): Page<Involvement> | undefined {
-      let at = start.cursor;
+      let cursor = start.cursor;
       if (start.item !== null || start.offset > 0) {
-        const listStart = pageStart(start, enter);
+        const listStart = pageStart(start, startOf);
         if (listStart === undefined) return undefined;
         const first = list.all(principal, 0, listStart.last, 1, listStart.offset)[0];
         if (first === undefined) return emptyPage(total);
-        at = movedTo([first.position], start.cursor);
+        cursor = movedTo([first.position], start.cursor);
       }
-      return readPage({ limit, at, total, ...newestOf([principal]), itemOf: (part) => part });
+      return readPage({ limit, at: cursor, total, ...newestOf([principal]), itemOf: (part) => part });
     },
   };
 }
@@ -196,25 +196,25 @@ const isSelected = `(?3 >> e.kind) & 1
    AND (${asset} OR e.kind = ${EVENT_KIND.lock} AND e.sender_id = ?2 OR e.kind = ${EVENT_KIND.log} AND e.contract_id = ?2)`;
 
 /** Transactions of a principal with events of a kind; the constant condition leaves out kinds that ?3 lacks. */
-const having = (kind: TransactionEvent['kind'], list: string): string =>
+const withEvents = (kind: TransactionEvent['kind'], list: string): string =>
   `SELECT position ${list} AND (?3 & ${kindMask([kind])}) <> 0`;
 
 export const addressEventsSql = {
   // Each list is in the order of the chain, so SQLite merges them as it reads.
   transactions: query<{ position: number }, [number, number, number, number]>`
     ${[
-      having(
+      withEvents(
         'stx',
         `FROM events WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) AND position <= ?2`,
       ),
-      having(
+      withEvents(
         'stx',
         `FROM events WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) AND position <= ?2`,
       ),
-      having('ft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.ft}`),
-      having('nft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.nft}`),
-      having('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
-      having('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
+      withEvents('ft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.ft}`),
+      withEvents('nft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.nft}`),
+      withEvents('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
+      withEvents('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
     ].join(' UNION ')} ORDER BY position DESC LIMIT ?4`,
   count: query<{ found: number }, [number, number, number]>`
     SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${isSelected}`,
@@ -284,9 +284,9 @@ export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MA
         if (looked === maxLookedAt) throw tooManyBefore(maxLookedAt);
         looked += 1;
         await pause();
-        const passed = left === 0 ? 0 : (count.get(position, principal, mask)?.found ?? 0);
-        if (left > 0 && passed <= left) {
-          left -= passed;
+        const skipped = left === 0 ? 0 : (count.get(position, principal, mask)?.found ?? 0);
+        if (left > 0 && skipped <= left) {
+          left -= skipped;
           continue;
         }
         const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);

@@ -68,7 +68,7 @@ function transactionLists(
   function rangeFrom(id: number, heights: Heights, list: Counted, total: number, offset: number): Range {
     const range = positionsIn(heights);
     if (isOneBlock(heights)) return { ...range, offset };
-    return { first: range.first, ...states.enter(id, untilOf(heights.last), list, total, offset) };
+    return { first: range.first, ...states.startOf(id, untilOf(heights.last), list, total, offset) };
   }
 
   return {
@@ -135,7 +135,7 @@ function transactionLists(
       const id = principalOf(principal);
       const total = states.total(id, LAST_HEIGHT, 'transactions');
       const page = transactions.page(id, total, limit, start, (offset) =>
-        states.enter(id, LAST_HEIGHT, 'transactions', total, offset),
+        states.startOf(id, LAST_HEIGHT, 'transactions', total, offset),
       );
       if (page === undefined) return undefined;
       const rows = texts.rows(page.items, {
@@ -182,7 +182,7 @@ export function addressReader(db: Database, sources: Sources, turns: Turns) {
     const until = untilOf(height);
     const total = states.total(id, until, 'eventsAndLocks');
     if (offset >= total) return { items: [], total };
-    const start = states.enter(id, until, 'eventsAndLocks', total, offset);
+    const start = states.startOf(id, until, 'eventsAndLocks', total, offset);
     return { items: await events.newest(id, MOVES, start.last, limit, start.offset), total };
   }
 

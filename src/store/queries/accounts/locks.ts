@@ -37,33 +37,33 @@ type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height' | 'pox_version' | 
 /** Bitcoin heights of the forced unlocks, by pox version; 0 means none, null that no block has a value. */
 type ForcedUnlocks = Record<`pox_${(typeof poxVersions)[number]}`, number | null>;
 
-const UNSAID: ForcedUnlocks = { pox_1: null, pox_2: null, pox_3: null, pox_4: null };
+const UNKNOWN_UNLOCKS: ForcedUnlocks = { pox_1: null, pox_2: null, pox_3: null, pox_4: null };
 
 /**
  * Reads the Bitcoin heights of the forced unlocks as the chain's blocks report them. Nodes before 2.1 report none, and nodes
  * before 4.0 not that of pox-4, so the newest block with a value may be any: each block is read once.
  */
 export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
-  const { tip: tipBlock, hash: hashAt, forcedUnlocks: saidAbove } = statements(db, sql);
+  const { tip: tipBlock, hash: hashAt, forcedUnlocks: unlocksAbove } = statements(db, sql);
   const isAt = (height: number, hash: Uint8Array): boolean => {
     const row = hashAt.get(height);
     return row !== null && Buffer.compare(row.hash, hash) === 0;
   };
   /** The values up to a block. */
-  let known: { height: number; hash: Uint8Array; said: ForcedUnlocks } | null = null;
+  let cache: { height: number; hash: Uint8Array; unlocks: ForcedUnlocks } | null = null;
 
   return () => {
     const tip = tipBlock.get();
-    if (tip === null) return UNSAID;
-    if (known !== null && !isAt(known.height, known.hash)) known = null;
-    if (known?.height === tip.height) return known.said;
-    const before = known?.said ?? UNSAID;
-    const above = saidAbove.get(known?.height ?? -1) ?? UNSAID;
-    const said = Object.fromEntries(
-      Object.entries(before).map(([version, height]) => [version, above[version as keyof ForcedUnlocks] ?? height]),
+    if (tip === null) return UNKNOWN_UNLOCKS;
+    if (cache !== null && !isAt(cache.height, cache.hash)) cache = null;
+    if (cache?.height === tip.height) return cache.unlocks;
+    const earlier = cache?.unlocks ?? UNKNOWN_UNLOCKS;
+    const above = unlocksAbove.get(cache?.height ?? -1) ?? UNKNOWN_UNLOCKS;
+    const unlocks = Object.fromEntries(
+      Object.entries(earlier).map(([version, height]) => [version, above[version as keyof ForcedUnlocks] ?? height]),
     ) as ForcedUnlocks;
-    known = { ...tip, said };
-    return said;
+    cache = { ...tip, unlocks };
+    return unlocks;
   };
 }
 
@@ -103,15 +103,16 @@ export function lockQuery(db: Database) {
     const { last: position } = positionsOf(tip.height);
     const { burn_block_height: burnHeight } = tip;
     const last = lastLock.get(principal, 1, position);
-    const before = last === null || last.amount === null ? beforeFirst(untouched ?? startingAccount(principal)) : null;
-    const unlockHeight = last?.unlock_height ?? before?.unlockHeight ?? 0;
+    const startLock =
+      last === null || last.amount === null ? beforeFirst(untouched ?? startingAccount(principal)) : null;
+    const unlockHeight = last?.unlock_height ?? startLock?.unlockHeight ?? 0;
     if (unlockHeight <= burnHeight) return null;
-    const version = last?.pox_version ?? before?.poxVersion;
+    const version = last?.pox_version ?? startLock?.poxVersion;
     const forced = forcedUnlocks()[`pox_${version}` as keyof ForcedUnlocks] ?? 0;
     if (forced > 0 && forced <= burnHeight) return null;
     // A row that ends a lock early has no amount, so the lock's amount counts.
     const row = last !== null && last.amount === null ? lastLock.get(principal, 0, position) : last;
-    const lock = row === null ? before : lockOf(row);
+    const lock = row === null ? startLock : lockOf(row);
     return lock === null || lock.amount === 0n ? null : { ...lock, unlockHeight };
   };
 }

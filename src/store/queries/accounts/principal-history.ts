@@ -84,11 +84,11 @@ const STX_KEY = 'stx';
 const keyOf = (asset: MovedAsset): string => (asset.type === 'stx' ? STX_KEY : `${asset.type} ${asset.identifier}`);
 
 /** A movement without the balance after it, and with the number of its token. */
-type Moved = Omit<Movement, 'balance'> & { assetId: number | null };
+type BareMovement = Omit<Movement, 'balance'> & { assetId: number | null };
 
 const rewardOf = (row: RewardRow): bigint => REWARD_PARTS.reduce((sum, part) => sum + BigInt(row[part]), 0n);
 
-const rewardMovement = (row: RewardRow): Moved => ({
+const rewardMovement = (row: RewardRow): BareMovement => ({
   kind: 'mining_reward',
   height: row.height,
   time: row.time,
@@ -109,7 +109,7 @@ const inTransaction = ({ position, time, tx_id }: TransactionRow) => ({
 });
 
 /** The movement of the fee; none if another principal pays it. */
-function feeMovement(principal: number, row: TransactionRow): Moved[] {
+function feeMovement(principal: number, row: TransactionRow): BareMovement[] {
   const fee = BigInt(decimalOf(row.fee));
   if (row.payer_id !== principal || fee === 0n) return [];
   const common = { ...inTransaction(row), eventIndex: null, counterparty: null };
@@ -117,7 +117,7 @@ function feeMovement(principal: number, row: TransactionRow): Moved[] {
 }
 
 /** Movements of an event: first the amounts that the principal sends, then those it receives. */
-function eventMovements(principal: number, transaction: TransactionRow, row: EventRow): Moved[] {
+function eventMovements(principal: number, transaction: TransactionRow, row: EventRow): BareMovement[] {
   const { asset: type, action } = assetEventOf(row.kind);
   const asset: MovedAsset = type === 'stx' ? STX : { type, identifier: row.identifier ?? '' };
   const amount = type === 'nft' ? 1n : BigInt(row.amount ?? 0);
@@ -127,14 +127,14 @@ function eventMovements(principal: number, transaction: TransactionRow, row: Eve
       ? memoOf({ ...row, type: transaction.type, transaction_memo: transaction.memo })
       : null;
   const common = { ...inTransaction(transaction), kind, asset, assetId: row.asset_id, value: row.value, memo };
-  const moved: Moved[] = [];
+  const movements: BareMovement[] = [];
   if (row.sender_id === principal) {
-    moved.push({ ...common, eventIndex: row.event_index, counterparty: row.recipient, amount: -amount });
+    movements.push({ ...common, eventIndex: row.event_index, counterparty: row.recipient, amount: -amount });
   }
   if (row.recipient_id === principal) {
-    moved.push({ ...common, eventIndex: row.event_index, counterparty: row.sender, amount });
+    movements.push({ ...common, eventIndex: row.event_index, counterparty: row.sender, amount });
   }
-  return moved;
+  return movements;
 }
 
 /** Resolves the ends of periods to heights. */
@@ -163,7 +163,7 @@ function openings(db: Database) {
   const difference = ({ sent, received }: TokenSums): bigint => received - sent;
   return {
     /** Balances of STX, and of the tokens that changed since the last checkpoint before the height. */
-    known(principal: number, height: number, keyOfToken: (token: number, assetId: number) => string) {
+    recent(principal: number, height: number, keyOfToken: (token: number, assetId: number) => string) {
       const { initial, sent, received, fees, mined } = states.at(principal, height - 1);
       const balances = new Map([[STX_KEY, initial + received + mined - sent - fees]]);
       for (const sums of states.changed(principal, height - 1)) {
@@ -203,19 +203,19 @@ function batches(db: Database, batchRows: number) {
 
   /** The movements of a transaction from an event on, as far as the rows of this batch suffice. */
   function inside(principal: number, row: TransactionRow, reached: HistoryPosition, rows: number) {
-    const moved = reached.event === 0 ? feeMovement(principal, row) : [];
-    if (reached.found >= row.events) return { moved, event: row.event_count, found: reached.found, read: 0 };
+    const movements = reached.event === 0 ? feeMovement(principal, row) : [];
+    if (reached.found >= row.events) return { movements, event: row.event_count, found: reached.found, read: 0 };
     let end = Math.min(reached.event + rows, row.event_count);
     let [found, bytes] = [reached.found, 0];
     for (const event of events.iterate(row.position, reached.event, end - 1, principal)) {
-      moved.push(...eventMovements(principal, row, event));
+      movements.push(...eventMovements(principal, row, event));
       found += 1;
       bytes += event.value?.length ?? 0;
       if (bytes < rows * BYTES_OF_A_ROW) continue;
       end = event.event_index + 1;
       break;
     }
-    return { moved, event: end, found, read: end - reached.event + Math.floor(bytes / BYTES_OF_A_ROW) };
+    return { movements, event: end, found, read: end - reached.event + Math.floor(bytes / BYTES_OF_A_ROW) };
   }
 
   /** The next movements of a walk, and the position after them; null at its end. */
@@ -223,28 +223,28 @@ function batches(db: Database, batchRows: number) {
     principal: number,
     from: HistoryPosition,
     last: number,
-  ): { moved: Moved[]; position: HistoryPosition } | null => {
-    const all: Moved[] = [];
+  ): { movements: BareMovement[]; position: HistoryPosition } | null => {
+    const all: BareMovement[] = [];
     let reached = from;
     let rows = 0;
     for (const { transaction, reward } of transactionsAndRewards(principal, from, last)) {
-      if (rows >= batchRows) return { moved: all, position: reached };
+      if (rows >= batchRows) return { movements: all, position: reached };
       rows += 1;
       if (reward !== undefined) {
         all.push(rewardMovement(reward));
         reached = { ...reached, reward: [reward.height, reward.reward_index + 1] };
         continue;
       }
-      const isBegun = reached.position === transaction.position;
-      const at = isBegun ? reached : { ...reached, position: transaction.position, event: 0, found: 0 };
-      const { moved, event, found, read } = inside(principal, transaction, at, batchRows);
-      all.push(...moved);
+      const isContinued = reached.position === transaction.position;
+      const start = isContinued ? reached : { ...reached, position: transaction.position, event: 0, found: 0 };
+      const { movements, event, found, read } = inside(principal, transaction, start, batchRows);
+      all.push(...movements);
       rows += read;
-      reached = { ...at, event, found };
-      if (event < transaction.event_count && found < transaction.events) return { moved: all, position: reached };
+      reached = { ...start, event, found };
+      if (event < transaction.event_count && found < transaction.events) return { movements: all, position: reached };
       reached = { ...reached, position: transaction.position + 1, event: 0, found: 0 };
     }
-    return rows === 0 ? null : { moved: all, position: reached };
+    return rows === 0 ? null : { movements: all, position: reached };
   };
 }
 
@@ -263,15 +263,15 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
     keyOf({ type: storedToken.nameOf(token), identifier: identifierOf(assetId) });
 
   /** Adds a movement to the balance of its asset. */
-  function balanced(walk: HistoryWalk, principal: number, { assetId, ...movement }: Moved): Movement {
+  function balanced(walk: HistoryWalk, principal: number, { assetId, ...movement }: BareMovement): Movement {
     const { asset, amount } = movement;
     const key = keyOf(asset);
-    let before = walk.balances.get(key);
-    if (before === undefined) {
-      before =
+    let previous = walk.balances.get(key);
+    if (previous === undefined) {
+      previous =
         asset.type === 'stx' || assetId === null ? 0n : opening.ofToken(principal, asset.type, assetId, walk.first);
     }
-    const balance = before + amount;
+    const balance = previous + amount;
     walk.balances.set(key, balance);
     return { ...movement, balance };
   }
@@ -285,7 +285,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
       const lastHash = hashAt.get(last)?.index_block_hash;
       if (lastHash === undefined) return null;
       const position = { position: positionsOf(first).first, event: 0, found: 0, reward: [first, 0] as const };
-      const balances = opening.known(principalOf(principal), first, keyOfToken);
+      const balances = opening.recent(principalOf(principal), first, keyOfToken);
       return { principal, first, last, lastHash, file, position, balances };
     },
 
@@ -303,7 +303,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
       const batch = batchFrom(id, walk.position, last);
       if (batch === null) return null;
       walk.position = batch.position;
-      return batch.moved.map((moved) => balanced(walk, id, moved));
+      return batch.movements.map((movement) => balanced(walk, id, movement));
     },
   };
 }

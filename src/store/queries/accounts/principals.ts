@@ -11,7 +11,7 @@ import { lockQuery } from './locks.ts';
 import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 
 export const sql = {
-  known: query<{ known: number }, [string]>`
+  account: query<{ known: number }, [string]>`
     SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
      WHERE p.address = ?1 AND a.transactions > 0`,
   balance: query<Stored<'accounts', 'balance'>, [number]>`SELECT balance FROM accounts WHERE principal_id = ?1`,
@@ -28,7 +28,7 @@ export const sql = {
 const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
 
 export function principalQueries(db: Database) {
-  const { known, balance, pendingInbound, pendingSent, pendingSponsored } = statements(db, sql);
+  const { account, balance, pendingInbound, pendingSent, pendingSponsored } = statements(db, sql);
   const { principalOf } = numbers(db);
   const locked = lockQuery(db);
   const states = accountStates(db);
@@ -51,16 +51,16 @@ export function principalQueries(db: Database) {
 
   return {
     /** Whether a canonical transaction concerns the principal. */
-    isKnown: (principal: string): boolean => known.get(principal) !== null,
+    isKnown: (principal: string): boolean => account.get(principal) !== null,
 
     /** @param untouched the node's answer about an untouched account; null if the index has the account */
     stxBalance(principal: string, untouched: StartingAccount | null = null): StxBalance {
       const principalId = principalOf(principal);
       if (principalId === NOBODY && untouched === null) return { balance: 0n, locked: null, pending: NONE };
       const row = balance.get(principalId);
-      const before = untouched ?? startingAccount(principalId);
+      const start = untouched ?? startingAccount(principalId);
       return {
-        balance: (before?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
+        balance: (start?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
         locked: locked(principalId, LAST_HEIGHT, untouched),
         pending: pending(principalId),
       };
@@ -103,7 +103,7 @@ interface NonceRow {
 
 const greater = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b > a) ? b : a);
 
-const following = (nonce: bigint | null): bigint => (nonce === null ? 0n : nonce + 1n);
+const nextNonce = (nonce: bigint | null): bigint => (nonce === null ? 0n : nonce + 1n);
 
 /**
  * The pending and the missing nonces between two. The work is bounded by the number of pending and of listed nonces, however
@@ -118,7 +118,7 @@ export function noncesBetween(
 ): Pick<Nonces, 'pending' | 'missing'> {
   const pending: bigint[] = [];
   const missing: bigint[] = [];
-  let next = following(lastConfirmed);
+  let next = nextNonce(lastConfirmed);
   const addMissingNonces = (end: bigint) => {
     for (; next < end && missing.length < MAX_NONCES; next++) missing.push(next);
     next = end + 1n;
@@ -145,9 +145,9 @@ function nonceQueries(db: Database) {
 
   return (principal: string, untouched: StartingAccount | null): Nonces => {
     const principalId = principalOf(principal);
-    const before = untouched ?? startingAccount(principalId);
+    const start = untouched ?? startingAccount(principalId);
     const lastUsed = greater(nonceOf(used.get(principalId)), nonceOf(sponsored.get(principalId)));
-    const lastConfirmed = lastUsed ?? (before === null ? null : lastNonceOf(before));
+    const lastConfirmed = lastUsed ?? (start === null ? null : lastNonceOf(start));
     const lastPending = greater(nonceOf(waiting.get(principalId)), nonceOf(waitingSponsored.get(principalId)));
     const last = greater(lastConfirmed, lastPending);
     const lists =
@@ -156,6 +156,6 @@ function nonceQueries(db: Database) {
         : noncesBetween(lastConfirmed, lastPending, waitingBetween(principalId, lastConfirmed ?? -1n, lastPending));
     // Without a confirmed nonce the API's list of pending ones has always been empty.
     if (lastConfirmed === null) lists.pending = [];
-    return { next: following(last), lastConfirmed, lastPending, ...lists };
+    return { next: nextNonce(last), lastConfirmed, lastPending, ...lists };
   };
 }

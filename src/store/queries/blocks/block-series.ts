@@ -17,9 +17,9 @@ export const sql = {
       FROM orphaned_blocks
      WHERE height BETWEEN max(?1, ifnull((SELECT start_height FROM progress WHERE id = 1), 1)) AND ?2
      ORDER BY height DESC LIMIT ?3`,
-  tip: query<Stored<'blocks', 'block_time' | 'transactions'> & Below>`
+  tip: query<Stored<'blocks', 'block_time' | 'transactions'> & BlockCounts>`
     SELECT height, block_time, transactions, preceding_transactions FROM blocks ORDER BY height DESC LIMIT 1`,
-  since: query<Below, [number]>`
+  since: query<BlockCounts, [number]>`
     SELECT height, preceding_transactions FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1`,
 };
 
@@ -55,7 +55,7 @@ interface ChartedSpan {
 }
 
 /** The numbers of blocks and transactions below a block. */
-type Below = Stored<'blocks', 'height' | 'preceding_transactions'>;
+type BlockCounts = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
 /** Maximum number of transactions of a block whose fees are read. A block can have thousands. */
 const MAX_FEES = 15;
@@ -100,24 +100,24 @@ export function blockSeries(db: Database) {
     counts(seconds: number, count: number): ChartedSpan[] {
       const last = tip.get();
       if (last === null) return [];
-      const end: Below = {
+      const end: BlockCounts = {
         height: last.height + 1,
         preceding_transactions: last.preceding_transactions + last.transactions,
       };
       const newest = Math.floor(last.block_time / seconds);
       const spans: ChartedSpan[] = [];
-      let after = end;
-      for (let span = newest; span > newest - count && after.height > 1; span--) {
-        const found = since.get(span * seconds) ?? end;
+      let next = end;
+      for (let span = newest; span > newest - count && next.height > 1; span--) {
+        const block = since.get(span * seconds) ?? end;
         // Blocks of Stacks 2.x have Bitcoin's time, which may run back. The earliest block of a span may then be above the first
         // block of a later span.
-        const first = found.height < after.height ? found : after;
+        const first = block.height < next.height ? block : next;
         spans.push({
           start: span * seconds,
-          blocks: after.height - first.height,
-          transactions: after.preceding_transactions - first.preceding_transactions,
+          blocks: next.height - first.height,
+          transactions: next.preceding_transactions - first.preceding_transactions,
         });
-        after = first;
+        next = first;
       }
       return spans.reverse();
     },

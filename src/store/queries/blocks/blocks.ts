@@ -129,14 +129,14 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     { first, last }: Heights,
     { cursor, item, offset }: OffsetStart<Uint8Array>,
   ): Cursor | null | undefined {
-    const moved = (side: CursorSide, height: number): Cursor | undefined =>
+    const cursorAt = (side: CursorSide, height: number): Cursor | undefined =>
       height - offset >= first && height - offset <= last ? { side, key: [height - offset] } : undefined;
     if (item !== null) {
       const height = read.height.get(item)?.height ?? NO_HEIGHT;
-      return height >= first && height <= last ? moved('from', height) : undefined;
+      return height >= first && height <= last ? cursorAt('from', height) : undefined;
     }
     if (offset === 0) return cursor;
-    return cursor === null ? moved('from', last) : moved(cursor.side, numberAt(cursor.key, 0));
+    return cursor === null ? cursorAt('from', last) : cursorAt(cursor.side, numberAt(cursor.key, 0));
   }
 
   /** Blocks at heights, in any order. */
@@ -156,11 +156,11 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
   ): Page<Item> | undefined {
     const { first, last } = heights;
     const total = last - first + 1;
-    const at = cursorIn(heights, start);
-    if (at === undefined) return start.cursor === null && start.item === null ? emptyPage(total) : undefined;
+    const cursor = cursorIn(heights, start);
+    if (cursor === undefined) return start.cursor === null && start.item === null ? emptyPage(total) : undefined;
     const page = readPage({
       limit,
-      at,
+      at: cursor,
       total,
       rows(key, isBackward, count) {
         if (isBackward) {
@@ -225,8 +225,8 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
       if (row === null) return undefined;
       const all = row.signer_signatures ?? NO_BYTES;
       const items: Uint8Array[] = [];
-      for (let at = offset; at < offset + limit && at * SIGNATURE < all.length; at++) {
-        items.push(all.subarray(at * SIGNATURE, (at + 1) * SIGNATURE));
+      for (let index = offset; index < offset + limit && index * SIGNATURE < all.length; index++) {
+        items.push(all.subarray(index * SIGNATURE, (index + 1) * SIGNATURE));
       }
       return { items, total: all.length / SIGNATURE };
     },

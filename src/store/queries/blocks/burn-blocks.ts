@@ -35,7 +35,7 @@ type Row = Stored<
 export function burnBlockQueries(db: Database, blockRange: BlockRange, historyStart: () => HistoryStart | null) {
   const { newest, byHeight, byHash, range, blocks: anchored } = statements(db, sql);
 
-  function row(id: BlockId): Row | null {
+  function findRow(id: BlockId): Row | null {
     if (id === 'latest') return newest.get();
     return 'height' in id ? byHeight.get(id.height) : byHash.get(id.hash);
   }
@@ -50,7 +50,7 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange, historySt
   }
 
   /** Number of Bitcoin blocks that aren't shown: the first one, or none. */
-  function hidden(): number {
+  function hiddenCount(): number {
     if (historyStart() === null) return 0;
     return range.all(1, 1).filter(isCut).length;
   }
@@ -72,22 +72,22 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange, historySt
     /** Bitcoin blocks that canonical blocks are anchored to, highest first. */
     page(limit: number, offset: number): OffsetPage<AnchorBurnBlock> {
       const newestOrdinal = newest.get()?.ordinal ?? 0;
-      const cut = hidden();
+      const hidden = hiddenCount();
       const last = newestOrdinal - offset;
-      const items = range.all(Math.max(last - limit + 1, cut + 1), last).map(burnBlockOf);
-      return { items, total: newestOrdinal - cut };
+      const items = range.all(Math.max(last - limit + 1, hidden + 1), last).map(burnBlockOf);
+      return { items, total: newestOrdinal - hidden };
     },
 
     find(id: BlockId): AnchorBurnBlock | undefined {
-      const found = row(id);
-      return found === null || isCut(found) ? undefined : burnBlockOf(found);
+      const row = findRow(id);
+      return row === null || isCut(row) ? undefined : burnBlockOf(row);
     },
 
     /** Canonical blocks that are anchored to a Bitcoin block, highest first. */
     blocks(id: BlockId, limit: number, offset: number): OffsetPage<ChainBlock> | undefined {
-      const found = row(id);
-      if (found === null) return undefined;
-      const { first_block, blocks } = found;
+      const row = findRow(id);
+      if (row === null) return undefined;
+      const { first_block, blocks } = row;
       const last = first_block + blocks - 1 - offset;
       return { items: blockRange(Math.max(first_block, last - limit + 1), last), total: blocks };
     },
@@ -204,7 +204,7 @@ export function burnRewardQueries(db: Database) {
   }
 
   /** A page of rows that are numbered from 1, the last first. */
-  const numbered = <R, T>(
+  const numberedPage = <R, T>(
     total: number,
     limit: number,
     offset: number,
@@ -249,10 +249,10 @@ export function burnRewardQueries(db: Database) {
     rewards(recipient: string | null, limit: number, offset: number): OffsetPage<BurnReward> {
       if (recipient === null) {
         const total = read.rewardTotal.get(endHeight())?.total ?? 0;
-        return numbered(total, limit, offset, (first, last) => read.rewards.all(first, last), rewardOf);
+        return numberedPage(total, limit, offset, (first, last) => read.rewards.all(first, last), rewardOf);
       }
       const total = read.rewardTotalOf.get(recipient, endHeight())?.total ?? 0;
-      return numbered(total, limit, offset, (first, last) => read.rewardsOf.all(recipient, first, last), rewardOf);
+      return numberedPage(total, limit, offset, (first, last) => read.rewardsOf.all(recipient, first, last), rewardOf);
     },
 
     /** Sum of a recipient's rewards in sats, decimal. */
@@ -261,10 +261,10 @@ export function burnRewardQueries(db: Database) {
     slots(address: string | null, limit: number, offset: number): OffsetPage<RewardSlot> {
       if (address === null) {
         const total = read.slotTotal.get(endHeight())?.total ?? 0;
-        return numbered(total, limit, offset, (first, last) => read.slots.all(first, last), slotOf);
+        return numberedPage(total, limit, offset, (first, last) => read.slots.all(first, last), slotOf);
       }
       const total = read.slotTotalOf.get(address, endHeight())?.total ?? 0;
-      return numbered(total, limit, offset, (first, last) => read.slotsOf.all(address, first, last), slotOf);
+      return numberedPage(total, limit, offset, (first, last) => read.slotsOf.all(address, first, last), slotOf);
     },
 
     /** Outputs of a Bitcoin block; `latest` is the newest block with outputs. */
@@ -279,7 +279,7 @@ export function burnRewardQueries(db: Database) {
 
     outputsTo(recipient: string, limit: number, offset: number): OffsetPage<PoxOutput> {
       const total = read.outputTotalOf.get(recipient)?.total ?? 0;
-      return numbered(total, limit, offset, (first, last) => read.outputsOf.all(recipient, first, last), outputOf);
+      return numberedPage(total, limit, offset, (first, last) => read.outputsOf.all(recipient, first, last), outputOf);
     },
   };
 }

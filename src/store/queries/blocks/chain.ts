@@ -85,9 +85,9 @@ export function branchQuery(
   const { canonical, orphan } = statements(db, branchesSql);
 
   return (indexBlockHash) => {
-    const own = canonical.get(indexBlockHash);
-    if (own !== null) {
-      const { height, parent_index_block_hash: parent } = own;
+    const block = canonical.get(indexBlockHash);
+    if (block !== null) {
+      const { height, parent_index_block_hash: parent } = block;
       return { height, parent, hashes: [], lowest: height + 1, forkHeight: height, isBelowHistory: false };
     }
     const top = orphan.get(indexBlockHash);
@@ -96,8 +96,8 @@ export function branchQuery(
     const start = historyStart();
     const bottom = (start?.height ?? 1) - 1;
     const hashes = [indexBlockHash];
-    for (let at = top; ; ) {
-      const { height, parent_index_block_hash: parent } = at;
+    for (let link = top; ; ) {
+      const { height, parent_index_block_hash: parent } = link;
       const fork = isFirstBlock(start, height, parent) ? { height: bottom } : canonical.get(parent);
       const below = fork === null ? orphan.get(parent) : null;
       if (below === null || below.height === 0) {
@@ -111,7 +111,7 @@ export function branchQuery(
         };
       }
       hashes.push(parent);
-      at = below;
+      link = below;
     }
   };
 }

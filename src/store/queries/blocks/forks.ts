@@ -96,32 +96,32 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
 
   /** Whether an orphan was the tip of the canonical chain once; null if its payload was removed by retention. */
   function wasTip({ height, index_block_hash }: OrphanRow): boolean | null {
-    const own = read.arrival.get(index_block_hash)?.journal_id ?? null;
-    return own === null ? null : read.firstAt.get(height)?.journal_id === own;
+    const arrival = read.arrival.get(index_block_hash)?.journal_id ?? null;
+    return arrival === null ? null : read.firstAt.get(height)?.journal_id === arrival;
   }
 
   /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and so were its ancestors. */
-  function wereCanonical(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
+  function canonicalStatuses(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
     // Blocks after the ones that were read may have been the tip.
     const unseen = orphans.length < MAX_BLOCKS ? false : null;
-    const were = new Map<string, boolean | null>(orphans.map((one) => [one.index_block_hash.toHex(), unseen]));
-    for (const one of orphans.toReversed()) {
-      const [own, parent] = [one.index_block_hash.toHex(), one.parent_index_block_hash.toHex()];
-      const was = either(were.get(own) ?? null, wasTip(one));
-      were.set(own, was);
-      if (were.has(parent)) were.set(parent, either(were.get(parent) ?? null, was));
+    const statuses = new Map<string, boolean | null>(orphans.map((row) => [row.index_block_hash.toHex(), unseen]));
+    for (const row of orphans.toReversed()) {
+      const [hash, parent] = [row.index_block_hash.toHex(), row.parent_index_block_hash.toHex()];
+      const wasCanonical = either(statuses.get(hash) ?? null, wasTip(row));
+      statuses.set(hash, wasCanonical);
+      if (statuses.has(parent)) statuses.set(parent, either(statuses.get(parent) ?? null, wasCanonical));
     }
-    return were;
+    return statuses;
   }
 
-  function forkOf(first: OrphanRow, orphans: readonly OrphanRow[], were = wereCanonical(orphans)): Fork {
+  function forkOf(first: OrphanRow, orphans: readonly OrphanRow[], statuses = canonicalStatuses(orphans)): Fork {
     return {
       indexHash: first.index_block_hash,
       height: first.height,
       parentIndexHash: first.parent_index_block_hash,
       topHeight: Math.max(...orphans.map(({ height }) => height)),
       blocks: orphans.length,
-      wasCanonical: were.get(first.index_block_hash.toHex()) ?? null,
+      wasCanonical: statuses.get(first.index_block_hash.toHex()) ?? null,
       time: read.canonical.get(first.height)?.block_time ?? null,
     };
   }
@@ -137,26 +137,26 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
 
   /** The first block of the fork of an orphan; null if it is above too many others. */
   function firstOf(row: OrphanRow): OrphanRow | null {
-    let at = row;
+    let block = row;
     for (let steps = 0; steps < maxRows; steps++) {
-      const parent = read.byHash.get(at.parent_index_block_hash);
-      if (parent === null) return at;
-      at = parent;
+      const parent = read.byHash.get(block.parent_index_block_hash);
+      if (parent === null) return block;
+      block = parent;
     }
     return null;
   }
 
   return {
     /** Forks, the highest first. A page may be short, or empty, and have a next one. @param height of the highest that is listed */
-    async page(height: number, limit: number, at: Cursor | null): Promise<Page<Fork, number | null>> {
+    async page(height: number, limit: number, cursor: Cursor | null): Promise<Page<Fork, number | null>> {
       const pause = turns.longWork();
       const page = readPage<WalkedRow, WalkedRow, number | null>({
         limit,
-        at,
+        at: cursor,
         total: null,
         maxRows,
         ...walk,
-        rows: (key, ...how) => walk.rows(key ?? [height, LAST_HASH], ...how),
+        rows: (key, ...rest) => walk.rows(key ?? [height, LAST_HASH], ...rest),
         meets: ({ is_first }) => is_first === 1,
         itemOf: (row) => row,
       });
@@ -175,27 +175,27 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
       const first = row === null ? null : firstOf(row);
       if (first === null) return undefined;
       const orphans = orphansFrom(first);
-      const were = wereCanonical(orphans);
-      const fork = forkOf(first, orphans, were);
-      const beside: ForkBlock[] = [];
+      const statuses = canonicalStatuses(orphans);
+      const fork = forkOf(first, orphans, statuses);
+      const canonical: ForkBlock[] = [];
       for (let height = first.height; height <= fork.topHeight + 1; height++) {
         const block = read.canonical.get(height);
-        if (block !== null) beside.push(forkBlock(block, true));
+        if (block !== null) canonical.push(forkBlock(block, true));
       }
-      const listed: ForkDetail['transactions'] = [];
+      const transactions: ForkDetail['transactions'] = [];
       for (const { height, index_block_hash: indexHash } of orphans) {
-        const remaining = MAX_TRANSACTIONS + 1 - listed.length;
+        const remaining = MAX_TRANSACTIONS + 1 - transactions.length;
         if (remaining <= 0) break;
         for (const { tx_id, type } of read.transactions.all(indexHash, remaining)) {
-          listed.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...fateOf(tx_id) });
+          transactions.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...fateOf(tx_id) });
         }
       }
       return {
         ...fork,
-        orphans: orphans.map((one) => forkBlock(one, were.get(one.index_block_hash.toHex()) ?? null)),
-        canonical: beside,
-        transactions: listed.slice(0, MAX_TRANSACTIONS),
-        isWhole: orphans.length < MAX_BLOCKS && listed.length <= MAX_TRANSACTIONS,
+        orphans: orphans.map((row) => forkBlock(row, statuses.get(row.index_block_hash.toHex()) ?? null)),
+        canonical,
+        transactions: transactions.slice(0, MAX_TRANSACTIONS),
+        isWhole: orphans.length < MAX_BLOCKS && transactions.length <= MAX_TRANSACTIONS,
       };
     },
   };

@@ -14,14 +14,14 @@ import { type DetailQueries, indexedEvents, orphanedDetail } from '../transactio
 import type { EventQueries } from '../transactions/events.ts';
 import type { ChainQueries } from './chain.ts';
 
-const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
+const orphanRows = 'SELECT index_block_hash, height FROM orphaned_blocks';
 
 export const sql = {
-  byHeight: query<Row, [number]>`${found} WHERE height = ?1 LIMIT 1`,
-  byHash: query<Row, [Uint8Array]>`${found} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
-  byIndexHash: query<Row, [Uint8Array]>`${found} WHERE index_block_hash = ?1`,
-  byBurnHash: query<Row, [Uint8Array]>`${found} WHERE burn_block_hash = ?1 ORDER BY height DESC LIMIT 1`,
-  byBurnHeight: query<Row, [number]>`${found} WHERE burn_block_height = ?1 ORDER BY height DESC LIMIT 1`,
+  byHeight: query<Row, [number]>`${orphanRows} WHERE height = ?1 LIMIT 1`,
+  byHash: query<Row, [Uint8Array]>`${orphanRows} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byIndexHash: query<Row, [Uint8Array]>`${orphanRows} WHERE index_block_hash = ?1`,
+  byBurnHash: query<Row, [Uint8Array]>`${orphanRows} WHERE burn_block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byBurnHeight: query<Row, [number]>`${orphanRows} WHERE burn_block_height = ?1 ORDER BY height DESC LIMIT 1`,
   // Few forks have the same transaction.
   ofTransaction: query<Row, [Uint8Array]>`
     SELECT t.index_block_hash, b.height FROM orphaned_transactions t
@@ -79,9 +79,9 @@ export function orphanQueries(
     return select.byBurnHeight.get(search.burnHeight);
   }
 
-  function held({ index_block_hash }: Row, txId: Uint8Array): OrphanedTransaction | undefined {
+  function findIn({ index_block_hash }: Row, txId: Uint8Array): OrphanedTransaction | undefined {
     const block = stored(index_block_hash);
-    const transaction = block?.transactions.find((of) => Buffer.compare(of.txId, txId) === 0);
+    const transaction = block?.transactions.find(({ txId: id }) => Buffer.compare(id, txId) === 0);
     return block === undefined || transaction === undefined ? undefined : { block, transaction };
   }
 
@@ -97,7 +97,7 @@ export function orphanQueries(
     /** A transaction in the highest orphan that has it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {
       const row = select.ofTransaction.all(txId).sort(highestFirst)[0];
-      return row === undefined || isOlder(row) ? undefined : held(row, txId);
+      return row === undefined || isOlder(row) ? undefined : findIn(row, txId);
     },
 
     /** Orphaned deployments of a contract, highest block first. */
@@ -105,7 +105,7 @@ export function orphanQueries(
       select.ofContract
         .all(contractId)
         .sort(highestFirst)
-        .flatMap((row) => (isOlder(row) ? [] : (held(row, row.tx_id) ?? []))),
+        .flatMap((row) => (isOlder(row) ? [] : (findIn(row, row.tx_id) ?? []))),
   };
 }
 

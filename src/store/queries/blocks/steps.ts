@@ -112,8 +112,8 @@ export function stepQueries(
 
     /** The change after a place; null behind the last one. @throws UnreadableCursorError */
     next(place: ChangePosition): BlockChange | null {
-      const { step: before, block } = place;
-      let step = Math.max(before, bottom());
+      const { block } = place;
+      let step = Math.max(place.step, bottom());
       let tip = tipAt(step);
       if (isSame(block, tip)) {
         step += 1;

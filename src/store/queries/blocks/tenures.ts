@@ -76,8 +76,8 @@ export function tenureRewardQueries(db: Database) {
     rewarded(tenureHeight: number, upTo: number): RewardedTenure | null {
       const begin = first.get(tenureHeight, upTo);
       if (begin === null) return null;
-      const own = positionsOf(begin.height);
-      const row = coinbase.get(own.first, own.last);
+      const positions = positionsOf(begin.height);
+      const row = coinbase.get(positions.first, positions.last);
       if (row === null) return null;
       const { altRecipient } = payloadOf(row.raw, 'coinbase');
       return {

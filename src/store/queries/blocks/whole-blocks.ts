@@ -51,11 +51,11 @@ interface HashRow {
 type Microblock = NonNullable<WholeBlock['parentMicroblock']>;
 
 /** The parent microblock; null for 32 zero bytes, which stand for none. */
-const parentMicroblock = (of: Microblock | null): Microblock | null =>
-  of === null || of.hash.every((byte) => byte === 0) ? null : of;
+const parentMicroblock = (microblock: Microblock | null): Microblock | null =>
+  microblock === null || microblock.hash.every((byte) => byte === 0) ? null : microblock;
 
 /** An orphan: it shows no transactions or microblocks. */
-const beside = (block: WholeBlock): WholeBlock => ({
+const toOrphan = (block: WholeBlock): WholeBlock => ({
   ...block,
   canonical: false,
   txIds: [],
@@ -64,7 +64,7 @@ const beside = (block: WholeBlock): WholeBlock => ({
 });
 
 /** A block from its payload. */
-const ofPayload = (block: Block): WholeBlock => ({
+const toWholeBlock = (block: Block): WholeBlock => ({
   canonical: true,
   height: block.height,
   hash: block.blockHash,
@@ -151,7 +151,7 @@ export function wholeBlockQueries(
       const height = canonicalHeight(search);
       if (height !== undefined) return whole(height);
       const orphan = isOlder(search) ? undefined : orphans.block(search);
-      return orphan === undefined ? undefined : beside(ofPayload(orphan));
+      return orphan === undefined ? undefined : toOrphan(toWholeBlock(orphan));
     },
 
     /**
@@ -161,9 +161,9 @@ export function wholeBlockQueries(
     announced(indexHash: Uint8Array, canonical: boolean): AnnouncedBlock | undefined {
       const height = canonicalHeight({ indexHash });
       const orphan = height === undefined ? orphans.block({ indexHash }) : undefined;
-      const block = height === undefined ? orphan && ofPayload(orphan) : whole(height);
+      const block = height === undefined ? orphan && toWholeBlock(orphan) : whole(height);
       if (block === undefined) return undefined;
-      return { block: canonical ? block : beside(block), isOnChain: height !== undefined };
+      return { block: canonical ? block : toOrphan(block), isOnChain: height !== undefined };
     },
 
     /** Canonical blocks, highest first. Yields to other work after each block, which may have thousands of transactions. */
