@@ -27,10 +27,10 @@ export const contractLogsSql = {
   logs: contractLogs,
   total: query<{ total: number }, [string]>`
     SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
-  behind: query<PlaceRow, [number, number, number, number]>`
+  atOffset: query<PlaceRow, [number, number, number, number]>`
     ${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
      ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
-  at: query<FoundRow, [number, number]>`
+  byPlace: query<LogRow, [number, number]>`
     SELECT p.address, e.topic, e.value, t.tx_id, ${shownTime} AS time
       FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
       JOIN blocks b ON b.height = ${heightIn('e.position')} WHERE e.position = ?1 AND e.event_index = ?2`,
@@ -43,7 +43,7 @@ export const contractLogsSql = {
 
 type TextRow = PlaceRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
 
-type FoundRow = Stored<'principals', 'address'> &
+type LogRow = Stored<'principals', 'address'> &
   Stored<'events', 'topic' | 'value'> &
   Stored<'transactions', 'tx_id'> & { time: number };
 
@@ -62,9 +62,9 @@ const logOf = (contractId: string, row: TextRow): ContractLog => ({
 
 /** Makes a function that reads a log by its place. */
 export function foundLogQuery(db: Database): (place: PlaceRow) => FoundLog {
-  const at = contractLogsSql.at.prepared(db);
+  const select = contractLogsSql.byPlace.prepared(db);
   return ({ position, event_index: eventIndex }) => {
-    const row = at.get(position, eventIndex);
+    const row = select.get(position, eventIndex);
     if (row === null) throw new Error(`no log at position ${position}, event ${eventIndex}`);
     return {
       contractId: row.address,
@@ -88,7 +88,7 @@ function edgeOf(cursor: Cursor): PlaceRow {
 
 /** @param texts caches texts of logs */
 export function contractLogQueries(db: Database, texts: RowTexts) {
-  const { logs: newest, total, each, behind } = statements(db, contractLogsSql);
+  const { logs: newest, total, each, atOffset } = statements(db, contractLogsSql);
   const { principalOf } = numbers(db);
   const positionAt = transactionPositionQuery(db);
 
@@ -103,7 +103,7 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
     const cursor: Cursor | null = item === null ? start.cursor : { side: 'from', key: placeKey(keyAt(item)) };
     if (offset === 0) return cursor;
     const { position, event_index } = cursor === null ? NEWEST : edgeOf(cursor);
-    const first = behind.get(id, position, event_index, offset);
+    const first = atOffset.get(id, position, event_index, offset);
     return first === null ? undefined : movedTo(placeKey(first), cursor);
   }
 
@@ -115,9 +115,9 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
   ): Page<Item> | undefined => {
     const id = principalOf(contractId);
     const logs = total.get(contractId)?.total ?? 0;
-    const at = cursorOf(id, start);
-    if (at === undefined) return emptyPage(logs);
-    const page = readPage({ limit, at, total: logs, ...newest([id]), itemOf: (row) => row });
+    const cursor = cursorOf(id, start);
+    if (cursor === undefined) return emptyPage(logs);
+    const page = readPage({ limit, at: cursor, total: logs, ...newest([id]), itemOf: (row) => row });
     if (start.item !== null && page.items.length === 0) return undefined;
     const rows = texts.rows(page.items, {
       idOf: ({ position, event_index }) => `${position}/${event_index}`,
@@ -172,7 +172,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
         span,
         total: isWhole ? logs : null,
         all: newest([id], span),
-        count: (most) => count.get(id, span.first, span.last, most)?.logs ?? 0,
+        count: (maximum) => count.get(id, span.first, span.last, maximum)?.logs ?? 0,
         read: (place) => read(place, topic),
       },
       limit,
@@ -203,7 +203,7 @@ export const contractCallSearchSql = {
     SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} LIMIT ?4)`,
   countNamed: query<{ calls: number }, [number, number, number, string, number]>`
     SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} AND function_name = ?4 LIMIT ?5)`,
-  at: query<CallRow, [number]>`
+  byPosition: query<CallRow, [number]>`
     SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
            d.function_args, d.raw, d.result, ${shownTime} AS time
       FROM transactions t JOIN transaction_bodies d ON d.position = t.position
@@ -223,10 +223,10 @@ interface CallRow
 
 /** @param search reads the pages */
 export function contractCallSearch(db: Database, search: ValueSearch) {
-  const { contract, countAll, countNamed, at, named, all } = statements(db, contractCallSearchSql);
+  const { contract, countAll, countNamed, byPosition, named, all } = statements(db, contractCallSearchSql);
 
   function read(position: number, { functionName, statuses }: CallFilter) {
-    const row = at.get(position);
+    const row = byPosition.get(position);
     if (row === null) throw new Error(`no call at position ${position}`);
     const call: FoundCall = {
       txId: row.tx_id,
@@ -239,11 +239,11 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
       functionArgs: callArguments(row),
       result: row.result,
     };
-    const isAsked =
+    const isMatch =
       (statuses === null || statuses.includes(call.status)) &&
       (functionName === null || functionName === call.functionName);
     return {
-      item: isAsked ? call : null,
+      item: isMatch ? call : null,
       bytes: row.raw.length + row.result.length,
       fields: () => fieldsOfCall(call.functionName, call.functionArgs),
     };
@@ -260,10 +260,10 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
     const { id, calls } = contract.get(contractId) ?? { id: 0, calls: 0 };
     const span = spanOf(heights);
     const isWhole = functionName === null && statuses === null && heights.from === null && heights.to === null;
-    const count = (most: number) =>
+    const count = (maximum: number) =>
       functionName === null
-        ? countAll.get(id, span.first, span.last, most)
-        : countNamed.get(id, span.first, span.last, functionName, most);
+        ? countAll.get(id, span.first, span.last, maximum)
+        : countNamed.get(id, span.first, span.last, functionName, maximum);
     return search(
       {
         subject: 'calls',
@@ -273,7 +273,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
         span,
         total: isWhole ? calls : null,
         all: { ...(functionName === null ? all([id], span) : named([id, functionName], span)), keyOf: placeKey },
-        count: (most) => count(most)?.calls ?? 0,
+        count: (maximum) => count(maximum)?.calls ?? 0,
         read: ({ position }) => read(position, filter),
       },
       limit,

@@ -36,7 +36,7 @@ export const sql = {
       JOIN transaction_bodies d ON d.position = t.position
      WHERE p.address = ?1 AND d.contract_interface IS NOT NULL`,
   // A deployment by position: the transaction that makes a contract.
-  at: query<Row, [number]>`
+  byPosition: query<Row, [number]>`
     SELECT ${columns}
       FROM transactions t JOIN principals p ON p.id = t.contract_id
       JOIN transaction_bodies d ON d.position = t.position WHERE t.position = ?1`,
@@ -90,8 +90,8 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
   function rarestOf(names: readonly string[]): string | undefined {
     let rarest: { name: string; size: number } | undefined;
     for (const name of names) {
-      const found = read.size.get(name, RARE)?.size ?? 0;
-      if (rarest === undefined || found < rarest.size) rarest = { name, size: found };
+      const size = read.size.get(name, RARE)?.size ?? 0;
+      if (rarest === undefined || size < rarest.size) rarest = { name, size };
     }
     return rarest?.name;
   }
@@ -129,8 +129,8 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
     anyDeployment(contractId: string): ContractDeployment | undefined {
       const whole = read.newestWhole.get(contractId);
       if (whole !== null) return canonicalOf(whole);
-      const orphaned = orphans.deployments(contractId).map((of) => orphanOf(contractId, of));
-      const deployment = orphaned.find((of) => of.contractInterface !== null);
+      const orphaned = orphans.deployments(contractId).map((orphan) => orphanOf(contractId, orphan));
+      const deployment = orphaned.find((orphan) => orphan.contractInterface !== null);
       if (deployment !== undefined) return deployment;
       const row = read.newest.get(contractId);
       return row === null ? orphaned[0] : canonicalOf(row);
@@ -150,7 +150,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
       return passing(names, passes)
         .drop(offset)
         .take(limit)
-        .map((position) => canonicalOf(read.at.get(position)!))
+        .map((position) => canonicalOf(read.byPosition.get(position)!))
         .toArray();
     },
   };

@@ -144,7 +144,7 @@ function* merged(
 const logsIn = (contracts: readonly Counted[]): number => contracts.reduce((sum, { logs }) => sum + logs, 0);
 
 /** A place of a walk, judged. */
-interface Judged extends PlaceRow {
+interface JudgedPlace extends PlaceRow {
   meets: boolean;
   cost: number;
 }
@@ -179,10 +179,10 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
 
   const isDeployedBy = (deployer: string, id: number): boolean => addressOf(id).startsWith(`${deployer}.`);
 
-  const contractsOf = async (of: LoggingContracts, pause: Pause): Promise<Counted[] | null> =>
-    'deployer' in of
-      ? deployedBy(of.deployer, pause)
-      : of.contracts.map((id) => read.contract.get(id)).filter((row) => row !== null);
+  const contractsOf = async (source: LoggingContracts, pause: Pause): Promise<Counted[] | null> =>
+    'deployer' in source
+      ? deployedBy(source.deployer, pause)
+      : source.contracts.map((id) => read.contract.get(id)).filter((row) => row !== null);
 
   /** The logs of contracts, each by the index of a field that must have one value, if it has such an index, else all. */
   function logsOf(contracts: readonly Counted[], fields: readonly FieldFilter[], span: Span) {
@@ -194,11 +194,11 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const usable =
       exact.length === 0
         ? []
-        : indexes().filter((one) => one.wanted && one.subject === 'logs' && compared(one.from, start) <= 0);
+        : indexes().filter((index) => index.wanted && index.subject === 'logs' && compared(index.from, start) <= 0);
     return contracts.map(({ address, id }) => {
-      const own = usable.filter((one) => one.contract === address);
+      const contractIndexes = usable.filter((index) => index.contract === address);
       for (const { field, key } of exact) {
-        const index = indexFor(own, field);
+        const index = indexFor(contractIndexes, field);
         if (index !== undefined) return ofValue([index.id, pathKey(field.path), key], span);
       }
       return ofContract([id], span);
@@ -244,17 +244,18 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
 
   /** Logs of several contracts, or of all of a deployer. */
   return async (filter: LogsFilter, limit: number, cursor: Cursor | null): Promise<Page<FoundLog, number | null>> => {
-    const { of, topic, sender: origin, functionName, order, heights, fields } = filter;
+    const { of: source, topic, sender: origin, functionName, order, heights, fields } = filter;
     const pause = turns.longWork();
     const sender = origin === null ? null : read.sender.get(origin);
-    const contracts = await contractsOf(of, pause);
+    const contracts = await contractsOf(source, pause);
     const isFiltered = topic !== null || origin !== null || functionName !== null || fields.length > 0;
     const isWindow = heights.from !== null || heights.to !== null;
     const total = contracts === null || isFiltered || isWindow ? null : logsIn(contracts);
     if (contracts?.length === 0 || (origin !== null && sender === null)) return emptyPage(total, cursor);
 
-    const own = contracts === null ? null : new Set(contracts.map(({ id }) => id));
-    const isOf = (id: number): boolean => own?.has(id) ?? ('deployer' in of && isDeployedBy(of.deployer, id));
+    const ids = contracts === null ? null : new Set(contracts.map(({ id }) => id));
+    const includes = (id: number): boolean =>
+      ids?.has(id) ?? ('deployer' in source && isDeployedBy(source.deployer, id));
 
     const transactions: Transactions[] = [];
     if (sender !== null) transactions.push({ rows: (span) => read.sent([sender.id], span), count: sender.sent });
@@ -263,22 +264,22 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       transactions.push({ rows: (span) => read.calls([functionName], span), count });
     }
     /** Whether the transaction at a position has the sender and the called function. */
-    function isFrom(position: number): boolean {
+    function isFromTransactions(position: number): boolean {
       if (transactions.length === 0) return true;
       const row = read.transaction.get(position);
       if (sender !== null && sender.id !== row?.sender_id) return false;
       return functionName === null || (row?.type === PAYLOAD.contract_call && row.function_name === functionName);
     }
 
-    function judged(place: PlaceRow): Judged {
+    function judged(place: PlaceRow): JudgedPlace {
       const no = { ...place, meets: false, cost: 1 };
       const yes = { ...no, meets: true };
       if (!isFiltered && contracts !== null) return yes;
       const { position, event_index: eventIndex } = place;
       const log = read.log.get(position, eventIndex);
-      if (log?.contract_id == null || !isOf(log.contract_id)) return no;
+      if (log?.contract_id == null || !includes(log.contract_id)) return no;
       if (topic !== null && topic !== log.topic) return no;
-      if (!isFrom(position)) return no;
+      if (!isFromTransactions(position)) return no;
       if (fields.length === 0) return yes;
       const value = read.value.get(position, eventIndex)?.value ?? NO_BYTES;
       const cost = DECODED.places + Math.floor(value.length / DECODED.bytes);
@@ -286,11 +287,11 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     }
 
     const ways = waysTo(contracts, transactions, fields, spanOf(heights));
-    const logs: RowSource<Judged> = {
+    const logs: RowSource<JudgedPlace> = {
       rows: (key, isBackward) => merged(ways, key, isBackward).map(judged),
       keyOf: placeKey,
     };
-    return readLongPage<Judged, FoundLog, number | null>(
+    return readLongPage<JudgedPlace, FoundLog, number | null>(
       {
         limit,
         at: cursor,

@@ -101,7 +101,7 @@ interface KeyedField extends KeyRange {
 }
 
 /** Measures and reads something, and yields undefined while other work may have its turn. */
-type InTurns<Made, Yielded = never> = Generator<Yielded | undefined, Made>;
+type InTurns<Result, Yielded = never> = Generator<Yielded | undefined, Result>;
 
 /** The ways to find items that meet all conditions, by indexed fields. */
 function entryWays(db: Database, limits: ValueSearchLimits) {
@@ -145,15 +145,15 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
       const batches = yield* upTo(field, span, few);
       if (batches !== null) measured.push(batches);
     }
-    const [least] = measured.sort((a, b) => a.flat().length - b.flat().length);
-    if (least !== undefined) {
-      yield { places: sortedPlaces(least), rows };
+    const [fewest] = measured.sort((a, b) => a.flat().length - b.flat().length);
+    if (fewest !== undefined) {
+      yield { places: sortedPlaces(fewest), rows };
       return;
     }
     yield { places: all, rows: quick };
-    const one = fields.find(isOneValue);
-    if (one !== undefined) {
-      yield { places: ofValue(one, span), rows };
+    const exactField = fields.find(isOneValue);
+    if (exactField !== undefined) {
+      yield { places: ofValue(exactField, span), rows };
       return;
     }
     for (const field of fields) {
@@ -167,7 +167,7 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
 }
 
 /** A list of one contract. */
-interface Searched<Item> {
+interface ContractList<Item> {
   subject: ValueSubject;
   contract: string;
   order: ListOrder;
@@ -178,7 +178,7 @@ interface Searched<Item> {
   /** The whole list, newest first, regardless of the conditions. */
   all: ListedRows<PlaceRow>;
   /** Number of items in `all`, counted up to a maximum. */
-  count(most: number): number;
+  count(maximum: number): number;
   /** The item at a position and the number of bytes read for it; the item is null if it doesn't belong to the list. */
   read(place: PlaceRow): { item: Item | null; bytes: number; fields: () => ClarityFields };
 }
@@ -201,14 +201,14 @@ function settingFor(subject: ValueSubject, contract: string, { path }: FieldFilt
     : `--call-index ${contract}:${path.split('.')[0]}`;
 }
 
-function unindexed({ subject, contract }: Searched<unknown>, filter: FieldFilter, limit: number): TooMuchWorkError {
+function unindexed({ subject, contract }: ContractList<unknown>, filter: FieldFilter, limit: number): TooMuchWorkError {
   return new TooMuchWorkError(
     `${filter.named} is not indexed, and there are more than ${limit} ${subject} of ${contract} between these heights; ` +
       `give a narrower range by from_height and to_height, or have the operator start the server with ${settingFor(subject, contract, filter)}`,
   );
 }
 
-function unfinished({ subject, contract }: Searched<unknown>, index: ValueIndex, named: string): TooMuchWorkError {
+function unfinished({ subject, contract }: ContractList<unknown>, index: ValueIndex, named: string): TooMuchWorkError {
   const height = lowestWholeHeight(index);
   return new TooMuchWorkError(
     `The index for ${named} of the ${subject} of ${contract} is being made and has the blocks from height ${height} on; ` +
@@ -238,37 +238,35 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
   const ways = entryWays(db, limits);
 
   /** The ways to find a page, the likeliest first. @throws TooMuchWorkError if no index or height bounds the search */
-  function waysTo(searched: Searched<unknown>): Iterable<Way | undefined> {
-    const { subject, contract, fields, span } = searched;
-    const everything: Way[] = [{ places: searched.all, rows: limits.rows }];
+  function waysTo(list: ContractList<unknown>): Iterable<Way | undefined> {
+    const { subject, contract, fields, span } = list;
+    const everything: Way[] = [{ places: list.all, rows: limits.rows }];
     if (fields.length === 0) return everything;
-    const own = all().filter((one) => one.wanted && one.subject === subject && one.contract === contract);
+    const indexes = all().filter((index) => index.wanted && index.subject === subject && index.contract === contract);
     const start = { position: span.first, eventIndex: 0 };
     const keyed: KeyedField[] = [];
     for (const filter of fields) {
-      const index = indexFor(own, filter);
+      const index = indexFor(indexes, filter);
       if (index !== undefined && compared(index.from, start) <= 0) {
         keyed.push({ id: index.id, path: pathKey(filter.path), ...keyRange(filter.conditions) });
-      } else if (searched.count(limits.unindexed + 1) <= limits.unindexed) {
+      } else if (list.count(limits.unindexed + 1) <= limits.unindexed) {
         return everything;
       } else {
-        throw index === undefined
-          ? unindexed(searched, filter, limits.unindexed)
-          : unfinished(searched, index, filter.named);
+        throw index === undefined ? unindexed(list, filter, limits.unindexed) : unfinished(list, index, filter.named);
       }
     }
-    return ways(keyed, span, searched.all);
+    return ways(keyed, span, list.all);
   }
 
   /**
    * The rows of a list by one way. Yields undefined for each row that doesn't belong to the list or that an earlier way has shown.
-   * @param shown number of rows that an earlier way has shown
+   * @param shownCount number of rows that an earlier way has shown
    * @returns the number of rows, and whether they were found within the limits
    */
   function* rowsBy<Item>(
     way: Way,
-    { fields, read }: Searched<Item>,
-    shown: number,
+    { fields, read }: ContractList<Item>,
+    shownCount: number,
     ...page: Parameters<RowSource<PlaceRow>['rows']>
   ): Generator<Row<Item> | undefined, { matches: number; isWhole: boolean }> {
     let [matches, rows, bytes] = [0, way.rows, limits.bytes];
@@ -280,24 +278,24 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
       if (rows < 0 || bytes < 0) return { matches, isWhole: false };
       const isFound = item !== null && (fields.length === 0 || meetsAll(fields, decode()));
       if (isFound) matches += 1;
-      yield isFound && matches > shown ? { place, item } : undefined;
+      yield isFound && matches > shownCount ? { place, item } : undefined;
     }
     return { matches, isWhole: true };
   }
 
   /** The rows of a list by one way after the other, until one finds them all within the limits. */
-  const rowsOf = <Item>(searched: Searched<Item>): RowSource<Row<Item>> => ({
+  const rowsOf = <Item>(list: ContractList<Item>): RowSource<Row<Item>> => ({
     *rows(...page) {
-      let [shown, isTried] = [0, false];
-      for (const way of waysTo(searched)) {
+      let [shownCount, isTried] = [0, false];
+      for (const way of waysTo(list)) {
         if (way === undefined) {
           yield;
           continue;
         }
         isTried = true;
-        const { matches, isWhole } = yield* rowsBy(way, searched, shown, ...page);
+        const { matches, isWhole } = yield* rowsBy(way, list, shownCount, ...page);
         if (isWhole) return;
-        shown = Math.max(shown, matches);
+        shownCount = Math.max(shownCount, matches);
       }
       if (isTried) throw tooMuch(limits);
     },
@@ -305,14 +303,14 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
   });
 
   /** @throws TooMuchWorkError if the page needs more items than the limits allow to read */
-  return <Item>(searched: Searched<Item>, limit: number, at: Cursor | null): Promise<Page<Item, number | null>> => {
-    const rows = rowsOf(searched);
+  return <Item>(list: ContractList<Item>, limit: number, cursor: Cursor | null): Promise<Page<Item, number | null>> => {
+    const rows = rowsOf(list);
     return readLongPage<Row<Item>, Item, number | null>(
       {
         limit,
-        at,
-        total: searched.total,
-        ...(searched.order === 'desc' ? rows : reversed(rows)),
+        at: cursor,
+        total: list.total,
+        ...(list.order === 'desc' ? rows : reversed(rows)),
         itemOf: ({ item }) => item,
       },
       turns.longWork(),

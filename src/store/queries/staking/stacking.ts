@@ -113,13 +113,13 @@ export function stackingQueries(db: Database) {
       limit: number,
       offset: number,
     ): OffsetPage<StackingEvent> | undefined {
-      const at = read.block.get(height);
-      if (at === null) return undefined;
-      const [first, end] = [positionOf(afterHeight + 1, 0), positionOf(at.height + 1, 0)];
-      const of = [version, principalOf(pool), first, end, at.burn_block_height] as const;
+      const block = read.block.get(height);
+      if (block === null) return undefined;
+      const [first, end] = [positionOf(afterHeight + 1, 0), positionOf(block.height + 1, 0)];
+      const values = [version, principalOf(pool), first, end, block.burn_block_height] as const;
       return {
-        items: read.delegations.all(...of, limit, offset).map(eventOf),
-        total: read.delegationCount.get(...of)?.total ?? 0,
+        items: read.delegations.all(...values, limit, offset).map(eventOf),
+        total: read.delegationCount.get(...values)?.total ?? 0,
       };
     },
   };

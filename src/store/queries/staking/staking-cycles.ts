@@ -78,7 +78,7 @@ type PositionRow = Key & Stored<'bond_positions', 'stx_locked' | 'weight' | 'wei
  */
 async function* newestOf<Row extends Key>(
   read: (after: Key) => Row[],
-  isHeld: (row: Row) => boolean,
+  applies: (row: Row) => boolean,
   pause: Pause,
 ): AsyncGenerator<Row> {
   let newest: Row | null = null;
@@ -89,7 +89,7 @@ async function* newestOf<Row extends Key>(
         yield newest;
         newest = null;
       }
-      if (isHeld(row)) newest = row;
+      if (applies(row)) newest = row;
     }
     after = rows.length < BATCH ? undefined : rows.at(-1);
     await pause();
@@ -130,12 +130,12 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
 
   return {
     /** A cycle that has begun; undefined if there is none, or if the heights of cycles are unknown. */
-    async cycle(asked: number | 'current' | 'previous'): Promise<StakingCycle | undefined> {
+    async cycle(id: number | 'current' | 'previous'): Promise<StakingCycle | undefined> {
       const { chain_id, burn_block_height: height } = select.tip.get() ?? { chain_id: null, burn_block_height: 0 };
       const times = chain_id === null ? null : timesOf(chain_id);
       if (times === null) return undefined;
       const current = cycleAt(times, height);
-      const cycle = typeof asked === 'number' ? asked : current - BACK[asked];
+      const cycle = typeof id === 'number' ? id : current - BACK[id];
       if (cycle < 0 || cycle > current) return undefined;
       const next = startOf(times, cycle + 1);
       const prepareStart = times.prepare === null ? null : next - times.prepare;

@@ -144,9 +144,9 @@ const keyOf = ({ cycle, poxVersion, bond, kind }: StackedCycle): [number, number
   bond ?? (kind === 'pooled' ? 0 : -1),
 ];
 
-const compared = (a: CursorKey, b: CursorKey): number => {
-  const at = a.findIndex((_, part) => numberAt(a, part) !== numberAt(b, part));
-  return at === -1 ? 0 : numberAt(a, at) - numberAt(b, at);
+const compareKeys = (a: CursorKey, b: CursorKey): number => {
+  const index = a.findIndex((_, part) => numberAt(a, part) !== numberAt(b, part));
+  return index === -1 ? 0 : numberAt(a, index) - numberAt(b, index);
 };
 
 export function stakingRewardQueries(db: Database) {
@@ -225,16 +225,16 @@ export function stakingRewardQueries(db: Database) {
   /** The staker's pox-5 position in each cycle, with its rewards so far. */
   function staked(staker: number, end: number): StackedCycle[] {
     const cycles = new Map<string, StackedCycle>();
-    function add(of: number, cycle: number, stx: bigint, sats: bigint): StackedCycle {
-      const key = `${cycle} ${of}`;
+    function add(bond: number, cycle: number, stx: bigint, sats: bigint): StackedCycle {
+      const key = `${cycle} ${bond}`;
       const stackedCycle = cycles.get(key);
       if (stackedCycle !== undefined) return stackedCycle;
-      const isBond = of !== NO_BOND;
+      const isBond = bond !== NO_BOND;
       const added: StackedCycle = {
         cycle,
         poxVersion: POX_5,
         kind: isBond ? 'bond' : 'stake',
-        bond: isBond ? of : null,
+        bond: isBond ? bond : null,
         pool: null,
         stx,
         sats,
@@ -255,25 +255,25 @@ export function stakingRewardQueries(db: Database) {
       }
       until = Math.min(until, from_cycle);
     }
-    let of = NO_BOND;
+    let bond = NO_BOND;
     for (const row of read.positions.all(staker, MAX_ROWS)) {
-      if (row.bond_index !== of) until = end;
-      of = row.bond_index;
+      if (row.bond_index !== bond) until = end;
+      bond = row.bond_index;
       for (
         let cycle = Math.max(row.first_cycle, row.weight_cycle);
         cycle < Math.min(until, row.unlock_cycle);
         cycle++
       ) {
-        add(of, cycle, BigInt(row.stx_locked), BigInt(row.weight));
+        add(bond, cycle, BigInt(row.stx_locked), BigInt(row.weight));
       }
       until = Math.min(until, row.weight_cycle);
     }
     for (const { bond_index, cycle, earned, claimed } of read.earnings.all(staker, MAX_ROWS)) {
       // Rewards distributed without a calculation belong to no cycle.
       if (cycle < 0) continue;
-      const one = add(bond_index, cycle, 0n, 0n);
-      one.earned = (one.earned ?? 0n) + BigInt(earned) / PRECISION;
-      one.claimed = (one.claimed ?? 0n) + BigInt(claimed);
+      const stackedCycle = add(bond_index, cycle, 0n, 0n);
+      stackedCycle.earned = (stackedCycle.earned ?? 0n) + BigInt(earned) / PRECISION;
+      stackedCycle.claimed = (stackedCycle.claimed ?? 0n) + BigInt(claimed);
     }
     return [...cycles.values()];
   }
@@ -294,11 +294,11 @@ export function stakingRewardQueries(db: Database) {
 
   return {
     /** The stakers with rewards from a signer for a reward cycle of pox-5, by address and bond. */
-    signerCycle(signer: string, cycle: number, limit: number, at: Cursor | null): Page<StakerShare> {
+    signerCycle(signer: string, cycle: number, limit: number, cursor: Cursor | null): Page<StakerShare> {
       const id = principalOf(signer);
       return readPage<ShareRow, StakerShare>({
         limit,
-        at,
+        at: cursor,
         total: read.shareCount.get(id, cycle)?.total ?? 0,
         ...read.shares([id, cycle]),
         itemOf: (row) => shareOf(row, cycle),
@@ -309,7 +309,7 @@ export function stakingRewardQueries(db: Database) {
      * The reward cycles up to the present one with STX that a principal stacked or staked, newest first. Reads the newest
      * {@link MAX_ROWS} rows of each kind at most.
      */
-    cycles(address: string, limit: number, at: Cursor | null): Page<StackedCycle> {
+    cycles(address: string, limit: number, cursor: Cursor | null): Page<StackedCycle> {
       const id = principalOf(address);
       const { chain_id, burn_block_height: height } = read.tip.get() ?? { chain_id: null, burn_block_height: 0 };
       const { kind: network } = networkOf(chain_id ?? TESTNET_CHAIN_ID);
@@ -328,15 +328,15 @@ export function stakingRewardQueries(db: Database) {
         ),
         ...(cycles === null ? [] : stackedBy(1, termsOfLocks(id, cycles, network), endOf(1))),
       ];
-      const sorted = all.sort((a, b) => compared(keyOf(b), keyOf(a)));
+      const sorted = all.sort((a, b) => compareKeys(keyOf(b), keyOf(a)));
       return readPage<StackedCycle, StackedCycle>({
         limit,
-        at,
+        at: cursor,
         total: sorted.length,
-        ...sortedRows(sorted, keyOf, (a, b) => compared(b, a)),
-        itemOf: (one) => {
-          if (one.bitcoinAddress === null || cycles === null) return one;
-          return { ...one, earned: paidIn(one.bitcoinAddress, cycles, one.cycle) };
+        ...sortedRows(sorted, keyOf, (a, b) => compareKeys(b, a)),
+        itemOf: (item) => {
+          if (item.bitcoinAddress === null || cycles === null) return item;
+          return { ...item, earned: paidIn(item.bitcoinAddress, cycles, item.cycle) };
         },
       });
     },

@@ -135,19 +135,19 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
 
   return {
     /** Every signer that registered a key at any time, by address. */
-    signers: (limit: number, at: Cursor | null): Page<StakingSigner> =>
-      readPage({ limit, at, total: total.get()?.total ?? 0, ...signers([]), itemOf: signerOf }),
+    signers: (limit: number, cursor: Cursor | null): Page<StakingSigner> =>
+      readPage({ limit, at: cursor, total: total.get()?.total ?? 0, ...signers([]), itemOf: signerOf }),
 
     signer: (address: string): StakingSignerDetail | undefined =>
       optional(find.get(address), (row) => ({ ...signerOf(row), madeBy: toCreation(row) })),
 
     /** Principals that stake through a signer now, by address. */
-    stakers(address: string, limit: number, at: Cursor | null): Page<SignerStaker> {
+    stakers(address: string, limit: number, cursor: Cursor | null): Page<SignerStaker> {
       const id = principalOf(address);
       const height = tip.get()?.burn_block_height ?? 0;
       return readPage<{ address: string }, SignerStaker>({
         limit,
-        at,
+        at: cursor,
         total: stakerCount.get(id, height)?.total ?? 0,
         ...stakers([id, height]),
         itemOf: ({ address: staker }) => ({
@@ -162,9 +162,9 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
      * Signers of a cycle, heaviest first, then by key; undefined if there is no such cycle. A walk of the current cycle
      * stays in its first cycle.
      */
-    cycleSigners(asked: number | 'current', limit: number, at: Cursor | null): Page<ManagedSigner> | undefined {
-      const isContinued = asked === 'current' && at !== null && at.key.length > 0;
-      const cycle = cycles.find(isContinued ? numberAt(at.key, CYCLE_PART) : asked);
+    cycleSigners(id: number | 'current', limit: number, cursor: Cursor | null): Page<ManagedSigner> | undefined {
+      const isContinued = id === 'current' && cursor !== null && cursor.key.length > 0;
+      const cycle = cycles.find(isContinued ? numberAt(cursor.key, CYCLE_PART) : id);
       if (cycle === undefined) return undefined;
       const { cycle: number } = cycle;
       const anchor = positionOf(cycle.blockHeight, 0);
@@ -173,7 +173,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
       const { rows, keyOf } = cycleSigners([number]);
       return readPage<CycleSignerRow, ManagedSigner>({
         limit,
-        at,
+        at: cursor,
         total: cycle.signers,
         rows,
         keyOf: (row) => [...keyOf(row), number],
@@ -243,17 +243,18 @@ export function stakingPrincipalQueries(db: Database) {
         bonds.stxLocked += BigInt(row.stx_locked);
       }
       for (const { bond_index, accrued, claimed } of rewards.all(id)) {
-        const of = bond_index < 0 ? stx.rewards : bonds.rewards;
-        of.accrued += BigInt(accrued);
-        of.claimed += BigInt(claimed);
+        const sums = bond_index < 0 ? stx.rewards : bonds.rewards;
+        sums.accrued += BigInt(accrued);
+        sums.claimed += BigInt(claimed);
       }
       return { stx, bonds };
     },
 
     /** Positions in bonds, by the bond's index. */
-    positions(staker: string, limit: number, at: Cursor | null): Page<BondPosition> {
+    positions(staker: string, limit: number, cursor: Cursor | null): Page<BondPosition> {
       const id = principalOf(staker);
-      return readPage({ limit, at, total: count.get(id)?.total ?? 0, ...positions([id]), itemOf: bondPositionOf });
+      const total = count.get(id)?.total ?? 0;
+      return readPage({ limit, at: cursor, total, ...positions([id]), itemOf: bondPositionOf });
     },
   };
 }
@@ -372,23 +373,25 @@ export function bondQueries(db: Database) {
 
   return {
     /** Bonds, highest index first. */
-    bonds: (limit: number, at: Cursor | null): Page<Bond> =>
-      readPage({ limit, at, total: total.get()?.total ?? 0, ...bonds([]), itemOf: bondOf }),
+    bonds: (limit: number, cursor: Cursor | null): Page<Bond> =>
+      readPage({ limit, at: cursor, total: total.get()?.total ?? 0, ...bonds([]), itemOf: bondOf }),
 
     bond: (index: number): BondDetail | undefined =>
       optional(find.get(index), (row) => ({ ...bondOf(row), madeBy: toCreation(row) })),
 
     /** Allowances of a bond: newest transaction first, inside it in the order of its events. */
-    allowances: (bond: number, limit: number, at: Cursor | null): Page<BondAllowance> =>
-      readPage({ limit, at, total: counts.get(bond)?.allowed ?? 0, ...allowances([bond]), itemOf: allowanceOf }),
+    allowances(bond: number, limit: number, cursor: Cursor | null): Page<BondAllowance> {
+      const total = counts.get(bond)?.allowed ?? 0;
+      return readPage({ limit, at: cursor, total, ...allowances([bond]), itemOf: allowanceOf });
+    },
 
     allowance: (bond: number, staker: string): BondAllowance | undefined =>
       optional(allowance.get(bond, principalOf(staker)), allowanceOf),
 
     /** Registrations of a bond, newest first. */
-    registrations(bond: number, limit: number, at: Cursor | null): Page<BondRegistration> {
+    registrations(bond: number, limit: number, cursor: Cursor | null): Page<BondRegistration> {
       const total = counts.get(bond)?.registered ?? 0;
-      return readPage({ limit, at, total, ...registrations([bond]), itemOf: registrationOf });
+      return readPage({ limit, at: cursor, total, ...registrations([bond]), itemOf: registrationOf });
     },
 
     registration: (bond: number, staker: string): BondRegistration | undefined =>

@@ -33,12 +33,12 @@ export function assetReaders(db: Database) {
   return {
     principals: {
       /** Fungible tokens with a positive balance: greatest first, then by identifier. */
-      ftBalances(principal: string, limit: number, at: Cursor | null): Page<{ asset: string; balance: string }> {
+      ftBalances(principal: string, limit: number, cursor: Cursor | null): Page<{ asset: string; balance: string }> {
         const id = principalOf(principal);
         const total = read.ftTokens.get(id)?.total ?? 0;
         return readPage({
           limit,
-          at,
+          at: cursor,
           total,
           ...ftBalances([id]),
           itemOf: ({ identifier, balance }) => ({ asset: identifier, balance: decimalOf(balance) }),
@@ -60,11 +60,12 @@ export function assetReaders(db: Database) {
       /** Base units, decimal; `0` for an unknown token. */
       ftSupply: (asset: string): string => read.ftToken.get(assetOf(asset))?.supply ?? '0',
       /** Greatest balance first, then by address. */
-      stxHolders: (limit: number, at: Cursor | null): Page<Holder> =>
-        readPage({ limit, at, total: read.stx.get()?.stx_holders ?? 0, ...stxHolders([]), itemOf: holderOf }),
-      ftHolders(asset: string, limit: number, at: Cursor | null): Page<Holder> {
+      stxHolders: (limit: number, cursor: Cursor | null): Page<Holder> =>
+        readPage({ limit, at: cursor, total: read.stx.get()?.stx_holders ?? 0, ...stxHolders([]), itemOf: holderOf }),
+      ftHolders(asset: string, limit: number, cursor: Cursor | null): Page<Holder> {
         const id = assetOf(asset);
-        return readPage({ limit, at, total: read.ftToken.get(id)?.holders ?? 0, ...ftHolders([id]), itemOf: holderOf });
+        const total = read.ftToken.get(id)?.holders ?? 0;
+        return readPage({ limit, at: cursor, total, ...ftHolders([id]), itemOf: holderOf });
       },
     },
   };
@@ -97,7 +98,7 @@ const STX_KIND = 0;
 const keyOf = ({ position, kind, identifier }: Keyed): CursorKey => [position, kind, identifier];
 
 /** Newest transaction first, then kind and identifier, both ascending. */
-const order = (a: CursorKey, b: CursorKey): number =>
+const compareKeys = (a: CursorKey, b: CursorKey): number =>
   numberAt(b, 0) - numberAt(a, 0) ||
   numberAt(a, 1) - numberAt(b, 1) ||
   (textAt(a, 2) < textAt(b, 2) ? -1 : Number(textAt(a, 2) > textAt(b, 2)));
@@ -138,17 +139,17 @@ function balanceChangeQueries(db: Database) {
      * The changes by some transactions: newest transaction first; within it STX, then fungible, then non-fungible tokens by
      * identifier. They are few, so the whole list is made and the page cut from it.
      */
-    page(address: string, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
+    page(address: string, txIds: readonly Uint8Array[], limit: number, cursor: Cursor | null): Page<BalanceChange> {
       const principal = principalOf(address);
       const unique = new Map(txIds.map((txId) => [txId.toHex(), txId]));
       const all = [...unique.values()]
         .flatMap((txId) => ofTransaction(principal, txId))
-        .sort((a, b) => order(keyOf(a), keyOf(b)));
+        .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
       return readPage({
         limit,
-        at,
+        at: cursor,
         total: all.length,
-        ...sortedRows(all, keyOf, order),
+        ...sortedRows(all, keyOf, compareKeys),
         itemOf: ({ change }) => change,
       });
     },
@@ -205,11 +206,11 @@ export function holderListQueries(db: Database) {
   const stx = { having: read.stx, spent: read.stxSpent };
   const ft = { having: read.ft, spent: read.ftSpent };
 
-  function holders(of: typeof stx, asset: number, totals: Totals | null, limit: number, offset: number): HolderPage {
+  function holders(lists: typeof stx, asset: number, totals: Totals | null, limit: number, offset: number): HolderPage {
     if (totals === null) return { items: [], total: 0, supply: '0' };
-    const rows = offset < totals.holders ? of.having.all(asset, limit, offset) : [];
+    const rows = offset < totals.holders ? lists.having.all(asset, limit, offset) : [];
     if (rows.length < limit && offset < totals.accounts) {
-      rows.push(...of.spent.all(asset, limit - rows.length, Math.max(0, offset - totals.holders)));
+      rows.push(...lists.spent.all(asset, limit - rows.length, Math.max(0, offset - totals.holders)));
     }
     return { items: rows.map(holderOf), total: totals.accounts, supply: totals.supply };
   }

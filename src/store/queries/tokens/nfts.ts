@@ -60,12 +60,12 @@ export function nftQueries(db: Database) {
      * more than rows.
      * @param asset identifier of the one asset to list; null for all
      */
-    ofOwner(principal: string, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> {
+    ofOwner(principal: string, asset: string | null, limit: number, cursor: Cursor | null): Page<NftInstance> {
       const owner = principalOf(principal);
       const counted = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
       return readPage<NftInstance, NftInstance>({
         limit,
-        at,
+        at: cursor,
         total: counted?.total ?? 0,
         rows: (...page) => instancesFrom(owner, asset, ...page),
         keyOf: ({ asset: identifier, value }) => [identifier, value.toHex()],
@@ -83,7 +83,7 @@ const instance = 'SELECT asset_id, value, position, event_index FROM nft_instanc
  * order of the chain.
  */
 function ownedOf(assets: number) {
-  const lists = Array.from({ length: assets }, (_, at) => `${instance} AND asset_id = ?${at + 4}`);
+  const lists = Array.from({ length: assets }, (_, index) => `${instance} AND asset_id = ?${index + 4}`);
   return query<InstanceRow, number[]>`${lists.join(' UNION ALL ')} ${newest} ?2 OFFSET ?3`;
 }
 
@@ -147,13 +147,13 @@ export function nftListQueries(db: Database, details: DetailQueries) {
   }
 
   /** The assets that the owner has instances of, and the number of instances. */
-  function heldOf(owner: number, assets: readonly string[]) {
+  function ownedAssets(owner: number, assets: readonly string[]) {
     const counts = [...new Set(assets)].map((asset) => ({
       asset: assetOf(asset),
-      of: read.ownedOfAssetTotal.get(owner, asset)?.total ?? 0,
+      count: read.ownedOfAssetTotal.get(owner, asset)?.total ?? 0,
     }));
-    const held = counts.filter(({ of }) => of > 0);
-    return { assets: held.map(({ asset }) => asset), total: held.reduce((sum, { of }) => sum + of, 0) };
+    const owned = counts.filter(({ count }) => count > 0);
+    return { assets: owned.map(({ asset }) => asset), total: owned.reduce((sum, { count }) => sum + count, 0) };
   }
 
   return {
@@ -166,11 +166,11 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       withTransactions: boolean,
     ): OffsetPage<NftHolding> {
       const owner = principalOf(principal);
-      const held = assets === null ? null : heldOf(owner, assets);
-      const total = held === null ? (read.ownedTotal.get(owner)?.total ?? 0) : held.total;
+      const selection = assets === null ? null : ownedAssets(owner, assets);
+      const total = selection === null ? (read.ownedTotal.get(owner)?.total ?? 0) : selection.total;
       if (offset >= total) return { items: [], total };
       const rows =
-        held === null ? read.owned.all(owner, limit, offset) : instancesOf(owner, held.assets, limit, offset);
+        selection === null ? read.owned.all(owner, limit, offset) : instancesOf(owner, selection.assets, limit, offset);
       const items = rows.map(
         ({ asset_id, value, position }): NftHolding => ({
           asset: identifierOf(asset_id),

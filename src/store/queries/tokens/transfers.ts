@@ -36,36 +36,36 @@ const memo = {
 };
 
 /** A list of events, newest first. */
-const feed = <Row>(shown: { columns: string; joins: string }, where: string, isBounded = false) =>
+const eventList = <Row>(source: { columns: string; joins: string }, where: string, isBounded = false) =>
   ordered<Row>(
-    { select: `SELECT ${shown.columns} FROM events e ${shown.joins}`, where },
+    { select: `SELECT ${source.columns} FROM events e ${source.joins}`, where },
     [down('e.position'), down('e.event_index')],
     { isBounded },
   );
 
 export const sql = {
-  stxInbound: feed<StxRow>(
+  stxInbound: eventList<StxRow>(
     memo,
     `e.recipient_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint})`,
   ),
-  stxOutbound: feed<StxRow>(
+  stxOutbound: eventList<StxRow>(
     memo,
     `e.sender_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn})`,
   ),
-  ftInbound: feed<MoveRow>(
+  ftInbound: eventList<MoveRow>(
     move,
     `e.asset_id = ?1 AND e.recipient_id = ?2 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint})`,
   ),
-  ftOutbound: feed<MoveRow>(
+  ftOutbound: eventList<MoveRow>(
     move,
     `e.asset_id = ?1 AND e.sender_id = ?2 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})`,
   ),
-  ftOfAsset: feed<MoveRow>(
+  ftOfAsset: eventList<MoveRow>(
     move,
     `e.asset_id = ?1 AND e.kind BETWEEN ${EVENT_KIND.ft_transfer} AND ${EVENT_KIND.ft_burn}`,
     true,
   ),
-  nft: feed<MoveRow>(move, `e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer}`),
+  nft: eventList<MoveRow>(move, `e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer}`),
   stxTotals: query<{ inbound: number; outbound: number }, [number]>`
     SELECT stx_inbound AS inbound, stx_outbound AS outbound FROM accounts WHERE principal_id = ?1`,
   ftTotal: query<{ total: number }, [number, number]>`
@@ -120,9 +120,9 @@ const isNewer = (a: KeyRow, b: KeyRow): boolean =>
 const isSame = (a: KeyRow, b: KeyRow): boolean => a.position === b.position && a.event_index === b.event_index;
 
 /** Two lists of one order as one; an event of both is listed once. */
-const both = <Row extends KeyRow>(one: RowSource<Row>, other: RowSource<Row>): RowSource<Row> => ({
+const merged = <Row extends KeyRow>(first: RowSource<Row>, second: RowSource<Row>): RowSource<Row> => ({
   rows(key, isBackward, count) {
-    const [a, b] = [[...one.rows(key, isBackward, count)], [...other.rows(key, isBackward, count)]];
+    const [a, b] = [[...first.rows(key, isBackward, count)], [...second.rows(key, isBackward, count)]];
     const rows: Row[] = [];
     for (let i = 0, j = 0; rows.length < count; ) {
       const [left, right] = [a[i], b[j]];
@@ -135,7 +135,7 @@ const both = <Row extends KeyRow>(one: RowSource<Row>, other: RowSource<Row>): R
     }
     return rows;
   },
-  keyOf: one.keyOf,
+  keyOf: first.keyOf,
 });
 
 export function transferQueries(db: Database) {
@@ -143,12 +143,12 @@ export function transferQueries(db: Database) {
   const { principalOf, assetOf } = numbers(db);
 
   return {
-    stx(address: string, direction: 'inbound' | 'outbound', limit: number, at: Cursor | null): Page<StxTransfer> {
+    stx(address: string, direction: 'inbound' | 'outbound', limit: number, cursor: Cursor | null): Page<StxTransfer> {
       const principal = principalOf(address);
       const total = read.stxTotals.get(principal)?.[direction] ?? 0;
       return readPage({
         limit,
-        at,
+        at: cursor,
         total,
         ...(direction === 'inbound' ? read.stxInbound : read.stxOutbound)([principal]),
         itemOf: stxTransferOf,
@@ -156,11 +156,11 @@ export function transferQueries(db: Database) {
     },
 
     /** Transfers of a principal. A transfer to itself is one row. */
-    ft(address: string, identifier: string, limit: number, at: Cursor | null): Page<FtTransfer> {
+    ft(address: string, identifier: string, limit: number, cursor: Cursor | null): Page<FtTransfer> {
       const [asset, principal] = [assetOf(identifier), principalOf(address)];
       const total = read.ftTotal.get(asset, principal)?.total ?? 0;
-      const rows = both(read.ftInbound([asset, principal]), read.ftOutbound([asset, principal]));
-      return readPage({ limit, at, total, ...rows, itemOf: ftTransferOf });
+      const rows = merged(read.ftInbound([asset, principal]), read.ftOutbound([asset, principal]));
+      return readPage({ limit, at: cursor, total, ...rows, itemOf: ftTransferOf });
     },
 
     /** Transfers, mints and burns of a token by all principals between two heights. The list is not counted. */
@@ -169,12 +169,12 @@ export function transferQueries(db: Database) {
       order: ListOrder,
       heights: HeightSpan,
       limit: number,
-      at: Cursor | null,
+      cursor: Cursor | null,
     ): Page<FtTransfer, null> {
       const rows = read.ftOfAsset([assetOf(asset)], spanOf(heights));
       return readPage({
         limit,
-        at,
+        at: cursor,
         total: null,
         ...(order === 'desc' ? rows : reversed(rows)),
         itemOf: ftTransferOf,
@@ -182,10 +182,10 @@ export function transferQueries(db: Database) {
     },
 
     /** Every event of an instance, newest first. */
-    nftHistory(identifier: string, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> {
+    nftHistory(identifier: string, value: Uint8Array, limit: number, cursor: Cursor | null): Page<Move> {
       const asset = assetOf(identifier);
       const total = read.nftTotal.get(asset, value)?.total ?? 0;
-      return readPage({ limit, at, total, ...read.nft([asset, value]), itemOf: moveOf });
+      return readPage({ limit, at: cursor, total, ...read.nft([asset, value]), itemOf: moveOf });
     },
   };
 }

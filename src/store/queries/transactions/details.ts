@@ -74,10 +74,10 @@ export function detailQueries(db: Database, cache: Pick<FileCache, 'memoize'>, t
   const placeOf = (txId: Uint8Array): TransactionPlace | null => placeByHex(txId.toHex());
 
   /** Transactions at positions that exist, in the order of the positions given. */
-  const at = (positions: readonly number[]): TransactionDetail[] =>
+  const detailsAt = (positions: readonly number[]): TransactionDetail[] =>
     rowsAt(positions, atEach.all(JSON.stringify(positions))).map(detailOf);
 
-  const rows = (positions: readonly number[]): PageRows<TransactionDetail> => texts.rowsAt(positions, at);
+  const rows = (positions: readonly number[]): PageRows<TransactionDetail> => texts.rowsAt(positions, detailsAt);
 
   return {
     /** The place of the newest canonical transaction with an id; null if there is none. */
@@ -99,7 +99,7 @@ export function detailQueries(db: Database, cache: Pick<FileCache, 'memoize'>, t
       return { indexBlockHash: place.index_block_hash, status: storedTransactionStatus.nameOf(place.status) };
     },
 
-    at,
+    at: detailsAt,
     /** Makes the rows of a page from positions that exist. */
     rows,
   };

@@ -94,10 +94,11 @@ export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'pla
     },
 
     /** Events in order; undefined if no canonical transaction has the id. */
-    ofTransaction(txId: Uint8Array, limit: number, at: Cursor | null): Page<TransactionEvent> | undefined {
+    ofTransaction(txId: Uint8Array, limit: number, cursor: Cursor | null): Page<TransactionEvent> | undefined {
       const place = placeOf(txId);
       if (place === null) return undefined;
-      return readPage({ limit, at, total: place.event_count, ...ofTransaction([place.position]), itemOf: eventOf });
+      const { position, event_count: total } = place;
+      return readPage({ limit, at: cursor, total, ...ofTransaction([position]), itemOf: eventOf });
     },
   };
 }

@@ -232,7 +232,7 @@ function filterSizes(db: Database) {
       contract: principalOf(contract),
     }),
     /** The ways of both lists but `call`, each with its size. */
-    found({
+    sizedPaths({
       types,
       functionName,
       sender,
@@ -264,10 +264,10 @@ export function transactionWalk(db: Database, maxRows?: number) {
   const { before, after } = statements(db, sql);
 
   /** The positions that can have blocks of some times and heights. */
-  function spanIn(of: TransactionConditions): Span {
-    const { first, last } = spanOf(of);
-    const start = of.since === null ? null : before.get(of.since - CLOCK_SLACK);
-    const end = of.until === null ? null : after.get(of.until + CLOCK_SLACK);
+  function spanIn(conditions: TransactionConditions): Span {
+    const { first, last } = spanOf(conditions);
+    const start = conditions.since === null ? null : before.get(conditions.since - CLOCK_SLACK);
+    const end = conditions.until === null ? null : after.get(conditions.until + CLOCK_SLACK);
     return {
       first: Math.max(first, positionsOf(start?.height ?? 0).first),
       last: Math.min(last, end === null ? Number.MAX_SAFE_INTEGER : positionsOf(end.height).last),
@@ -276,34 +276,34 @@ export function transactionWalk(db: Database, maxRows?: number) {
 
   /** Positions of transactions that meet all conditions. */
   return (
-    of: TransactionConditions,
+    conditions: TransactionConditions,
     order: ListOrder,
     limit: number,
-    at: Cursor | null,
+    cursor: Cursor | null,
   ): Page<number, number | null> => {
-    const parts = sizes.partsOf(of, of.types);
-    const principal = sizes.principalOf(of.principal);
+    const parts = sizes.partsOf(conditions, conditions.types);
+    const principal = sizes.principalOf(conditions.principal);
     const sizedPaths: SizedPath<keyof typeof walk.ways>[] = [
-      ...sizes.found(parts),
+      ...sizes.sizedPaths(parts),
       { way: 'all', size: sizes.total() },
     ];
     if (principal !== undefined) sizedPaths.push({ way: 'principal', size: principal?.transactions ?? 0 });
-    if (parts.contract != null && of.functionName !== null) {
-      sizedPaths.push({ way: 'call', size: Math.min(sizes.callsOf(of.functionName), parts.contract.calls) });
+    if (parts.contract != null && conditions.functionName !== null) {
+      sizedPaths.push({ way: 'call', size: Math.min(sizes.callsOf(conditions.functionName), parts.contract.calls) });
     }
     const values = {
       ...valuesOf(parts),
-      leastAmount: of.leastAmount,
-      greatestAmount: of.greatestAmount,
-      statuses: bitsOf(of.statuses?.map((status) => STATUS[status] - STATUS.unknown) ?? null),
+      leastAmount: conditions.leastAmount,
+      greatestAmount: conditions.greatestAmount,
+      statuses: bitsOf(conditions.statuses?.map((status) => STATUS[status] - STATUS.unknown) ?? null),
       principal: principal?.id ?? null,
-      since: of.since,
-      until: of.until,
+      since: conditions.since,
+      until: conditions.until,
     };
     return pages(
-      { values, sizedPaths, span: spanIn(of), isReversed: order === 'asc' },
+      { values, sizedPaths, span: spanIn(conditions), isReversed: order === 'asc' },
       limit,
-      at,
+      cursor,
       ({ position }) => position,
     );
   };
@@ -349,19 +349,19 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     return { items: page, total };
   }
 
-  function filtered(filter: TransactionFilter, order: TransactionOrder, limit: number, offset: number) {
+  function filteredPage(filter: TransactionFilter, order: TransactionOrder, limit: number, offset: number) {
     const { functionName, nonce, since, until } = filter;
     const implied = impliedType(filter);
     if (implied === undefined || (implied !== null && filter.types?.includes(implied) === false)) return NOTHING;
     const parts = sizes.partsOf(filter, implied === null ? filter.types : null);
     const { sender, contract } = parts;
-    const sizedPaths: SizedPath<keyof typeof search.ways>[] = sizes.found(parts);
-    const counted = (way: 'call' | 'nonce', count: (most: number) => number) =>
+    const sizedPaths: SizedPath<keyof typeof search.ways>[] = sizes.sizedPaths(parts);
+    const addCounted = (way: 'call' | 'nonce', count: (maximum: number) => number) =>
       sizedPaths.push({ way, size: count(limits.rows + 1), count });
     if (contract != null && functionName !== null) {
-      counted('call', (most) => sizeOfCall.get(contract.id, functionName, most)?.size ?? 0);
+      addCounted('call', (maximum) => sizeOfCall.get(contract.id, functionName, maximum)?.size ?? 0);
     }
-    if (nonce !== null) counted('nonce', (most) => sizeOfNonce.get(nonce, most)?.size ?? 0);
+    if (nonce !== null) addCounted('nonce', (maximum) => sizeOfNonce.get(nonce, maximum)?.size ?? 0);
     // A nonce is spent once.
     if (nonce !== null && sender != null) {
       sizedPaths.push({ way: 'senderNonce', size: Math.min(1, sender.sent), isEstimate: true });
@@ -385,7 +385,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     items: ItemsOf<TransactionDetail, Item>,
   ): OffsetPage<Item> => {
     const isFiltered = Object.values(filter).some((part) => part !== null);
-    const found = isFiltered ? filtered(filter, order, limit, offset) : unfiltered(order, limit, offset);
-    return { items: items(details.rows(found.items.map(({ position }) => position))), total: found.total };
+    const page = isFiltered ? filteredPage(filter, order, limit, offset) : unfiltered(order, limit, offset);
+    return { items: items(details.rows(page.items.map(({ position }) => position))), total: page.total };
   };
 }

@@ -93,19 +93,19 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
 
   return {
     /** All canonical transactions, newest first. */
-    page<Item>(limit: number, at: Cursor | null, items: ItemsOf<TransactionSummary, Item>): Page<Item> {
-      const page = readPage({ limit, at, total: total(), ...all([]), itemOf: positionIn });
+    page<Item>(limit: number, cursor: Cursor | null, items: ItemsOf<TransactionSummary, Item>): Page<Item> {
+      const page = readPage({ limit, at: cursor, total: total(), ...all([]), itemOf: positionIn });
       return summarized(page, items);
     },
 
     /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and have a next one. */
     meeting: <Item>(
-      of: TransactionConditions,
+      conditions: TransactionConditions,
       order: ListOrder,
       limit: number,
-      at: Cursor | null,
+      cursor: Cursor | null,
       items: ItemsOf<TransactionSummary, Item>,
-    ): Page<Item, number | null> => summarized(meeting(of, order, limit, at), items),
+    ): Page<Item, number | null> => summarized(meeting(conditions, order, limit, cursor), items),
 
     /**
      * Transactions of a block, the last first; undefined if there is no such canonical block. A walk of the latest block
@@ -114,26 +114,25 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
     ofBlock<Item>(
       id: BlockId,
       limit: number,
-      at: Cursor | null,
+      cursor: Cursor | null,
       items: ItemsOf<TransactionSummary, Item>,
     ): Page<Item> | undefined {
-      const isContinued = id === 'latest' && at !== null && at.key.length > 0;
-      const block = chain.block(isContinued ? { height: heightOf(numberAt(at.key, 0)) } : id);
+      const isContinued = id === 'latest' && cursor !== null && cursor.key.length > 0;
+      const block = chain.block(isContinued ? { height: heightOf(numberAt(cursor.key, 0)) } : id);
       if (block === null) return undefined;
       const rows = all([], positionsOf(block.height));
-      return summarized(readPage({ limit, at, total: block.transactions, ...rows, itemOf: positionIn }), items);
+      return summarized(readPage({ limit, at: cursor, total: block.transactions, ...rows, itemOf: positionIn }), items);
     },
 
     /** Transactions of a principal, newest first. */
     ofPrincipal<Item>(
       principal: string,
       limit: number,
-      at: Cursor | null,
+      cursor: Cursor | null,
       items: ItemsOf<PrincipalTransaction, Item>,
     ): Page<Item> {
-      const account = ofPrincipalTotal.get(principal);
-      const id = account?.principal_id ?? NOBODY;
-      const page = readPage({ limit, at, total: account?.total ?? 0, ...ofPrincipal([id]), itemOf: (row) => row });
+      const { principal_id: id, total } = ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
+      const page = readPage({ limit, at: cursor, total, ...ofPrincipal([id]), itemOf: (row) => row });
       const rows = texts.rows(page.items, {
         idOf: ({ position }) => `${principal}/${position}`,
         heightOf: ({ position }) => heightOf(position),
