@@ -43,8 +43,8 @@ function valuesOf({ name, columns }: BaseTable, row: unknown, number: number): V
   if (!Array.isArray(row) || row.length !== columns.length) {
     throw new BaseRowError(`row ${number} isn't a list of the ${columns.length} values of ${name}`);
   }
-  return columns.map((column, at) => {
-    const value = storedValue(column, row[at]);
+  return columns.map((column, index) => {
+    const value = storedValue(column, row[index]);
     if (value === undefined) throw new BaseRowError(`row ${number} has no value for ${name}.${column.name}`);
     return value;
   });

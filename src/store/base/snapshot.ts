@@ -62,14 +62,14 @@ const orderOf = ({ order }: BaseTable): string => order.map((term) => `t.${term}
  */
 export function rowStatements(table: BaseTable, isPublic: boolean) {
   const { name, grows } = table;
-  const at = grows === null ? 'NULL' : `t.${grows.column}`;
-  const select = `SELECT ${at} AS at, ${lineOf(table, isPublic)}`;
+  const growingColumn = grows === null ? 'NULL' : `t.${grows.column}`;
+  const select = `SELECT ${growingColumn} AS at, ${lineOf(table, isPublic)}`;
   return {
     all: `${select} FROM ${name} t ORDER BY ${orderOf(table)}`,
-    after: `${select} FROM ${name} t WHERE ${at} > ?1 ORDER BY ${orderOf(table)}`,
+    after: `${select} FROM ${name} t WHERE ${growingColumn} > ?1 ORDER BY ${orderOf(table)}`,
     // The key begins with the principal, so that the rows of each are found by the place.
-    between: `${select} FROM principals p CROSS JOIN ${name} t ON t.principal_id = p.id AND ${at} > ?1 AND ${at} <= ?2
-      ORDER BY ${at}, ${orderOf(table)}`,
+    between: `${select} FROM principals p CROSS JOIN ${name} t ON t.principal_id = p.id AND ${growingColumn} > ?1 AND ${growingColumn} <= ?2
+      ORDER BY ${growingColumn}, ${orderOf(table)}`,
   };
 }
 

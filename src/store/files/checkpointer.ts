@@ -61,11 +61,11 @@ interface Checkpoint {
  * @returns whether that succeeded; if it fails again and again, the log grows, and the reason is logged then
  */
 export function copyLog(path: string): boolean {
-  return checkpointed(path, 'PASSIVE') !== null;
+  return readCheckpoint(path, 'PASSIVE') !== null;
 }
 
 /** @returns null if the disk fails, or another process has locked the file */
-function checkpointed(path: string, mode: 'PASSIVE' | 'NOOP'): Checkpoint | null {
+function readCheckpoint(path: string, mode: 'PASSIVE' | 'NOOP'): Checkpoint | null {
   try {
     using db = openToCheckpoint(path);
     return db.query<Checkpoint, []>(`PRAGMA wal_checkpoint(${mode})`).get();
@@ -79,10 +79,10 @@ function checkpointed(path: string, mode: 'PASSIVE' | 'NOOP'): Checkpoint | null
 function emptyLog(path: string): string | null {
   using db = openToCheckpoint(path);
   const checkpoint = db.prepare<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)');
-  const tried = checkpoint.get();
-  if (tried?.busy === 0) return null;
+  const state = checkpoint.get();
+  if (state?.busy === 0) return null;
   // If all of the log is in the database, new readers don't use it: only the present ones have to end.
-  if (tried !== null && tried.checkpointed === tried.log) {
+  if (state !== null && state.checkpointed === state.log) {
     db.run(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
     if (checkpoint.get()?.busy === 0) return null;
   }
@@ -110,12 +110,12 @@ function logCopier(
   signal: AbortSignal,
 ) {
   /** When the log was last written at the last look. */
-  let written = 0;
+  let lastWrite = 0;
   let isCopying = false;
 
   async function copyAll(): Promise<void> {
     for (let round = 0; round <= MAX_ROUNDS; round++) {
-      const state = checkpointed(path, 'NOOP');
+      const state = readCheckpoint(path, 'NOOP');
       if (state === null || state.log < copiedPages || state.log === state.checkpointed) return;
       if (round > 0 && state.log - state.checkpointed <= LAST_PAGES) {
         copyLog(path);
@@ -127,9 +127,9 @@ function logCopier(
   }
 
   return async (bytes: number, writtenAt: number): Promise<void> => {
-    if (isCopying || bytes < copiedPages * PAGE_BYTES || writtenAt === written) return;
+    if (isCopying || bytes < copiedPages * PAGE_BYTES || writtenAt === lastWrite) return;
     isCopying = true;
-    written = writtenAt;
+    lastWrite = writtenAt;
     try {
       await copyAll();
     } finally {

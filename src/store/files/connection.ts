@@ -85,7 +85,7 @@ export function named<T>(path: string, run: () => T): T {
 }
 
 /** Opens an existing file. @throws SQLiteError with its path */
-const opened = (path: string, access: { readonly: true; safeIntegers: boolean } | { readwrite: true }): Connection =>
+const openFile = (path: string, access: { readonly: true; safeIntegers: boolean } | { readwrite: true }): Connection =>
   named(path, () => new Connection(path, { ...access, strict: true }));
 
 /** Prepares a connection for its use, and closes it if that fails. @throws SQLiteError with the path of the file */
@@ -105,7 +105,7 @@ export function prepared(db: Connection, prepare: (db: Connection) => void): Con
  */
 export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Connection {
   makePrivateFile(path);
-  return prepared(opened(path, { readwrite: true }), (db) => {
+  return prepared(openFile(path, { readwrite: true }), (db) => {
     // Must come first: the other pragmas read the file, which another process may have locked for a moment.
     setPatience(db, BUSY_TIMEOUT_MS);
     db.run('PRAGMA journal_mode = WAL');
@@ -193,7 +193,7 @@ export function touch(db: Database): void {
  * @param exact whether integers are read as bigint, which is exact beyond 2^53
  */
 export function openToRead(path: string, exact = false): Connection {
-  return prepared(opened(path, { readonly: true, safeIntegers: exact }), (db) => {
+  return prepared(openFile(path, { readonly: true, safeIntegers: exact }), (db) => {
     setPatience(db, BUSY_TIMEOUT_MS);
     db.run('PRAGMA query_only = ON');
   });
@@ -221,7 +221,7 @@ export function openToCheckpoint(path: string): Connection {
  */
 export function openLocked(path: string): Connection {
   makePrivateFile(path);
-  return prepared(opened(path, { readwrite: true }), (db) => {
+  return prepared(openFile(path, { readwrite: true }), (db) => {
     // Nothing is written, so a rollback journal on the disk is not needed.
     db.run('PRAGMA journal_mode = MEMORY');
     db.run('BEGIN EXCLUSIVE');
@@ -229,21 +229,21 @@ export function openLocked(path: string): Connection {
 }
 
 /** The methods of a statement that the store uses. */
-type Used = Pick<Statement, 'get' | 'all' | 'values' | 'run' | 'iterate' | 'finalize'>;
+type UsedStatement = Pick<Statement, 'get' | 'all' | 'values' | 'run' | 'iterate' | 'finalize'>;
 
 /** Called with each iterator: only iteration can leave a statement in the middle of its rows. */
-type Iterated = (statement: object, rows: ReturnType<Statement['iterate']>) => void;
+type OnIterate = (statement: object, rows: ReturnType<Statement['iterate']>) => void;
 
 /**
  * A statement that SQLite compiles at its first use. A process makes hundreds of statements when it starts, and uses few of
  * them before it is ready.
  */
-class LazyStatement implements Used {
+class LazyStatement implements UsedStatement {
   #compiled: Statement | null = null;
   readonly #compile: () => Statement;
-  readonly #iterated: Iterated;
+  readonly #iterated: OnIterate;
 
-  constructor(compile: () => Statement, iterated: Iterated) {
+  constructor(compile: () => Statement, iterated: OnIterate) {
     this.#compile = compile;
     this.#iterated = iterated;
   }
@@ -283,7 +283,7 @@ class LazyStatement implements Used {
  */
 const lazyStatement = <Row, Values extends SQLQueryBindings[]>(
   compile: () => Statement<Row, Values>,
-  iterated: Iterated,
+  iterated: OnIterate,
 ): Statement<Row, Values> =>
   new LazyStatement(compile as () => Statement, iterated) as unknown as Statement<Row, Values>;
 

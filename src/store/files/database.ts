@@ -158,7 +158,7 @@ export const oneRowTables = ['progress'] as const;
 
 /** @throws OperatorError if a table lacks its one row */
 function requireOneRows(db: Database, path: string): void {
-  const table = oneRowTables.find((one) => db.query(`SELECT 1 FROM ${one}`).get() === null);
+  const table = oneRowTables.find((name) => db.query(`SELECT 1 FROM ${name}`).get() === null);
   if (table === undefined) return;
   throw new OperatorError(
     `${path} is damaged: its table ${table} is empty.`,

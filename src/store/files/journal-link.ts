@@ -83,7 +83,7 @@ export function requireFit(directory: string, position: Head, journal: JournalRe
 }
 
 /** Returns an open journal if it belongs to the index. @throws OperatorError after it closed the journal otherwise */
-function fitting<Opened extends Journal | JournalReader>(directory: string, position: Head, journal: Opened): Opened {
+function checkFit<Opened extends Journal | JournalReader>(directory: string, position: Head, journal: Opened): Opened {
   try {
     requireFit(directory, position, journal);
     return journal;
@@ -101,7 +101,7 @@ export function openWholeJournal(directory: string): JournalReader {
   // Read before the journal, which is never behind its index.
   const position = existsSync(indexPath(directory)) ? positionOfFile(indexPath(directory)) : null;
   const journal = openJournalReader(directory);
-  return position === null ? journal : fitting(directory, position, journal);
+  return position === null ? journal : checkFit(directory, position, journal);
 }
 
 /**
@@ -117,5 +117,5 @@ export function openLinkedJournal(directory: string, db: Database, connect: Conn
       'Restore the journal.db that belongs to this index.db, or restore a backup into another directory.',
     );
   }
-  return fitting(directory, position, openJournal(directory, { connect }));
+  return checkFit(directory, position, openJournal(directory, { connect }));
 }

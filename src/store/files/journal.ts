@@ -134,7 +134,7 @@ interface EntryRow {
   previous: Uint8Array | null;
 }
 
-function checked(file: string, row: EntryRow): EntryRow & { previous: Uint8Array } {
+function checkRow(file: string, row: EntryRow): EntryRow & { previous: Uint8Array } {
   const { id, received_at, path, payload, previous } = row;
   if (previous === null) throw entryError(file, id - 1, 'is missing');
   if (previous.length !== HASH_BYTES) throw entryError(file, id - 1, 'is damaged: its chain value is wrong');
@@ -145,7 +145,7 @@ function checked(file: string, row: EntryRow): EntryRow & { previous: Uint8Array
   return { ...row, previous };
 }
 
-function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
+function unpack(file: string, { id, payload }: EntryRow): Uint8Array {
   try {
     return zstdDecompressSync(payload);
   } catch (cause) {
@@ -156,8 +156,8 @@ function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
 
 /** @param file name of the journal in errors @throws OperatorError if the row is damaged */
 function entryOfRow(file: string, row: EntryRow): Entry {
-  const { id, received_at, path, previous, chain } = checked(file, row);
-  const bytes = unpacked(file, row);
+  const { id, received_at, path, previous, chain } = checkRow(file, row);
+  const bytes = unpack(file, row);
   if (chain === null || !sameChain(nextChain(previous, { id, receivedAt: received_at, path, text: bytes }), chain)) {
     throw entryError(file, id, 'is damaged: its chain value is wrong');
   }
@@ -201,9 +201,9 @@ const orNone = (id: number | null): string => (id === null ? 'none' : `event ${i
  * @throws JournalDamagedError
  */
 function requireEnds(db: Database, file: string): void {
-  const found = readingOf(file, () => db.query<Ends, []>(ends).get());
-  if (found === null) throw new Error('an aggregate has a row');
-  const { first, last, firstChain, lastChain } = found;
+  const row = readingOf(file, () => db.query<Ends, []>(ends).get());
+  if (row === null) throw new Error('an aggregate has a row');
+  const { first, last, firstChain, lastChain } = row;
   if (last !== lastChain) {
     const which = `its last event is ${orNone(last)}, but its last chain value belongs to ${orNone(lastChain)}`;
     throw new JournalDamagedError(file, which);
@@ -273,8 +273,8 @@ function journalReads(db: Database, file: string) {
     lastWithheld: (): number | null => reading(() => withheld.get()?.id ?? null),
 
     /** Whether the events after `id` include one of this path and text. */
-    holdsAfter: (id: number, { path: at, text }: Pick<Entry, 'path' | 'text'>): boolean =>
-      reading(() => holds.get(id, at, compressed(text)) !== null),
+    holdsAfter: (id: number, { path, text }: Pick<Entry, 'path' | 'text'>): boolean =>
+      reading(() => holds.get(id, path, compressed(text)) !== null),
 
     /**
      * The entry, or undefined if the id is unknown.
@@ -290,11 +290,11 @@ function journalReads(db: Database, file: string) {
      * @throws OperatorError at a missing or damaged entry, JournalDamagedError at one that can't be read
      */
     *after(id: number): Generator<Entry> {
-      let at = id;
-      const nextRow = () => reading(() => next.get(at));
+      let previousId = id;
+      const nextRow = () => reading(() => next.get(previousId));
       for (let row = nextRow(); row !== null; row = nextRow()) {
-        if (row.id !== at + 1) throw entryError(file, at + 1, 'is missing');
-        at = row.id;
+        if (row.id !== previousId + 1) throw entryError(file, previousId + 1, 'is missing');
+        previousId = row.id;
         yield entryOfRow(file, row);
       }
     },

@@ -29,11 +29,11 @@ function lock(directory: string, file: string, problem: string, remedy: string):
   try {
     const db = openLocked(path);
     // No other file can get this number while the connection has the file open.
-    const own = status();
+    const lockStats = status();
     return {
       requireHeld() {
         const stats = status();
-        if (stats !== undefined && stats.ino === own?.ino && stats.dev === own.dev) return;
+        if (stats !== undefined && stats.ino === lockStats?.ino && stats.dev === lockStats.dev) return;
         throw new OperatorError(
           `${path} was removed or replaced while Stackside held its lock. Another process may write to ${directory}.`,
           'Start Stackside again. Never remove a lock file: the lock ends with its process.',

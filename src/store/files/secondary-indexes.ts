@@ -128,10 +128,10 @@ function* makeIndexes(db: Database, path: string, missing: readonly string[]): G
   if (missing.length > 0) db.run('PRAGMA shrink_memory');
   const pages = query<Pages>`
     SELECT page_count AS pages, page_size AS size FROM pragma_page_count, pragma_page_size`.prepared(db);
-  for (const [before, index] of missing.entries()) {
+  for (const [index, name] of missing.entries()) {
     const file = pages.get();
-    yield { index, number: before + 1, of: missing.length, bytes: (file?.pages ?? 0) * (file?.size ?? 0) };
-    sortingIn(dirname(path), db, () => db.run(creationOf(index)));
+    yield { index: name, number: index + 1, of: missing.length, bytes: (file?.pages ?? 0) * (file?.size ?? 0) };
+    sortingIn(dirname(path), db, () => db.run(creationOf(name)));
   }
 }
 

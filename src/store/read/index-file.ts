@@ -55,7 +55,7 @@ function isEnded({ db, end }: IndexConnection): boolean {
 }
 
 /** Opens the journal of an open index, and closes the index if that fails. @throws OperatorError */
-function journalBeside(index: Connection, directory: string): JournalReader {
+function openJournalBeside(index: Connection, directory: string): JournalReader {
   try {
     return openJournalReader(directory);
   } catch (error) {
@@ -83,7 +83,7 @@ export function openIndexFile(
   const files = filesOf(directory);
   const first = openReader(directory);
   // Entries are in the journal before the index refers to them, and never change, so the journal doesn't need a snapshot.
-  const journal = journalBeside(first, directory);
+  const journal = openJournalBeside(first, directory);
   const idle: IndexConnection[] = [];
   const projection = sharedProjection();
   const texts = sharedTexts();
@@ -104,15 +104,15 @@ export function openIndexFile(
     return { db, cache, reader: readerFor(db, cache), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 
-  function writersReader({ db, changes }: WriterConnection) {
+  function openWritersReader({ db, changes }: WriterConnection) {
     const cache = fileCache(db, changes);
     return { db, cache, reader: readerFor(db, cache) };
   }
 
-  const writers = writer && writersReader(writer);
+  const writers = writer && openWritersReader(writer);
   let isReading = false;
 
-  function closeWhatIsDone(): void {
+  function closeIfUnused(): void {
     if (!retired) return;
     for (const { db } of idle.splice(0)) db.close();
     if (inUse === 0) journal.close();
@@ -170,20 +170,20 @@ export function openIndexFile(
       inUse -= 1;
       if (isEnded(connection)) idle.push(connection);
       else connection.db.close();
-      closeWhatIsDone();
+      closeIfUnused();
     },
 
     /** Ends a snapshot in use: further reads from it throw. */
     cutOff(connection: IndexConnection): void {
       inUse -= 1;
       connection.db.close();
-      closeWhatIsDone();
+      closeIfUnused();
     },
 
     /** Closes the file, once the snapshots in use have ended. */
     retire(): void {
       retired = true;
-      closeWhatIsDone();
+      closeIfUnused();
     },
   };
 }

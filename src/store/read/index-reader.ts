@@ -107,7 +107,7 @@ export function readerOf(
     whole,
     announced,
     wholePage,
-    transactions: inBlock,
+    transactions: transactionsInBlock,
   } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns, ...chain });
   const rewardCycles = rewardCycleQueries(db);
   const byValues = valueSearch(db, turns, limits.values);
@@ -166,7 +166,7 @@ export function readerOf(
       /**
        * Transactions of a block of any fork; an orphan has none. Undefined if no fork has such a block.
        */
-      inBlock,
+      inBlock: transactionsInBlock,
       /**
        * The canonical transaction, else a pending or dropped one, else one of an orphan; undefined if the id is unknown.
        */

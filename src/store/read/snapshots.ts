@@ -69,7 +69,7 @@ export const SNAPSHOT_LIMIT_MS = 30_000;
 /** Milliseconds while more requests may join a snapshot. */
 const SHARED_MS = 1;
 
-interface InUse {
+interface Snapshot {
   readonly file: IndexFile;
   readonly connection: IndexConnection;
   readonly since: number;
@@ -85,33 +85,33 @@ interface InUse {
  * @param now the clock, in milliseconds
  * @param end ends a snapshot for one of its holders
  */
-function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (one: InUse) => void) {
-  let shared: InUse | null = null;
+function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (snapshot: Snapshot) => void) {
+  let shared: Snapshot | null = null;
 
   /** Lets no further request join. */
   function leave(): void {
-    const one = shared;
+    const snapshot = shared;
     shared = null;
-    if (one !== null) end(one);
+    if (snapshot !== null) end(snapshot);
   }
 
   return {
     leave,
     /** Null if no snapshot is young enough and includes all these commits of this process. */
-    join(commits: number | null): InUse | null {
+    join(commits: number | null): Snapshot | null {
       if (commits === null || shared === null || shared.cutOff || shared.commits !== commits) return null;
       if (now() - shared.since >= SHARED_MS) return null;
       shared.holders += 1;
       return shared;
     },
     /** Lets other requests join a snapshot until this turn ends. */
-    offer(one: InUse): void {
-      if (sharing === undefined || one.commits === null) return;
+    offer(snapshot: Snapshot): void {
+      if (sharing === undefined || snapshot.commits === null) return;
       leave();
-      one.holders += 1;
-      shared = one;
+      snapshot.holders += 1;
+      shared = snapshot;
       sharing.turn().then(() => {
-        if (shared === one) leave();
+        if (shared === snapshot) leave();
       });
     },
   };
@@ -139,7 +139,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     limits,
   } = options;
   /** Snapshots in use, oldest first. */
-  const inUse = new Set<InUse>();
+  const inUse = new Set<Snapshot>();
   const shared = sharedSnapshot(sharing, now, end);
   let file: IndexFile | null = null;
   let filesOpened = 0;
@@ -184,9 +184,9 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     open();
   }
 
-  function isPresent(one: IndexFile): boolean {
+  function isPresent(indexFile: IndexFile): boolean {
     try {
-      return one.isPresent();
+      return indexFile.isPresent();
     } catch (error) {
       if (!isOfFile(error)) throw error;
       return false;
@@ -194,17 +194,17 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   }
 
   function lookAtSnapshots(): void {
-    for (const one of inUse) {
-      const age = now() - one.since;
+    for (const snapshot of inUse) {
+      const age = now() - snapshot.since;
       if (age < SNAPSHOT_LIMIT_MS) return;
-      one.cutOff = true;
-      inUse.delete(one);
-      one.file.cutOff(one.connection);
+      snapshot.cutOff = true;
+      inUse.delete(snapshot);
+      snapshot.file.cutOff(snapshot.connection);
       log({ event: 'read_timed_out', seconds: Math.round(age / 1000) });
     }
   }
 
-  function begin(): InUse {
+  function begin(): Snapshot {
     if (closed) throw new NoSnapshotError('The store is closed');
     before();
     const commits = sharing?.commits() ?? null;
@@ -213,17 +213,17 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     // A new connection must be to the same file.
     if (file?.hasIdle() === false) lookAtFile();
     if (file === null) throw new IndexUnavailableError(unavailable?.message ?? '', { cause: unavailable });
-    const one = { file, connection: file.begin(), since: now(), commits, holders: 1, cutOff: false };
-    inUse.add(one);
-    shared.offer(one);
-    return one;
+    const snapshot = { file, connection: file.begin(), since: now(), commits, holders: 1, cutOff: false };
+    inUse.add(snapshot);
+    shared.offer(snapshot);
+    return snapshot;
   }
 
-  function end(one: InUse): void {
-    one.holders -= 1;
-    if (one.cutOff || one.holders > 0) return;
-    inUse.delete(one);
-    one.file.end(one.connection);
+  function end(snapshot: Snapshot): void {
+    snapshot.holders -= 1;
+    if (snapshot.cutOff || snapshot.holders > 0) return;
+    inUse.delete(snapshot);
+    snapshot.file.end(snapshot.connection);
   }
 
   open();
@@ -241,22 +241,22 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
           if (!(error instanceof SQLiteError)) throw error;
         }
       }
-      const one = begin();
+      const snapshot = begin();
       try {
-        return request(one.connection.reader);
+        return request(snapshot.connection.reader);
       } finally {
-        end(one);
+        end(snapshot);
       }
     },
     async readLong(request) {
-      const one = begin();
+      const snapshot = begin();
       try {
-        return await request(one.connection.reader);
+        return await request(snapshot.connection.reader);
       } catch (error) {
-        if (one.cutOff) throw new NoSnapshotError('The request took too long', { cause: error });
+        if (snapshot.cutOff) throw new NoSnapshotError('The request took too long', { cause: error });
         throw error;
       } finally {
-        end(one);
+        end(snapshot);
       }
     },
     close() {

@@ -197,13 +197,13 @@ const TYPES: Partial<Record<Form, string>> = { integer: 'bigint', real: 'number'
 
 /** @throws OperatorError if a value doesn't have its column's form, because the second run returned other values */
 function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]): void {
-  const other = columns.find(({ form }, i) => {
+  const column = columns.find(({ form }, i) => {
     const value = row[i] ?? null;
     return value !== null && TYPES[form] !== undefined && typeof value !== TYPES[form];
   });
-  if (other === undefined) return;
+  if (column === undefined) return;
   throw new OperatorError(
-    `The query was run twice, and its column ${other.name} had values of other types the second time.`,
+    `The query was run twice, and its column ${column.name} had values of other types the second time.`,
     'Leave random() and the like out of the query, or choose another format.',
   );
 }
@@ -225,10 +225,10 @@ export function withForms(
   if (EXPLAIN.test(sql)) return result;
   const count = result.columns.length;
   const type = (i: number) => `nullif(typeof(c${i}), 'null')`;
-  const looked = Array.from({ length: count }, (_, i) => `min(${type(i)}), max(${type(i)})`);
+  const typeRange = Array.from({ length: count }, (_, i) => `min(${type(i)}), max(${type(i)})`);
   // Reads one more row, to detect a cut result.
   const read = maxRows === null ? 'result' : `(SELECT * FROM result LIMIT ${maxRows + 1})`;
-  const statement = withUniqueNames(sql, count).replace(/\* FROM result$/, `${looked.join(', ')} FROM ${read}`);
+  const statement = withUniqueNames(sql, count).replace(/\* FROM result$/, `${typeRange.join(', ')} FROM ${read}`);
   const types = onQuery(
     db,
     sql,

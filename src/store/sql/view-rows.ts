@@ -19,9 +19,9 @@ export interface ExportedBlocks {
 
 /** The view of a name, with or without its version prefix. @throws OperatorError if there is none */
 export function viewNamed(name: string): View {
-  const view = views.find((one) => one.name === name || one.name === `v1_${name}`);
+  const view = views.find((candidate) => candidate.name === name || candidate.name === `v1_${name}`);
   if (view !== undefined) return view;
-  throw new OperatorError(`Unknown view ${name}.`, `Give one of ${views.map((one) => one.name).join(', ')}.`);
+  throw new OperatorError(`Unknown view ${name}.`, `Give one of ${views.map(({ name }) => name).join(', ')}.`);
 }
 
 /**
@@ -32,8 +32,8 @@ const exported = ({ columns }: View) =>
   Object.entries(columns).filter(([, { type, isDerived = false }]) => type !== 'bytes' && !isDerived);
 
 /** The columns that a column is exported as: itself and, for a Clarity value, its JSON. */
-const withJson = <T>(own: T, { isClarity = false }: ViewColumn, json: () => T): T[] =>
-  isClarity ? [own, json()] : [own];
+const withJson = <T>(value: T, { isClarity = false }: ViewColumn, json: () => T): T[] =>
+  isClarity ? [value, json()] : [value];
 
 /** The condition for rows of a range of blocks. */
 function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedBlocks): string {
@@ -76,7 +76,7 @@ export function viewResult(db: Connection, view: View, blocks: ExportedBlocks | 
   const where = range === null || blocks === null ? '' : inBlocks(range, blocks);
   const by = order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`;
   const result = resultOf(db, `SELECT ${columns.map(([column]) => column).join(', ')} FROM ${name} ${where} ${by}`);
-  const shown = columns.map(([, column]) => column);
+  const viewColumns = columns.map(([, column]) => column);
   return {
     columns: columns.flatMap(([name, column]) =>
       withJson<ResultColumn>({ name, form: column.type }, column, () => ({ name: `${name}_json`, form: 'text' })),
@@ -84,7 +84,7 @@ export function viewResult(db: Connection, view: View, blocks: ExportedBlocks | 
     *rows() {
       for (const row of result.rows()) {
         yield row.flatMap((value, i) =>
-          withJson(value, shown[i]!, () => (typeof value === 'string' ? clarityJson(fromHex(value)) : null)),
+          withJson(value, viewColumns[i]!, () => (typeof value === 'string' ? clarityJson(fromHex(value)) : null)),
         );
       }
     },

@@ -36,7 +36,7 @@ const mempool = view({
   indexed: ['tx_id_bytes', 'sender'],
 });
 
-const at = (sql: string, help: string): ViewColumn => fineTime(sql, PER_SECOND.milliseconds, help);
+const millisecondTime = (sql: string, help: string): ViewColumn => fineTime(sql, PER_SECOND.milliseconds, help);
 
 const hooks = view({
   name: 'hooks',
@@ -47,19 +47,19 @@ const hooks = view({
     name: text("CAST(json_extract(h.definition, '$.name') AS TEXT)", 'Name that its definition gives'),
     status: word(hookNow.status, storedStatus, 'Status'),
     is_enabled: boolean(isEnabledHook, '1 if blocks are evaluated'),
-    created_at: at('h.created_at', 'Time of the registration'),
-    deleted_at: at('h.deleted_at', 'Time of the deletion; null for a chainhook that exists'),
+    created_at: millisecondTime('h.created_at', 'Time of the registration'),
+    deleted_at: millisecondTime('h.deleted_at', 'Time of the deletion; null for a chainhook that exists'),
     evaluated_block_count: integer(`CAST(${hookNow.evaluated} AS INTEGER)`, 'Blocks that were evaluated'),
     occurrence_count: integer('h.occurrences', 'Blocks that matched'),
-    last_evaluated_at: at(hookNow.lastEvaluatedAt, 'Time of the last evaluation'),
+    last_evaluated_at: millisecondTime(hookNow.lastEvaluatedAt, 'Time of the last evaluation'),
     last_evaluated_block_height: integer(
       `CAST(${hookNow.lastEvaluatedHeight} AS INTEGER)`,
       'Height of the block that was evaluated last',
     ),
-    last_occurrence_at: at('h.last_occurrence_at', 'Time of the last match'),
+    last_occurrence_at: millisecondTime('h.last_occurrence_at', 'Time of the last match'),
     last_occurrence_block_height: integer('h.last_occurrence_height', 'Height of the last matching block'),
     consecutive_failures: integer('h.consecutive_failures', 'Failed attempts since the last success in any queue'),
-    last_delivery_at: at('h.last_delivery_at', 'Time of the last attempt'),
+    last_delivery_at: millisecondTime('h.last_delivery_at', 'Time of the last attempt'),
     last_delivery_status_code: integer('h.last_delivery_status', 'Status code of the last attempt'),
     interrupted_reason: text('h.interrupted_reason', 'Reason for the interruption'),
   },
@@ -76,9 +76,9 @@ const hookDeliveries = view({
     state: word('d.state', storedState, 'State'),
     reason: word('d.reason', storedReason, 'Reason'),
     sequence: integer('d.sequence', 'Number of a live delivery'),
-    created_at: at('d.created_at', 'Time when the delivery was queued'),
-    next_attempt_at: at('d.next_attempt_at', 'Time of the next attempt'),
-    delivered_at: at('d.delivered_at', 'Time when the receiver accepted the delivery'),
+    created_at: millisecondTime('d.created_at', 'Time when the delivery was queued'),
+    next_attempt_at: millisecondTime('d.next_attempt_at', 'Time of the next attempt'),
+    delivered_at: millisecondTime('d.delivered_at', 'Time when the receiver accepted the delivery'),
     attempt_count: integer('d.attempts', 'Number of attempts'),
     min_block_height: integer('d.min_height', 'Lowest height of its blocks'),
     max_block_height: integer('d.max_height', 'Greatest height of its blocks'),

@@ -91,7 +91,7 @@ export function summableForms(sql: string): SummableForms {
  * of other programs' SQLite allow.
  */
 function sortableForms(sql: string): SummableForms {
-  const own = summableForms(`substr(${sql}, 2)`);
+  const positive = summableForms(`substr(${sql}, 2)`);
   const lacking = `substr(${sql}, 3)`;
   const power = (digits: string) => `CAST('1' || substr('${'0'.repeat(18)}', 1, ${digits}) AS INTEGER)`;
   const lowDigits = `min(length(${lacking}), ${LOW_DIGITS})`;
@@ -99,9 +99,9 @@ function sortableForms(sql: string): SummableForms {
   const upper = `substr(${lacking}, 1, ${highDigits})`;
   const exact = `CAST(${upper} AS INTEGER) + 1 - ${power(highDigits)}`;
   const near = `CAST(${upper} AS REAL) - CAST('1e' || ${highDigits} AS REAL)`;
-  const high = `CASE substr(${sql}, 1, 1) WHEN '-' THEN iif(length(${lacking}) <= ${EXACT_DIGITS}, ${exact}, ${near}) ELSE ${own.high} END`;
-  const low = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(substr(${lacking}, -${LOW_DIGITS}) AS INTEGER) + 1 - ${power(lowDigits)} ELSE ${own.low} END`;
-  const real = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(${lacking} AS REAL) + 1 - CAST('1e' || length(${lacking}) AS REAL) ELSE ${own.real} END`;
+  const high = `CASE substr(${sql}, 1, 1) WHEN '-' THEN iif(length(${lacking}) <= ${EXACT_DIGITS}, ${exact}, ${near}) ELSE ${positive.high} END`;
+  const low = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(substr(${lacking}, -${LOW_DIGITS}) AS INTEGER) + 1 - ${power(lowDigits)} ELSE ${positive.low} END`;
+  const real = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(${lacking} AS REAL) + 1 - CAST('1e' || length(${lacking}) AS REAL) ELSE ${positive.real} END`;
   return { real, high, low };
 }
 
@@ -124,22 +124,22 @@ interface DeclaredView extends Omit<View, 'from' | 'order' | 'range'>, Partial<P
   from: string | readonly { columns: readonly (string | ViewColumn)[]; from: string }[];
 }
 
-/** Declares a view. @param declared with a name without version, and amounts without their columns for sums */
-export function view(declared: DeclaredView): View {
-  const { columns, from } = declared;
+/** Declares a view. @param declaration with a name without version, and amounts without their columns for sums */
+export function view(declaration: DeclaredView): View {
+  const { columns, from } = declaration;
   const entries = Object.entries(columns);
   const withDerived = (part: Exclude<DeclaredView['from'], string>[number]): ViewPart => {
-    const own = entries.map(([name, { type, help }], i): [string, ViewColumn] => {
-      const given = part.columns[i] ?? 'NULL';
-      return [name, typeof given === 'string' ? { type, help, sql: given } : given];
+    const partColumns = entries.map(([name, { type, help }], i): [string, ViewColumn] => {
+      const expression = part.columns[i] ?? 'NULL';
+      return [name, typeof expression === 'string' ? { type, help, sql: expression } : expression];
     });
-    return { from: part.from, columns: [...own, ...own.flatMap(derivedOf)].map(([, { sql }]) => sql) };
+    return { from: part.from, columns: [...partColumns, ...partColumns.flatMap(derivedOf)].map(([, { sql }]) => sql) };
   };
   return {
     order: [],
     range: null,
-    ...declared,
-    name: `v1_${declared.name}`,
+    ...declaration,
+    name: `v1_${declaration.name}`,
     columns: { ...columns, ...Object.fromEntries(entries.flatMap(derivedOf)) },
     from: typeof from === 'string' ? from : from.map(withDerived),
   };
@@ -199,15 +199,15 @@ export const sortableAmount = (sql: string, help: string): ViewColumn => ({
   forms: sortableForms(sql),
 });
 
-/** An enum name with a number in its column. @param shown the name to show for others, if several numbers share one */
+/** An enum name with a number in its column. @param shownName the name to show for others, if several numbers share one */
 export const word = <W extends string>(
   sql: string,
   stored: EnumNames<W>,
   help: string,
-  shown: (word: W) => string = (same) => same,
+  shownName: (word: W) => string = (same) => same,
 ) => {
-  const cases = stored.names.map((one) => `WHEN ${stored.numberOf(one)} THEN '${shown(one)}'`);
-  const words = [...new Set(stored.names.map(shown))].map((one) => `\`${one}\``);
+  const cases = stored.names.map((name) => `WHEN ${stored.numberOf(name)} THEN '${shownName(name)}'`);
+  const words = [...new Set(stored.names.map(shownName))].map((name) => `\`${name}\``);
   return column('text', `CAST(CASE ${sql} ${cases.join(' ')} END AS TEXT)`, `${help}: ${words.join(', ')}`);
 };
 
@@ -258,7 +258,7 @@ export const joinBlock = `JOIN blocks b ON ${inBlock('t.position')}`;
 export const statusColumn = word('t.status', storedTransactionStatus, 'Status of the transaction');
 
 const typeColumn = (table: string): ViewColumn =>
-  word(`${table}.type`, storedPayload, 'Type of the transaction', (one) => payloadTypes[one]);
+  word(`${table}.type`, storedPayload, 'Type of the transaction', (type) => payloadTypes[type]);
 
 /** The columns that mined and pending transactions have in common. @param t the table's alias */
 export const spentColumns = (t: string) =>

@@ -21,7 +21,7 @@ export const views: readonly View[] = [
 const statements = new Map(views.map((view) => [view.name, creationOf(view)]));
 
 /** The views of a file by name, with their statements. */
-function found(db: Database): Map<string, string> {
+function viewsIn(db: Database): Map<string, string> {
   const rows = db
     .query<{ name: string; sql: string }, []>("SELECT name, sql FROM main.sqlite_schema WHERE type = 'view'")
     .all();
@@ -30,7 +30,7 @@ function found(db: Database): Map<string, string> {
 
 /** Names of the views that a file lacks, or has with other statements than this program's. */
 function outdated(db: Database): string[] {
-  const present = found(db);
+  const present = viewsIn(db);
   return [...statements].filter(([name, statement]) => present.get(name) !== statement).map(([name]) => name);
 }
 
@@ -39,7 +39,7 @@ function outdated(db: Database): string[] {
  * nothing is wrong with it.
  */
 export function differingViews(db: Database): string[] {
-  const present = found(db);
+  const present = viewsIn(db);
   return [...statements.keys()].some((name) => present.has(name)) ? outdated(db) : [];
 }
 
