@@ -246,6 +246,26 @@ test('blocks below the start become orphans, and a gap above it is named and sta
   expect(open.ingest.history.bottom()).toBe(4);
 });
 
+test('a search finds no block or transaction of an orphan below the start, which has no page', () => {
+  const blocks = blocksOf(straightChain(8));
+  using open = openNew();
+  for (const height of [5, 4]) open.ingest.receive(received(blocks.find((event) => heightIn(event) === height)!));
+  open.ingest.publish();
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const [orphan] = db
+    .query<{ hash: string; tx: string }, []>(
+      `SELECT lower(hex(b.index_block_hash)) AS hash, lower(hex(t.tx_id)) AS tx
+         FROM orphaned_blocks b JOIN orphaned_transactions t ON t.index_block_hash = b.index_block_hash`,
+    )
+    .all();
+  using snapshots = snapshotsOf(open.directory);
+  snapshots.read((read) => {
+    expect(read.blocks.whole({ indexHash: fromHex(orphan!.hash) })).toBeUndefined();
+    expect(read.transactions.findInForks(fromHex(orphan!.tx))).toBeUndefined();
+    expect([orphan!.hash, orphan!.tx].flatMap((id) => read.search(id, 10))).toEqual([]);
+  });
+});
+
 test('a history starts at the first block after the empty block 0 that a node posts when it starts again', () => {
   const chain = new SimulatedChain({ seed: 1, accounts: 4 });
   chain.mine(null, { newTenure: true });

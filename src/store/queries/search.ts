@@ -32,7 +32,9 @@ const block = 'SELECT height, index_block_hash, block_hash FROM blocks';
 const burnBlock = `SELECT b.height, b.hash FROM anchor_burn_blocks b
                     WHERE NOT EXISTS (SELECT 1 FROM progress s
                                        WHERE s.id = 1 AND s.start_height = b.first_block AND s.start_burn_block_hash = b.hash)`;
-const orphan = 'SELECT height, index_block_hash, block_hash FROM orphaned_blocks';
+// Blocks below the index's first block may be its ancestors, so they have no pages.
+const orphan = `SELECT b.height, b.index_block_hash, b.block_hash FROM orphaned_blocks b
+                 WHERE b.height >= ifnull((SELECT start_height FROM progress WHERE id = 1), 0)`;
 
 export const sql = {
   parts: query<PartRow, [number, number, string, string, number]>`
@@ -63,12 +65,13 @@ export const sql = {
   waiting: query<Stored<'mempool_transactions', 'tx_id' | 'type' | 'state'>, HashRange>`
     SELECT tx_id, type, state FROM mempool_transactions WHERE ${hashRange('tx_id')}`,
   orphanedTransaction: query<{ found: number }, [Uint8Array]>`
-    SELECT 1 AS found FROM orphaned_transactions WHERE tx_id = ?1 LIMIT 1`,
+    SELECT 1 AS found FROM orphaned_transactions t WHERE t.tx_id = ?1
+       AND EXISTS (${orphan} AND b.index_block_hash = t.index_block_hash) LIMIT 1`,
   blocksByHash: query<BlockRow, HashRange>`${block} WHERE ${hashRange('block_hash')}`,
   blocksByIndexHash: query<BlockRow, HashRange>`${block} WHERE ${hashRange('index_block_hash')}`,
   blockAt: query<BlockRow, [number]>`${block} WHERE height = ?1`,
-  orphanByHash: query<BlockRow, [Uint8Array]>`${orphan} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
-  orphanByIndexHash: query<BlockRow, [Uint8Array]>`${orphan} WHERE index_block_hash = ?1`,
+  orphanByHash: query<BlockRow, [Uint8Array]>`${orphan} AND b.block_hash = ?1 ORDER BY b.height DESC LIMIT 1`,
+  orphanByIndexHash: query<BlockRow, [Uint8Array]>`${orphan} AND b.index_block_hash = ?1`,
   burnBlocksByHash: query<BurnRow, HashRange>`${burnBlock} AND b.hash BETWEEN ?1 AND ?2 ORDER BY b.hash LIMIT ?3`,
   burnBlockAt: query<BurnRow, [number]>`${burnBlock} AND b.height = ?1 ORDER BY b.ordinal DESC LIMIT 1`,
 };
