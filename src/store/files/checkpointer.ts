@@ -109,7 +109,7 @@ function logCopier(
   { copy, copiedPages = COPIED_PAGES, before = () => {} }: CheckpointerOptions,
   signal: AbortSignal,
 ) {
-  /** When the log was last written at the last look. */
+  /** Time of the log's last write when it was last copied, in Unix milliseconds. */
   let lastWrite = 0;
   let isCopying = false;
 

@@ -13,7 +13,7 @@ import { ordered, up } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';
 import { emptyPage, MAX_FILTERED_ROWS, readPage } from './page.ts';
 
-/** @param by names the index, because the planner prefers others, with which it reads all names of the contract */
+/** @param by names the index, since SQLite would choose one with which it reads all names of the contract */
 const nameRows = (by = '') =>
   `SELECT b.bns_id, b.operation, b.name, b.namespace, b.renewal_height, t.tx_id, k.block_time, k.burn_block_height
      FROM bns_names b ${by}

@@ -1,4 +1,4 @@
-/** Reads the changes since an earlier one, and the principals and tokens that a block concerns. */
+/** Reads the changes after a change, and the principals and tokens that a block concerns. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { BlockParties, Change, NftMove, OrphanedParts } from '../model/change.ts';
@@ -53,7 +53,7 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
     /** Id of the newest change; 0 before the first. */
     newest: (): number => newest.get()?.id ?? 0,
 
-    /** Changes after one, oldest first. Old changes are removed. */
+    /** Changes after a change's id, oldest first. Old changes are deleted. */
     after: (id: number, limit: number): Change[] =>
       after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.nameOf(row.kind), subject: row.subject })),
 

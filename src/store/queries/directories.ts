@@ -104,7 +104,7 @@ export interface DirectoryPage<Item> extends Page<Item, number | null> {
   day: number;
 }
 
-/** @param walkRows rows that a page of contracts reads at most; tests of the bound use fewer than the default */
+/** @param walkRows maximum number of rows that a page of contracts reads; tests use fewer than the default */
 export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   const read = statements(db, sql);
 
@@ -139,8 +139,8 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   }
 
   /**
-   * The day of a page: the requested day, or the cursor's day, so that a walk stays in its first day, or
-   * the newest of the chain.
+   * The day of a page: the requested day, else the cursor's day, so that a walk stays in its first day, else the newest day
+   * of the chain.
    */
   function dayAt(requestedDay: number | null, cursor: Cursor | null, isKeyed: boolean): number {
     if (requestedDay !== null) return requestedDay;

@@ -1,6 +1,6 @@
 /**
  * Lists of rows in the order of a key. A query module declares a list by its columns, its condition and its key. This module
- * writes the statements that read the list in both directions, and reads a number of rows from a key on.
+ * writes the statements that read the list in both directions, and reads rows from a key on.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { lazy } from '../../base/cache.ts';
@@ -156,7 +156,7 @@ function lister<Row>(
   const read = (name: string, ...values: Value[]): Row[] => statements[name]!().all(...values);
   const names = key.map(nameOf);
 
-  /** The start values for reading: the key's, or the nearest bound's if the key is outside. */
+  /** Returns the values to read from: the cursor key's, or the nearest bound's if the key is outside the bounds. */
   function startAt(cursorKey: CursorKey | null, isBackward: boolean, { first, last }: Bounds): Value[] {
     const values: Value[] = key.map(({ form, descends }, index) =>
       cursorKey === null
@@ -171,7 +171,7 @@ function lister<Row>(
     return [isDown ? last : first, ...key.slice(1).map(({ form }) => forms[form][isDown ? 'greatest' : 'least'])];
   }
 
-  /** First the rows with the key's first value, then those beyond it. */
+  /** Reads the rows with the key's first value, then the rows beyond it. */
   const splitRows: RowReader<Row> = (parameters, span, cursorKey, isBackward, count) => {
     if (cursorKey === null) return read('head', ...parameters, count);
     const [value, second] = startAt(cursorKey, isBackward, span) as [Value, Value];
@@ -198,7 +198,7 @@ function lister<Row>(
   });
 }
 
-/** Turns the order of a list around. */
+/** Reverses the order of a list. */
 export const reversed = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> => ({
   rows: (key, isBackward, count) => rows(key, !isBackward, count),
   keyOf,

@@ -25,15 +25,15 @@ const HIGHEST_FEE = '~';
 /** Bytes greater than every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
-/** Maximum number of transactions in a projection, highest fees first; and of those with earlier nonces that are also read. */
+/** Maximum number of transactions in a projection, highest fees first, and of added transactions with earlier nonces. */
 const MAX_PROJECTED = 20_000;
 /** Reads at most this many times as many transactions, since one account may have many with nonces that don't fit yet. */
 const READ_FACTOR = 5;
 /** Maximum number of functions with calls to read for a projection. */
 const MAX_FUNCTIONS = 1_000;
-/** Calls of a function that its cost is estimated from, the newest. */
+/** Number of a function's newest calls that its cost is estimated from. */
 const CALLS_OF_FUNCTION = 5;
-/** Rows that are read between two looks at the time. */
+/** Number of rows to read before other work may have its turn. */
 const BATCH = 50;
 
 const candidateColumns = `m.tx_id, m.received_at, m.fee, m.size, m.type, m.sender_id, m.nonce, m.sponsor_id, m.sponsor_nonce,
@@ -107,23 +107,23 @@ function spentBy(candidates: Iterable<Candidate>) {
   return { highest, isSpent: (account: number, nonce: number): boolean => spent.has(`${account} ${nonce}`) };
 }
 
-/** Whether a nonce is one that a miner may come to soon: no number that is not exact, and none that is far above the next. */
+/** Whether a miner may reach a nonce soon: it is an exact number, and not far above the next nonce. */
 const isNear = (nonce: number, next: number | null): boolean =>
   Number.isSafeInteger(nonce) && (next === null || (nonce >= next && nonce < next + MAX_CHAINED));
 
-/** The projection of the mempool, as it is kept. */
+/** The projection of the mempool in the cache. */
 interface CachedProjection extends Projection, Omit<MempoolProjection, 'blocks' | 'places'> {}
 
 export type SharedProjection = ReturnType<typeof sharedProjection>;
 
 /**
- * The last projection, which all connections of a thread to one file share: requests for one state of the mempool wait for one
- * that makes it, however many they are.
+ * Caches the last projection for all connections of a thread to one file. If several requests need the projection of one
+ * state of the mempool, the first makes it, and the others wait.
  */
 export function sharedProjection() {
   let last: { key: string; projection: Promise<CachedProjection> } | null = null;
   return {
-    /** @param key of the state of the mempool and the tip @param make makes the projection if there is none of the state */
+    /** @param key identifies the state of the mempool and the tip @param make makes the projection if none is cached */
     async get(key: string, make: () => Promise<CachedProjection>): Promise<CachedProjection> {
       while (last?.key === key) {
         const shared = last;
@@ -141,10 +141,10 @@ export function sharedProjection() {
 }
 
 /**
- * The projection of the mempool. It reads a bounded number of rows: the transactions with the highest fees, those that their
- * accounts must send before, and one row of each account and of some calls of each function that is called.
+ * The projection of the mempool. It reads a bounded number of rows: the transactions with the highest fees, the transactions
+ * that their accounts must send first, a row of each account, and some calls of each called function.
  * @param shared the last projection of the file
- * @param maxRows tests of the bound use fewer than the default
+ * @param maxRows maximum number of transactions in a projection; tests use fewer than the default
  */
 export function mempoolProjection(
   db: Database,
@@ -186,7 +186,7 @@ export function mempoolProjection(
     };
   }
 
-  /** Estimates the costs of calls: the mean of some earlier calls of their function, read once, of a bounded number of functions. */
+  /** Estimates the cost of calls: the mean of some earlier calls of their function. Reads each function once, up to a limit. */
   function costEstimates(): (row: CandidateRow) => number[] | null {
     const means = new Map<string, number[] | null>();
     return ({ type, contract_id, function_name }) => {
@@ -208,7 +208,7 @@ export function mempoolProjection(
       : [{ account: sponsor_id, nonce: sponsor_nonce }]),
   ];
 
-  /** The amount that an account is short of to pay its part of a transaction; null if it can pay. */
+  /** The account that can't pay its part of a transaction, and the needed and available micro-STX; null if all can pay. */
   function shortfallOf(row: CandidateRow, accounts: (account: number) => AccountAtTip) {
     const fee = BigInt(decimalOf(row.fee));
     const amount = row.type === PAYLOAD.token_transfer ? BigInt(row.amount ?? 0) : 0n;
@@ -268,7 +268,7 @@ export function mempoolProjection(
       }
       await pause();
     }
-    // If not all were read, some with earlier nonces may be missing, because they offer lower fees.
+    // If not all were read, transactions with earlier nonces may be missing, because they offer lower fees.
     if (isCut) await takeEarlierNonces(candidatesById, accounts, take, pause);
     const projection = await projectionOf(
       [...candidatesById.values()],
@@ -285,7 +285,7 @@ export function mempoolProjection(
     };
   }
 
-  /** Takes the transactions that must come before others, up to as many as there are at most. */
+  /** Takes up to `maxRows` transactions that must come before the candidates of their accounts. */
   async function takeEarlierNonces(
     candidatesById: ReadonlyMap<string, Candidate>,
     accounts: (account: number) => AccountAtTip,
@@ -309,8 +309,8 @@ export function mempoolProjection(
   }
 
   /**
-   * The first nonce, before a transaction's nonce, that no projected block spends; the next one if all are
-   * in blocks and are as many as a node accepts; null if all are, and are fewer.
+   * The first nonce below a transaction's nonce that no projected block spends. If blocks spend all of them, and they are as
+   * many as a node accepts, it is the account's next nonce; if they are fewer, null.
    */
   function awaitedBefore(
     { account, nonce }: Candidate['spends'][number],
@@ -349,7 +349,7 @@ export function mempoolProjection(
         const { account, needed, available } = shortfall;
         awaits.push({ for: 'balance', principal: addressOf(account), needed, available });
       }
-      // In a block it has the estimate that the block was filled by.
+      // A transaction in a projected block has the estimate that the block was filled with.
       const placed = place === null ? undefined : blocks[place.block - 1]?.transactions[place.place - 1];
       const candidate = placed ?? candidateOf(row, costEstimates());
       return { place, awaits, fee: awaits.length > 0 ? null : feeForFirstBlock(candidate, blocks, nextNonce) };

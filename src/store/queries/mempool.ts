@@ -184,7 +184,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
   };
 }
 
-/** Maximum of counted transactions with a higher fee, so that an answer's cost has a bound. */
+/** Maximum number of transactions with a higher fee that are counted, so that the cost of a response has a bound. */
 const MAX_COUNTED = 10_000;
 
 const higher = `SELECT 1 FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`;
@@ -198,7 +198,7 @@ export const pendingRankSql = {
     SELECT count(*) AS n FROM (${higher} AND type = ?3 AND fee > ?1 LIMIT ?2)`,
 };
 
-/** @param maxCounted maximum of counted transactions; tests use another than the default */
+/** @param maxCounted maximum number of transactions that are counted; tests use another than the default */
 export function pendingRank(db: Database, maxCounted = MAX_COUNTED) {
   const { pending, ahead, aheadOfType } = statements(db, pendingRankSql);
 
@@ -243,7 +243,7 @@ export const pendingMeetingSql = {
      WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
 };
 
-/** @param maxRows tests of the bound use fewer than the default */
+/** @param maxRows maximum number of rows that a page reads; tests use fewer than the default */
 export function pendingMeeting(db: Database, maxRows?: number) {
   const { byId: itemAt, countOfType, oldest } = statements(db, pendingMeetingSql);
   const { principalOf } = numbers(db);
@@ -307,7 +307,7 @@ const search = declareSearch({
       from: 'mempool_transactions m INDEXED BY mempool_pending_by_sender',
       where: `${pending} AND m.sender_id = :sender`,
     },
-    // The other transactions of the account are passed over.
+    // Skips the account's other transactions.
     recipient: { by: [], from: waitingOf, where: 'q.principal_id = :recipient' },
     principal: { by: ['principal'], from: waitingOf, where: 'q.principal_id = :principal' },
   },

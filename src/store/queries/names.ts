@@ -14,7 +14,7 @@ import { ordered, up } from './list.ts';
 import { numbers } from './numbers.ts';
 import { readPage } from './page.ts';
 
-/** Condition: a name from before the chain, and no subdomain, and no operation on the chain concerns it. */
+/** Condition: a name from before the chain that isn't a subdomain, and that no operation on the chain concerns. */
 const untouched = 'o.resolver IS NULL AND NOT EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name)';
 
 const firstTransfer = `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}`;
@@ -117,7 +117,7 @@ export function nameQueries(db: Database, turns: Turns) {
 
   const isActive = (name: string): boolean => read.active.get(name) !== null;
 
-  /** A name that is not revoked, with its namespace, and whether it existed before the chain. */
+  /** Finds a name that is not revoked, with its namespace, and whether it existed before the chain. */
   function findActive(name: string) {
     if (!isActive(name)) return undefined;
     const [row, old] = [read.last.get(name), read.oldName.get(name)];

@@ -6,10 +6,10 @@ import { UnreadableCursorError } from '../model/read-errors.ts';
 /** Rows of a list in its order. */
 export interface RowSource<Row> {
   /**
-   * Returns rows from a key on, which is included, or from the head; in reverse order if it reads backward, then without a key
-   * from the end.
-   * @param count rows that are enough if all belong to the list
-   * @returns undefined between rows while other work may have its turn
+   * Returns rows from a key on, which is included; without a key, from the head of the list. Backward, the rows are in reverse
+   * order, and without a key they start at the end of the list.
+   * @param count number of rows that are enough if all belong to the list
+   * @returns the rows, and undefined when other work may have its turn
    */
   rows(key: CursorKey | null, isBackward: boolean, count: number): Iterable<Row | undefined>;
   keyOf(row: Row): CursorKey;
@@ -24,9 +24,9 @@ export interface PageSource<Row, Item, Total extends number | null = number> ext
   itemOf(row: Row): Item;
   /** Whether a row belongs to the list (default: every row does). */
   meets?(row: Row): boolean;
-  /** Rows that a page reads at most, and as many to learn whether there is a page on its other side (default: any number). */
+  /** Maximum number of rows to read for a page, and to learn whether there is a page on its other side (default: any number). */
   maxRows?: number;
-  /** The number of rows that one counts as (default: 1). */
+  /** Number of rows that a row counts as (default: 1). */
   costOf?(row: Row): number;
 }
 
@@ -44,7 +44,7 @@ const isBackwards = ({ side }: Cursor): boolean => side === 'before' || side ===
 /** Whether a cursor's position is behind the item of its key, and not in front of it. */
 export const isBehind = ({ side }: Cursor): boolean => side === 'after' || side === 'until';
 
-/** The cursor in front of a key's item that reads in the direction of another cursor. */
+/** Returns the cursor in front of a key's item. It reads in the direction of another cursor. */
 export const movedTo = (key: CursorKey, like: Cursor | null): Cursor => ({
   side: like !== null && isBackwards(like) ? 'before' : 'from',
   key,
@@ -63,7 +63,7 @@ function requireForm(key: CursorKey, like: CursorKey): void {
  * Reads the page that a cursor names. A page that reads backwards is short at the head of the list: it is never filled up
  * with items behind its cursor, which belong to another page. A page without items still has cursors of its neighbours.
  *
- * If a page reads as many rows as it may, it has fewer items than its limit, or none, and a next page all the same.
+ * If a page reads `maxRows` rows, it may have fewer items than its limit, or none, and still have a next page.
  * @throws UnreadableCursorError if the cursor's key can't be a key of this list
  */
 export function readPage<Row, Item, Total extends number | null = number>(
@@ -73,7 +73,7 @@ export function readPage<Row, Item, Total extends number | null = number>(
   return pageOf(source, readNow(source, cursor, source.limit + 1), readNow(source, turnedAround(cursor), 1));
 }
 
-/** Reads a page as {@link readPage}, of a list with rows that are slow to check. Other work gets turns between rows. */
+/** Reads a page like {@link readPage} from a list whose rows are slow to check. Other work gets turns between rows. */
 export async function readLongPage<Row, Item, Total extends number | null = number>(
   source: PageSource<Row, Item, Total>,
   pause: Pause,
@@ -92,10 +92,10 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
   return pageOf(source, await readLater(cursor, source.limit + 1), await readLater(turnedAround(cursor), 1));
 }
 
-/** Rows of a list that a page with conditions reads at most. */
+/** Maximum number of rows that a page with conditions reads. */
 export const MAX_FILTERED_ROWS = 10_000;
 
-/** Rows of a list, and the key where reading stopped early. */
+/** Rows of a list, and the key where reading stopped early; null if it didn't. */
 interface RowBatch<Row> {
   rows: Row[];
   stopped: CursorKey | null;
@@ -134,12 +134,12 @@ function* readBatch<Row>(
   return { rows, stopped: null };
 }
 
-/** Reads rows as {@link readBatch}, without pauses. */
+/** Reads rows like {@link readBatch}, without pauses. */
 function readNow<Row>(source: PageSource<Row, unknown, number | null>, cursor: Cursor, count: number): RowBatch<Row> {
   const { rows, maxRows, meets, costOf } = source;
   const { side, key } = cursor;
   if (key.length === 0 && side !== 'from') return { rows: [], stopped: null };
-  // Most lists leave no row out. To walk them row by row would take longer than to read them.
+  // Most lists leave no row out. Reading all rows at once is faster than a walk.
   if (!isExclusive(cursor) && maxRows === undefined && meets === undefined && costOf === undefined) {
     const all = rows(key.length === 0 ? null : key, isBackwards(cursor), count);
     if (Array.isArray(all)) return { rows: all.slice(0, count), stopped: null };
@@ -152,7 +152,7 @@ function readNow<Row>(source: PageSource<Row, unknown, number | null>, cursor: C
 }
 
 /**
- * Makes a page from its rows, with one more if there are more.
+ * Makes a page from its rows, which include one more row if there is a next page.
  * @param otherSide the row on the other side of the page's cursor, if there is one
  */
 function pageOf<Row, Item, Total extends number | null>(
@@ -201,21 +201,21 @@ export const emptyPage = <Total extends number | null>(
   previous: null,
 });
 
-/** The n-th part of a key as text. @throws UnreadableCursorError if it is not text */
+/** Returns a part of a key. @throws UnreadableCursorError if it isn't text */
 export function textAt(key: CursorKey, index: number): string {
   const part = key[index];
   if (typeof part === 'string') return part;
   throw new UnreadableCursorError(`part ${index} of the cursor's key is not a text`);
 }
 
-/** The n-th part of a key as a number. @throws UnreadableCursorError if it is not a number */
+/** Returns a part of a key. @throws UnreadableCursorError if it isn't a number */
 export function numberAt(key: CursorKey, index: number): number {
   const part = key[index];
   if (typeof part === 'number') return part;
   throw new UnreadableCursorError(`part ${index} of the cursor's key is not a number`);
 }
 
-/** The n-th part of a key, which is hex, as bytes. @throws UnreadableCursorError if it is not hex */
+/** Decodes a part of a key. @throws UnreadableCursorError if it isn't the hex of bytes */
 export function bytesAt(key: CursorKey, index: number): Uint8Array {
   const hex = textAt(key, index);
   if (/^([0-9a-f]{2})*$/.test(hex)) return Uint8Array.fromHex(hex);

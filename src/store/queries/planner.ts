@@ -67,7 +67,7 @@ function numberFilters<Filter extends string>(filters: Readonly<Record<Filter, s
   return {
     count: names.length,
     text,
-    /** The condition that a row meets all filters that are given. */
+    /** The condition that a row meets all given filters. */
     matches: names.map((name) => text(`(:${name} IS NULL OR ${filters[name]})`)).join(' AND '),
     valuesOf: (values: Readonly<Record<Filter, Value>>): Value[] => names.map((name) => values[name]),
   };
@@ -120,7 +120,7 @@ interface WalkRequest<Filter extends string, Name extends string> {
   total?: number | null;
 }
 
-/** @param maxRows rows that a page reads at most; tests of the bound use fewer than the default */
+/** @param maxRows maximum number of rows that a page reads; tests use fewer than the default */
 export function walker<Row, Filter extends string, Name extends string>(
   db: Database,
   { lists, ways, valuesOf }: Walk<Filter, Name>,
@@ -306,7 +306,7 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
     all: (by: By, direction: ListOrder, count: number, offset: number): Row[] =>
       statement(`all.${by}.${direction}`).all(count, offset),
 
-    /** @throws TooMuchWorkError if every filter matches many rows, and too few together or too many to count */
+    /** @throws TooMuchWorkError if every filter matches too many rows to count them or to find the page */
     filtered(
       search: SearchRequest<Filter, Name>,
       by: By,

@@ -1,6 +1,6 @@
 /**
- * A cache of the texts that answers have of rows. A text has a tag that names all state that it depends on, as cached answers
- * have: after a fork, rows at the same positions have other tags. So connections with different snapshots can share the cache.
+ * Caches the texts of rows in responses. The tag of a text identifies the state that it depends on. After a fork, rows at the
+ * same positions have other tags, so connections with different snapshots can share the cache.
  */
 import { type LruCache, lruCache } from '../../base/cache.ts';
 import { heightOf } from '../../chain/position.ts';
@@ -23,8 +23,8 @@ const MAX_TEXT = 20_000;
 const OVERHEAD = 300;
 
 /**
- * The identity of a row in the cache. Positive numbers are positions of transactions, negative ones are blocks; others are
- * texts, which take longer to find.
+ * The identity of a row in the cache. Positive numbers are positions of transactions, and negative numbers are blocks. Other
+ * rows have texts, which take longer to find.
  */
 type RowId = number | string;
 

@@ -1,7 +1,7 @@
 /**
- * Search as you type: contracts and tokens by parts of their names, names, and ids by their beginning. Each question is a range of an
- * index in its order. It reads a bounded number of rows, so a search costs the same on every chain and for every text. If more
- * things match, the search returns the first ones in the index. A longer text finds the others.
+ * Search as you type: contracts and tokens by parts of their names, names, and ids by their beginning. Each lookup reads a
+ * range of an index. The number of rows is bounded, so a search costs the same on every chain and for every text. If more
+ * items match, the search returns the first ones in the index. A longer text finds the others.
  */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
@@ -76,7 +76,7 @@ export const sql = {
   burnBlockAt: query<BurnRow, [number]>`${burnBlock} AND b.height = ?1 ORDER BY b.ordinal DESC LIMIT 1`,
 };
 
-/** Rows that are read of each range. */
+/** Maximum number of rows to read from each range. */
 const MAX_ROWS = 100;
 /** Minimum number of hex digits, and of address characters, to search for ids. */
 const MIN_DIGITS = 6;
@@ -100,8 +100,8 @@ interface TokenRow extends Stored<'tokens', 'name' | 'symbol'> {
 }
 
 /**
- * The best findings, each once: exact matches first, then prefixes, then others, and among equals the kinds in
- * their order. If there is no room for all, the kinds take turns, so that each kind gets a share.
+ * Returns the best results, each once: exact matches first, then prefixes, then others. Equal matches are in the order of
+ * their kinds. If there is no room for all results, the kinds take turns, so that each kind gets a share.
  */
 export function ranked(results: Iterable<SearchResult>, limit: number): SearchResult[] {
   const best = new Map<string, SearchResult>();
@@ -130,7 +130,7 @@ export function ranked(results: Iterable<SearchResult>, limit: number): SearchRe
 /**
  * Makes the search. Its third argument is the contract of BNS-V2; without it, no name of BNS-V2 is found.
  * @param isSubdomain whether a name of three parts is a subdomain
- * @param maxRows rows that are read of each range; tests use another than the default
+ * @param maxRows maximum number of rows to read from each range; tests use another than the default
  */
 export function searchQueries(
   db: Database,
@@ -220,7 +220,7 @@ export function searchQueries(
     }
   }
 
-  /** Addresses that begin with a text. The contracts of each, however many, are passed over in one step. */
+  /** Addresses that begin with a text. Each step skips all contracts of an address. */
   function* byStartOfAddress(text: string): Generator<SearchResult> {
     const start = text.toUpperCase();
     if (!ADDRESS.test(start) || start.includes('.')) return;
@@ -251,7 +251,7 @@ export function searchQueries(
     }
   }
 
-  /** Things with the text in their name, each by its best match: the best ones, up to the number of results. */
+  /** The best matches for a text in names, one for each contract or asset. @param limit maximum number of matches */
   function byName(kind: NamePartKind, text: string, limit: number): PartMatch[] {
     if ([...text].length > MAX_PART) return [];
     const partMatches = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];

@@ -19,7 +19,7 @@ export interface ActivityLimits {
 
 const LIMITS: ActivityLimits = { transfers: 1_000, points: 100 };
 
-/** Counterparties of each direction that are returned. */
+/** Maximum number of counterparties in each direction. */
 const MAX_COUNTERPARTIES = 10;
 
 const seenQuery = (order: string) =>
@@ -31,7 +31,7 @@ const seenQuery = (order: string) =>
 /** Transfers that are read at once, before other work has its turn. */
 const BATCH = 200;
 
-/** Limits a list to events before one, newest first. */
+/** Limits a list to events before an event, newest first. */
 const newest = 'AND (position, event_index) < (?2, ?3) ORDER BY position DESC, event_index DESC LIMIT ?4';
 
 export const sql = {
@@ -64,7 +64,7 @@ interface TransferRow extends Stored<'events', 'position' | 'event_index' | 'amo
 
 const NOTHING: BalanceOverTime = { complete: true, points: [] };
 
-/** Heights evenly from the first to the last, which are among them. */
+/** Returns evenly distributed heights, with the first and the last. */
 function evenly(first: number, last: number, count: number): number[] {
   const heights = Array.from(
     { length: count },

@@ -241,7 +241,7 @@ export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
 
 /**
  * @param turns yields to other work between batches
- * @param maxLookedAt maximum of transactions that are read; tests use another than the default
+ * @param maxLookedAt maximum number of transactions that are read; tests use another than the default
  */
 export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MAX_LOOKED_AT) {
   const { transactions, count, newestFirst, assets, txId: txIdAt } = statements(db, addressEventsSql);

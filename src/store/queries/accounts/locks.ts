@@ -41,7 +41,7 @@ const UNKNOWN_UNLOCKS: ForcedUnlocks = { pox_1: null, pox_2: null, pox_3: null, 
 
 /**
  * Reads the Bitcoin heights of the forced unlocks as the chain's blocks report them. Nodes before 2.1 report none, and nodes
- * before 4.0 not that of pox-4, so the newest block with a value may be any: each block is read once.
+ * before 4.0 don't report pox-4's, so any block may be the newest one with a value. Each block is read once.
  */
 export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
   const { tip: tipBlock, hash: hashAt, forcedUnlocks: unlocksAbove } = statements(db, sql);
@@ -49,7 +49,7 @@ export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
     const row = hashAt.get(height);
     return row !== null && Buffer.compare(row.hash, hash) === 0;
   };
-  /** The values up to a block. */
+  /** The unlock heights up to a block. */
   let cache: { height: number; hash: Uint8Array; unlocks: ForcedUnlocks } | null = null;
 
   return () => {

@@ -106,10 +106,10 @@ const greater = (a: bigint | null, b: bigint | null): bigint | null => (a === nu
 const nextNonce = (nonce: bigint | null): bigint => (nonce === null ? 0n : nonce + 1n);
 
 /**
- * The pending and the missing nonces between two. The work is bounded by the number of pending and of listed nonces, however
- * far apart the two are.
+ * Returns the pending and the missing nonces between two nonces. The work is bounded by the number of pending and of listed
+ * nonces, however far apart the two are.
  * @param lastConfirmed null if there is none: nonces begin at 0
- * @param waiting pending nonces between the two, ascending
+ * @param waiting pending nonces between them, ascending
  */
 export function noncesBetween(
   lastConfirmed: bigint | null,
@@ -137,7 +137,7 @@ function nonceQueries(db: Database) {
   const startingAccount = startingAccountQuery(db);
   const nonceOf = (row: NonceRow | null): bigint | null => exactInteger(row?.nonce ?? null);
 
-  /** Pending nonces between two, as origin or as sponsor, ascending. */
+  /** Pending nonces of an account between two nonces, as origin or as sponsor, ascending. */
   const waitingBetween = (principal: number, after: bigint, before: bigint): bigint[] => {
     const rows = [between, betweenSponsored].flatMap((rowsOf) => rowsOf.all(principal, after, before));
     return [...new Set(rows.map(({ nonce }) => BigInt(nonce)))].sort((a, b) => (a < b ? -1 : 1));

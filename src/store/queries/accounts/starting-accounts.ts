@@ -23,7 +23,7 @@ export interface StartingAccount {
   locked: bigint;
   /** Bitcoin height at which the lock ends; 0 without one. */
   unlockHeight: number;
-  /** The next one. */
+  /** Next nonce. */
   nonce: bigint;
 }
 
@@ -68,7 +68,7 @@ export function startingAccountQueries(db: Database) {
       return state.waits === 1 ? 'asking' : 'known';
     },
 
-    /** Accounts without their starting state, by number, and the total. @param after the number of the last one before */
+    /** Accounts without their starting state, by number, and the total. @param after lists the accounts above this number */
     unasked(after: number, limit: number): { accounts: { id: number; principal: string }[]; waiting: number } {
       const accounts = next
         .all(after, limit)

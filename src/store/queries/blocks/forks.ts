@@ -10,16 +10,16 @@ import { down, ordered, walked } from '../list.ts';
 import { MAX_FILTERED_ROWS, readPage } from '../page.ts';
 import { sql as steps } from './steps.ts';
 
-/** Orphaned blocks of a fork that are read at most. */
+/** Maximum number of orphaned blocks of a fork that are read. */
 const MAX_BLOCKS = 100;
-/** Orphaned transactions of a fork that are returned at most. */
+/** Maximum number of orphaned transactions of a fork that are returned. */
 const MAX_TRANSACTIONS = 500;
 
 const orphan = `SELECT o.height, o.index_block_hash, o.block_hash, o.parent_index_block_hash, o.burn_block_height
                   FROM orphaned_blocks o`;
 /** Height of the first block. Lower blocks may be ancestors, so they don't count as orphans. */
 const firstHeight = 'ifnull((SELECT start_height FROM progress WHERE id = 1), 1)';
-/** Block 0 is stored with the orphans, and is none. The plus leaves the index to the comparison with the key, in both directions. */
+/** Block 0 is stored with the orphans, but isn't one. The plus leaves the index to the comparison with the key, in both directions. */
 const isOrphan = `+o.height >= ${firstHeight}`;
 const isFirst = `NOT EXISTS (SELECT 1 FROM orphaned_blocks p
                    WHERE p.index_block_hash = o.parent_index_block_hash AND p.height >= ${firstHeight})`;
@@ -79,7 +79,7 @@ const either = (a: boolean | null, b: boolean | null): boolean | null => {
   return a === null || b === null ? null : false;
 };
 
-/** @param maxRows tests of the bound use fewer than the default */
+/** @param maxRows maximum number of rows that a page reads; tests use fewer than the default */
 export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_ROWS) {
   const read = statements(db, sql);
   const walk = walked(read.orphans([]));
@@ -147,7 +147,7 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
   }
 
   return {
-    /** Forks, the highest first. A page may be short, or empty, and have a next one. @param height of the highest that is listed */
+    /** Forks, the highest first. A page may be short, or empty, and have a next one. @param height greatest height to list */
     async page(height: number, limit: number, cursor: Cursor | null): Promise<Page<Fork, number | null>> {
       const pause = turns.longWork();
       const page = readPage<WalkedRow, WalkedRow, number | null>({

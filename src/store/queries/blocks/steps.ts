@@ -47,7 +47,7 @@ export function stepQueries(
   const bottom = (): number => chain.firstHeight() - 1;
   const tipHeight = (): number => Math.max(chain.tip()?.height ?? 0, bottom());
   const hashAt = (height: number): Uint8Array | null => canonicalAt.get(height)?.index_block_hash ?? null;
-  /** The block that was the tip at a height, the first of it in this history; null below the first block, and above the tip. */
+  /** The block that was the tip at a height: the first of that height in this history. Null below the first block or above the tip. */
   const tipAt = (height: number): Uint8Array | null => {
     if (height <= bottom()) return null;
     const all = arrivals.all(height).sort((a, b) => a.journal_id - b.journal_id);
@@ -99,7 +99,7 @@ export function stepQueries(
     before,
 
     /**
-     * The place of this log for a place of any log: steps of another log mean nothing here, so its block must be canonical.
+     * Returns the place in this log for a place in any log. Steps of another log mean nothing here, so its block must be canonical.
      * @throws UnreadableCursorError
      */
     here(place: ChangePosition): ChangePosition {
@@ -127,16 +127,16 @@ export function stepQueries(
         return { change: 'apply', height, hash, place: placeAt(step, hash) };
       }
       // The index may have the block below the start by now, but the reader never received it.
-      const left = from.height <= place.start ? null : from.parent;
-      const start = left === null ? chain.firstHeight() : place.start;
-      return { change: 'rollback', height: from.height, hash: block!, place: placeAt(step, left, start) };
+      const parent = from.height <= place.start ? null : from.parent;
+      const start = parent === null ? chain.firstHeight() : place.start;
+      return { change: 'rollback', height: from.height, hash: block!, place: placeAt(step, parent, start) };
     },
 
     /** Height of a place's block. @throws UnreadableCursorError */
     heightAt: ({ block }: ChangePosition): number => branchOf(block).height,
 
     /**
-     * Passes over changes that apply blocks which are canonical now, up to a height; stops at any other change.
+     * Skips changes that apply blocks that are canonical now, up to a height. Stops at any other change.
      * @throws UnreadableCursorError
      */
     pass(place: ChangePosition, upTo: number): ChangePosition {

@@ -54,7 +54,7 @@ type Microblock = NonNullable<WholeBlock['parentMicroblock']>;
 const parentMicroblock = (microblock: Microblock | null): Microblock | null =>
   microblock === null || microblock.hash.every((byte) => byte === 0) ? null : microblock;
 
-/** An orphan: it shows no transactions or microblocks. */
+/** Returns a block as an orphan, which has no transactions or microblocks. */
 const toOrphan = (block: WholeBlock): WholeBlock => ({
   ...block,
   canonical: false,

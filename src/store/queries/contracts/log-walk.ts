@@ -1,10 +1,11 @@
 /**
  * Logs of several contracts, or of all that a principal deployed, newest or oldest first, in pages with cursors.
  *
- * No index has the logs of several contracts in the order of the chain. The logs of each are merged, or, if there are fewer
- * places, the transactions of a sender or the calls of a function are walked. The contracts of a deployer are found by their ids, which begin with its
- * address. If there are too many to merge, all events of the chain are walked. Each way reads a bounded number of places: a page
- * may have fewer items than its limit, or none, and a next page all the same. Which way is taken changes no answer but for that.
+ * No index has the logs of several contracts in the order of the chain. The logs of each contract are merged, or, if there are
+ * fewer places, the transactions of a sender or the calls of a function are walked. The contracts of a deployer are found by
+ * their ids, which begin with its address. If there are too many to merge, all events of the chain are walked. Each way reads a
+ * bounded number of places: a page may have fewer items than its limit, or none, and still have a next page. The ways differ in
+ * nothing else.
  */
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';
@@ -37,11 +38,11 @@ import {
 
 /** Limits for the reads of one request. */
 export interface LogWalkLimits {
-  /** Principals of a deployer that are looked at. */
+  /** Maximum number of principals that are read to find a deployer's contracts. */
   principals: number;
   /** Maximum number of a deployer's contracts for merging their logs. */
   merged: number;
-  /** Places that a page reads at most, in either direction. */
+  /** Maximum number of places that a page reads, in either direction. */
   rows: number;
 }
 
@@ -143,7 +144,7 @@ function* merged(
 /** The number of logs of contracts. */
 const logsIn = (contracts: readonly Counted[]): number => contracts.reduce((sum, { logs }) => sum + logs, 0);
 
-/** A place of a walk, judged. */
+/** A place of a walk, whether its log meets the filter, and what reading it costs in places. */
 interface JudgedPlace extends PlaceRow {
   meets: boolean;
   cost: number;
@@ -159,7 +160,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   const { addressOf } = numbers(db);
   const indexes = valueIndexes(db);
 
-  /** The contracts that a deployer has logs of; null if they are too many. */
+  /** The contracts of a deployer that have logs; null if there are too many. */
   async function deployedBy(deployer: string, pause: Pause): Promise<Counted[] | null> {
     const contracts: Counted[] = [];
     // '/' is the character behind the dot.

@@ -109,7 +109,7 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
   const isOneValue = ({ low, high }: KeyRange): boolean => low === high;
   const ofValue = ({ id, path, low }: KeyedField, span: Span) => value([id, path, low], span);
 
-  /** The places of a field's entries, in sorted parts; null if there are more than `most` entries. */
+  /** The places of a field's entries, in sorted parts; null if there are more than `limit` entries. */
   function* upTo(
     { id, path, low, high }: KeyedField,
     { first, last }: Span,

@@ -73,7 +73,7 @@ type StakeRow = Key & Stored<'stakes', 'amount' | 'first_cycle' | 'from_cycle' |
 type PositionRow = Key & Stored<'bond_positions', 'stx_locked' | 'weight' | 'weight_cycle'>;
 
 /**
- * Yields the last row of each staker that holds in a cycle.
+ * Yields the last row of each staker that applies in a cycle.
  * @param read reads rows after a key, in the order of the key
  */
 async function* newestOf<Row extends Key>(

@@ -70,7 +70,7 @@ type PositionRow = Stored<'bond_positions', 'bond_index' | 'stx_locked' | 'weigh
   Stored<'bonds', 'unlock_cycle'>;
 type ShareRow = Stored<'staking_shares', 'staker_id' | 'address' | 'bond_index' | 'earned' | 'claimed'>;
 
-/** Rows of each table that a page reads at most, the newest. */
+/** Maximum number of rows of each table that a page reads, newest first. */
 const MAX_ROWS = 2_000;
 
 /** Sats of a share are stored times this. */

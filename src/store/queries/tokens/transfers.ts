@@ -119,7 +119,7 @@ const isNewer = (a: KeyRow, b: KeyRow): boolean =>
   a.position > b.position || (a.position === b.position && a.event_index > b.event_index);
 const isSame = (a: KeyRow, b: KeyRow): boolean => a.position === b.position && a.event_index === b.event_index;
 
-/** Two lists of one order as one; an event of both is listed once. */
+/** Merges two lists in the same order. An event in both is listed once. */
 const merged = <Row extends KeyRow>(first: RowSource<Row>, second: RowSource<Row>): RowSource<Row> => ({
   rows(key, isBackward, count) {
     const [a, b] = [[...first.rows(key, isBackward, count)], [...second.rows(key, isBackward, count)]];

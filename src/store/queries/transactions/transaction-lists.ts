@@ -376,7 +376,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     return pages.filtered({ values, sizedPaths, span }, order.by, order.direction, limit, offset);
   }
 
-  /** @throws TooMuchWorkError if every filter matches many transactions, and too few together or too many to count */
+  /** @throws TooMuchWorkError if every filter matches too many transactions to count them or to find the page */
   return <Item>(
     filter: TransactionFilter,
     order: TransactionOrder,
