@@ -14,7 +14,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { matches, type SearchResult } from '../../src/store/model/search.ts';
-import { ranked, searchQueries } from '../../src/store/queries/search.ts';
+import { rank, searchQueries } from '../../src/store/queries/search.ts';
 import { nameParts } from '../../src/store/rows/name-parts.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -146,17 +146,17 @@ test('ranks equal matches first, then prefixes, and shows every kind', () => {
     id: `${match}.${n}`,
   });
   const many = Array.from({ length: 30 }, (_, n) => contract('start', n));
-  const found = ranked([...many, name('part', 0), contract('exact', 0), name('start', 0), contract('part', 0)], 10);
+  const found = rank([...many, name('part', 0), contract('exact', 0), name('start', 0), contract('part', 0)], 10);
   expect(found).toHaveLength(10);
   expect(found[0]).toEqual(contract('exact', 0));
   expect(found.at(-1)).toEqual(name('start', 0));
   expect(
-    ranked(
+    rank(
       [contract('part', 1), contract('exact', 1)].map((one) => ({ ...one, id: 'x' })),
       10,
     ),
   ).toEqual([{ kind: 'contract', match: 'exact', id: 'x' }]);
-  const order = ranked([name('part', 0), contract('part', 0), name('exact', 1), ...many.slice(0, 2)], 10);
+  const order = rank([name('part', 0), contract('part', 0), name('exact', 1), ...many.slice(0, 2)], 10);
   expect(order.map(({ match }) => matches.indexOf(match))).toEqual([0, 1, 1, 2, 2]);
 });
 

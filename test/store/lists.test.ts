@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
-import { down, type ListedRows, type Ordered, ordered, reversed, up, walked } from '../../src/store/queries/list.ts';
+import { down, type List, type ListedRows, ordered, reversed, up, walked } from '../../src/store/queries/list.ts';
 import { type PageSource, readPage } from '../../src/store/queries/page.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
@@ -21,7 +21,7 @@ beforeAll(() => {
 afterAll(() => db.close());
 
 const select = 'SELECT r.n, r.name, r.id FROM rows r';
-const lists: Record<string, Ordered<Row>> = {
+const lists: Record<string, List<Row>> = {
   'one column down': ordered({ select, where: "r.name = 'a' AND r.id = x''" }, [down('r.n')]),
   'one column up': ordered({ select, where: "r.name = 'a' AND r.id = x''" }, [up('r.n')]),
   'columns of each form down': ordered({ select }, [down('r.n'), down('r.name', 'text'), down('r.id', 'bytes')]),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { basename, join } from 'node:path';
 import { Glob } from 'bun';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
-import type { Ordered } from '../../src/store/queries/list.ts';
+import type { List } from '../../src/store/queries/list.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 
@@ -227,7 +227,7 @@ for (const [prefix, directory] of [
       const named = /^(?:sql|(.+)Sql)$/.exec(exported);
       if (named === null) continue;
       const name = named[1]?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) ?? basename(file, '.ts');
-      for (const [statement, one] of Object.entries(texts as Readonly<Record<string, string | Ordered<unknown>>>)) {
+      for (const [statement, one] of Object.entries(texts as Readonly<Record<string, string | List<unknown>>>)) {
         if (typeof one === 'object' && 'texts' in one) {
           for (const [way, text] of Object.entries(one.texts))
             statements.set(`${prefix}${name}.${statement}.${way}`, text);

@@ -96,7 +96,7 @@ function bringUpToDate(
  * a chain that was small once turn such plans into scans of tables that have become large.
  * @returns whether there was any
  */
-function forgetStatistics(db: Database): boolean {
+function dropStatistics(db: Database): boolean {
   const tables = db
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'sqlite_stat[0-9]'")
     .all();
@@ -144,7 +144,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
       if (mostBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(mostBytes / pageSizeOf(db))}`);
       bringUpToDate(db, path, { load, steps, views });
       requireOneRows(db, path);
-      hadStatistics = forgetStatistics(db);
+      hadStatistics = dropStatistics(db);
     });
   const db = open();
   if (!hadStatistics) return db;

@@ -322,7 +322,7 @@ export function openJournalReader(directory: string) {
     SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM chain) AS "values"`.prepared(db);
 
   /** The number of entries by the ids at both ends, and the rows of both tables, of one snapshot. */
-  function counted() {
+  function readCounts() {
     try {
       db.run('BEGIN');
       return { expected: reads.lastId(), ...readingOf(path, () => counts.get()) };
@@ -338,7 +338,7 @@ export function openJournalReader(directory: string) {
      * @throws JournalDamagedError if entries are missing
      */
     entries(): number {
-      const { expected, events = 0, values = 0 } = counted();
+      const { expected, events = 0, values = 0 } = readCounts();
       if (events === expected && values === expected) return expected;
       throw new JournalDamagedError(path, `of ${expected} entries it has ${events}, and ${values} chain values`);
     },

@@ -18,7 +18,7 @@ import { down, type ListedRows, ordered, walked } from './list.ts';
 import { MAX_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
 
 /** A list by a count, then by a number, which is the table's key. */
-const ranked = <Row extends Ranked>(count: string, id: string, table: string, where: string, columns = '') =>
+const rankedList = <Row extends Ranked>(count: string, id: string, table: string, where: string, columns = '') =>
   ordered<Row>(
     { select: `SELECT ${count} AS count, ${id} AS id${columns} FROM ${table}`, where },
     [down(count), down(id)],
@@ -58,24 +58,24 @@ export const sql = {
     SELECT a.identifier, n.mints, CAST(n.supply AS INTEGER) AS instances, n.holders, n.events,
            ${countOfDay(DAILY.nft, 'n.asset_id')} AS of_day
       FROM asset_totals n CROSS JOIN assets a ON a.id = n.asset_id WHERE n.token = ${TOKEN.nft} AND n.asset_id = ?1`,
-  calls: ranked<RankedContract>(
+  calls: rankedList<RankedContract>(
     'd.count',
     'd.subject_id',
     'daily_counts d',
     `d.day = ?1 AND d.kind = ${DAILY.calls}`,
     family,
   ),
-  ftHolders: ranked('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.ft}`),
-  nftHolders: ranked('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.nft}`),
-  transfers: ranked('count', 'subject_id', 'daily_counts', 'day = ?1 AND kind = ?2'),
-  newest: ordered<Deployed>(
+  ftHolders: rankedList('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.ft}`),
+  nftHolders: rankedList('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.nft}`),
+  transfers: rankedList('count', 'subject_id', 'daily_counts', 'day = ?1 AND kind = ?2'),
+  newest: ordered<DeploymentRow>(
     [PAYLOAD.smart_contract, PAYLOAD.versioned_smart_contract].map((type) => ({
       select: 'SELECT position, contract_id AS id, status FROM transactions INDEXED BY transactions_by_type',
       where: `type = ${type}`,
     })),
     byPosition,
   ),
-  newestOfFamily: ordered<Deployed>(
+  newestOfFamily: ordered<DeploymentRow>(
     {
       select: `SELECT position, contract_id AS id, ${STATUS.success} AS status FROM token_contracts`,
       where: 'family = ?1',
@@ -91,7 +91,7 @@ interface Ranked {
 interface RankedContract extends Ranked {
   family: number | null;
 }
-type Deployed = Stored<'transactions', 'position' | 'status'> & { id: number };
+type DeploymentRow = Stored<'transactions', 'position' | 'status'> & { id: number };
 type ContractRow = Stored<'principals', 'address'> & { calls: number; of_day: number; family: number | null };
 type FtRow = Stored<'assets', 'identifier'> &
   Stored<'asset_totals', 'supply' | 'holders' | 'events'> &
@@ -111,13 +111,13 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   function listedContract(id: number, day: number): ListedContract {
     const row = read.contract.get(id, day);
     if (row === null) throw new Error(`no principal has the number ${id}`);
-    const deployed = read.deployment.get(id);
+    const deployment = read.deployment.get(id);
     return {
       contractId: row.address,
       deployment:
-        deployed === null
+        deployment === null
           ? null
-          : { height: heightOf(deployed.position), time: deployed.block_time, txId: deployed.tx_id },
+          : { height: heightOf(deployment.position), time: deployment.block_time, txId: deployment.tx_id },
       calls: row.calls,
       callsOfDay: row.of_day,
       family: row.family === null ? null : storedFamily.nameOf(row.family),
@@ -160,7 +160,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   };
 
   function newestContracts(type: ContractsFilter['family'], day: number, limit: number, cursor: Cursor | null) {
-    return readPage<Deployed, ListedContract, number | null>({
+    return readPage<DeploymentRow, ListedContract, number | null>({
       limit,
       at: cursor,
       total: null,

@@ -62,7 +62,7 @@ interface Options {
 export type Lister<Row> = (parameters: readonly Value[], span?: Bounds) => ListedRows<Row>;
 
 /** A list of rows. */
-export interface Ordered<Row> {
+export interface List<Row> {
   key: readonly KeyColumn[];
   /** The statements by name. */
   texts: Readonly<Record<string, string>>;
@@ -74,7 +74,7 @@ export function ordered<Row>(
   selections: Selection | readonly Selection[],
   key: readonly KeyColumn[],
   { isBounded = false, isSplit = false, union = 'UNION ALL' }: Options = {},
-): Ordered<Row> {
+): List<Row> {
   const parts = [selections].flat();
   const count = Math.max(0, ...[...JSON.stringify(parts).matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
   const parameter = (nth: number): string => `?${count + nth}`;
@@ -147,7 +147,7 @@ type RowReader<Row> = (
 function lister<Row>(
   db: Database,
   key: readonly KeyColumn[],
-  texts: Ordered<Row>['texts'],
+  texts: List<Row>['texts'],
   isBounded: boolean,
 ): Lister<Row> {
   const statements = Object.fromEntries(

@@ -126,12 +126,12 @@ export function sharedProjection() {
     /** @param key identifies the state of the mempool and the tip @param make makes the projection if none is cached */
     async get(key: string, make: () => Promise<CachedProjection>): Promise<CachedProjection> {
       while (last?.key === key) {
-        const shared = last;
+        const current = last;
         try {
-          return await shared.projection;
+          return await current.projection;
         } catch {
           // The request that made the projection reports the error, such as a cut-off snapshot. This request makes a new one.
-          if (last === shared) last = null;
+          if (last === current) last = null;
         }
       }
       last = { key, projection: make() };
@@ -159,7 +159,7 @@ export function mempoolProjection(
   const total = pendingCount(db);
   const version = mempool.version.prepared(db);
   const itemAt = pendingMeetingSql.byId.prepared(db);
-  const locked = lockQuery(db);
+  const lockAt = lockQuery(db);
   const startingAccount = startingAccountQuery(db);
 
   /** Reads accounts, each once. */
@@ -176,7 +176,7 @@ export function mempoolProjection(
       // In a partial recording, balances may be negative. The account's real balance is unknown then.
       if (owned < 0n) return { nextNonce, available: null };
       const mayLock = locks === 1 || start.locked > 0n;
-      const lock = mayLock ? locked(account, LAST_HEIGHT) : null;
+      const lock = mayLock ? lockAt(account, LAST_HEIGHT) : null;
       return { nextNonce, available: owned - (lock?.amount ?? 0n) };
     };
     return (account) => {
@@ -350,8 +350,8 @@ export function mempoolProjection(
         awaits.push({ for: 'balance', principal: addressOf(account), needed, available });
       }
       // A transaction in a projected block has the estimate that the block was filled with.
-      const placed = place === null ? undefined : blocks[place.block - 1]?.transactions[place.place - 1];
-      const candidate = placed ?? candidateOf(row, costEstimates());
+      const projected = place === null ? undefined : blocks[place.block - 1]?.transactions[place.place - 1];
+      const candidate = projected ?? candidateOf(row, costEstimates());
       return { place, awaits, fee: awaits.length > 0 ? null : feeForFirstBlock(candidate, blocks, nextNonce) };
     },
 

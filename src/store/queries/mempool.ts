@@ -129,7 +129,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
   const eachOf = (receipts: readonly ReceiptRow[]): PendingTransaction[] =>
     read.each.all(JSON.stringify(receipts.map(({ tx_id: id }) => id.toHex()))).map(pendingOf);
   /** A page of pending transactions from the page of their receipts. */
-  const listed = <Item>(page: Page<ReceiptRow>, items: ItemsOf<PendingTransaction, Item>): Page<Item> => ({
+  const pageOf = <Item>(page: Page<ReceiptRow>, items: ItemsOf<PendingTransaction, Item>): Page<Item> => ({
     ...page,
     items: items(texts.rows(page.items, { idOf, heightOf: () => null, read: eachOf })),
   });
@@ -137,7 +137,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
   return {
     page<Item>(limit: number, cursor: Cursor | null, items: ItemsOf<PendingTransaction, Item>): Page<Item> {
       const page = readPage({ limit, at: cursor, total: pendingTotal(), ...read.all([]), itemOf: (row) => row });
-      return listed(page, items);
+      return pageOf(page, items);
     },
 
     ofPrincipal<Item>(
@@ -147,7 +147,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
       items: ItemsOf<PendingTransaction, Item>,
     ): Page<Item> {
       const { principal_id: id, total } = read.ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
-      return listed(readPage({ limit, at: cursor, total, ...read.ofPrincipal([id]), itemOf: (row) => row }), items);
+      return pageOf(readPage({ limit, at: cursor, total, ...read.ofPrincipal([id]), itemOf: (row) => row }), items);
     },
 
     /** Dropped transactions of an origin, newest receipt first. */
@@ -172,12 +172,10 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
       optional(read.byId.get(txId) ?? read.mined.get(txId), detailOf),
 
     detailsOfPrincipal(principal: string, limit: number, offset: number): OffsetPage<PendingTransactionDetail> {
-      const counted = read.ofPrincipalTotal.get(principal);
-      if (counted === null || offset >= counted.total) return { items: [], total: counted?.total ?? 0 };
-      const items = read.ofPrincipalAt
-        .all(counted.principal_id, limit, offset)
-        .flatMap(({ tx_id }) => find(tx_id) ?? []);
-      return { items, total: counted.total };
+      const row = read.ofPrincipalTotal.get(principal);
+      if (row === null || offset >= row.total) return { items: [], total: row?.total ?? 0 };
+      const items = read.ofPrincipalAt.all(row.principal_id, limit, offset).flatMap(({ tx_id }) => find(tx_id) ?? []);
+      return { items, total: row.total };
     },
 
     state: (txId: Uint8Array): number | undefined => read.state.get(txId)?.state,

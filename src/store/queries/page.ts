@@ -167,8 +167,8 @@ function pageOf<Row, Item, Total extends number | null>(
   const isMore = rows.length > limit;
   if (isMore) rows.pop();
   const isTurnable = otherSide.rows.length > 0 || otherSide.stopped !== null;
-  const any = rows[0] ?? otherSide.rows[0];
-  if (any !== undefined && cursor.key.length > 0) requireForm(cursor.key, keyOf(any));
+  const sampleRow = rows[0] ?? otherSide.rows[0];
+  if (sampleRow !== undefined && cursor.key.length > 0) requireForm(cursor.key, keyOf(sampleRow));
   if (backwards) rows.reverse();
 
   const [first, last] = [rows[0], rows.at(-1)];

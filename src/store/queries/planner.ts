@@ -63,7 +63,7 @@ function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, s
 /** Numbers the filters as parameters of statements. */
 function numberFilters<Filter extends string>(filters: Readonly<Record<Filter, string>>) {
   const names = Object.keys(filters) as Filter[];
-  const text = (named: string): string => named.replace(/:([a-z]\w*)/gi, (_, name) => `?${names.indexOf(name) + 1}`);
+  const text = (sql: string): string => sql.replace(/:([a-z]\w*)/gi, (_, name) => `?${names.indexOf(name) + 1}`);
   return {
     count: names.length,
     text,
@@ -187,9 +187,9 @@ interface SearchDeclaration<Filter extends string, Name extends string, By exten
 
 /** Declares a list that is read by pages with an offset, and counted. */
 export function declareSearch<Filter extends string, Name extends string, By extends string>(
-  declared: SearchDeclaration<Filter, Name, By>,
+  declaration: SearchDeclaration<Filter, Name, By>,
 ) {
-  const { filters, ways, key, orders, ownOrder, whole, looked, isBounded = false } = declared;
+  const { filters, ways, key, orders, ownOrder, whole, looked, isBounded = false } = declaration;
   const { count, text, matches, valuesOf } = numberFilters(filters);
   const keyColumns = columnsOf(key);
   const parameter = (nth: number): string => `?${count + nth}`;
@@ -229,7 +229,7 @@ export function declareSearch<Filter extends string, Name extends string, By ext
   for (const [name, { from, where }] of Object.entries<AccessPath<string>>(ways)) {
     sql[`count.${name}`] = `SELECT count(*) AS total FROM ${from} WHERE ${text(where)} AND ${matches}${within}`;
   }
-  return { ...declared, sql, valuesOf, boundsOf };
+  return { ...declaration, sql, valuesOf, boundsOf };
 }
 
 type Search<Filter extends string, Name extends string, By extends string> = ReturnType<
@@ -268,9 +268,9 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
     const usedFilters = (Object.keys(filters) as Filter[]).filter((name) => values[name] !== null);
     if (!isEstimate && usedFilters.every((name) => ways[way].by.includes(name))) {
       if (size <= limits.rows || count === undefined) return size;
-      const counted = count(limits.entries + 1);
-      if (counted > limits.entries) throw tooManyError(limits.entries);
-      return counted;
+      const total = count(limits.entries + 1);
+      if (total > limits.entries) throw tooManyError(limits.entries);
+      return total;
     }
     if (size > limits.rows) throw tooManyError(limits.rows);
     return statement(`count.${way}`).get(...valuesOf(values), ...boundsOf(span))?.total ?? 0;
@@ -291,8 +291,8 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
     if (by === ownOrder) return byIndex();
     if (path.size > limits.sorted) {
       const rows = path.size <= limits.rows ? limits.sorted : limits.rows;
-      const walked = statement(`walk.${order}`).all(...page, rows);
-      if (walked.length === count) return walked;
+      const walkRows = statement(`walk.${order}`).all(...page, rows);
+      if (walkRows.length === count) return walkRows;
     }
     if (path.size <= limits.rows) return byIndex();
     throw new TooMuchWorkError(

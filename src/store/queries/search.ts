@@ -103,7 +103,7 @@ interface TokenRow extends Stored<'tokens', 'name' | 'symbol'> {
  * Returns the best results, each once: exact matches first, then prefixes, then others. Equal matches are in the order of
  * their kinds. If there is no room for all results, the kinds take turns, so that each kind gets a share.
  */
-export function ranked(results: Iterable<SearchResult>, limit: number): SearchResult[] {
+export function rank(results: Iterable<SearchResult>, limit: number): SearchResult[] {
   const best = new Map<string, SearchResult>();
   for (const result of results) {
     const key = `${result.kind} ${result.id}`;
@@ -112,19 +112,19 @@ export function ranked(results: Iterable<SearchResult>, limit: number): SearchRe
       best.set(key, result);
   }
   const all = [...best.values()];
-  const chosen: SearchResult[] = [];
+  const ranking: SearchResult[] = [];
   for (const match of matches) {
     const byKind = foundKinds.map((kind) => all.filter((result) => result.kind === kind && result.match === match));
     const fits = new Set<SearchResult>();
     for (let turn = 0; byKind.some((group) => turn < group.length); turn++) {
       for (const group of byKind) {
         const next = group[turn];
-        if (next !== undefined && chosen.length + fits.size < limit) fits.add(next);
+        if (next !== undefined && ranking.length + fits.size < limit) fits.add(next);
       }
     }
-    chosen.push(...byKind.flat().filter((result) => fits.has(result)));
+    ranking.push(...byKind.flat().filter((result) => fits.has(result)));
   }
-  return chosen;
+  return ranking;
 }
 
 /**
@@ -196,8 +196,8 @@ export function searchQueries(
     if (read.orphanedTransaction.get(low!) !== null) {
       yield { kind: 'transaction', match, id: toHex(low!), type: null, status: null, height: null };
     }
-    const orphaned = read.orphanByIndexHash.get(low!) ?? read.orphanByHash.get(low!);
-    if (orphaned !== null) yield blockOf(orphaned, match, false);
+    const orphanRow = read.orphanByIndexHash.get(low!) ?? read.orphanByHash.get(low!);
+    if (orphanRow !== null) yield blockOf(orphanRow, match, false);
   }
 
   /** Whether a contract has transactions but no indexed deployment, for example if the index starts above the deployment. */
@@ -343,6 +343,6 @@ export function searchQueries(
       ...namesOf(key),
       ...bnsNamesOf(key, namesContract),
     ];
-    return ranked(results, limit);
+    return rank(results, limit);
   };
 }

@@ -42,7 +42,7 @@ function identityOf(path: string): string {
 const filesOf = (directory: string): string => [indexPath(directory), journalPath(directory)].map(identityOf).join(' ');
 
 /** Ends a snapshot. @returns false if that fails; the connection must be closed then */
-function isEnded({ db, end }: IndexConnection): boolean {
+function tryEnd({ db, end }: IndexConnection): boolean {
   try {
     db.endReads();
     // After an I/O error, SQLite may have ended the transaction by itself.
@@ -168,7 +168,7 @@ export function openIndexFile(
     /** Ends a snapshot, and reuses its connection for later ones. */
     end(connection: IndexConnection): void {
       inUse -= 1;
-      if (isEnded(connection)) idle.push(connection);
+      if (tryEnd(connection)) idle.push(connection);
       else connection.db.close();
       closeIfUnused();
     },

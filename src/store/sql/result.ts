@@ -53,7 +53,7 @@ function placeAt(sql: string, byte: number): string {
 }
 
 /** An error with SQLite's message, and the position of the mistake in the query. */
-function refusal(error: SQLiteError, sql: string): OperatorError {
+function queryError(error: SQLiteError, sql: string): OperatorError {
   const where = error.byteOffset < 0 ? '' : ` (${placeAt(sql, error.byteOffset)})`;
   return new OperatorError(`SQLite can't run the query: ${error.message}${where}.`, REMEDY, { cause: error });
 }
@@ -67,13 +67,13 @@ function onQuery<T>(db: Connection, sql: string, run: () => T): T {
     return run();
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
-    throw operatorErrorOf(error, db.filename) ?? refusal(error, sql);
+    throw operatorErrorOf(error, db.filename) ?? queryError(error, sql);
   }
 }
 
 const EXPLAIN = /^\s*EXPLAIN(\s+QUERY\s+PLAN)?\s/i;
 
-const notOneQuery = (): OperatorError =>
+const notOneQueryError = (): OperatorError =>
   new OperatorError(
     'Only one query at a time is accepted, and only one that reads: SELECT, VALUES, WITH, or EXPLAIN before one of these.',
     'Give a single query. For other statements, use another program on a copy of the file (stackside backup).',
@@ -101,7 +101,7 @@ function preparedQuery(db: Connection, sql: string) {
   }
 }
 
-const onlyViews = (cause?: unknown): OperatorError =>
+const onlyViewsError = (cause?: unknown): OperatorError =>
   new OperatorError('Only the views can be queried; their names start with v1_.', REMEDY, { cause });
 
 /** An empty database that only has the views of this program, as tables. */
@@ -115,11 +115,11 @@ function viewsWithoutRows(): Database {
 const SCHEMA_PAGE = 1;
 
 /** Returns the opcodes of a query, from SQLite's EXPLAIN. @throws OperatorError if the query needs more than the views */
-function openedBy(db: Database, sql: string, parameters: readonly SqlParameter[]) {
+function opcodesOf(db: Database, sql: string, parameters: readonly SqlParameter[]) {
   try {
     return db.query<{ opcode: string; p2: number }, SqlParameter[]>(`EXPLAIN ${sql}`).all(...parameters);
   } catch (error) {
-    if (error instanceof SQLiteError) throw onlyViews(error);
+    if (error instanceof SQLiteError) throw onlyViewsError(error);
     throw error;
   }
 }
@@ -132,9 +132,9 @@ function openedBy(db: Database, sql: string, parameters: readonly SqlParameter[]
  */
 export function requireOnlyViews(text: string, parameters: readonly SqlParameter[] = []): void {
   using db = viewsWithoutRows();
-  const opened = openedBy(db, text.replace(EXPLAIN, ''), parameters);
-  if (opened.some(({ opcode, p2 }) => opcode === 'VOpen' || (opcode === 'OpenRead' && p2 === SCHEMA_PAGE)))
-    throw onlyViews();
+  const opcodes = opcodesOf(db, text.replace(EXPLAIN, ''), parameters);
+  if (opcodes.some(({ opcode, p2 }) => opcode === 'VOpen' || (opcode === 'OpenRead' && p2 === SCHEMA_PAGE)))
+    throw onlyViewsError();
 }
 
 /** Whether two columns have the same name. */
@@ -163,7 +163,7 @@ export function resultOf(db: Connection, text: string, parameters: readonly SqlP
   const sql = text.replace(/[;\s]+$/, '');
   return onQuery(db, sql, () => {
     const query = preparedQuery(db, sql);
-    if (!query.reader || !query.readonly || !isOneSelect(db, sql)) throw notOneQuery();
+    if (!query.reader || !query.readonly || !isOneSelect(db, sql)) throw notOneQueryError();
     requireParameters(query.paramsCount, parameters);
     const names = query.columnNames;
     const read =

@@ -28,7 +28,7 @@ export function viewNamed(name: string): View {
  * The exported columns of a view: not the columns of bytes, which are for conditions and also have a column of hex, and
  * not derived columns.
  */
-const exported = ({ columns }: View) =>
+const exportedColumns = ({ columns }: View) =>
   Object.entries(columns).filter(([, { type, isDerived = false }]) => type !== 'bytes' && !isDerived);
 
 /** The columns that a column is exported as: itself and, for a Clarity value, its JSON. */
@@ -71,7 +71,7 @@ export function blocksOf(db: Connection, { from, to }: HeightSpan): ExportedBloc
  * @param blocks the range of blocks; null for a view with rows outside blocks
  */
 export function viewResult(db: Connection, view: View, blocks: ExportedBlocks | null): Result {
-  const columns = exported(view);
+  const columns = exportedColumns(view);
   const { name, range, order } = view;
   const where = range === null || blocks === null ? '' : inBlocks(range, blocks);
   const by = order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`;

@@ -92,16 +92,16 @@ export function summableForms(sql: string): SummableForms {
  */
 function sortableForms(sql: string): SummableForms {
   const positive = summableForms(`substr(${sql}, 2)`);
-  const lacking = `substr(${sql}, 3)`;
+  const complement = `substr(${sql}, 3)`;
   const power = (digits: string) => `CAST('1' || substr('${'0'.repeat(18)}', 1, ${digits}) AS INTEGER)`;
-  const lowDigits = `min(length(${lacking}), ${LOW_DIGITS})`;
-  const highDigits = `max(length(${lacking}) - ${LOW_DIGITS}, 0)`;
-  const upper = `substr(${lacking}, 1, ${highDigits})`;
+  const lowDigits = `min(length(${complement}), ${LOW_DIGITS})`;
+  const highDigits = `max(length(${complement}) - ${LOW_DIGITS}, 0)`;
+  const upper = `substr(${complement}, 1, ${highDigits})`;
   const exact = `CAST(${upper} AS INTEGER) + 1 - ${power(highDigits)}`;
   const near = `CAST(${upper} AS REAL) - CAST('1e' || ${highDigits} AS REAL)`;
-  const high = `CASE substr(${sql}, 1, 1) WHEN '-' THEN iif(length(${lacking}) <= ${EXACT_DIGITS}, ${exact}, ${near}) ELSE ${positive.high} END`;
-  const low = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(substr(${lacking}, -${LOW_DIGITS}) AS INTEGER) + 1 - ${power(lowDigits)} ELSE ${positive.low} END`;
-  const real = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(${lacking} AS REAL) + 1 - CAST('1e' || length(${lacking}) AS REAL) ELSE ${positive.real} END`;
+  const high = `CASE substr(${sql}, 1, 1) WHEN '-' THEN iif(length(${complement}) <= ${EXACT_DIGITS}, ${exact}, ${near}) ELSE ${positive.high} END`;
+  const low = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(substr(${complement}, -${LOW_DIGITS}) AS INTEGER) + 1 - ${power(lowDigits)} ELSE ${positive.low} END`;
+  const real = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(${complement} AS REAL) + 1 - CAST('1e' || length(${complement}) AS REAL) ELSE ${positive.real} END`;
   return { real, high, low };
 }
 

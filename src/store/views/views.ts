@@ -29,7 +29,7 @@ function viewsIn(db: Database): Map<string, string> {
 }
 
 /** Names of the views that a file lacks, or has with other statements than this program's. */
-function outdated(db: Database): string[] {
+function outdatedViews(db: Database): string[] {
   const present = viewsIn(db);
   return [...statements].filter(([name, statement]) => present.get(name) !== statement).map(([name]) => name);
 }
@@ -40,11 +40,11 @@ function outdated(db: Database): string[] {
  */
 export function differingViews(db: Database): string[] {
   const present = viewsIn(db);
-  return [...statements.keys()].some((name) => present.has(name)) ? outdated(db) : [];
+  return [...statements.keys()].some((name) => present.has(name)) ? outdatedViews(db) : [];
 }
 
 /** Whether a file has all views with this program's statements. */
-export const hasViews = (db: Database): boolean => outdated(db).length === 0;
+export const hasViews = (db: Database): boolean => outdatedViews(db).length === 0;
 
 /** Removes the views from a file: SQLite would change their statements when tables that they read are changed. */
 export function dropViews(db: Database): void {
@@ -53,7 +53,7 @@ export function dropViews(db: Database): void {
 
 /** Makes the views that a file lacks, or has with other statements. Other views stay. */
 export function makeViews(db: Database): void {
-  for (const name of outdated(db)) {
+  for (const name of outdatedViews(db)) {
     db.run(`DROP VIEW IF EXISTS ${name}`);
     db.run(statements.get(name) ?? '');
   }
@@ -64,7 +64,7 @@ export function makeViews(db: Database): void {
  * the file is unchanged.
  */
 export function makeTemporaryViews(db: Database): void {
-  const missing = outdated(db);
+  const missing = outdatedViews(db);
   if (missing.length === 0) return;
   db.run('PRAGMA query_only = OFF');
   for (const name of missing) db.run((statements.get(name) ?? '').replace('CREATE VIEW', 'CREATE TEMP VIEW'));

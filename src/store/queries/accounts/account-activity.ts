@@ -65,7 +65,7 @@ interface TransferRow extends Stored<'events', 'position' | 'event_index' | 'amo
 const NOTHING: BalanceOverTime = { complete: true, points: [] };
 
 /** Returns evenly distributed heights, with the first and the last. */
-function evenly(first: number, last: number, count: number): number[] {
+function evenHeights(first: number, last: number, count: number): number[] {
   const heights = Array.from(
     { length: count },
     (_, index) => first + Math.round(((last - first) * index) / (count - 1)),
@@ -152,7 +152,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       const { heights: changed, complete } = blocksOf(id);
       const [begin] = changed;
       if (begin === undefined) return NOTHING;
-      const heights = complete ? [...new Set([...changed, highest])] : evenly(begin, highest, maxPoints);
+      const heights = complete ? [...new Set([...changed, highest])] : evenHeights(begin, highest, maxPoints);
       const balanceAt = (height: number): bigint => {
         if (token !== null) return states.ftBalance(id, token, height);
         const { initial, sent: out, received: inward, fees, mined } = states.at(id, height);

@@ -101,7 +101,7 @@ const countInCheckpoint = {
   eventsAndLocks: ({ events, locks }: CheckpointRow) => events + locks,
   inbound: ({ inbound }: CheckpointRow) => inbound,
 } as const;
-export type Counted = keyof typeof countInCheckpoint;
+export type ListName = keyof typeof countInCheckpoint;
 
 /** The start of reading a list, newest first, and the number of items to skip from there. */
 export interface ListStart {
@@ -206,7 +206,7 @@ export function accountStates(db: Database) {
     locks.get(principal, first, last)?.found ?? 0;
 
   /** Number of items of each list between two positions, inclusive. */
-  const between: Record<Counted, (principal: number, first: number, last: number) => number> = {
+  const between: Record<ListName, (principal: number, first: number, last: number) => number> = {
     transactions: (...range) => involvements.get(...range)?.transactions ?? 0,
     moreThanSponsored(...range) {
       const row = involvements.get(...range);
@@ -217,7 +217,7 @@ export function accountStates(db: Database) {
   };
 
   /** Number of items of a list up to a height, inclusive. */
-  function total(principal: number, height: number, list: Counted): number {
+  function total(principal: number, height: number, list: ListName): number {
     const { last, first, end } = tailOf(principal, height);
     return countInCheckpoint[list](last) + between[list](principal, first, end);
   }
@@ -272,7 +272,7 @@ export function accountStates(db: Database) {
    * few items after it.
    * @param total number of items of the list
    */
-  function startOf(principal: number, height: number, list: Counted, total: number, offset: number): ListStart {
+  function startOf(principal: number, height: number, list: ListName, total: number, offset: number): ListStart {
     const countOf = countInCheckpoint[list];
     let nearest: CheckpointRow | null = null;
     let [low, high] = [0, height];

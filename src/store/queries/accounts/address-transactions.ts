@@ -278,22 +278,22 @@ export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MA
       const pause = turns.longWork();
       const batch = Math.min(BATCH, limit + offset + 1);
       const events: PositionedEvent<TransactionEvent>[] = [];
-      let [looked, left] = [0, offset];
+      let [readCount, toSkip] = [0, offset];
       for (const position of positionsUpTo(principal, mask, last, batch)) {
         if (events.length >= limit) break;
-        if (looked === maxLookedAt) throw tooManyBefore(maxLookedAt);
-        looked += 1;
+        if (readCount === maxLookedAt) throw tooManyBefore(maxLookedAt);
+        readCount += 1;
         await pause();
-        const skipped = left === 0 ? 0 : (count.get(position, principal, mask)?.found ?? 0);
-        if (left > 0 && skipped <= left) {
-          left -= skipped;
+        const skipped = toSkip === 0 ? 0 : (count.get(position, principal, mask)?.found ?? 0);
+        if (toSkip > 0 && skipped <= toSkip) {
+          toSkip -= skipped;
           continue;
         }
         const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);
-        for (const row of newestFirst.all(position, principal, mask).slice(left)) {
+        for (const row of newestFirst.all(position, principal, mask).slice(toSkip)) {
           events.push({ txId, event: eventOf(row) });
         }
-        left = 0;
+        toSkip = 0;
       }
       return events.slice(0, limit);
     },

@@ -22,7 +22,7 @@ import type { MempoolQueries } from '../mempool.ts';
 import { numbers } from '../numbers.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
-import { type AccountStates, accountStates, type Counted } from './account-states.ts';
+import { type AccountStates, accountStates, type ListName } from './account-states.ts';
 import {
   type AddressEventQueries,
   addressEventQueries,
@@ -65,7 +65,7 @@ function transactionLists(
   const inbound = inboundTransferQuery(db);
 
   /** The range to read a list from for an offset. One block is short enough to be read from its end. */
-  function rangeFrom(id: number, heights: Heights, list: Counted, total: number, offset: number): Range {
+  function rangeFrom(id: number, heights: Heights, list: ListName, total: number, offset: number): Range {
     const range = positionsIn(heights);
     if (isOneBlock(heights)) return { ...range, offset };
     return { first: range.first, ...states.startOf(id, untilOf(heights.last), list, total, offset) };

@@ -186,23 +186,23 @@ function batches(db: Database, batchRows: number) {
   /** Transactions and rewards from a position on; a block's rewards follow its transactions. */
   function* transactionsAndRewards(principal: number, { position, reward }: HistoryPosition, last: number) {
     const [height, index] = reward;
-    const rest = rewards.iterate(principal, height, index, last);
+    const rewardRows = rewards.iterate(principal, height, index, last);
     try {
-      let waiting = rest.next();
+      let next = rewardRows.next();
       for (const transaction of transactions.iterate(principal, position, positionsOf(last).last)) {
-        for (; waiting.done !== true && waiting.value.height < heightOf(transaction.position); waiting = rest.next()) {
-          yield { reward: waiting.value };
+        for (; next.done !== true && next.value.height < heightOf(transaction.position); next = rewardRows.next()) {
+          yield { reward: next.value };
         }
         yield { transaction };
       }
-      for (; waiting.done !== true; waiting = rest.next()) yield { reward: waiting.value };
+      for (; next.done !== true; next = rewardRows.next()) yield { reward: next.value };
     } finally {
-      rest.return?.();
+      rewardRows.return?.();
     }
   }
 
   /** The movements of a transaction from an event on, as far as the rows of this batch suffice. */
-  function inside(principal: number, row: TransactionRow, reached: HistoryPosition, rows: number) {
+  function movementsIn(principal: number, row: TransactionRow, reached: HistoryPosition, rows: number) {
     const movements = reached.event === 0 ? feeMovement(principal, row) : [];
     if (reached.found >= row.events) return { movements, event: row.event_count, found: reached.found, read: 0 };
     let end = Math.min(reached.event + rows, row.event_count);
@@ -237,7 +237,7 @@ function batches(db: Database, batchRows: number) {
       }
       const isContinued = reached.position === transaction.position;
       const start = isContinued ? reached : { ...reached, position: transaction.position, event: 0, found: 0 };
-      const { movements, event, found, read } = inside(principal, transaction, start, batchRows);
+      const { movements, event, found, read } = movementsIn(principal, transaction, start, batchRows);
       all.push(...movements);
       rows += read;
       reached = { ...start, event, found };
@@ -263,7 +263,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
     keyOf({ type: storedToken.nameOf(token), identifier: identifierOf(assetId) });
 
   /** Adds a movement to the balance of its asset. */
-  function balanced(walk: HistoryWalk, principal: number, { assetId, ...movement }: BareMovement): Movement {
+  function withBalance(walk: HistoryWalk, principal: number, { assetId, ...movement }: BareMovement): Movement {
     const { asset, amount } = movement;
     const key = keyOf(asset);
     let previous = walk.balances.get(key);
@@ -303,7 +303,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
       const batch = batchFrom(id, walk.position, last);
       if (batch === null) return null;
       walk.position = batch.position;
-      return batch.movements.map((movement) => balanced(walk, id, movement));
+      return batch.movements.map((movement) => withBalance(walk, id, movement));
     },
   };
 }

@@ -30,7 +30,7 @@ const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
 export function principalQueries(db: Database) {
   const { account, balance, pendingInbound, pendingSent, pendingSponsored } = statements(db, sql);
   const { principalOf } = numbers(db);
-  const locked = lockQuery(db);
+  const lockAt = lockQuery(db);
   const states = accountStates(db);
   const startingAccount = startingAccountQuery(db);
   const nonces = nonceQueries(db);
@@ -61,7 +61,7 @@ export function principalQueries(db: Database) {
       const start = untouched ?? startingAccount(principalId);
       return {
         balance: (start?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
-        locked: locked(principalId, LAST_HEIGHT, untouched),
+        locked: lockAt(principalId, LAST_HEIGHT, untouched),
         pending: pending(principalId),
       };
     },
@@ -71,7 +71,7 @@ export function principalQueries(db: Database) {
       const principalId = principalOf(principal);
       const until = Math.min(height, LAST_HEIGHT);
       const state = states.at(principalId, until, untouched);
-      return { ...state, locked: locked(principalId, until, untouched), pending: pending(principalId) };
+      return { ...state, locked: lockAt(principalId, until, untouched), pending: pending(principalId) };
     },
 
     nonces: (principal: string, untouched: StartingAccount | null = null): Nonces => nonces(principal, untouched),

@@ -122,7 +122,7 @@ export function factQueries(db: Database) {
   const read = statements(db, sql);
   const { principalOf, assetOf } = numbers(db);
   const states = accountStates(db);
-  const locked = lockQuery(db);
+  const lockAt = lockQuery(db);
 
   return {
     /** Undefined if there is no such block. */
@@ -132,14 +132,14 @@ export function factQueries(db: Database) {
     touched(height: number, upTo: number): TouchedItems {
       const { first, last } = positionsOf(height);
       const { last: end } = positionsOf(upTo);
-      const moved = read.ft
+      const holdings = read.ft
         .all(first, last, end)
         .map(({ identifier, address }) => ({ asset: identifier, principal: address }));
       const instances = read.nft.all(first, last, end).map(({ identifier, value }) => ({ asset: identifier, value }));
       return {
         principals: read.principals.all(first, last, end, height, upTo).map(({ address }) => address),
         contracts: read.contracts.all(first, last).map(({ address }) => address),
-        ft: distinct(moved, ({ asset, principal }) => `${asset} ${principal}`),
+        ft: distinct(holdings, ({ asset, principal }) => `${asset} ${principal}`),
         nft: distinct(instances, ({ asset, value }) => `${asset} ${value.toHex()}`),
         cycles: read.cycles.all(height).map(({ cycle }) => cycle),
         transactions: read.transactions.all(first, last),
@@ -150,7 +150,7 @@ export function factQueries(db: Database) {
     account(principal: string, height: number): AccountFacts {
       const id = principalOf(principal);
       const { initial, received, mined, sent, fees, lastNonce } = states.at(id, height);
-      const lock = locked(id, height);
+      const lock = lockAt(id, height);
       return {
         balance: initial + received + mined - sent - fees - (lock?.amount ?? 0n),
         locked: lock?.amount ?? 0n,

@@ -103,8 +103,8 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
   /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and so were its ancestors. */
   function canonicalStatuses(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
     // Blocks after the ones that were read may have been the tip.
-    const unseen = orphans.length < MAX_BLOCKS ? false : null;
-    const statuses = new Map<string, boolean | null>(orphans.map((row) => [row.index_block_hash.toHex(), unseen]));
+    const unread = orphans.length < MAX_BLOCKS ? false : null;
+    const statuses = new Map<string, boolean | null>(orphans.map((row) => [row.index_block_hash.toHex(), unread]));
     for (const row of orphans.toReversed()) {
       const [hash, parent] = [row.index_block_hash.toHex(), row.parent_index_block_hash.toHex()];
       const wasCanonical = either(statuses.get(hash) ?? null, wasTip(row));

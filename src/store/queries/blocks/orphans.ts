@@ -56,7 +56,7 @@ export function orphanQueries(
   const select = statements(db, sql);
 
   /** A block as the node sent it, canonical or not; undefined if its payload is no longer stored. */
-  function stored(indexBlockHash: Uint8Array): Block | undefined {
+  function sentBlock(indexBlockHash: Uint8Array): Block | undefined {
     const source = select.payload.get(indexBlockHash);
     const text = source === null ? undefined : journal.read(source.journal_id)?.text;
     const network = networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
@@ -80,19 +80,20 @@ export function orphanQueries(
   }
 
   function findIn({ index_block_hash }: Row, txId: Uint8Array): OrphanedTransaction | undefined {
-    const block = stored(index_block_hash);
+    const block = sentBlock(index_block_hash);
     const transaction = block?.transactions.find(({ txId: id }) => Buffer.compare(id, txId) === 0);
     return block === undefined || transaction === undefined ? undefined : { block, transaction };
   }
 
   return {
-    stored,
+    stored: sentBlock,
 
     /** Whether the index has such an orphan. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
     /** The highest orphaned block that a search finds. */
-    block: (search: BlockSearch): Block | undefined => optional(rowOf(search), (row) => stored(row.index_block_hash)),
+    block: (search: BlockSearch): Block | undefined =>
+      optional(rowOf(search), (row) => sentBlock(row.index_block_hash)),
 
     /** A transaction in the highest orphan that has it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {

@@ -231,7 +231,7 @@ const NO_HASH = new Uint8Array(0);
 export function microblockQueries(db: Database) {
   const { total, range, byHash, transactions } = statements(db, microblocksSql);
 
-  function confirmed(row: MicroblockRow): ChainMicroblock {
+  function toMicroblock(row: MicroblockRow): ChainMicroblock {
     const { first, last } = positionsOf(row.height);
     return {
       hash: row.hash,
@@ -256,9 +256,9 @@ export function microblockQueries(db: Database) {
     page(limit: number, offset: number): OffsetPage<ChainMicroblock> {
       const ordinals = total.get()?.total ?? 0;
       const last = ordinals - offset;
-      return { items: range.all(last - limit + 1, last).map(confirmed), total: ordinals };
+      return { items: range.all(last - limit + 1, last).map(toMicroblock), total: ordinals };
     },
 
-    find: (hash: Uint8Array): ChainMicroblock | undefined => optional(byHash.get(hash), confirmed),
+    find: (hash: Uint8Array): ChainMicroblock | undefined => optional(byHash.get(hash), toMicroblock),
   };
 }

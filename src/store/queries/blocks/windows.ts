@@ -25,15 +25,15 @@ export function firstSinceQuery(db: Database): (time: number) => number | undefi
 /** A height above every block. Positions of greater heights aren't safe integers. */
 export const LAST_HEIGHT = 2 ** 32;
 
-const both = (a: number | null, b: number | null, choose: (...heights: number[]) => number): number | null =>
+const chooseHeight = (a: number | null, b: number | null, choose: (...heights: number[]) => number): number | null =>
   a === null || b === null ? (a ?? b) : choose(a, b);
 
 /** Makes the function that finds the heights of a window. */
 export function windowQuery(db: Database): (window: BlockWindow) => HeightSpan {
   const firstSince = firstSinceQuery(db);
   return ({ heights, since, until }) => ({
-    from: both(heights.from, since === null ? null : (firstSince(since) ?? LAST_HEIGHT), Math.max),
-    to: both(heights.to, until === null ? null : (firstSince(until + 1) ?? LAST_HEIGHT) - 1, Math.min),
+    from: chooseHeight(heights.from, since === null ? null : (firstSince(since) ?? LAST_HEIGHT), Math.max),
+    to: chooseHeight(heights.to, until === null ? null : (firstSince(until + 1) ?? LAST_HEIGHT) - 1, Math.min),
   });
 }
 

@@ -112,9 +112,9 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
   }
 
   /** Positions of deployments that declare all of the functions, with an interface that passes a test, newest first. */
-  function* passing(names: readonly string[], passes: (contractInterface: unknown) => boolean): Generator<number> {
-    for (const [looked, position] of candidates(names).entries()) {
-      if (looked === maxLookedAt) throw tooManyDeclare(maxLookedAt);
+  function* matches(names: readonly string[], passes: (contractInterface: unknown) => boolean): Generator<number> {
+    for (const [index, position] of candidates(names).entries()) {
+      if (index === maxLookedAt) throw tooManyDeclare(maxLookedAt);
       if (!names.every((name) => read.declares.get(name, position) !== null)) continue;
       const text = read.interface.get(position)?.contract_interface ?? null;
       if (text !== null && passes(JSON.parse(text))) yield position;
@@ -147,7 +147,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
       limit: number,
       offset: number,
     ): ContractDeployment[] {
-      return passing(names, passes)
+      return matches(names, passes)
         .drop(offset)
         .take(limit)
         .map((position) => canonicalOf(read.byPosition.get(position)!))

@@ -52,7 +52,7 @@ export const LOG_WALK_LIMITS: LogWalkLimits = { principals: 20_000, merged: 1_00
 const DECODED = { places: 5, bytes: 1_024 };
 
 const logs = `events WHERE kind = ${EVENT_KIND.log}`;
-const counted = `SELECT p.address, p.id, coalesce(l.count, 0) AS logs
+const contractRows = `SELECT p.address, p.id, coalesce(l.count, 0) AS logs
                    FROM principals p LEFT JOIN counters l ON l.kind = ${COUNTER.logs} AND l.key = p.address`;
 
 /** All statements; the plan test reads them. */
@@ -75,10 +75,10 @@ export const sql = {
     [down('position')],
     { isBounded: true },
   ),
-  contract: query<Counted, [string]>`${counted} WHERE p.address = ?1`,
+  contract: query<ContractRow, [string]>`${contractRows} WHERE p.address = ?1`,
   // A contract's id is the address of its deployer, a dot and a name.
-  deployed: query<Counted, [string, string, number]>`
-    ${counted} WHERE p.address > ?1 AND p.address < ?2 ORDER BY p.address LIMIT ?3`,
+  deployed: query<ContractRow, [string, string, number]>`
+    ${contractRows} WHERE p.address > ?1 AND p.address < ?2 ORDER BY p.address LIMIT ?3`,
   sender: query<Stored<'principals', 'id'> & Stored<'accounts', 'sent'>, [string]>`
     SELECT p.id, a.sent FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
   ofTransaction: query<Stored<'events', 'event_index'>, [number]>`
@@ -93,7 +93,7 @@ export const sql = {
     SELECT value FROM events WHERE position = ?1 AND event_index = ?2`,
 };
 
-type Counted = Stored<'principals', 'address' | 'id'> & { logs: number };
+type ContractRow = Stored<'principals', 'address' | 'id'> & { logs: number };
 
 /** A list of transactions, and its length. */
 interface Transactions {
@@ -142,7 +142,7 @@ function* merged(
 }
 
 /** The number of logs of contracts. */
-const logsIn = (contracts: readonly Counted[]): number => contracts.reduce((sum, { logs }) => sum + logs, 0);
+const logsIn = (contracts: readonly ContractRow[]): number => contracts.reduce((sum, { logs }) => sum + logs, 0);
 
 /** A place of a walk, whether its log meets the filter, and what reading it costs in places. */
 interface JudgedPlace extends PlaceRow {
@@ -161,8 +161,8 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   const indexes = valueIndexes(db);
 
   /** The contracts of a deployer that have logs; null if there are too many. */
-  async function deployedBy(deployer: string, pause: Pause): Promise<Counted[] | null> {
-    const contracts: Counted[] = [];
+  async function deployedBy(deployer: string, pause: Pause): Promise<ContractRow[] | null> {
+    const contracts: ContractRow[] = [];
     // '/' is the character behind the dot.
     const end = `${deployer}/`;
     for (let [after, seen] = [`${deployer}.`, 0]; seen < maxPrincipals; ) {
@@ -180,13 +180,13 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
 
   const isDeployedBy = (deployer: string, id: number): boolean => addressOf(id).startsWith(`${deployer}.`);
 
-  const contractsOf = async (source: LoggingContracts, pause: Pause): Promise<Counted[] | null> =>
+  const contractsOf = async (source: LoggingContracts, pause: Pause): Promise<ContractRow[] | null> =>
     'deployer' in source
       ? deployedBy(source.deployer, pause)
       : source.contracts.map((id) => read.contract.get(id)).filter((row) => row !== null);
 
   /** The logs of contracts, each by the index of a field that must have one value, if it has such an index, else all. */
-  function logsOf(contracts: readonly Counted[], fields: readonly FieldFilter[], span: Span) {
+  function logsOf(contracts: readonly ContractRow[], fields: readonly FieldFilter[], span: Span) {
     const exact = fields.flatMap((field) => {
       const { low, high } = keyRange(field.conditions);
       return low === high ? [{ field, key: low }] : [];
@@ -232,7 +232,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
 
   /** The ways to the logs of contracts; without contracts to all logs. */
   function waysTo(
-    contracts: readonly Counted[] | null,
+    contracts: readonly ContractRow[] | null,
     transactions: readonly Transactions[],
     fields: readonly FieldFilter[],
     span: Span,
@@ -272,7 +272,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       return functionName === null || (row?.type === PAYLOAD.contract_call && row.function_name === functionName);
     }
 
-    function judged(place: PlaceRow): JudgedPlace {
+    function judge(place: PlaceRow): JudgedPlace {
       const no = { ...place, meets: false, cost: 1 };
       const yes = { ...no, meets: true };
       if (!isFiltered && contracts !== null) return yes;
@@ -289,7 +289,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
 
     const ways = waysTo(contracts, transactions, fields, spanOf(heights));
     const logs: RowSource<JudgedPlace> = {
-      rows: (key, isBackward) => merged(ways, key, isBackward).map(judged),
+      rows: (key, isBackward) => merged(ways, key, isBackward).map(judge),
       keyOf: placeKey,
     };
     return readLongPage<JudgedPlace, FoundLog, number | null>(

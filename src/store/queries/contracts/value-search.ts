@@ -140,12 +140,12 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
       yield { places: ofValue(only, span), rows };
       return;
     }
-    const measured: PlaceRow[][][] = [];
+    const shortLists: PlaceRow[][][] = [];
     for (const field of fields) {
       const batches = yield* upTo(field, span, few);
-      if (batches !== null) measured.push(batches);
+      if (batches !== null) shortLists.push(batches);
     }
-    const [fewest] = measured.sort((a, b) => a.flat().length - b.flat().length);
+    const [fewest] = shortLists.sort((a, b) => a.flat().length - b.flat().length);
     if (fewest !== undefined) {
       yield { places: sortedPlaces(fewest), rows };
       return;
@@ -201,14 +201,14 @@ function settingFor(subject: ValueSubject, contract: string, { path }: FieldFilt
     : `--call-index ${contract}:${path.split('.')[0]}`;
 }
 
-function unindexed({ subject, contract }: ContractList<unknown>, filter: FieldFilter, limit: number): TooMuchWorkError {
+function unindexedError({ subject, contract }: ContractList<unknown>, filter: FieldFilter, limit: number) {
   return new TooMuchWorkError(
     `${filter.named} is not indexed, and there are more than ${limit} ${subject} of ${contract} between these heights; ` +
       `give a narrower range by from_height and to_height, or have the operator start the server with ${settingFor(subject, contract, filter)}`,
   );
 }
 
-function unfinished({ subject, contract }: ContractList<unknown>, index: ValueIndex, named: string): TooMuchWorkError {
+function unfinishedError({ subject, contract }: ContractList<unknown>, index: ValueIndex, named: string) {
   const height = lowestWholeHeight(index);
   return new TooMuchWorkError(
     `The index for ${named} of the ${subject} of ${contract} is being made and has the blocks from height ${height} on; ` +
@@ -252,7 +252,9 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
       } else if (list.count(limits.unindexed + 1) <= limits.unindexed) {
         return everything;
       } else {
-        throw index === undefined ? unindexed(list, filter, limits.unindexed) : unfinished(list, index, filter.named);
+        throw index === undefined
+          ? unindexedError(list, filter, limits.unindexed)
+          : unfinishedError(list, index, filter.named);
       }
     }
     return ways(keyed, span, list.all);

@@ -223,7 +223,7 @@ export function stakingRewardQueries(db: Database) {
   }
 
   /** The staker's pox-5 position in each cycle, with its rewards so far. */
-  function staked(staker: number, end: number): StackedCycle[] {
+  function stakedCycles(staker: number, end: number): StackedCycle[] {
     const cycles = new Map<string, StackedCycle>();
     function add(bond: number, cycle: number, stx: bigint, sats: bigint): StackedCycle {
       const key = `${cycle} ${bond}`;
@@ -322,7 +322,7 @@ export function stakingRewardQueries(db: Database) {
         return cycles === null || unlock === 0 ? end : Math.min(end, cycleAt(cycles, unlock - 1) + 1);
       };
       const all = [
-        ...staked(id, end),
+        ...stakedCycles(id, end),
         ...([4, 3, 2] as const).flatMap((version) =>
           stackedBy(version, termsOfPrints(version, id, cycles), endOf(version)),
         ),

@@ -66,14 +66,14 @@ export const numbersOf = (types: readonly TransactionType[] | null): number[] | 
   types === null ? null : [...new Set(types.flatMap(typeNumbers))];
 
 /** A column that rows of this type always have. */
-function required<T>(value: T | null, column: string): T {
+function requireColumn<T>(value: T | null, column: string): T {
   if (value === null) throw new Error(`a transaction's row lacks ${column}`);
   return value;
 }
 
 /** @param number undefined in the mempool, which has no such column: nobody broadcasts tenure changes */
 const causeOf = (number: number | null | undefined): TenureChangeCause =>
-  number === undefined ? 'block_found' : storedTenureCause.nameOf(required(number, 'tenure_change_cause'));
+  number === undefined ? 'block_found' : storedTenureCause.nameOf(requireColumn(number, 'tenure_change_cause'));
 
 function payloadOf(row: AnyRow): SummaryPayload {
   const type = typeName(row.type);
@@ -81,17 +81,17 @@ function payloadOf(row: AnyRow): SummaryPayload {
     case 'token_transfer':
       return {
         type,
-        recipient: required(row.recipient, 'recipient_id'),
-        amount: required(row.amount, 'amount'),
+        recipient: requireColumn(row.recipient, 'recipient_id'),
+        amount: requireColumn(row.amount, 'amount'),
         memo: row.memo,
       };
     case 'smart_contract':
-      return { type, contractId: required(row.contract, 'contract_id'), clarityVersion: row.clarity_version };
+      return { type, contractId: requireColumn(row.contract, 'contract_id'), clarityVersion: row.clarity_version };
     case 'contract_call':
       return {
         type,
-        contractId: required(row.contract, 'contract_id'),
-        functionName: required(row.function_name, 'function_name'),
+        contractId: requireColumn(row.contract, 'contract_id'),
+        functionName: requireColumn(row.function_name, 'function_name'),
       };
     case 'poison_microblock':
     case 'unknown':

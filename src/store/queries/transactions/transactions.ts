@@ -86,7 +86,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
   const total = transactionCount(db);
 
   /** A page of summaries from the page of their positions. */
-  const summarized = <Item, Total extends number | null>(
+  const pageOf = <Item, Total extends number | null>(
     page: Page<number, Total>,
     items: ItemsOf<TransactionSummary, Item>,
   ): Page<Item, Total> => ({ ...page, items: items(texts.rowsAt(page.items, summariesAt)) });
@@ -95,7 +95,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
     /** All canonical transactions, newest first. */
     page<Item>(limit: number, cursor: Cursor | null, items: ItemsOf<TransactionSummary, Item>): Page<Item> {
       const page = readPage({ limit, at: cursor, total: total(), ...all([]), itemOf: positionIn });
-      return summarized(page, items);
+      return pageOf(page, items);
     },
 
     /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and have a next one. */
@@ -105,7 +105,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
       limit: number,
       cursor: Cursor | null,
       items: ItemsOf<TransactionSummary, Item>,
-    ): Page<Item, number | null> => summarized(meeting(conditions, order, limit, cursor), items),
+    ): Page<Item, number | null> => pageOf(meeting(conditions, order, limit, cursor), items),
 
     /**
      * Transactions of a block, the last first; undefined if there is no such canonical block. A walk of the latest block
@@ -121,7 +121,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
       const block = chain.block(isContinued ? { height: heightOf(numberAt(cursor.key, 0)) } : id);
       if (block === null) return undefined;
       const rows = all([], positionsOf(block.height));
-      return summarized(readPage({ limit, at: cursor, total: block.transactions, ...rows, itemOf: positionIn }), items);
+      return pageOf(readPage({ limit, at: cursor, total: block.transactions, ...rows, itemOf: positionIn }), items);
     },
 
     /** Transactions of a principal, newest first. */
@@ -136,9 +136,9 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
       const rows = texts.rows(page.items, {
         idOf: ({ position }) => `${principal}/${position}`,
         heightOf: ({ position }) => heightOf(position),
-        read(involved) {
-          const transactions = summariesAt(involved.map(positionIn));
-          return involved.map((row, index) => principalTransactionOf(row, transactions[index]!, principal));
+        read(parts) {
+          const transactions = summariesAt(parts.map(positionIn));
+          return parts.map((row, index) => principalTransactionOf(row, transactions[index]!, principal));
         },
       });
       return { ...page, items: items(rows) };
