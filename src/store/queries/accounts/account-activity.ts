@@ -119,10 +119,10 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
 
   /** Blocks that may have changed a principal's balances, and whether the list is complete: it is cut after a limit. */
   function blocksOf(principal: number): { heights: number[]; complete: boolean } {
-    const inTransactions = read.transactions.all(principal, maxPoints + 1).map(({ position }) => heightOf(position));
-    const rewarded = read.rewards.all(principal, maxPoints + 1).map(({ height }) => height);
-    const heights = [...new Set([...inTransactions, ...rewarded])].sort((a, b) => a - b);
-    const rowCount = Math.max(inTransactions.length, rewarded.length, heights.length);
+    const txHeights = read.transactions.all(principal, maxPoints + 1).map(({ position }) => heightOf(position));
+    const rewardHeights = read.rewards.all(principal, maxPoints + 1).map(({ height }) => height);
+    const heights = [...new Set([...txHeights, ...rewardHeights])].sort((a, b) => a - b);
+    const rowCount = Math.max(txHeights.length, rewardHeights.length, heights.length);
     return { heights, complete: rowCount <= maxPoints };
   }
 
@@ -149,10 +149,10 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       const token = asset === null ? null : assetOf(asset);
       const highest = read.tip.get()?.height ?? null;
       if (highest === null || token === NOBODY) return NOTHING;
-      const { heights: changed, complete } = blocksOf(id);
-      const [begin] = changed;
+      const { heights: changeHeights, complete } = blocksOf(id);
+      const [begin] = changeHeights;
       if (begin === undefined) return NOTHING;
-      const heights = complete ? [...new Set([...changed, highest])] : evenHeights(begin, highest, maxPoints);
+      const heights = complete ? [...new Set([...changeHeights, highest])] : evenHeights(begin, highest, maxPoints);
       const balanceAt = (height: number): bigint => {
         if (token !== null) return states.ftBalance(id, token, height);
         const { initial, sent: out, received: inward, fees, mined } = states.at(id, height);

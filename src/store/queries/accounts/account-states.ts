@@ -258,10 +258,10 @@ export function accountStates(db: Database) {
     return state;
   }
 
-  /** An account after the block of a height. @param untouched the node's answer about an untouched account */
-  function stateAt(principal: number, height: number, untouched: StartingAccount | null = null): AccountState {
+  /** An account after the block of a height. @param nodeAccount the node's answer about an untouched account */
+  function stateAt(principal: number, height: number, nodeAccount: StartingAccount | null = null): AccountState {
     const state = sums(principal, height);
-    const start = untouched ?? startingAccount(principal);
+    const start = nodeAccount ?? startingAccount(principal);
     if (start === null) return { ...state, initial: 0n };
     const lastNonce = state.lastNonce ?? lastNonceOf(start);
     return { ...state, lastNonce, initial: start.balance };

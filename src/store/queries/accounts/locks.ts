@@ -95,21 +95,21 @@ export function lockQuery(db: Database) {
   /**
    * The node's rule: a lock ends as soon as its height, or the forced unlock height of its version, is reached.
    * @param height of the block; a height above the tip counts as the tip's
-   * @param untouched the node's answer about an untouched account; null if the index has the account
+   * @param nodeAccount the node's answer about an untouched account; null if the index has the account
    */
-  return (principal: number, height: number, untouched: StartingAccount | null = null): StxBalance['locked'] => {
+  return (principal: number, height: number, nodeAccount: StartingAccount | null = null): StxBalance['locked'] => {
     const tip = block.get(height);
     if (tip === null) return null;
     const { last: position } = positionsOf(tip.height);
     const { burn_block_height: burnHeight } = tip;
     const last = lastLock.get(principal, 1, position);
     const startLock =
-      last === null || last.amount === null ? beforeFirst(untouched ?? startingAccount(principal)) : null;
+      last === null || last.amount === null ? beforeFirst(nodeAccount ?? startingAccount(principal)) : null;
     const unlockHeight = last?.unlock_height ?? startLock?.unlockHeight ?? 0;
     if (unlockHeight <= burnHeight) return null;
     const version = last?.pox_version ?? startLock?.poxVersion;
-    const forced = forcedUnlocks()[`pox_${version}` as keyof ForcedUnlocks] ?? 0;
-    if (forced > 0 && forced <= burnHeight) return null;
+    const forcedHeight = forcedUnlocks()[`pox_${version}` as keyof ForcedUnlocks] ?? 0;
+    if (forcedHeight > 0 && forcedHeight <= burnHeight) return null;
     // A row that ends a lock early has no amount, so the lock's amount counts.
     const row = last !== null && last.amount === null ? lastLock.get(principal, 0, position) : last;
     const lock = row === null ? startLock : lockOf(row);

@@ -202,12 +202,12 @@ function batches(db: Database, batchRows: number) {
   }
 
   /** The movements of a transaction from an event on, as far as the rows of this batch suffice. */
-  function movementsIn(principal: number, row: TransactionRow, reached: HistoryPosition, rows: number) {
-    const movements = reached.event === 0 ? feeMovement(principal, row) : [];
-    if (reached.found >= row.events) return { movements, event: row.event_count, found: reached.found, read: 0 };
-    let end = Math.min(reached.event + rows, row.event_count);
-    let [found, bytes] = [reached.found, 0];
-    for (const event of events.iterate(row.position, reached.event, end - 1, principal)) {
+  function movementsIn(principal: number, row: TransactionRow, current: HistoryPosition, rows: number) {
+    const movements = current.event === 0 ? feeMovement(principal, row) : [];
+    if (current.found >= row.events) return { movements, event: row.event_count, found: current.found, read: 0 };
+    let end = Math.min(current.event + rows, row.event_count);
+    let [found, bytes] = [current.found, 0];
+    for (const event of events.iterate(row.position, current.event, end - 1, principal)) {
       movements.push(...eventMovements(principal, row, event));
       found += 1;
       bytes += event.value?.length ?? 0;
@@ -215,7 +215,7 @@ function batches(db: Database, batchRows: number) {
       end = event.event_index + 1;
       break;
     }
-    return { movements, event: end, found, read: end - reached.event + Math.floor(bytes / BYTES_OF_A_ROW) };
+    return { movements, event: end, found, read: end - current.event + Math.floor(bytes / BYTES_OF_A_ROW) };
   }
 
   /** The next movements of a walk, and the position after them; null at its end. */
@@ -225,26 +225,26 @@ function batches(db: Database, batchRows: number) {
     last: number,
   ): { movements: BareMovement[]; position: HistoryPosition } | null => {
     const all: BareMovement[] = [];
-    let reached = from;
+    let current = from;
     let rows = 0;
     for (const { transaction, reward } of transactionsAndRewards(principal, from, last)) {
-      if (rows >= batchRows) return { movements: all, position: reached };
+      if (rows >= batchRows) return { movements: all, position: current };
       rows += 1;
       if (reward !== undefined) {
         all.push(rewardMovement(reward));
-        reached = { ...reached, reward: [reward.height, reward.reward_index + 1] };
+        current = { ...current, reward: [reward.height, reward.reward_index + 1] };
         continue;
       }
-      const isContinued = reached.position === transaction.position;
-      const start = isContinued ? reached : { ...reached, position: transaction.position, event: 0, found: 0 };
+      const isContinued = current.position === transaction.position;
+      const start = isContinued ? current : { ...current, position: transaction.position, event: 0, found: 0 };
       const { movements, event, found, read } = movementsIn(principal, transaction, start, batchRows);
       all.push(...movements);
       rows += read;
-      reached = { ...start, event, found };
-      if (event < transaction.event_count && found < transaction.events) return { movements: all, position: reached };
-      reached = { ...reached, position: transaction.position + 1, event: 0, found: 0 };
+      current = { ...start, event, found };
+      if (event < transaction.event_count && found < transaction.events) return { movements: all, position: current };
+      current = { ...current, position: transaction.position + 1, event: 0, found: 0 };
     }
-    return rows === 0 ? null : { movements: all, position: reached };
+    return rows === 0 ? null : { movements: all, position: current };
   };
 }
 

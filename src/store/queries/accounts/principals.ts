@@ -53,28 +53,28 @@ export function principalQueries(db: Database) {
     /** Whether a canonical transaction concerns the principal. */
     isKnown: (principal: string): boolean => account.get(principal) !== null,
 
-    /** @param untouched the node's answer about an untouched account; null if the index has the account */
-    stxBalance(principal: string, untouched: StartingAccount | null = null): StxBalance {
+    /** @param nodeAccount the node's answer about an untouched account; null if the index has the account */
+    stxBalance(principal: string, nodeAccount: StartingAccount | null = null): StxBalance {
       const principalId = principalOf(principal);
-      if (principalId === NOBODY && untouched === null) return { balance: 0n, locked: null, pending: NONE };
+      if (principalId === NOBODY && nodeAccount === null) return { balance: 0n, locked: null, pending: NONE };
       const row = balance.get(principalId);
-      const start = untouched ?? startingAccount(principalId);
+      const start = nodeAccount ?? startingAccount(principalId);
       return {
         balance: (start?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
-        locked: lockAt(principalId, LAST_HEIGHT, untouched),
+        locked: lockAt(principalId, LAST_HEIGHT, nodeAccount),
         pending: pending(principalId),
       };
     },
 
     /** History of STX up to a block, or to the tip if the tip is lower. */
-    stxHistory(principal: string, height: number, untouched: StartingAccount | null = null): StxHistory {
+    stxHistory(principal: string, height: number, nodeAccount: StartingAccount | null = null): StxHistory {
       const principalId = principalOf(principal);
       const until = Math.min(height, LAST_HEIGHT);
-      const state = states.at(principalId, until, untouched);
-      return { ...state, locked: lockAt(principalId, until, untouched), pending: pending(principalId) };
+      const state = states.at(principalId, until, nodeAccount);
+      return { ...state, locked: lockAt(principalId, until, nodeAccount), pending: pending(principalId) };
     },
 
-    nonces: (principal: string, untouched: StartingAccount | null = null): Nonces => nonces(principal, untouched),
+    nonces: (principal: string, nodeAccount: StartingAccount | null = null): Nonces => nonces(principal, nodeAccount),
   };
 }
 
@@ -143,9 +143,9 @@ function nonceQueries(db: Database) {
     return [...new Set(rows.map(({ nonce }) => BigInt(nonce)))].sort((a, b) => (a < b ? -1 : 1));
   };
 
-  return (principal: string, untouched: StartingAccount | null): Nonces => {
+  return (principal: string, nodeAccount: StartingAccount | null): Nonces => {
     const principalId = principalOf(principal);
-    const start = untouched ?? startingAccount(principalId);
+    const start = nodeAccount ?? startingAccount(principalId);
     const lastUsed = greater(nonceOf(used.get(principalId)), nonceOf(sponsored.get(principalId)));
     const lastConfirmed = lastUsed ?? (start === null ? null : lastNonceOf(start));
     const lastPending = greater(nonceOf(waiting.get(principalId)), nonceOf(waitingSponsored.get(principalId)));

@@ -29,18 +29,18 @@ import type { ChainQueries } from '../blocks/chain.ts';
 const ONLY = sortable('1');
 
 /** The conditions of the list. A null parameter has no effect. */
-const matching = `c.family = ${TOKEN_FAMILY.ft}
+const ftConditions = `c.family = ${TOKEN_FAMILY.ft}
     AND (?1 IS NULL OR instr(c.name_key, ?1) > 0) AND (?2 IS NULL OR c.symbol_key = ?2)
     AND (?3 IS NULL OR substr(c.address, 1, length(?3)) = ?3)`;
 
 /** Unknown values come last in an ascending list, and first in a descending one. */
-const listed = (index: string, order: string) =>
+const ftList = (index: string, order: string) =>
   query<ListedRow, [...Conditions, number, number]>`
    SELECT c.contract_id, c.address, a.identifier, x.tx_id, t.name, t.symbol, t.decimals, t.supply, t.uri
      FROM token_contracts c INDEXED BY ${index} CROSS JOIN assets a ON a.id = c.asset_id
      CROSS JOIN transactions x ON x.position = c.position
      CROSS JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
-    WHERE ${matching} ORDER BY ${order}, c.address LIMIT ?4 OFFSET ?5`;
+    WHERE ${ftConditions} ORDER BY ${order}, c.address LIMIT ?4 OFFSET ?5`;
 
 export const sql = {
   contract: query<ContractRow, [string]>`
@@ -55,12 +55,12 @@ export const sql = {
   job: query<JobRow, [string, string, number]>`
     SELECT j.state FROM principals p JOIN token_jobs j ON j.contract_id = p.id AND j.token_id = ?2
        AND j.work = ?3 WHERE p.address = ?1`,
-  ftsByNameAsc: listed('token_contracts_by_name', 'c.name_key NULLS LAST'),
-  ftsByNameDesc: listed('token_contracts_by_name_down', 'c.name_key DESC NULLS FIRST'),
-  ftsBySymbolAsc: listed('token_contracts_by_symbol', 'c.symbol_key NULLS LAST'),
-  ftsBySymbolDesc: listed('token_contracts_by_symbol_down', 'c.symbol_key DESC NULLS FIRST'),
+  ftsByNameAsc: ftList('token_contracts_by_name', 'c.name_key NULLS LAST'),
+  ftsByNameDesc: ftList('token_contracts_by_name_down', 'c.name_key DESC NULLS FIRST'),
+  ftsBySymbolAsc: ftList('token_contracts_by_symbol', 'c.symbol_key NULLS LAST'),
+  ftsBySymbolDesc: ftList('token_contracts_by_symbol_down', 'c.symbol_key DESC NULLS FIRST'),
   countFts: query<{ total: number }, Conditions>`
-    SELECT count(*) AS total FROM token_contracts c INDEXED BY token_contracts_by_name WHERE ${matching}`,
+    SELECT count(*) AS total FROM token_contracts c INDEXED BY token_contracts_by_name WHERE ${ftConditions}`,
   families: query<{ family: number; contracts: number; tokens: number }>`
     SELECT CAST(c.key AS INTEGER) AS family, c.count AS contracts, coalesce(t.count, 0) AS tokens
       FROM counters c LEFT JOIN counters t ON t.kind = ${COUNTER.tokens} AND t.key = c.key
@@ -170,12 +170,12 @@ const item = <Values extends SQLQueryBindings[]>(jobs: string) =>
    SELECT j.work, j.token_id, j.tries, c.family, c.address
      FROM (${jobs}) j CROSS JOIN token_contracts c ON c.contract_id = j.contract_id`;
 
-const untried = `SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_new
+const untriedJobs = `SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_new
   WHERE state = ${JOB_STATE.pending} AND tries = 0 AND work = ?1`;
 
 export const tokenJobsSql = {
-  oldest: item<[number, number]>(`${untried} ORDER BY position, contract_id, token_id LIMIT ?2`),
-  newest: item<[number, number]>(`${untried} ORDER BY position DESC, contract_id DESC, token_id DESC LIMIT ?2`),
+  oldest: item<[number, number]>(`${untriedJobs} ORDER BY position, contract_id, token_id LIMIT ?2`),
+  newest: item<[number, number]>(`${untriedJobs} ORDER BY position DESC, contract_id DESC, token_id DESC LIMIT ?2`),
   // A finished lookup is repeated only if there was a block since then.
   again: item<[number, number, number, number]>(`
     SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_again

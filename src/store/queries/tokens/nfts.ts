@@ -62,11 +62,11 @@ export function nftQueries(db: Database) {
      */
     ofOwner(principal: string, asset: string | null, limit: number, cursor: Cursor | null): Page<NftInstance> {
       const owner = principalOf(principal);
-      const counted = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
+      const row = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
       return readPage<NftInstance, NftInstance>({
         limit,
         at: cursor,
-        total: counted?.total ?? 0,
+        total: row?.total ?? 0,
         rows: (...page) => instancesFrom(owner, asset, ...page),
         keyOf: ({ asset: identifier, value }) => [identifier, value.toHex()],
         itemOf: (row) => row,
@@ -200,9 +200,9 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       const id = assetOf(asset);
       const total = read.mintsTotal.get(id)?.total ?? 0;
       const keys = offset >= total ? [] : read.mints.all(id, limit, offset);
-      const items = eventsAt(keys, withTransactions).map((minted) => ({
-        ...minted,
-        owner: read.owner.get(id, minted.event.value)?.address ?? null,
+      const items = eventsAt(keys, withTransactions).map((mint) => ({
+        ...mint,
+        owner: read.owner.get(id, mint.event.value)?.address ?? null,
       }));
       return { items, total };
     },

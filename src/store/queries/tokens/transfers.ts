@@ -107,8 +107,8 @@ const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: ro
 export function memoOf(row: MemoRow): Uint8Array | null {
   let bytes = row.type === TOKEN_TRANSFER ? row.transaction_memo : row.memo;
   if (row.next_contract !== null && row.next_value !== null && SEND_MANY.has(row.next_contract)) {
-    const printed = decodeClarity(row.next_value);
-    bytes = printed.ok && printed.value.type === 'buffer' ? printed.value.value : null;
+    const print = decodeClarity(row.next_value);
+    bytes = print.ok && print.value.type === 'buffer' ? print.value.value : null;
   }
   return bytes === null || bytes.length === 0 ? null : bytes;
 }
