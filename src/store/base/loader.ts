@@ -53,7 +53,7 @@ function valuesOf({ name, columns }: BaseTable, row: unknown, number: number): V
 /** While it is there, the index is being filled: the number of parts that were loaded. It is removed at the end. */
 const LOADED = 'loaded_parts';
 
-const isBegun = (db: Database): boolean =>
+const isLoading = (db: Database): boolean =>
   db.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1").get(LOADED) !== null;
 
 /** Whether an error of SQLite is about the rows, and not about the disk. */
@@ -68,11 +68,11 @@ export function openBaseLoader(directory: string) {
   const path = indexPath(directory);
   const db = openWriter(directory, { load: 'bulk', views: false });
   const isNew = db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get()?.id === 0;
-  if (!isBegun(db) && !isNew) {
+  if (!isLoading(db) && !isNew) {
     db.close();
     return null;
   }
-  if (!isBegun(db)) {
+  if (!isLoading(db)) {
     db.transaction(() => {
       leaveOutWritersIndexes(db);
       db.run(`CREATE TABLE ${LOADED} (parts INTEGER NOT NULL) STRICT`);

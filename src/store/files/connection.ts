@@ -72,7 +72,7 @@ function isDiskFull(path: string): boolean {
  * Adds the file's path to an error of SQLite, since its message lacks the path and the reason why a file can't be opened. A full
  * disk is recognised here.
  */
-export function named<T>(path: string, run: () => T): T {
+export function withPath<T>(path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
@@ -86,12 +86,12 @@ export function named<T>(path: string, run: () => T): T {
 
 /** Opens an existing file. @throws SQLiteError with its path */
 const openFile = (path: string, access: { readonly: true; safeIntegers: boolean } | { readwrite: true }): Connection =>
-  named(path, () => new Connection(path, { ...access, strict: true }));
+  withPath(path, () => new Connection(path, { ...access, strict: true }));
 
 /** Prepares a connection for its use, and closes it if that fails. @throws SQLiteError with the path of the file */
-export function prepared(db: Connection, prepare: (db: Connection) => void): Connection {
+export function setUp(db: Connection, prepare: (db: Connection) => void): Connection {
   try {
-    named(db.filename, () => prepare(db));
+    withPath(db.filename, () => prepare(db));
     return db;
   } catch (error) {
     db.close();
@@ -105,7 +105,7 @@ export function prepared(db: Connection, prepare: (db: Connection) => void): Con
  */
 export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Connection {
   makePrivateFile(path);
-  return prepared(openFile(path, { readwrite: true }), (db) => {
+  return setUp(openFile(path, { readwrite: true }), (db) => {
     // Must come first: the other pragmas read the file, which another process may have locked for a moment.
     setPatience(db, BUSY_TIMEOUT_MS);
     db.run('PRAGMA journal_mode = WAL');
@@ -193,7 +193,7 @@ export function touch(db: Database): void {
  * @param exact whether integers are read as bigint, which is exact beyond 2^53
  */
 export function openToRead(path: string, exact = false): Connection {
-  return prepared(openFile(path, { readonly: true, safeIntegers: exact }), (db) => {
+  return setUp(openFile(path, { readonly: true, safeIntegers: exact }), (db) => {
     setPatience(db, BUSY_TIMEOUT_MS);
     db.run('PRAGMA query_only = ON');
   });
@@ -207,7 +207,7 @@ export function openWithoutTrace(path: string): Connection {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
   if (log !== undefined && log.size > 0) return openToRead(path);
   const uri = `${pathToFileURL(path).href}?immutable=1`;
-  return named(path, () => new Connection(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI));
+  return withPath(path, () => new Connection(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI));
 }
 
 /** Opens an existing file to checkpoint its write-ahead log, without waiting for locks. */
@@ -221,7 +221,7 @@ export function openToCheckpoint(path: string): Connection {
  */
 export function openLocked(path: string): Connection {
   makePrivateFile(path);
-  return prepared(openFile(path, { readwrite: true }), (db) => {
+  return setUp(openFile(path, { readwrite: true }), (db) => {
     // Nothing is written, so a rollback journal on the disk is not needed.
     db.run('PRAGMA journal_mode = MEMORY');
     db.run('BEGIN EXCLUSIVE');

@@ -1,6 +1,6 @@
 /** The state of the data in a directory: its chain, and how far its index is. */
 import type { Head } from '../log/entry.ts';
-import { openToRead, prepared, requireKind } from './connection.ts';
+import { openToRead, requireKind, setUp } from './connection.ts';
 import { INDEX, indexPath } from './database.ts';
 
 export interface DataState {
@@ -20,7 +20,7 @@ export interface DataState {
  */
 export function dataStateOf(directory: string): DataState {
   const path = indexPath(directory);
-  using db = prepared(openToRead(path), (opened) => requireKind(opened, path, INDEX));
+  using db = setUp(openToRead(path), (opened) => requireKind(opened, path, INDEX));
   const progress = db
     .query<{ chainId: number | null; id: number; chain: Uint8Array; identity: string | null }, []>(
       `SELECT chain_id AS chainId, journal_id AS id, journal_chain AS chain, lower(hex(log_identity)) AS identity

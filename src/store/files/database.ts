@@ -13,8 +13,8 @@ import {
   markFile,
   openToRead,
   openToWrite,
-  prepared,
   requireKind,
+  setUp,
   sortingIn,
   unreleasedFile,
   versionOf,
@@ -138,7 +138,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
   const path = indexPath(directory);
   let hadStatistics = false;
   const open = () =>
-    prepared(connect(path, 'NORMAL'), (db) => {
+    setUp(connect(path, 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -32768');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
       if (mostBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(mostBytes / pageSizeOf(db))}`);
@@ -184,7 +184,7 @@ export function requireIndex(directory: string): void {
 export function openReader(directory: string): Connection {
   requireIndex(directory);
   const path = indexPath(directory);
-  return prepared(openToRead(path), (db) => {
+  return setUp(openToRead(path), (db) => {
     db.run('PRAGMA cache_size = -16384');
     // Without a memory map, a page that the disk can't read is an error and doesn't end the process.
     db.run('PRAGMA mmap_size = 0');

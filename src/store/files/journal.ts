@@ -20,10 +20,10 @@ import {
   markFile,
   openToRead,
   openToWrite,
-  prepared,
   requireKind,
   rollBack,
   setPatience,
+  setUp,
   touch,
   unreleasedFile,
   versionOf,
@@ -313,7 +313,7 @@ export function openJournalReader(directory: string) {
   if (!isPresent(path)) {
     throw new OperatorError(`No journal found in ${directory}.`, 'Check --data, or restore its journal.db.');
   }
-  const db = prepared(openToRead(path), (opened) => {
+  const db = setUp(openToRead(path), (opened) => {
     requirePresentVersion(opened, path);
     requireEnds(opened, path);
   });
@@ -365,7 +365,7 @@ export type Journal = ReturnType<typeof openJournal>;
 export function openJournal(directory: string, { connect = openToWrite }: { connect?: Connect } = {}) {
   makePrivateDirectory(directory);
   const path = journalPath(directory);
-  const db = prepared(connect(path, 'FULL'), (opened) => {
+  const db = setUp(connect(path, 'FULL'), (opened) => {
     opened.run(`PRAGMA wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`);
     makeIfEmpty(opened, path);
     requireEnds(opened, path);

@@ -12,13 +12,13 @@ import { type StoreFailure, unavailable } from '../../base/store-failure.ts';
 import {
   checkpoint,
   kindOf,
-  named,
   openToCheckpoint,
   openToRead,
   openWithoutTrace,
   removeLog,
   requireKind,
   versionOf,
+  withPath,
 } from './connection.ts';
 import { INDEX, indexPath, openWriter, SCHEMA_VERSION } from './database.ts';
 import { hasJournalOf, positionIn } from './journal-link.ts';
@@ -95,7 +95,7 @@ export function openStaging(directory: string, mayLoseSettings: boolean): string
   try {
     if (existsSync(path)) {
       if (!mayLoseSettings) requireNoForeign(path);
-      named(path, () => copyPreserved(db, path));
+      withPath(path, () => copyPreserved(db, path));
     }
   } catch (cause) {
     if (!isOfOldIndex(cause)) throw cause;

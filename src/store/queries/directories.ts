@@ -151,7 +151,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   }
 
   /** A list by a count of a day. Its keys start with the day. */
-  const ofDay = <Row extends Ranked>(day: number, list: ListedRows<Row>): RowSource<Row> => {
+  const dailyList = <Row extends Ranked>(day: number, list: ListedRows<Row>): RowSource<Row> => {
     const { rows } = walked({ ...list, keyOf: ({ count, id }: Row) => [count, id] });
     return {
       rows: (key, ...rest) => rows(key === null ? null : [numberAt(key, 1), numberAt(key, 2)], ...rest),
@@ -178,7 +178,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
       at: cursor,
       total: null,
       maxRows: walkRows,
-      ...ofDay(day, read.calls([day])),
+      ...dailyList(day, read.calls([day])),
       meets: (row) => number === null || row.family === number,
       itemOf: ({ id }) => listedContract(id, day),
     });
@@ -197,7 +197,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
       limit,
       at: cursor,
       total: null,
-      ...ofDay(day, list),
+      ...dailyList(day, list),
       itemOf: ({ id }) => itemOf(id, day),
     });
     return { ...page, day };

@@ -45,8 +45,8 @@ const isBackwards = ({ side }: Cursor): boolean => side === 'before' || side ===
 export const isBehind = ({ side }: Cursor): boolean => side === 'after' || side === 'until';
 
 /** Returns the cursor in front of a key's item. It reads in the direction of another cursor. */
-export const movedTo = (key: CursorKey, like: Cursor | null): Cursor => ({
-  side: like !== null && isBackwards(like) ? 'before' : 'from',
+export const movedTo = (key: CursorKey, cursor: Cursor | null): Cursor => ({
+  side: cursor !== null && isBackwards(cursor) ? 'before' : 'from',
   key,
 });
 
@@ -54,9 +54,9 @@ const isSame = (a: CursorKey, b: CursorKey): boolean =>
   a.length === b.length && a.every((part, index) => part === b[index]);
 
 /** @throws UnreadableCursorError if a cursor's key has other parts than the keys of the list */
-function requireForm(key: CursorKey, like: CursorKey): void {
-  if (key.length === like.length && key.every((part, index) => typeof part === typeof like[index])) return;
-  throw new UnreadableCursorError(`the cursor's key doesn't have the ${like.length} parts of a key of this list`);
+function requireForm(key: CursorKey, rowKey: CursorKey): void {
+  if (key.length === rowKey.length && key.every((part, index) => typeof part === typeof rowKey[index])) return;
+  throw new UnreadableCursorError(`the cursor's key doesn't have the ${rowKey.length} parts of a key of this list`);
 }
 
 /**
@@ -166,7 +166,7 @@ function pageOf<Row, Item, Total extends number | null>(
   const backwards = isBackwards(cursor);
   const isMore = rows.length > limit;
   if (isMore) rows.pop();
-  const isTurnable = otherSide.rows.length > 0 || otherSide.stopped !== null;
+  const hasOtherSide = otherSide.rows.length > 0 || otherSide.stopped !== null;
   const sampleRow = rows[0] ?? otherSide.rows[0];
   if (sampleRow !== undefined && cursor.key.length > 0) requireForm(cursor.key, keyOf(sampleRow));
   if (backwards) rows.reverse();
@@ -178,7 +178,7 @@ function pageOf<Row, Item, Total extends number | null>(
   const onward = backwards ? previous : next;
   const ahead = isMore ? onward : stop;
   const opposite = backwards ? next : previous;
-  const behind = isTurnable ? opposite : null;
+  const behind = hasOtherSide ? opposite : null;
   return {
     items: rows.map(source.itemOf),
     total: source.total,

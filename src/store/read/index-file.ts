@@ -3,7 +3,7 @@ import { SQLiteError, type Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';
-import { type Connection, prepared, versionOf } from '../files/connection.ts';
+import { type Connection, setUp, versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
@@ -99,7 +99,7 @@ export function openIndexFile(
       db.close();
       throw new IndexUnavailableError('The index is being replaced.');
     }
-    prepared(db, () => requireSecondaryIndexes(db, indexPath(directory)));
+    setUp(db, () => requireSecondaryIndexes(db, indexPath(directory)));
     const cache = fileCache(db);
     return { db, cache, reader: readerFor(db, cache), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }

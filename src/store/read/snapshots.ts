@@ -58,7 +58,7 @@ interface SnapshotOptions {
 }
 
 /** Milliseconds between two checks of the file and of the snapshots in use, which take microseconds. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 
 /**
  * Maximum milliseconds that a snapshot may be in use. Until it ends, the write-ahead log can't be truncated, and grows by all
@@ -147,7 +147,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   let unavailable: Error | null = null;
   let closed = false;
 
-  function noteUnavailable(cause: Error): void {
+  function logUnavailable(cause: Error): void {
     const operator = operatorErrorOf(cause, indexPath(directory));
     const { message: reason } = operator ?? cause;
     if (reason !== unavailable?.message) {
@@ -168,7 +168,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
       file = openIndexFile(directory, filesOpened + 1, turns, limits, filesOpened === 0 ? writer : null);
     } catch (error) {
       if (!isOfFile(error)) throw error;
-      noteUnavailable(error);
+      logUnavailable(error);
       return;
     }
     filesOpened += 1;
@@ -176,7 +176,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     unavailable = null;
   }
 
-  function lookAtFile(): void {
+  function checkFile(): void {
     if (file !== null && isPresent(file)) return;
     shared.leave();
     file?.retire();
@@ -193,7 +193,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     }
   }
 
-  function lookAtSnapshots(): void {
+  function checkSnapshots(): void {
     for (const snapshot of inUse) {
       const age = now() - snapshot.since;
       if (age < SNAPSHOT_LIMIT_MS) return;
@@ -211,7 +211,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     const joined = shared.join(commits);
     if (joined !== null) return joined;
     // A new connection must be to the same file.
-    if (file?.hasIdle() === false) lookAtFile();
+    if (file?.hasIdle() === false) checkFile();
     if (file === null) throw new IndexUnavailableError(unavailable?.message ?? '', { cause: unavailable });
     const snapshot = { file, connection: file.begin(), since: now(), commits, holders: 1, cutOff: false };
     inUse.add(snapshot);
@@ -227,9 +227,9 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   }
 
   open();
-  const stopLooking = every(LOOK_MS, () => {
-    lookAtSnapshots();
-    lookAtFile();
+  const stopChecks = every(CHECK_MS, () => {
+    checkSnapshots();
+    checkFile();
   });
   return {
     read<T>(request: (reader: Reader) => ReadNow<T>): T {
@@ -262,7 +262,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     close() {
       closed = true;
       shared.leave();
-      stopLooking();
+      stopChecks();
       file?.retire();
     },
   };

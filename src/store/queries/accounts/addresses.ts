@@ -44,7 +44,7 @@ export const sql = {
 /** Kinds of events that move assets or lock STX. */
 const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
 
-const untilOf = (height: number): number => Math.min(height, LAST_HEIGHT);
+const capHeight = (height: number): number => Math.min(height, LAST_HEIGHT);
 const isOneBlock = ({ first, last }: Heights): boolean => first === last;
 
 interface Sources {
@@ -68,7 +68,7 @@ function transactionLists(
   function rangeFrom(id: number, heights: Heights, list: ListName, total: number, offset: number): Range {
     const range = positionsIn(heights);
     if (isOneBlock(heights)) return { ...range, offset };
-    return { first: range.first, ...states.startOf(id, untilOf(heights.last), list, total, offset) };
+    return { first: range.first, ...states.startOf(id, capHeight(heights.last), list, total, offset) };
   }
 
   return {
@@ -77,7 +77,7 @@ function transactionLists(
       const range = positionsIn(heights);
       const total = isOneBlock(heights)
         ? states.inboundBetween(id, range.first, range.last)
-        : states.total(id, untilOf(heights.last), 'inbound');
+        : states.total(id, capHeight(heights.last), 'inbound');
       return {
         items: offset >= total ? [] : inbound(id, rangeFrom(id, heights, 'inbound', total, offset), limit),
         total,
@@ -94,7 +94,7 @@ function transactionLists(
       const id = principalOf(principal);
       const total = isOneBlock(heights)
         ? transactions.count(id, heights).transactions
-        : states.total(id, untilOf(heights.last), 'transactions');
+        : states.total(id, capHeight(heights.last), 'transactions');
       if (offset >= total) return { items: [], total };
       const range = rangeFrom(id, heights, 'transactions', total, offset);
       return { items: items(details.rows(transactions.positions(id, range, limit))), total };
@@ -113,7 +113,7 @@ function transactionLists(
         const items = transactions.concerning(id, { ...positionsIn(heights), offset: 0 }, all);
         return { items, total: all - sponsored };
       }
-      const total = states.total(id, untilOf(heights.last), 'moreThanSponsored');
+      const total = states.total(id, capHeight(heights.last), 'moreThanSponsored');
       if (offset >= total) return { items: [], total };
       const range = rangeFrom(id, heights, 'moreThanSponsored', total, offset);
       return { items: transactions.concerning(id, range, limit), total };
@@ -179,7 +179,7 @@ export function addressReader(db: Database, sources: Sources, turns: Turns) {
     offset: number,
   ): Promise<OffsetPage<PositionedEvent>> {
     const id = principalOf(principal);
-    const until = untilOf(height);
+    const until = capHeight(height);
     const total = states.total(id, until, 'eventsAndLocks');
     if (offset >= total) return { items: [], total };
     const start = states.startOf(id, until, 'eventsAndLocks', total, offset);
@@ -213,7 +213,7 @@ export function addressReader(db: Database, sources: Sources, turns: Turns) {
 
     /** History of each token that has an event with the principal. */
     tokens(principal: string, height: number): TokenHistory[] {
-      return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
+      return states.tokens(principalOf(principal), capHeight(height)).map(({ token, assetId: id, sent, received }) => ({
         token: storedToken.nameOf(token),
         asset: identifierOf(id),
         sent,

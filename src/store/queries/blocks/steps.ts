@@ -16,15 +16,15 @@ import { type Branch, branchQuery, type ChainQueries, logIdentityQuery } from '.
 import type { OrphanQueries } from './orphans.ts';
 
 /** Blocks of a height. */
-const ofHeight = `FROM (
+const blocksAtHeight = `FROM (
               SELECT index_block_hash FROM blocks WHERE height = ?1
               UNION ALL SELECT index_block_hash FROM orphaned_blocks WHERE height = ?1
             ) b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash`;
 
 export const sql = {
   firstAt: query<{ journal_id: number | null }, [number]>`
-    SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${ofHeight}`,
-  arrivals: query<Stored<'block_payloads'>, [number]>`SELECT p.journal_id, b.index_block_hash ${ofHeight}`,
+    SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${blocksAtHeight}`,
+  arrivals: query<Stored<'block_payloads'>, [number]>`SELECT p.journal_id, b.index_block_hash ${blocksAtHeight}`,
   hashAt: query<Stored<'blocks', 'index_block_hash'>, [number]>`SELECT index_block_hash FROM blocks WHERE height = ?1`,
   nextOrphan: query<Stored<'orphaned_blocks', 'height'>, [number]>`
     SELECT height FROM orphaned_blocks WHERE height >= ?1 ORDER BY height LIMIT 1`,

@@ -19,15 +19,15 @@ import type { BlockRange } from './blocks.ts';
 import type { ChainQueries } from './chain.ts';
 import type { OrphanQueries } from './orphans.ts';
 
-const ofAnchor = 'SELECT first_block + blocks - 1 AS height FROM anchor_burn_blocks';
+const lastAnchored = 'SELECT first_block + blocks - 1 AS height FROM anchor_burn_blocks';
 
 export const sql = {
   byHeight: query<HeightRow, [number]>`SELECT height FROM blocks WHERE height = ?1`,
   byHash: query<HeightRow, [Uint8Array]>`SELECT height FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
   byIndexHash: query<HeightRow, [Uint8Array]>`SELECT height FROM blocks WHERE index_block_hash = ?1`,
   // Ordinals ascend with the chain: the last one has the highest block.
-  byBurnHash: query<HeightRow, [Uint8Array]>`${ofAnchor} WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
-  byBurnHeight: query<HeightRow, [number]>`${ofAnchor} WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  byBurnHash: query<HeightRow, [Uint8Array]>`${lastAnchored} WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  byBurnHeight: query<HeightRow, [number]>`${lastAnchored} WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
   parentMicroblock: query<Microblock, [number]>`
     SELECT parent_microblock_hash AS hash, parent_microblock_sequence AS sequence FROM blocks WHERE height = ?1`,
   holds: query<Stored<'transactions', 'tx_id' | 'microblock_hash'>, [number, number]>`

@@ -182,7 +182,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
 }
 
 const calls = `FROM transactions WHERE contract_id = ?1 AND type = ${PAYLOAD.contract_call}`;
-const inside = 'AND position BETWEEN ?2 AND ?3';
+const positionRange = 'AND position BETWEEN ?2 AND ?3';
 const callsBy = (where: string) =>
   ordered<PlaceRow>(
     {
@@ -200,9 +200,9 @@ export const contractCallSearchSql = {
   all: callsBy(''),
   named: callsBy(' AND function_name = ?2'),
   countAll: query<{ calls: number }, [number, number, number, number]>`
-    SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} LIMIT ?4)`,
+    SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${positionRange} LIMIT ?4)`,
   countNamed: query<{ calls: number }, [number, number, number, string, number]>`
-    SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} AND function_name = ?4 LIMIT ?5)`,
+    SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${positionRange} AND function_name = ?4 LIMIT ?5)`,
   byPosition: query<CallRow, [number]>`
     SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
            d.function_args, d.raw, d.result, ${shownTime} AS time

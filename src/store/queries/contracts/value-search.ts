@@ -57,11 +57,11 @@ export const newestFirst = (a: CursorKey, b: CursorKey): number =>
   numberAt(b, 0) - numberAt(a, 0) || numberAt(b, 1) - numberAt(a, 1);
 
 const entries = 'FROM value_index_entries';
-const ofPath = 'index_id = ?1 AND path = ?2';
+const pathCondition = 'index_id = ?1 AND path = ?2';
 const byPlace = [down('position'), down('event_index')];
 /** The entries of one value, newest first. */
 export const entriesOfValue = ordered<PlaceRow>(
-  { select: `SELECT position, event_index ${entries}`, where: `${ofPath} AND value = ?3` },
+  { select: `SELECT position, event_index ${entries}`, where: `${pathCondition} AND value = ?3` },
   byPlace,
   { isBounded: true },
 );
@@ -70,7 +70,7 @@ export const sql = {
   value: entriesOfValue,
   // The entries of a range of values, in the order of the values.
   range: ordered<PlaceRow & { value: string }>(
-    { select: `SELECT value, position, event_index ${entries}`, where: `${ofPath} AND value <= ?3` },
+    { select: `SELECT value, position, event_index ${entries}`, where: `${pathCondition} AND value <= ?3` },
     [up('value', 'text'), up('position'), up('event_index')],
   ),
 };
@@ -110,7 +110,7 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
   const ofValue = ({ id, path, low }: KeyedField, span: Span) => value([id, path, low], span);
 
   /** The places of a field's entries, in sorted parts; null if there are more than `limit` entries. */
-  function* upTo(
+  function* entriesUpTo(
     { id, path, low, high }: KeyedField,
     { first, last }: Span,
     limit: number,
@@ -142,7 +142,7 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
     }
     const shortLists: PlaceRow[][][] = [];
     for (const field of fields) {
-      const batches = yield* upTo(field, span, few);
+      const batches = yield* entriesUpTo(field, span, few);
       if (batches !== null) shortLists.push(batches);
     }
     const [fewest] = shortLists.sort((a, b) => a.flat().length - b.flat().length);
@@ -157,7 +157,7 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
       return;
     }
     for (const field of fields) {
-      const batches = yield* upTo(field, span, sorted);
+      const batches = yield* entriesUpTo(field, span, sorted);
       if (batches === null) continue;
       yield { places: sortedPlaces(batches), rows };
       return;

@@ -14,14 +14,14 @@ import { numbers } from '../numbers.ts';
 import { type RowSource, readPage } from '../page.ts';
 import { type PlacedRow, positionIn } from '../transactions/summary.ts';
 
-const ofTransaction = {
+const transactionJoin = {
   columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
             b.block_hash, b.index_block_hash`,
   joins: `JOIN transactions t ON t.position = e.position JOIN blocks b ON b.height = ${heightIn('e.position')}`,
 };
 const move = {
-  columns: `${ofTransaction.columns}, e.event_index, sender.address AS sender, recipient.address AS recipient, e.amount`,
-  joins: `${ofTransaction.joins} LEFT JOIN principals sender ON sender.id = e.sender_id
+  columns: `${transactionJoin.columns}, e.event_index, sender.address AS sender, recipient.address AS recipient, e.amount`,
+  joins: `${transactionJoin.joins} LEFT JOIN principals sender ON sender.id = e.sender_id
           LEFT JOIN principals recipient ON recipient.id = e.recipient_id`,
 };
 /** A print of the send-many contract right after a transfer is that transfer's memo. */
