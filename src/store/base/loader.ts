@@ -50,7 +50,7 @@ function valuesOf({ name, columns }: BaseTable, row: unknown, number: number): V
   });
 }
 
-/** While it is there, the index is being filled: the number of parts that were loaded. It is removed at the end. */
+/** A table with the number of loaded parts. It exists only while the index is being filled. */
 const LOADED = 'loaded_parts';
 
 const isLoading = (db: Database): boolean =>
@@ -62,7 +62,7 @@ const isOfRows = (error: unknown): boolean =>
 
 /**
  * Opens a new index to fill it, or an index with an interrupted load.
- * @returns null if the load was ended
+ * @returns null if the load has ended
  */
 export function openBaseLoader(directory: string) {
   const path = indexPath(directory);

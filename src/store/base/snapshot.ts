@@ -8,7 +8,7 @@ import { type BaseColumn, type BaseTable, baseTables, columnsOfCommands, tablesO
 
 /** A row as text. */
 export interface RowLine {
-  /** The column that grows; null if any row of the table may change. */
+  /** Value of the column that grows; null if any row of the table may change. */
   at: number | null;
   /** A list of the row's values as JSON: blobs in hex, and integers beyond 2^53 as texts. */
   line: string;
@@ -33,7 +33,7 @@ export interface BaseSnapshot extends Disposable {
   readonly tables: readonly BaseTable[];
   /** Whether a block is canonical. */
   isCanonical(height: number, indexBlockHash: Uint8Array): boolean;
-  /** Reads the rows of a table in their order. @param after begins behind this value of the column that grows; null with the first row */
+  /** Reads the rows of a table in their order. @param after reads only rows above this value of the column that grows; null for all */
   rows(table: BaseTable, after: number | null): Generator<RowLine>;
 }
 
@@ -57,7 +57,7 @@ function lineOf({ name, columns }: BaseTable, isPublic: boolean): string {
 const orderOf = ({ order }: BaseTable): string => order.map((term) => `t.${term}`).join(', ');
 
 /**
- * Statements that read a table from its beginning, from a place on, and between two places by each principal.
+ * Statements that read all rows of a table, the rows after a place, and the rows between two places by principal.
  * @param isPublic whether they omit rows that private commands wrote
  */
 export function rowStatements(table: BaseTable, isPublic: boolean) {

@@ -38,7 +38,7 @@ interface CheckpointerOptions {
 const COPIED_PAGES = 4_000;
 /** Maximum number of pages that the writer's thread copies. */
 const LAST_PAGES = 500;
-/** Maximum copies by the other thread in a row. Each leaves fewer pages, since less is written while it lasts. */
+/** Maximum copies by the other thread in a row. Each leaves fewer pages, since the writer writes less during a shorter copy. */
 const MAX_ROUNDS = 4;
 const PAGE_BYTES = 4_096;
 
@@ -58,7 +58,7 @@ interface Checkpoint {
 
 /**
  * Checkpoints as much of a log as readers allow, without waiting for anybody.
- * @returns whether that succeeded; if it fails again and again, the log grows, and the reason is logged then
+ * @returns whether that succeeded; after repeated failures, the log is too large, and the checkpointer logs the reason
  */
 export function copyLog(path: string): boolean {
   return readCheckpoint(path, 'PASSIVE') !== null;

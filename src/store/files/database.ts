@@ -131,7 +131,7 @@ interface WriterOptions {
 const pageSizeOf = (db: Database): number =>
   db.query<{ page_size: number }, []>('PRAGMA page_size').get()?.page_size ?? 4096;
 
-/** Opens the one connection that writes. Commits aren't synced, because a lost one is replayed from the journal. */
+/** Opens the one connection that writes. Commits aren't synced, because lost commits are replayed from the journal. */
 export function openWriter(directory: string, options: WriterOptions = {}): Connection {
   const { connect = openToWrite, load = 'events', steps = upgrades, mostBytes, views = true } = options;
   makePrivateDirectory(directory);

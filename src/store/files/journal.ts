@@ -1,6 +1,6 @@
 /**
  * The journal: every accepted event of the node, and every command, compressed, in a separate file. A node never sends an
- * event again that was answered with 200, so the index is rebuilt from the journal. Every entry is verified when it is read.
+ * event again after a 200, so the index is rebuilt from the journal. Every entry is verified when it is read.
  */
 
 import type { Database } from 'bun:sqlite';

@@ -135,8 +135,8 @@ export function offerIndex(directory: string): void {
 }
 
 /**
- * The offered index: none, one with this program's schema, one of a newer program, which will install it, or one of no
- * use.
+ * The offered index: none, one with this program's schema, one that a newer program made and will install, or one that no
+ * program can use.
  */
 type Offer = 'none' | 'usable' | 'newer' | 'unfit';
 

@@ -52,7 +52,7 @@ import { transactionQueries } from '../queries/transactions/transactions.ts';
 export interface WorkLimits {
   /** Limits of a search for transactions. */
   search?: SearchLimits;
-  /** Rows that a page of transactions with conditions, or of contracts, reads at most. */
+  /** Maximum number of rows that a page of transactions with conditions, or of contracts, reads. */
   walkRows?: number;
   /** Maximum number of interfaces of contracts. */
   deployments?: number;
@@ -68,7 +68,7 @@ export interface WorkLimits {
   values?: ValueSearchLimits;
   /** Limits of a list of the logs of several contracts. */
   logs?: Partial<LogWalkLimits>;
-  /** Rows of each range that a search by text reads at most. */
+  /** Maximum number of rows that a search by text reads from each range. */
   foundRows?: number;
 }
 
@@ -80,14 +80,14 @@ interface ReaderOptions {
   turns: Turns;
   /** The last projection of the mempool, which all connections of a thread to one file share. */
   projection: SharedProjection;
-  /** The cache of texts, which they share as well. */
+  /** The cache of texts, which these connections also share. */
   texts: SharedTexts;
 }
 
 /**
  * All queries, through one connection.
  * @param journal has the payloads of orphaned blocks
- * @param file distinguishes the file from others at its path before or after
+ * @param file distinguishes the file from earlier and later files at its path
  */
 export function readerOf(
   db: Database,
@@ -148,7 +148,7 @@ export function readerOf(
     },
     /** Branches of orphaned blocks. */
     forks: forkQueries(db, turns, limits.walkRows),
-    /** The blocks that the chain applied and took back, in the order of the log. */
+    /** The blocks that the chain applied and reverted, in the order of the log. */
     steps: stepQueries(db, chain, orphans),
     /** Blocks for charts. */
     blockSeries: blockSeries(db),

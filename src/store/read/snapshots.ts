@@ -11,7 +11,7 @@ import { IndexUnavailableError, NoSnapshotError } from '../model/read-errors.ts'
 import { type IndexConnection, type IndexFile, openIndexFile, type WriterConnection } from './index-file.ts';
 import type { Reader, WorkLimits } from './index-reader.ts';
 
-/** A result that is there when a request returns: its snapshot ends then. */
+/** A result that is complete when a request returns, since the snapshot ends then. */
 export type ReadNow<T> = T extends PromiseLike<unknown> ? never : T;
 
 /** Runs requests on snapshots of the index, which don't show later writes. */
@@ -57,7 +57,7 @@ interface SnapshotOptions {
   limits?: WorkLimits;
 }
 
-/** Milliseconds between two checks of the file and of the snapshots in use, which take microseconds. */
+/** Milliseconds between two checks of the file and of the snapshots in use. A check takes microseconds. */
 const CHECK_MS = 1_000;
 
 /**
@@ -268,5 +268,5 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   };
 }
 
-/** Opens snapshots, as {@link openSnapshots}. */
+/** A function like {@link openSnapshots}. */
 export type OpenSnapshots = typeof openSnapshots;

@@ -268,8 +268,8 @@ export function accountStates(db: Database) {
   }
 
   /**
-   * Returns the start of reading a list for an offset: the oldest checkpoint above the page's first item, which is among the
-   * few items after it.
+   * Returns where to start reading a list for an offset: at the oldest checkpoint above the page's first item, which is among
+   * the next few items.
    * @param total number of items of the list
    */
   function startOf(principal: number, height: number, list: ListName, total: number, offset: number): ListStart {

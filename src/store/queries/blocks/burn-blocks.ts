@@ -41,8 +41,7 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange, historySt
   }
 
   /**
-   * Whether a Bitcoin block has blocks below the first one of an index that began at a block: it isn't shown, since its sums are
-   * not known.
+   * Whether a Bitcoin block has blocks below the first block of a partial history. It isn't shown, since its sums are unknown.
    */
   function isCut({ first_block, hash }: Row): boolean {
     const start = historyStart();
@@ -223,8 +222,8 @@ export function burnRewardQueries(db: Database) {
     hashAt: (height: number): Uint8Array | null => read.hashAt.get(height)?.hash ?? null,
 
     /**
-     * The highest height below a Bitcoin block that lacks a block, or has one that isn't the parent of the block above; null if there
-     * is none.
+     * The highest height below a Bitcoin height that has no Bitcoin block, or whose block isn't the parent of the block above;
+     * null if there is none.
      * @param above a lower limit: only greater heights count, unless there are lower blocks
      */
     unlinkedBelow(height: number, above: number): number | null {
@@ -232,7 +231,7 @@ export function burnRewardQueries(db: Database) {
       return read.unlinked.get(height, Math.min(above, first - 1))?.height ?? null;
     },
 
-    /** Heights of the blocks that were filled without their payouts, as ranges with both ends, the lowest first. */
+    /** Heights of the blocks that were filled without their payouts, as ranges that include both ends, lowest first. */
     withoutPayouts(): [first: number, last: number][] {
       const ranges: [number, number][] = [];
       for (const { height } of read.filled.all()) {

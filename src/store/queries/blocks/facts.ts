@@ -1,4 +1,4 @@
-/** Lists the accounts, tokens and cycles that blocks changed, with their values after a block. A node's RPC API can confirm these. */
+/** Lists the accounts, tokens and cycles that blocks changed, with their values after a block, which a node's RPC API can confirm. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import { decimalOf } from '../../rows/amounts.ts';

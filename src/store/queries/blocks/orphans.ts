@@ -112,7 +112,7 @@ export function orphanQueries(
 
 const isAssetEvent = (event: TransactionEvent): event is AssetEvent => 'action' in event;
 
-/** The transactions of an orphan with their effects on wanted principals that don't only sponsor them, the last one first. */
+/** The transactions of an orphan, last first, with their effects on each wanted principal that doesn't only sponsor them. */
 export function* addressTransactionsOf(
   block: Block,
   isWanted: (principal: string) => boolean,

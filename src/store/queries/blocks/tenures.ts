@@ -28,7 +28,7 @@ export const sql = {
      WHERE r.height = (SELECT max(height) FROM miner_rewards WHERE height <= ?1) LIMIT 1`,
 };
 
-/** A reward by its tenures, coinbase heights. */
+/** A miner's reward, and its tenures by their coinbase heights. */
 export interface MaturedReward {
   /** Tenure of the block in which the reward matured. */
   tenureHeight: number;

@@ -96,7 +96,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLooke
     return rarest?.name;
   }
 
-  /** Positions of deployments that may declare all of the functions, newest first; one more than may be read. */
+  /** Positions of deployments that may declare all of the functions, newest first: one more than a request may read. */
   function candidates(names: readonly string[]): number[] {
     const rarest = rarestOf(names);
     if (rarest !== undefined) return read.declaring.all(rarest, maxLookedAt + 1).map(({ position }) => position);

@@ -65,7 +65,7 @@ export const bitsOf = (numbers: readonly number[] | null): number | null =>
 export const numbersOf = (types: readonly TransactionType[] | null): number[] | null =>
   types === null ? null : [...new Set(types.flatMap(typeNumbers))];
 
-/** A column that rows of this type always have. */
+/** Returns the value of a column that rows of this type always have. @throws Error if it is null */
 function requireColumn<T>(value: T | null, column: string): T {
   if (value === null) throw new Error(`a transaction's row lacks ${column}`);
   return value;

@@ -71,7 +71,7 @@ interface Sources {
   texts: RowTexts;
 }
 
-/** Reads the summaries of transactions at existing positions, in the order of these. */
+/** Reads the summaries of transactions at existing positions, in the order of the positions. */
 function summaryReader(db: Database) {
   const atEach = sql.atEach.prepared(db);
   return (positions: readonly number[]): TransactionSummary[] =>
