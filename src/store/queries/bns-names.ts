@@ -135,12 +135,8 @@ export function bnsNameQueries(db: Database) {
 
   return {
     /** Names in their order. */
-    list(
-      identifier: string,
-      { namespace, prefix }: BnsFilter,
-      limit: number,
-      cursor: Cursor | null,
-    ): Page<BnsName, null> {
+    list(identifier: string, filter: BnsFilter, limit: number, cursor: Cursor | null): Page<BnsName, null> {
+      const { namespace, prefix } = filter;
       const contract = contractOf(identifier);
       if (contract === null) return emptyPage(null);
       const range = { first: prefix, last: endOf(prefix) };

@@ -38,16 +38,16 @@ const BATCH = 50;
 
 const candidateColumns = `m.tx_id, m.received_at, m.fee, m.size, m.type, m.sender_id, m.nonce, m.sponsor_id, m.sponsor_nonce,
                           m.contract_id, m.function_name, m.amount`;
-const candidates = `SELECT ${candidateColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending}`;
+const pendingRows = `SELECT ${candidateColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending}`;
 
 export const sql = {
   byFee: query<CandidateRow, [string, Uint8Array, number]>`
-    ${candidates} AND (m.fee, m.tx_id) < (?1, ?2) ORDER BY m.fee DESC, m.tx_id DESC LIMIT ?3`,
-  byId: query<CandidateRow, [Uint8Array]>`${candidates} AND m.tx_id = ?1`,
+    ${pendingRows} AND (m.fee, m.tx_id) < (?1, ?2) ORDER BY m.fee DESC, m.tx_id DESC LIMIT ?3`,
+  byId: query<CandidateRow, [Uint8Array]>`${pendingRows} AND m.tx_id = ?1`,
   ofSender: query<CandidateRow, [number, number, number, number]>`
-    ${candidates} AND m.sender_id = ?1 AND m.nonce >= ?2 AND m.nonce < ?3 ORDER BY m.nonce LIMIT ?4`,
+    ${pendingRows} AND m.sender_id = ?1 AND m.nonce >= ?2 AND m.nonce < ?3 ORDER BY m.nonce LIMIT ?4`,
   ofSponsor: query<CandidateRow, [number, number, number, number]>`
-    ${candidates} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
+    ${pendingRows} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
      ORDER BY m.sponsor_nonce LIMIT ?4`,
   account: query<{ last: number; balance: string | null; locks: number }, [number]>`
     SELECT max(coalesce((SELECT max(nonce) FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL), -1),
@@ -240,7 +240,7 @@ export function mempoolProjection(
     const pause = turns.longWork();
     const accounts = accountsAtTip();
     const estimateOf = costEstimates();
-    const candidatesById = new Map<string, Candidate>();
+    const candidates = new Map<string, Candidate>();
     const counts = { read: 0, byBalance: 0, estimated: 0 };
 
     function take(row: CandidateRow): void {
@@ -251,7 +251,7 @@ export function mempoolProjection(
         return;
       }
       if (estimateOf(row) !== null) counts.estimated += 1;
-      candidatesById.set(row.tx_id.toHex(), candidateOf(row, estimateOf));
+      candidates.set(row.tx_id.toHex(), candidateOf(row, estimateOf));
     }
 
     let isCut = false;
@@ -262,19 +262,15 @@ export function mempoolProjection(
       const end = rows.at(-1);
       if (end === undefined) break;
       [fee, id] = [end.fee, end.tx_id];
-      if (candidatesById.size >= maxRows || counts.read >= READ_FACTOR * maxRows) {
+      if (candidates.size >= maxRows || counts.read >= READ_FACTOR * maxRows) {
         isCut = true;
         break;
       }
       await pause();
     }
     // If not all were read, transactions with earlier nonces may be missing, because they offer lower fees.
-    if (isCut) await takeEarlierNonces(candidatesById, accounts, take, pause);
-    const projection = await projectionOf(
-      [...candidatesById.values()],
-      (account) => accounts(account).nextNonce,
-      pause,
-    );
+    if (isCut) await takeEarlierNonces(candidates, accounts, take, pause);
+    const projection = await projectionOf([...candidates.values()], (account) => accounts(account).nextNonce, pause);
     return {
       ...projection,
       total: total(),
@@ -287,12 +283,12 @@ export function mempoolProjection(
 
   /** Takes up to `maxRows` transactions that must come before the candidates of their accounts. */
   async function takeEarlierNonces(
-    candidatesById: ReadonlyMap<string, Candidate>,
+    candidates: ReadonlyMap<string, Candidate>,
     accounts: (account: number) => AccountAtTip,
     take: (row: CandidateRow) => void,
     pause: () => Promise<void> | undefined,
   ): Promise<void> {
-    const { highest, isSpent } = spentBy(candidatesById.values());
+    const { highest, isSpent } = spentBy(candidates.values());
     let remaining = maxRows;
     for (const [account, last] of highest) {
       let nonce = accounts(account).nextNonce ?? last;
@@ -301,7 +297,7 @@ export function mempoolProjection(
       for (const statement of byAccount) {
         const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, remaining));
         remaining -= rows.length;
-        for (const row of rows) if (!candidatesById.has(row.tx_id.toHex())) take(row);
+        for (const row of rows) if (!candidates.has(row.tx_id.toHex())) take(row);
       }
       if (remaining <= 0) return;
       await pause();

@@ -26,7 +26,7 @@ export interface PageSource<Row, Item, Total extends number | null = number> ext
   meets?(row: Row): boolean;
   /** Maximum number of rows to read for a page, and to learn whether there is a page on its other side (default: any number). */
   maxRows?: number;
-  /** Number of rows that a row counts as (default: 1). */
+  /** What a row adds to the number of read rows (default: 1). */
   costOf?(row: Row): number;
 }
 
@@ -190,10 +190,7 @@ function pageOf<Row, Item, Total extends number | null>(
 }
 
 /** Makes a page without items. @param cursor the requested page; null for the first, or for an offset behind the end of the list */
-export const emptyPage = <Total extends number | null>(
-  total: Total,
-  cursor: Cursor | null = null,
-): Page<never, Total> => ({
+export const emptyPage = <T extends number | null>(total: T, cursor: Cursor | null = null): Page<never, T> => ({
   items: [],
   total,
   current: cursor ?? HEAD,

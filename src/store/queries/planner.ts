@@ -34,7 +34,7 @@ interface Order {
   join?: string;
 }
 
-interface ListDeclaration<Filter extends string, Name extends string> {
+interface Declaration<Filter extends string, Name extends string> {
   /** The condition of each filter, in which `:filter` is its value. */
   filters: Readonly<Record<Filter, string>>;
   ways: Readonly<Record<Name, AccessPath<NoInfer<Filter>>>>;
@@ -74,7 +74,7 @@ function numberFilters<Filter extends string>(filters: Readonly<Record<Filter, s
 }
 
 const columnsOf = (key: readonly KeyColumn[]): string =>
-  key.map((keyColumn) => `${keyColumn.column} AS ${nameOf(keyColumn)}`).join(', ');
+  key.map((part) => `${part.column} AS ${nameOf(part)}`).join(', ');
 
 /** The conditions that a way uses to find rows in the list's order. */
 const partsOf = ({ where, inOrder }: AccessPath<string>): readonly string[] => inOrder ?? [where];
@@ -85,7 +85,7 @@ export function declareWalk<Filter extends string, Name extends string>({
   ways,
   key,
   isBounded = false,
-}: ListDeclaration<Filter, Name>) {
+}: Declaration<Filter, Name>) {
   const { text, matches, valuesOf } = numberFilters(filters);
   const lists = Object.fromEntries(
     Object.entries<AccessPath<string>>(ways).map(([name, way]) => {
@@ -172,7 +172,7 @@ interface Whole {
 }
 
 interface SearchDeclaration<Filter extends string, Name extends string, By extends string>
-  extends ListDeclaration<Filter, Name> {
+  extends Declaration<Filter, Name> {
   /** The name of the rows in the plural, and an example of a narrow filter, for messages. */
   noun: string;
   narrowFilter: string;

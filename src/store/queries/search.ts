@@ -107,9 +107,8 @@ export function rank(results: Iterable<SearchResult>, limit: number): SearchResu
   const best = new Map<string, SearchResult>();
   for (const result of results) {
     const key = `${result.kind} ${result.id}`;
-    const previous = best.get(key);
-    if (previous === undefined || matches.indexOf(result.match) < matches.indexOf(previous.match))
-      best.set(key, result);
+    const rival = best.get(key);
+    if (rival === undefined || matches.indexOf(result.match) < matches.indexOf(rival.match)) best.set(key, result);
   }
   const all = [...best.values()];
   const ranking: SearchResult[] = [];
@@ -175,17 +174,13 @@ export function searchQueries(
     let isFound = false;
     for (const { tx_id: txId, type, status, position } of read.transactions.all(...range)) {
       isFound = true;
-      const fields = {
-        type: typeName(type),
-        status: storedTransactionStatus.nameOf(status),
-        height: heightOf(position),
-      };
-      yield { kind: 'transaction', match, id: toHex(txId), ...fields };
+      const state = { status: storedTransactionStatus.nameOf(status), height: heightOf(position) };
+      yield { kind: 'transaction', match, id: toHex(txId), type: typeName(type), ...state };
     }
     for (const { tx_id: txId, type, state } of read.waiting.all(...range)) {
       isFound = true;
-      const fields = { type: typeName(type), status: mempoolStatus(state), height: null };
-      yield { kind: 'transaction', match, id: toHex(txId), ...fields };
+      const status = mempoolStatus(state);
+      yield { kind: 'transaction', match, id: toHex(txId), type: typeName(type), status, height: null };
     }
     for (const row of [...read.blocksByHash.all(...range), ...read.blocksByIndexHash.all(...range)]) {
       isFound = true;

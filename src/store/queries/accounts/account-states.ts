@@ -32,14 +32,14 @@ export const sql = {
       FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
   rewards: query<RewardRow, [number, number, number]>`
     SELECT ${REWARD_PARTS.join(', ')} FROM miner_rewards WHERE recipient_id = ?1 AND height BETWEEN ?2 AND ?3`,
-  locks: query<{ found: number }, [number, number, number]>`
-    SELECT count(*) AS found FROM stx_locks
+  locks: query<{ total: number }, [number, number, number]>`
+    SELECT count(*) AS total FROM stx_locks
      WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3 AND amount IS NOT NULL`,
-  transfers: query<{ found: number }, [number, number, number]>`
-    SELECT count(*) AS found FROM transactions
+  transfers: query<{ total: number }, [number, number, number]>`
+    SELECT count(*) AS total FROM transactions
      WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer} AND position BETWEEN ?2 AND ?3`,
-  memoTransfers: query<{ found: number }, [number, number, number]>`
-    SELECT count(*) AS found FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
+  memoTransfers: query<{ total: number }, [number, number, number]>`
+    SELECT count(*) AS total FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
   tokenChanges: query<TokenRow & SumsRow, [number, number, number]>`
     SELECT token, asset_id, sent, received FROM token_changes WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
   nextToken: query<TokenRow, [number, number, number]>`
@@ -200,10 +200,10 @@ export function accountStates(db: Database) {
 
   /** Number of transfers to a principal between two positions, inclusive. */
   const inboundBetween = (principal: number, first: number, last: number): number =>
-    (transfers.get(principal, first, last)?.found ?? 0) + (memoTransfers.get(principal, first, last)?.found ?? 0);
+    (transfers.get(principal, first, last)?.total ?? 0) + (memoTransfers.get(principal, first, last)?.total ?? 0);
 
   const locksBetween = (principal: number, first: number, last: number): number =>
-    locks.get(principal, first, last)?.found ?? 0;
+    locks.get(principal, first, last)?.total ?? 0;
 
   /** Number of items of each list between two positions, inclusive. */
   const between: Record<ListName, (principal: number, first: number, last: number) => number> = {

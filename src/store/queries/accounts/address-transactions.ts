@@ -216,8 +216,8 @@ export const addressEventsSql = {
       withEvents('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
       withEvents('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
     ].join(' UNION ')} ORDER BY position DESC LIMIT ?4`,
-  count: query<{ found: number }, [number, number, number]>`
-    SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${isSelected}`,
+  count: query<{ total: number }, [number, number, number]>`
+    SELECT count(*) AS total FROM events e WHERE e.position = ?1 AND ${isSelected}`,
   newestFirst: query<EventRow, [number, number, number]>`
     SELECT ${eventColumns} FROM events e ${eventJoins}
      WHERE e.position = ?1 AND ${isSelected} ORDER BY e.event_index DESC`,
@@ -284,7 +284,7 @@ export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MA
         if (readCount === maxLookedAt) throw tooManyBefore(maxLookedAt);
         readCount += 1;
         await pause();
-        const skipped = toSkip === 0 ? 0 : (count.get(position, principal, mask)?.found ?? 0);
+        const skipped = toSkip === 0 ? 0 : (count.get(position, principal, mask)?.total ?? 0);
         if (toSkip > 0 && skipped <= toSkip) {
           toSkip -= skipped;
           continue;

@@ -255,8 +255,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     if (contracts?.length === 0 || (origin !== null && sender === null)) return emptyPage(total, cursor);
 
     const ids = contracts === null ? null : new Set(contracts.map(({ id }) => id));
-    const includes = (id: number): boolean =>
-      ids?.has(id) ?? ('deployer' in source && isDeployedBy(source.deployer, id));
+    const includes = (id: number) => ids?.has(id) ?? ('deployer' in source && isDeployedBy(source.deployer, id));
 
     const transactions: Transactions[] = [];
     if (sender !== null) transactions.push({ rows: (span) => read.sent([sender.id], span), count: sender.sent });
