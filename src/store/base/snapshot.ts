@@ -49,7 +49,7 @@ function valueSql({ name, type, isNullable }: BaseColumn): string {
   return isNullable ? `iif(${column} IS NULL, NULL, hex(${column}))` : `hex(${column})`;
 }
 
-function lineOf({ name, columns }: BaseTable, isPublic: boolean): string {
+function lineSql({ name, columns }: BaseTable, isPublic: boolean): string {
   const zero = isPublic ? columnsOfCommands[name] : undefined;
   const values = columns.map((column) => (column.name === zero ? '0' : valueSql(column)));
   return `json_array(${values.join(', ')}) AS line`;
@@ -63,7 +63,7 @@ const orderOf = ({ order }: BaseTable): string => order.map((term) => `t.${term}
 export function rowStatements(table: BaseTable, isPublic: boolean) {
   const { name, grows } = table;
   const growingColumn = grows === null ? 'NULL' : `t.${grows.column}`;
-  const select = `SELECT ${growingColumn} AS at, ${lineOf(table, isPublic)}`;
+  const select = `SELECT ${growingColumn} AS at, ${lineSql(table, isPublic)}`;
   return {
     all: `${select} FROM ${name} t ORDER BY ${orderOf(table)}`,
     after: `${select} FROM ${name} t WHERE ${growingColumn} > ?1 ORDER BY ${orderOf(table)}`,
@@ -115,7 +115,7 @@ function* betweenHeights(db: Database, table: BaseTable, after: number | null): 
   }
 }
 
-function stateOf(db: Database): BaseState | null {
+function readState(db: Database): BaseState | null {
   const position = positionIn(db);
   const chainId = db.query<{ id: number | null }, []>('SELECT chain_id AS id FROM progress').get()?.id ?? null;
   const tip = db
@@ -150,7 +150,7 @@ export function snapshotForBase(directory: string, isPublic: boolean): BaseSnaps
       'SELECT 1 FROM blocks WHERE height = ?1 AND index_block_hash = ?2',
     );
     return {
-      state: stateOf(db),
+      state: readState(db),
       tables: baseTables(db),
       isCanonical: (height, indexBlockHash) => canonical.get(height, indexBlockHash) !== null,
       *rows(table, after) {

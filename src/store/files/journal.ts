@@ -172,7 +172,7 @@ const rows = `
     FROM events e LEFT JOIN chain c ON c.id = e.id`;
 
 /** Reads from the file. @throws JournalDamagedError if pages are damaged */
-function readingOf<T>(file: string, look: () => T): T {
+function readChecked<T>(file: string, look: () => T): T {
   try {
     return look();
   } catch (cause) {
@@ -201,7 +201,7 @@ const orNone = (id: number | null): string => (id === null ? 'none' : `event ${i
  * @throws JournalDamagedError
  */
 function requireEnds(db: Database, file: string): void {
-  const row = readingOf(file, () => db.query<Ends, []>(ends).get());
+  const row = readChecked(file, () => db.query<Ends, []>(ends).get());
   if (row === null) throw new Error('an aggregate has a row');
   const { first, last, firstChain, lastChain } = row;
   if (last !== lastChain) {
@@ -236,7 +236,7 @@ function journalReads(db: Database, file: string) {
   // SQLite reads the payload only if the path is equal: other rows cost their first page.
   const holds = query<unknown, [number, string, Uint8Array]>`
     SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1`.prepared(db);
-  const reading = <T>(look: () => T): T => readingOf(file, look);
+  const reading = <T>(look: () => T): T => readChecked(file, look);
   const lastId = (): number => reading(() => last.get()?.id ?? 0);
   const chainAt = (id: number): Uint8Array | null =>
     id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null);
@@ -325,7 +325,7 @@ export function openJournalReader(directory: string) {
   function readCounts() {
     try {
       db.run('BEGIN');
-      return { expected: reads.lastId(), ...readingOf(path, () => counts.get()) };
+      return { expected: reads.lastId(), ...readChecked(path, () => counts.get()) };
     } finally {
       rollBack(db);
     }

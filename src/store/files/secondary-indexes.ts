@@ -64,14 +64,14 @@ export const secondaryIndexes = [
 type SecondaryIndex = (typeof secondaryIndexes)[number];
 
 /** Returns the given indexes that a file lacks. */
-function missingOf<Name extends string>(db: Database, names: readonly Name[]): Name[] {
+function missingIn<Name extends string>(db: Database, names: readonly Name[]): Name[] {
   const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'").all();
   const present = new Set(rows.map(({ name }) => name));
   return names.filter((name) => !present.has(name));
 }
 
 /** The secondary indexes that a file lacks; none if no load is under way or was interrupted. */
-export const missingSecondaryIndexes = (db: Database): SecondaryIndex[] => missingOf(db, secondaryIndexes);
+export const missingSecondaryIndexes = (db: Database): SecondaryIndex[] => missingIn(db, secondaryIndexes);
 
 /** Removes the secondary indexes from a new file, before it is filled. */
 export function leaveOutSecondaryIndexes(db: Database): void {
@@ -94,7 +94,7 @@ export function leaveOutWritersIndexes(db: Database): void {
  * @param path of the file
  */
 export function* makeWritersIndexes(db: Database, path: string): Generator<SecondaryIndexProgress> {
-  yield* makeIndexes(db, path, missingOf(db, writersIndexes));
+  yield* makeIndexes(db, path, missingIn(db, writersIndexes));
 }
 
 /** An index that is about to be made. */

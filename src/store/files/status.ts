@@ -117,7 +117,7 @@ function journalFate(db: Database, path: string): NonNullable<FileFates['journal
 }
 
 /** Reads a file without changing anything. */
-function fateOf<T>(path: string, fate: (db: Database, path: string) => T): T {
+function readFate<T>(path: string, fate: (db: Database, path: string) => T): T {
   return onFile(path, () => {
     using db = openWithoutTrace(path);
     return fate(db, path);
@@ -132,7 +132,7 @@ export function fileFates(directory: string): FileFates {
   requireIndex(directory);
   const journal = journalPath(directory);
   return {
-    index: fateOf(indexPath(directory), indexFate),
-    journal: existsSync(journal) ? fateOf(journal, journalFate) : null,
+    index: readFate(indexPath(directory), indexFate),
+    journal: existsSync(journal) ? readFate(journal, journalFate) : null,
   };
 }

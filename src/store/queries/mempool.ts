@@ -249,7 +249,7 @@ export function pendingMeeting(db: Database, maxRows?: number) {
   const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, maxRows);
 
   /** Number of transactions if types are the only condition; null if others would have to be counted. */
-  function totalOf({ types, ...others }: PendingConditions): number | null {
+  function countMatches({ types, ...others }: PendingConditions): number | null {
     if (Object.values(others).some((condition) => condition !== null)) return null;
     if (types === null) return total();
     return [...new Set(types.flatMap(typeNumbers))].reduce((sum, type) => sum + (countOfType.get(type)?.n ?? 0), 0);
@@ -272,7 +272,7 @@ export function pendingMeeting(db: Database, maxRows?: number) {
       const isUnknown = Object.values(principals).includes(NOBODY);
       const values = { types: bitsOf(numbersOf(types)), ...principals, ...others };
       const sizes = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
-      return pages({ values, sizedPaths: sizes, total: totalOf(conditions) }, limit, cursor, ({ tx_id }) =>
+      return pages({ values, sizedPaths: sizes, total: countMatches(conditions) }, limit, cursor, ({ tx_id }) =>
         pendingOf(itemAt.get(tx_id)!),
       );
     },

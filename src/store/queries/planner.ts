@@ -261,7 +261,7 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
     );
 
   /** @throws TooMuchWorkError if too many would have to be counted */
-  function totalOf(
+  function countRows(
     { way, size, count, isEstimate = false }: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
   ): number {
@@ -277,7 +277,7 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
   }
 
   /** @throws TooMuchWorkError if the page needs more rows than a request may read */
-  function pageOf(
+  function readRows(
     path: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
     by: By,
@@ -316,9 +316,9 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
     ): OffsetPage<Row> {
       const path = narrowest(ways, search.sizedPaths);
       if (path === undefined || path.size === 0) return NOTHING;
-      const total = totalOf(path, search);
+      const total = countRows(path, search);
       const count = Math.min(limit, total - offset);
-      return { items: count <= 0 ? [] : pageOf(path, search, by, direction, count, offset), total };
+      return { items: count <= 0 ? [] : readRows(path, search, by, direction, count, offset), total };
     },
   };
 }

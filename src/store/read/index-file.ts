@@ -39,7 +39,7 @@ function identityOf(path: string): string {
   return stats === undefined ? 'none' : `${stats.dev}:${stats.ino}`;
 }
 
-const filesOf = (directory: string): string => [indexPath(directory), journalPath(directory)].map(identityOf).join(' ');
+const filesIn = (directory: string): string => [indexPath(directory), journalPath(directory)].map(identityOf).join(' ');
 
 /** Ends a snapshot. @returns false if that fails; the connection must be closed then */
 function tryEnd({ db, end }: IndexConnection): boolean {
@@ -80,7 +80,7 @@ export function openIndexFile(
   limits: WorkLimits = {},
   writer: WriterConnection | null = null,
 ) {
-  const files = filesOf(directory);
+  const files = filesIn(directory);
   const first = openReader(directory);
   // Entries are in the journal before the index refers to them, and never change, so the journal doesn't need a snapshot.
   const journal = openJournalBeside(first, directory);
@@ -95,7 +95,7 @@ export function openIndexFile(
 
   function connect(db = openReader(directory)): IndexConnection {
     // The connection may have opened one file with the write-ahead log of another.
-    if (filesOf(directory) !== files) {
+    if (filesIn(directory) !== files) {
       db.close();
       throw new IndexUnavailableError('The index is being replaced.');
     }
@@ -127,7 +127,7 @@ export function openIndexFile(
   return {
     /** Whether the directory still has these files, of the version that this program reads. */
     isPresent(): boolean {
-      if (filesOf(directory) !== files) return false;
+      if (filesIn(directory) !== files) return false;
       const connection = idle[0];
       return connection === undefined || versionOf(connection.db) === SCHEMA_VERSION;
     },

@@ -87,7 +87,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     row === null ? null : { txId: row.tx_id, height: heightOf(row.position), time: row.time };
 
   /** The newest transfers of a principal in one direction. */
-  async function newestOf(direction: typeof read.sent, principal: number, pause: Pause): Promise<TransferRow[]> {
+  async function readNewest(direction: typeof read.sent, principal: number, pause: Pause): Promise<TransferRow[]> {
     const transfers: TransferRow[] = [];
     for (;;) {
       const { position, event_index } = transfers.at(-1) ?? { position: Number.MAX_SAFE_INTEGER, event_index: 0 };
@@ -118,7 +118,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
   }
 
   /** Blocks that may have changed a principal's balances, and whether the list is complete: it is cut after a limit. */
-  function blocksOf(principal: number): { heights: number[]; complete: boolean } {
+  function readHeights(principal: number): { heights: number[]; complete: boolean } {
     const txHeights = read.transactions.all(principal, maxPoints + 1).map(({ position }) => heightOf(position));
     const rewardHeights = read.rewards.all(principal, maxPoints + 1).map(({ height }) => height);
     const heights = [...new Set([...txHeights, ...rewardHeights])].sort((a, b) => a - b);
@@ -134,8 +134,8 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       return {
         first: seenOf(read.first.get(id)),
         last: seenOf(read.last.get(id)),
-        received: counterparties(await newestOf(read.received, id, pause)),
-        sent: counterparties(await newestOf(read.sent, id, pause)),
+        received: counterparties(await readNewest(read.received, id, pause)),
+        sent: counterparties(await readNewest(read.sent, id, pause)),
       };
     },
 
@@ -149,7 +149,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       const token = asset === null ? null : assetOf(asset);
       const highest = read.tip.get()?.height ?? null;
       if (highest === null || token === NOBODY) return NOTHING;
-      const { heights: changeHeights, complete } = blocksOf(id);
+      const { heights: changeHeights, complete } = readHeights(id);
       const [begin] = changeHeights;
       if (begin === undefined) return NOTHING;
       const heights = complete ? [...new Set([...changeHeights, highest])] : evenHeights(begin, highest, maxPoints);

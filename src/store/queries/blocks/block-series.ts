@@ -64,7 +64,7 @@ export function blockSeries(db: Database) {
   const { range, fee: feeAt, orphans, tip, since } = statements(db, sql);
 
   /** Reads the fees of transactions that are spread evenly over a block. */
-  function feesOf(height: number, transactions: number): number[] {
+  function sampleFees(height: number, transactions: number): number[] {
     const count = Math.min(transactions, MAX_FEES);
     return Array.from({ length: count }, (_, n) =>
       feeAt.get(positionOf(height, Math.floor((n * transactions) / count))),
@@ -86,7 +86,7 @@ export function blockSeries(db: Database) {
       return {
         blocks: range
           .all(lowest, last.height)
-          .map((block) => ({ ...block, fees: feesOf(block.height, block.transactions) })),
+          .map((block) => ({ ...block, fees: sampleFees(block.height, block.transactions) })),
         orphans: orphans.all(lowest, Number.MAX_SAFE_INTEGER, limit),
       };
     },

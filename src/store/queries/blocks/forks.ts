@@ -126,7 +126,7 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
     };
   }
 
-  function fateOf(txId: Uint8Array): OrphanFate {
+  function readFate(txId: Uint8Array): OrphanFate {
     const position = read.mined.get(txId)?.position;
     if (position !== undefined) return { fate: 'mined', height: heightOf(position), status: null };
     const state = read.waiting.get(txId)?.state;
@@ -187,7 +187,7 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
         const remaining = MAX_TRANSACTIONS + 1 - transactions.length;
         if (remaining <= 0) break;
         for (const { tx_id, type } of read.transactions.all(indexHash, remaining)) {
-          transactions.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...fateOf(tx_id) });
+          transactions.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...readFate(tx_id) });
         }
       }
       return {

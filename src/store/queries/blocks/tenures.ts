@@ -59,7 +59,7 @@ export function tenureRewardQueries(db: Database) {
   const { first, last, coinbase, fees, newestReward } = statements(db, sql);
 
   /** micro-STX that the blocks of a tenure up to a height paid, as far as the canonical chain has them. */
-  function feesOf(tenureHeight: number, upTo: number): bigint {
+  function sumFees(tenureHeight: number, upTo: number): bigint {
     const [begin, end] = [first.get(tenureHeight, upTo), last.get(tenureHeight, upTo)];
     if (begin === null || end === null) return 0n;
     const paid = fees.all(positionsOf(begin.height).first, positionsOf(end.height).last);
@@ -67,7 +67,7 @@ export function tenureRewardQueries(db: Database) {
   }
 
   return {
-    fees: (tenureHeight: number, upTo: number): bigint => feesOf(tenureHeight, upTo),
+    fees: (tenureHeight: number, upTo: number): bigint => sumFees(tenureHeight, upTo),
 
     /**
      * A tenure by its coinbase height, as far as blocks up to a height belong to it; null if the canonical chain doesn't
@@ -85,7 +85,7 @@ export function tenureRewardQueries(db: Database) {
         blockHash: begin.block_hash,
         miner: row.address,
         recipient: altRecipient ?? row.address,
-        fees: feesOf(tenureHeight, upTo),
+        fees: sumFees(tenureHeight, upTo),
       };
     },
 

@@ -91,7 +91,7 @@ function signerManagers(db: Database) {
   const { registrants, newestKey, grants } = statements(db, sql);
 
   /** Keys that a signer was granted and not revoked before a position. */
-  function grantsOf(signer: number, end: number): SignerManager['grants'] {
+  function readGrants(signer: number, end: number): SignerManager['grants'] {
     const live = new Map<string, SignerManager['grants'][number]>();
     for (const { signer_key, action, auth_id, tx_id } of grants.all(signer, end)) {
       const name = signer_key.toHex();
@@ -116,7 +116,7 @@ function signerManagers(db: Database) {
       managers.push({
         signer: address,
         registered: { height: heightOf(bound.position), burnHeight: bound.burn_block_height, txId: bound.tx_id },
-        grants: grantsOf(id, end),
+        grants: readGrants(id, end),
         pending:
           later === null || same(later.signer_key, signerKey) ? null : { key: later.signer_key, txId: later.tx_id },
       });

@@ -82,7 +82,7 @@ const instance = 'SELECT asset_id, value, position, event_index FROM nft_instanc
  * Instances of some assets; the assets' numbers follow the first three parameters. SQLite merges the lists, each of which is in the
  * order of the chain.
  */
-function ownedOf(assets: number) {
+function ownedQuery(assets: number) {
   const lists = Array.from({ length: assets }, (_, index) => `${instance} AND asset_id = ?${index + 4}`);
   return query<InstanceRow, number[]>`${lists.join(' UNION ALL ')} ${newest} ?2 OFFSET ?3`;
 }
@@ -90,8 +90,8 @@ function ownedOf(assets: number) {
 export const nftListsSql = {
   owned: query<InstanceRow, [number, number, number]>`${instance} ${newest} ?2 OFFSET ?3`,
   ownedTotal: sql.total,
-  ownedOfAsset: ownedOf(1),
-  ownedOfAssets: ownedOf(3),
+  ownedOfAsset: ownedQuery(1),
+  ownedOfAssets: ownedQuery(3),
   ownedOfAssetTotal: sql.totalOfAsset,
   history: query<KeyRow, [number, Uint8Array, number, number]>`
     SELECT position, event_index FROM events
@@ -135,10 +135,10 @@ export function nftListQueries(db: Database, details: DetailQueries) {
     });
 
   /** Instances of assets; the owner has at least one of each asset. */
-  function instancesOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
+  function readInstances(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
     if (assets.length === 1) return read.ownedOfAsset.all(owner, limit, offset, ...assets);
     // A cached statement for each number of assets would be too many.
-    const list = ownedOf(assets.length).prepared(db);
+    const list = ownedQuery(assets.length).prepared(db);
     try {
       return list.all(owner, limit, offset, ...assets);
     } finally {
@@ -166,11 +166,11 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       withTransactions: boolean,
     ): OffsetPage<NftHolding> {
       const owner = principalOf(principal);
-      const selection = assets === null ? null : ownedAssets(owner, assets);
-      const total = selection === null ? (read.ownedTotal.get(owner)?.total ?? 0) : selection.total;
+      const owned = assets === null ? null : ownedAssets(owner, assets);
+      const total = owned === null ? (read.ownedTotal.get(owner)?.total ?? 0) : owned.total;
       if (offset >= total) return { items: [], total };
       const rows =
-        selection === null ? read.owned.all(owner, limit, offset) : instancesOf(owner, selection.assets, limit, offset);
+        owned === null ? read.owned.all(owner, limit, offset) : readInstances(owner, owned.assets, limit, offset);
       const items = rows.map(
         ({ asset_id, value, position }): NftHolding => ({
           asset: identifierOf(asset_id),
