@@ -86,7 +86,7 @@ export function orphanQueries(
   }
 
   return {
-    stored: sentBlock,
+    sentBlock,
 
     /** Whether the index has such an orphan. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,

@@ -39,7 +39,7 @@ const unknownBlock = (block: Uint8Array): UnreadableCursorError =>
 export function stepQueries(
   db: Database,
   chain: Pick<ChainQueries, 'tip' | 'firstHeight' | 'historyStart'>,
-  { stored }: Pick<OrphanQueries, 'stored'>,
+  { sentBlock }: Pick<OrphanQueries, 'sentBlock'>,
 ) {
   const { arrivals, hashAt: canonicalAt, nextOrphan } = statements(db, sql);
   const branchAt = branchQuery(db, chain.historyStart);
@@ -159,7 +159,7 @@ export function stepQueries(
 
     /** Returns a block as the node sent it. @throws OperatorError if the journal doesn't have it */
     block(hash: Uint8Array): Block {
-      const block = stored(hash);
+      const block = sentBlock(hash);
       if (block === undefined) throw missingPayload(hash);
       return block;
     },
