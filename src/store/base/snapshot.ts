@@ -79,7 +79,7 @@ const PLACES = 2 ** 20;
 /** A height above all blocks. Its positions are exact numbers. */
 const HIGHEST = 2 ** 32;
 
-/** The greatest value of a column that grows in a block of a height and those below. */
+/** The greatest value of a column that grows, in the blocks up to a height. */
 export const lastAt = (column: 'position' | 'height', height: number): number =>
   column === 'height' ? height : (height + 1) * PLACES - 1;
 

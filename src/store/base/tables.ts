@@ -58,7 +58,7 @@ function baseTable(db: Database, name: string, isWithoutRowid: boolean): BaseTab
 export const baseTables = (db: Database): BaseTable[] =>
   journaledTables(db).map(({ name, wr }) => baseTable(db, name, Number(wr) === 1));
 
-/** The tables that private commands write, so that a journal without these doesn't fill them. */
+/** The tables that private commands write. A journal without private commands leaves them empty. */
 export const tablesOfCommands: readonly string[] = [
   'hooks',
   'hook_secrets',
@@ -73,5 +73,5 @@ export const tablesOfCommands: readonly string[] = [
   'old_zonefiles',
 ];
 
-/** Columns of other tables that private commands write, which are 0 without these. */
+/** Columns of other tables that private commands write. They are 0 without private commands. */
 export const columnsOfCommands: Readonly<Record<string, string>> = { progress: 'hooks_epoch' };

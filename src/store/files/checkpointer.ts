@@ -81,7 +81,7 @@ function emptyLog(path: string): string | null {
   const checkpoint = db.prepare<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)');
   const state = checkpoint.get();
   if (state?.busy === 0) return null;
-  // If all of the log is in the database, new readers don't use it: only the present ones have to end.
+  // If all of the log is in the database, new readers don't use the log: only the present readers have to end.
   if (state !== null && state.checkpointed === state.log) {
     db.run(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
     if (checkpoint.get()?.busy === 0) return null;

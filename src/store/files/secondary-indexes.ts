@@ -1,6 +1,6 @@
 /**
  * Secondary indexes, which an import or rebuild leaves out. Only lists need them. Each transaction would change a page of
- * most of these indexes. For a chain that is larger than the memory, these pages would be nearly all that is written. At the
+ * most of these indexes. For a chain that is larger than the memory, most written pages would be pages of indexes. At the
  * end of the load, each index is built at once from sorted entries.
  *
  * The load creates the indexes that the file lacks, so an interrupted load doesn't need a note.

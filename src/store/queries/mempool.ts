@@ -257,8 +257,8 @@ export function pendingMeeting(db: Database, maxRows?: number) {
 
   return {
     /**
-     * Pending transactions that meet all conditions, the highest fee or the newest receipt first, equal ones by id. A page may be
-     * short, or empty, and have a next one.
+     * Pending transactions that meet all conditions, the highest fee or the newest receipt first, ties by id. A page may be
+     * short, or empty, and still have a next page.
      */
     meeting(
       conditions: PendingConditions,

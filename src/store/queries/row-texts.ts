@@ -17,7 +17,7 @@ interface CachedRow {
 
 /** Capacity: characters of all texts, and the overhead of their rows. */
 const CAPACITY = 32_000_000;
-/** Maximum characters of a cached text. Longer ones, such as sources of contracts, would evict many others. */
+/** Maximum characters of a cached text. A longer text, such as the source of a contract, would evict many others. */
 const MAX_TEXT = 20_000;
 /** Approximate overhead of a row, in characters. */
 const OVERHEAD = 300;

@@ -134,7 +134,7 @@ export function openIndexFile(
     hasIdle: (): boolean => idle.length > 0,
 
     /**
-     * Whether {@link readPending} can read. A request can't read within another: its end would end the other's iterations.
+     * Whether {@link readPending} can read. A request can't read within another request, whose iterations it would end.
      */
     canReadPending: (): boolean => !isReading && writer?.showPending() === true,
 

@@ -97,7 +97,7 @@ function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (s
 
   return {
     leave,
-    /** Null if no snapshot is young enough and includes all these commits of this process. */
+    /** Joins the shared snapshot; null if it is too old, or doesn't include all these commits of this process. */
     join(commits: number | null): Snapshot | null {
       if (commits === null || shared === null || shared.cutOff || shared.commits !== commits) return null;
       if (now() - shared.since >= SHARED_MS) return null;

@@ -86,8 +86,8 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       list.all(principal, first, last, limit, offset).map(({ position }) => position),
 
     /**
-     * Transactions that the principal doesn't only sponsor. On a page, those of a block are sorted by descending index, in
-     * whichever microblock they are; the page of a transaction is the same as in other lists.
+     * Transactions that the principal doesn't only sponsor. On a page, the transactions of a block are sorted by descending
+     * index, regardless of microblocks. A transaction is on the same page as in other lists.
      */
     concerning(principal: number, { first, last, offset }: Range, limit: number): AddressTransaction[] {
       return withEvents(principal, concerning.all(principal, first, last, limit, offset)).sort(

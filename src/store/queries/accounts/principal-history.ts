@@ -116,7 +116,7 @@ function feeMovement(principal: number, row: TransactionRow): BareMovement[] {
   return [{ ...common, kind: 'fee', asset: STX, assetId: null, value: null, memo: null, amount: -fee }];
 }
 
-/** Movements of an event: first the amounts that the principal sends, then those it receives. */
+/** Movements of an event: first the amount that the principal sends, then the amount it receives. */
 function eventMovements(principal: number, transaction: TransactionRow, row: EventRow): BareMovement[] {
   const { asset: type, action } = assetEventOf(row.kind);
   const asset: MovedAsset = type === 'stx' ? STX : { type, identifier: row.identifier ?? '' };

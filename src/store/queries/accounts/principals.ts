@@ -154,7 +154,7 @@ function nonceQueries(db: Database) {
       lastPending === null
         ? { pending: [], missing: [] }
         : noncesBetween(lastConfirmed, lastPending, waitingBetween(principalId, lastConfirmed ?? -1n, lastPending));
-    // Without a confirmed nonce the API's list of pending ones has always been empty.
+    // Without a confirmed nonce, the API's list of pending nonces has always been empty.
     if (lastConfirmed === null) lists.pending = [];
     return { next: nextNonce(last), lastConfirmed, lastPending, ...lists };
   };

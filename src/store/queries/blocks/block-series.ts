@@ -1,4 +1,4 @@
-/** Blocks for pictures of the chain: the newest ones with their fees and forks, and the number in spans of time. */
+/** Blocks for charts of the chain: the newest blocks with their fees and forks, and the number of blocks per hour or day. */
 import type { Database } from 'bun:sqlite';
 import { positionOf } from '../../../chain/position.ts';
 import { decimalOf } from '../../rows/amounts.ts';

@@ -70,7 +70,7 @@ export const sql = {
 export interface TouchedItems {
   /** Addresses and contracts; their STX or nonces may have changed. */
   principals: string[];
-  /** Contracts that were deployed with success. */
+  /** Contracts that were deployed successfully. */
   contracts: string[];
   ft: { asset: string; principal: string }[];
   /** @property value serialized Clarity value */
@@ -109,7 +109,7 @@ export interface AccountFacts {
 }
 
 type Positions = [first: number, last: number];
-/** The positions of a block, and the last of the block up to which later ones count. */
+/** The positions of a block, and the last position of the block up to which later changes count. */
 type PositionsUpTo = [...Positions, upTo: number];
 
 /** Each item once. */
@@ -167,7 +167,7 @@ export function factQueries(db: Database) {
     nftOwner: (asset: string, value: Uint8Array, height: number): string | null =>
       read.owner.get(assetOf(asset), value, positionsOf(height).last)?.address ?? null,
 
-    /** The newest deployment that had success; undefined if there is none. */
+    /** The newest successful deployment; undefined if there is none. */
     contract(contractId: string) {
       const row = read.contract.get(principalOf(contractId));
       return row === null

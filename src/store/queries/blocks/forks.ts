@@ -102,7 +102,7 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
 
   /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and so were its ancestors. */
   function canonicalStatuses(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
-    // Blocks after the ones that were read may have been the tip.
+    // Later blocks, which weren't read, may have been the tip.
     const unread = orphans.length < MAX_BLOCKS ? false : null;
     const statuses = new Map<string, boolean | null>(orphans.map((row) => [row.index_block_hash.toHex(), unread]));
     for (const row of orphans.toReversed()) {
@@ -147,7 +147,7 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
   }
 
   return {
-    /** Forks, the highest first. A page may be short, or empty, and have a next one. @param height greatest height to list */
+    /** Forks, the highest first. A page may be short, or empty, and still have a next page. @param height greatest height to list */
     async page(height: number, limit: number, cursor: Cursor | null): Promise<Page<Fork, number | null>> {
       const pause = turns.longWork();
       const page = readPage<WalkedRow, WalkedRow, number | null>({

@@ -1,7 +1,7 @@
 /**
  * Lists logs or calls of a contract by conditions on their decoded values, newest or oldest first.
  *
- * A list is read by the entries of the condition that the fewest meet. Entries of one value are in the order of the chain,
+ * A list is read by the entries of the condition that the fewest items meet. Entries of one value are in the order of the chain,
  * and are walked. Entries of a range of values are in the order of the values: few of them are sorted. If there are many,
  * the first page is likely to be full after few logs, which are walked in the order of the chain; if it isn't, entries up to
  * a limit are sorted. No request reads more than its {@link ValueSearchLimits}, however long the chain is.

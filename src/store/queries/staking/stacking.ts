@@ -27,7 +27,7 @@ const joins = `JOIN transactions t ON t.position = s.position
 
 /**
  * The delegations to a pool that hold at a height: each stacker's last one that had not ended, unless it is a revocation.
- * Ended ones are skipped, so an earlier delegation without an end holds again.
+ * Ended delegations are skipped, so an earlier delegation without an end holds again.
  */
 const holding = `s.pox_version = ?1 AND s.pool_id = ?2 AND s.position >= ?3 AND s.position < ?4
                  AND s.revoked = 0 AND (s.unlock_height IS NULL OR s.unlock_height > ?5)

@@ -98,7 +98,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
       return pageOf(page, items);
     },
 
-    /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and have a next one. */
+    /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and still have a next page. */
     meeting: <Item>(
       conditions: TransactionConditions,
       order: ListOrder,
