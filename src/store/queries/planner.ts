@@ -73,8 +73,7 @@ function numberFilters<Filter extends string>(filters: Readonly<Record<Filter, s
   };
 }
 
-const columnsOf = (key: readonly KeyColumn[]): string =>
-  key.map((part) => `${part.column} AS ${nameOf(part)}`).join(', ');
+const columnsOf = (key: readonly KeyColumn[]) => key.map((part) => `${part.column} AS ${nameOf(part)}`).join(', ');
 
 /** The conditions that a way uses to find rows in the list's order. */
 const partsOf = ({ where, inOrder }: AccessPath<string>): readonly string[] => inOrder ?? [where];
