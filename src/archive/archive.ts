@@ -18,7 +18,7 @@ import {
   isOpenName,
   MAX_SEGMENT_BYTES,
   OPEN_PARTS,
-  rangeOfName,
+  parseSegmentName,
   readSegment,
   SEGMENTS,
   type Segment,
@@ -46,17 +46,17 @@ export class ArchiveDamagedError extends OperatorError {
 /**
  * Reads an object. If it is damaged, reads it a second time: a server may cut off a body as if it were complete.
  * @returns null if there is no such object
- * @throws ArchiveDamagedError as `sound` does; OperatorError if the store can't be read
+ * @throws ArchiveDamagedError as `parse` does; OperatorError if the store can't be read
  */
 export async function readVerified<T>(
   store: BackupSource,
   name: string,
-  most: number,
-  sound: (bytes: Uint8Array) => Promise<T>,
+  maxBytes: number,
+  parse: (bytes: Uint8Array) => Promise<T>,
 ): Promise<T | null> {
   const read = async (): Promise<T | null> => {
-    const bytes = await store.read(name, { least: 1, most });
-    return bytes === null ? null : sound(bytes);
+    const bytes = await store.read(name, { least: 1, most: maxBytes });
+    return bytes === null ? null : parse(bytes);
   };
   try {
     return await read();
@@ -100,7 +100,7 @@ export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' 
  * @returns null if there is no archive
  * @throws OperatorError if a newer program made it, or the object is damaged
  */
-export const identityIn = (store: BackupSource): Promise<Identity | null> =>
+export const readIdentity = (store: BackupSource): Promise<Identity | null> =>
   readVerified(store, IDENTITY, MAX_IDENTITY, async (bytes) => {
     const identity = parsedJson(strictText(bytes) ?? '');
     const format = Object(identity).format;
@@ -116,7 +116,7 @@ export const identityIn = (store: BackupSource): Promise<Identity | null> =>
 
 /** @throws OperatorError if there is no archive */
 export async function requireIdentity(store: BackupSource): Promise<Identity> {
-  const identity = await identityIn(store);
+  const identity = await readIdentity(store);
   if (identity !== null) return identity;
   throw new OperatorError(
     `No archive found at ${store.location}: ${IDENTITY} is missing.`,
@@ -132,7 +132,7 @@ export interface Contents {
 }
 
 /** Lists the names of all open parts and segments, but not parts of bases, which are most of the objects in an archive. */
-async function namesOfEntries(store: ObjectStoreReads): Promise<string[]> {
+async function listEntryObjects(store: ObjectStoreReads): Promise<string[]> {
   // Such a list has no parts of bases, and all its names are from the same moment.
   if (store.listsAtOnce === true) return store.list('');
   const names: string[] = [];
@@ -142,9 +142,9 @@ async function namesOfEntries(store: ObjectStoreReads): Promise<string[]> {
 }
 
 /** Lists the segments and open parts. A store may list the newest objects late. @throws OperatorError */
-export async function contentsOf(store: ObjectStoreReads): Promise<Contents> {
-  const names = await namesOfEntries(store);
-  const segments = names.map(rangeOfName).filter((range) => range !== null);
+export async function listContents(store: ObjectStoreReads): Promise<Contents> {
+  const names = await listEntryObjects(store);
+  const segments = names.map(parseSegmentName).filter((range) => range !== null);
   return {
     segments: segments.sort((a, b) => a.first - b.first || a.last - b.last),
     open: names.filter(isOpenName),
@@ -156,7 +156,7 @@ const entriesText = (first: number, last: number): string =>
 
 /** Segments that follow each other by their names, and the fault that separates them from the next segment. */
 export interface LinkedSegments {
-  linked: { range: SegmentRange; after: Head }[];
+  linked: { range: SegmentRange; previous: Head }[];
   /** The head at their end. */
   last: Head;
   /** Fault of the next segment, as the end of a sentence that begins with the archive; null if there is none. */
@@ -166,15 +166,15 @@ export interface LinkedSegments {
 /**
  * Returns the sealed segments that follow each other by their names.
  * @param segments sorted
- * @param after the head that the first segment follows
+ * @param previous the head that the first segment follows
  */
-function linkedSegments(segments: readonly SegmentRange[], after: Head): LinkedSegments {
+function linkedSegments(segments: readonly SegmentRange[], previous: Head): LinkedSegments {
   const linked: LinkedSegments['linked'] = [];
-  let last = after;
+  let last = previous;
   for (const range of segments) {
     const fault = faultBefore(range, last);
     if (fault !== null) return { linked, last, fault };
-    linked.push({ range, after: last });
+    linked.push({ range, previous: last });
     last = { id: range.last, chain: range.chain };
   }
   return { linked, last, fault: null };
@@ -182,14 +182,14 @@ function linkedSegments(segments: readonly SegmentRange[], after: Head): LinkedS
 
 /** Returns the sealed segments that follow each other, from the segment that contains an entry. @param segments sorted */
 export function linkedFrom(segments: readonly SegmentRange[], entry: number): LinkedSegments {
-  const at = segments.findIndex(({ last }) => last >= entry);
-  const segmentRanges = at < 0 ? [] : segments.slice(at);
+  const index = segments.findIndex(({ last }) => last >= entry);
+  const segmentRanges = index < 0 ? [] : segments.slice(index);
   const [first] = segmentRanges;
-  const before = at === 0 ? undefined : segments.at(at < 0 ? -1 : at - 1);
-  const after = before === undefined ? LOG_START : { id: before.last, chain: before.chain };
+  const previous = index === 0 ? undefined : segments.at(index < 0 ? -1 : index - 1);
+  const head = previous === undefined ? LOG_START : { id: previous.last, chain: previous.chain };
   // Entries before a segment that contains the entry may be missing.
-  const isGap = first !== undefined && first.first <= entry && first.first !== after.id + 1;
-  return linkedSegments(segmentRanges, isGap ? { id: first.first - 1, chain: new Uint8Array() } : after);
+  const isGap = first !== undefined && first.first <= entry && first.first !== head.id + 1;
+  return linkedSegments(segmentRanges, isGap ? { id: first.first - 1, chain: new Uint8Array() } : head);
 }
 
 /** Returns the gap or overlap between a head and the next segment by its name; null if there is none. */
@@ -204,14 +204,14 @@ function faultBefore(next: SegmentRange, last: Head): string | null {
 /** @throws ArchiveDamagedError naming the object */
 async function verifiedSegment(store: BackupSource, name: string, bytes: Uint8Array): Promise<Segment> {
   try {
-    return await readSegment(bytes, rangeOfName(name));
+    return await readSegment(bytes, parseSegmentName(name));
   } catch (cause) {
     if (!(cause instanceof SegmentError)) throw cause;
     throw new ArchiveDamagedError(store, `${name} is a damaged segment: ${cause.message}`, { cause });
   }
 }
 
-const segmentAt = (store: BackupSource, name: string): Promise<Segment | null> =>
+const readSegmentAt = (store: BackupSource, name: string): Promise<Segment | null> =>
   readVerified(store, name, MAX_SEGMENT_BYTES, (bytes) => verifiedSegment(store, name, bytes));
 
 /**
@@ -219,11 +219,11 @@ const segmentAt = (store: BackupSource, name: string): Promise<Segment | null> =
  * @param last the head that it follows by its name; null, or without a chain value, if the entries before it are missing
  * @throws ArchiveDamagedError; OperatorError if the store can't be read
  */
-export async function sealedSegment(store: BackupSource, range: SegmentRange, last: Head | null): Promise<Segment> {
+export async function readSealedSegment(store: BackupSource, range: SegmentRange, last: Head | null): Promise<Segment> {
   const name = segmentName(range);
-  const segment = await segmentAt(store, name);
+  const segment = await readSegmentAt(store, name);
   if (segment === null) throw new ArchiveDamagedError(store, `${name} is missing`);
-  if (last !== null && last.chain.length > 0 && !sameChain(segment.before, last.chain)) {
+  if (last !== null && last.chain.length > 0 && !sameChain(segment.previousChain, last.chain)) {
     throw new ArchiveDamagedError(
       store,
       `${name} belongs to another log: it doesn't follow the chain value of entry ${last.id}`,
@@ -241,8 +241,8 @@ export interface OpenPart extends Segment {
  * @returns null if it is gone: a sealed segment has replaced it
  * @throws ArchiveDamagedError; OperatorError if the store can't be read
  */
-export async function openPart(store: BackupSource, name: string): Promise<OpenPart | null> {
-  const segment = await segmentAt(store, name);
+export async function readOpenPart(store: BackupSource, name: string): Promise<OpenPart | null> {
+  const segment = await readSegmentAt(store, name);
   return segment === null ? null : { name, ...segment };
 }
 
@@ -251,20 +251,20 @@ export async function openPart(store: BackupSource, name: string): Promise<OpenP
  * @returns null if no open part continues the sealed segments
  * @throws ArchiveDamagedError if a part is damaged, doesn't follow the sealed segments, or contradicts another part
  */
-export async function newestOpenPart(
+export async function readNewestOpenPart(
   store: BackupSource,
   names: readonly string[],
   last: Head,
 ): Promise<OpenPart | null> {
   const parts: OpenPart[] = [];
   for (const name of names) {
-    const part = await openPart(store, name);
+    const part = await readOpenPart(store, name);
     if (part === null || part.last <= last.id) continue;
     if (part.first !== last.id + 1) {
       const begins = `${name} begins with entry ${part.first}, and the sealed segments end with entry ${last.id}`;
       throw new ArchiveDamagedError(store, begins);
     }
-    if (!sameChain(part.before, last.chain)) {
+    if (!sameChain(part.previousChain, last.chain)) {
       throw new ArchiveDamagedError(
         store,
         `${name} belongs to another log: it doesn't follow the chain value of entry ${last.id}`,
@@ -291,41 +291,41 @@ export async function* entriesAfter(
   store: ObjectStoreReads,
   { id, chain }: Pick<Head, 'id'> & Partial<Head>,
 ): AsyncGenerator<Entry[]> {
-  const { open, segments } = await contentsOf(store);
+  const { open, segments } = await listContents(store);
   const { linked, last, fault } = linkedFrom(segments, id + 1);
 
-  function entriesOf({ first, before, entries }: Segment): Entry[] {
-    const there = first === id + 1 ? before : entries.find((entry) => entry.id === id)?.chain;
-    if (chain !== undefined && there !== undefined && !sameChain(there, chain)) {
+  function entriesOf({ first, previousChain, entries }: Segment): Entry[] {
+    const actualChain = first === id + 1 ? previousChain : entries.find((entry) => entry.id === id)?.chain;
+    if (chain !== undefined && actualChain !== undefined && !sameChain(actualChain, chain)) {
       throw new ArchiveDamagedError(store, `it has another entry ${id} than at the start of this restore`);
     }
     return first > id ? entries : entries.filter((entry) => entry.id > id);
   }
 
-  for await (const segment of mapAhead(linked, ({ range, after }) => sealedSegment(store, range, after))) {
+  for await (const segment of mapAhead(linked, ({ range, previous }) => readSealedSegment(store, range, previous))) {
     yield entriesOf(segment);
   }
   if (fault !== null) throw new ArchiveDamagedError(store, fault);
-  const part = await newestOpenPart(store, open, last);
+  const part = await readNewestOpenPart(store, open, last);
   const entries = part === null ? [] : entriesOf(part);
   if (entries.length > 0) yield entries;
 }
 
 /** Returns the chain value of an entry; null if the archive lacks the entry. @throws ArchiveDamagedError */
-async function chainIn(store: ObjectStoreReads, entry: number): Promise<Uint8Array | null> {
-  const { open, segments } = await contentsOf(store);
+async function findChainValue(store: ObjectStoreReads, entry: number): Promise<Uint8Array | null> {
+  const { open, segments } = await listContents(store);
   const { linked, last } = linkedFrom(segments, entry);
   const firstLink = linked[0];
   const segment =
     firstLink === undefined
-      ? await newestOpenPart(store, open, last)
-      : await sealedSegment(store, firstLink.range, firstLink.after);
+      ? await readNewestOpenPart(store, open, last)
+      : await readSealedSegment(store, firstLink.range, firstLink.previous);
   return segment?.entries.find(({ id }) => id === entry)?.chain ?? null;
 }
 
 /** Returns whether an archive has an entry: this one, another one in its place, or none yet. @throws ArchiveDamagedError */
 export async function holds(store: ObjectStoreReads, { id, chain }: Head): Promise<'this' | 'other' | 'none'> {
-  const chainValue = await chainIn(store, id);
+  const chainValue = await findChainValue(store, id);
   if (chainValue === null) return 'none';
   return sameChain(chainValue, chain) ? 'this' : 'other';
 }
@@ -337,18 +337,18 @@ export interface ArchiveEnd extends LinkedSegments, Contents {
 }
 
 /** Finds the end of an archive by the names of its segments, without reading them; only open parts are read. */
-export async function endOf(store: ObjectStoreReads): Promise<ArchiveEnd> {
-  const contents = await contentsOf(store);
+export async function findEnd(store: ObjectStoreReads): Promise<ArchiveEnd> {
+  const contents = await listContents(store);
   const linked = linkedFrom(contents.segments, 1);
   if (linked.fault !== null) return { ...contents, ...linked, part: null };
-  const part = await newestOpenPart(store, contents.open, linked.last).catch(faultIn);
+  const part = await readNewestOpenPart(store, contents.open, linked.last).catch(faultIn);
   return typeof part === 'string'
     ? { ...contents, ...linked, fault: part, part: null }
     : { ...contents, ...linked, part };
 }
 
 /** Result of verifying an object, or of finding a gap before it. */
-export interface Verified {
+export interface VerifiedObject {
   name: string;
   first: number;
   last: number;
@@ -363,11 +363,11 @@ export function faultIn(error: unknown): string {
 }
 
 /** Reads and verifies every segment and open part of an archive. @throws OperatorError if the store can't be read */
-export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<Verified> {
-  const { segments, open } = await contentsOf(store);
-  const steps = segments.map((range, at) => {
-    const before = segments[at - 1];
-    const last = before === undefined ? LOG_START : { id: before.last, chain: before.chain };
+export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<VerifiedObject> {
+  const { segments, open } = await listContents(store);
+  const steps = segments.map((range, index) => {
+    const previous = segments[index - 1];
+    const last = previous === undefined ? LOG_START : { id: previous.last, chain: previous.chain };
     return { range, last, gap: faultBefore(range, last) };
   });
   const read = mapAhead(steps, async ({ range, last, gap }) => ({
@@ -375,7 +375,7 @@ export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<
     first: range.first,
     last: range.last,
     gap,
-    segment: await sealedSegment(store, range, gap === null ? last : null).catch(faultIn),
+    segment: await readSealedSegment(store, range, gap === null ? last : null).catch(faultIn),
   }));
   /** The identity that the entries give the log; null after a fault. */
   let identity: string | null = null;
@@ -390,7 +390,7 @@ export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<
   const end = segments.at(-1);
   const last = end === undefined ? LOG_START : { id: end.last, chain: end.chain };
   try {
-    const part = await newestOpenPart(store, open, last);
+    const part = await readNewestOpenPart(store, open, last);
     if (part !== null) {
       yield { name: part.name, first: part.first, last: part.last, fault: null };
       identity = lastIdentityIn(part.entries) ?? identity;
@@ -399,14 +399,14 @@ export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<
     isSound = false;
     yield { name: '', first: 0, last: 0, fault: faultIn(error) };
   }
-  const named = await identityIn(store);
-  if (!isSound || identity === null || named?.identity === identity) return;
-  yield { name: IDENTITY, first: 1, last: last.id, fault: otherIdentity(named?.identity ?? 'none', identity) };
+  const stored = await readIdentity(store);
+  if (!isSound || identity === null || stored?.identity === identity) return;
+  yield { name: IDENTITY, first: 1, last: last.id, fault: identityFault(stored?.identity ?? 'none', identity) };
 }
 
 /**
  * Returns the fault of an archive that names another identity than its entries have. Data restored to an earlier point gets its
  * identity from its last entry, so an archive of it has this fault until that entry is uploaded.
  */
-export const otherIdentity = (named: string, actual: string): string =>
-  `${IDENTITY} names the log ${named}, but the entries belong to the log ${actual}: an upload of restored data hasn't finished, or ${IDENTITY} comes from another archive`;
+export const identityFault = (stored: string, actual: string): string =>
+  `${IDENTITY} names the log ${stored}, but the entries belong to the log ${actual}: an upload of restored data hasn't finished, or ${IDENTITY} comes from another archive`;

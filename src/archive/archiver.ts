@@ -14,18 +14,19 @@ import {
   ArchiveDamagedError,
   type Contents,
   chainOfIdentity,
-  contentsOf,
   type Identity,
   identityBytes,
-  identityIn,
   identityOf,
-  openPart,
+  listContents,
+  readIdentity,
+  readOpenPart,
   requireIdentity,
 } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
-import { baseAt, basesOf } from './base.ts';
-import { type ArchiveHead, ArchiveUntrustedError, HEAD, headBytes, headIn } from './head.ts';
+import { listBases, readManifest } from './base.ts';
+import { type ArchiveHead, ArchiveUntrustedError, HEAD, headBytes, readHead } from './head.ts';
 import {
+  decompressSegment,
   FORMAT,
   isComplete,
   MAX_SEGMENT_BYTES,
@@ -35,7 +36,6 @@ import {
   type SegmentRange,
   segmentBeginning,
   segmentContent,
-  segmentContentOf,
   segmentName,
 } from './segment.ts';
 import type { Signer } from './signing.ts';
@@ -70,30 +70,30 @@ export interface ArchiverOptions {
   segment?: MostEntries;
 }
 
-const ownPlace = (location: string, identity: string): string =>
+const otherLocationRemedy = (location: string, identity: string): string =>
   `Nothing was written to it. Use another location for this log, such as ${location}-${identity.slice(0, 8)}.`;
 
-const diverged = (location: string, identity: string, what: string): OperatorError =>
+const divergedError = (location: string, identity: string, what: string): OperatorError =>
   new OperatorError(
     `The archive at ${location} doesn't match this log: ${what}.`,
-    `${ownPlace(location, identity)} Or restore the archive into another directory, and serve that one.`,
+    `${otherLocationRemedy(location, identity)} Or restore the archive into another directory, and serve that one.`,
   );
 
 /** @throws OperatorError if the archive has another chain or log, or if it is public and should be private, or the reverse */
-function requireSame(location: string, stored: Identity, own: Identity): void {
-  if (stored.chain_id !== own.chain_id) {
+function requireSame(location: string, stored: Identity, ownIdentity: Identity): void {
+  if (stored.chain_id !== ownIdentity.chain_id) {
     throw new OperatorError(
-      `The archive at ${location} belongs to ${chainOfIdentity(stored)}, but this log belongs to ${chainOfIdentity(own)}.`,
-      ownPlace(location, own.identity),
+      `The archive at ${location} belongs to ${chainOfIdentity(stored)}, but this log belongs to ${chainOfIdentity(ownIdentity)}.`,
+      otherLocationRemedy(location, ownIdentity.identity),
     );
   }
-  if (stored.identity !== own.identity) {
+  if (stored.identity !== ownIdentity.identity) {
     throw new OperatorError(
-      `The archive at ${location} belongs to the log ${stored.identity}, but this server has the log ${own.identity}. Data restored to an earlier point is a new log.`,
-      ownPlace(location, own.identity),
+      `The archive at ${location} belongs to the log ${stored.identity}, but this server has the log ${ownIdentity.identity}. Data restored to an earlier point is a new log.`,
+      otherLocationRemedy(location, ownIdentity.identity),
     );
   }
-  if (stored.public === own.public) return;
+  if (stored.public === ownIdentity.public) return;
   throw new OperatorError(
     stored.public === true
       ? `The archive at ${location} is public, and --archive-public is not given.`
@@ -103,14 +103,14 @@ function requireSame(location: string, stored: Identity, own: Identity): void {
 }
 
 /** Returns the newest sound base in the format of the head; null if there is none. @param last last entry of the head */
-async function signableBase(store: ObjectStore, last: number): Promise<ArchiveHead['base']> {
-  for (const named of await basesOf(store)) {
+async function findSignableBase(store: ObjectStore, last: number): Promise<ArchiveHead['base']> {
+  for (const named of await listBases(store)) {
     const { name, id } = named;
     if (id > last) continue;
     const bytes = await store.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
     if (bytes === null) continue;
     try {
-      const base = await baseAt({ ...store, read: async () => bytes }, named);
+      const base = await readManifest({ ...store, read: async () => bytes }, named);
       if (base !== null) return { name, sha256: hashOfPart(bytes) };
     } catch (error) {
       if (!(error instanceof ArchiveDamagedError)) throw error;
@@ -123,7 +123,7 @@ async function signableBase(store: ObjectStore, last: number): Promise<ArchiveHe
 export class Archiver {
   readonly #options: ArchiverOptions;
   /** Writer for which the archive was compared with the journal; null before the comparison and after a failure. */
-  #begunFor: string | null = null;
+  #comparedWriter: string | null = null;
   /** The end of the sealed segments that follow each other. */
   #sealed: Head = LOG_START;
   /** Sealed segments that were listed, by their first entries. */
@@ -139,8 +139,8 @@ export class Archiver {
   /** The newest base in the format of the head; undefined if it must be looked up. */
   #base: ArchiveHead['base'] | undefined;
   /** Last entry of the newest head that this writer signed, and the newest base in that round. */
-  #signed = 0;
-  #signedFor: Round['base'] = null;
+  #signedEntry = 0;
+  #signedBase: Round['base'] = null;
 
   constructor(options: ArchiverOptions) {
     this.#options = options;
@@ -154,11 +154,11 @@ export class Archiver {
   async round(round: Round, signal: AbortSignal): Promise<void> {
     const writer = `${round.identity}/${openName(round.host, round.epoch)}`;
     try {
-      if (this.#begunFor !== writer) await this.#begin(round);
-      this.#begunFor = writer;
+      if (this.#comparedWriter !== writer) await this.#compare(round);
+      this.#comparedWriter = writer;
       await this.#archive(round, signal);
     } catch (error) {
-      this.#begunFor = null;
+      this.#comparedWriter = null;
       throw error;
     }
   }
@@ -168,7 +168,7 @@ export class Archiver {
     while (!signal.aborted) {
       const listed = this.#listed.get(this.#sealed.id + 1);
       if (listed !== undefined) {
-        this.#noteSealed(listed);
+        this.#recordSealed(listed);
         continue;
       }
       const entries = [...firstEntries(this.#entriesAfter(this.#sealed.id), segment)];
@@ -192,26 +192,26 @@ export class Archiver {
   }
 
   /** Compares the archive with the journal before the first write. @throws OperatorError if they differ */
-  async #begin(round: Round): Promise<void> {
+  async #compare(round: Round): Promise<void> {
     this.#sealed = LOG_START;
     this.#segments = [];
-    this.#signed = 0;
+    this.#signedEntry = 0;
     this.#base = undefined;
-    const contents = await contentsOf(this.#options.store);
+    const contents = await listContents(this.#options.store);
     this.#identity = await this.#requireIdentity(round, contents);
     await this.#requireOwnSignature();
-    await this.#note(round, contents);
+    await this.#recordContents(round, contents);
   }
 
   /** Records the archive's objects. @throws OperatorError if the archive has other entries than the log */
-  async #note({ host, epoch, identity }: Round, { segments, open }: Contents): Promise<void> {
+  async #recordContents({ host, epoch, identity }: Round, { segments, open }: Contents): Promise<void> {
     this.#listed = new Map(segments.map((range) => [range.first, range]));
     this.#open = new Map();
     this.#opened = null;
-    for (const range of segments) this.#requireOwn(range, segmentName(range), identity);
+    for (const range of segments) this.#requireEntry(range, segmentName(range), identity);
     // A stale list may lack the open part from this writer's previous run, which this run would replace.
-    const own = openName(host, epoch);
-    for (const name of new Set([...open, own])) await this.#noteOpen(name, name === own, identity);
+    const ownName = openName(host, epoch);
+    for (const name of new Set([...open, ownName])) await this.#recordOpen(name, name === ownName, identity);
   }
 
   /**
@@ -221,18 +221,18 @@ export class Archiver {
    */
   async #requireIdentity({ chainId, identity }: Round, { segments, open }: Contents): Promise<Identity> {
     const { store, signer } = this.#options;
-    const own = identityOf(chainId, identity, signer !== null);
-    const stored = await identityIn(store);
+    const ownIdentity = identityOf(chainId, identity, signer !== null);
+    const stored = await readIdentity(store);
     if (stored === null && segments.length + open.length > 0) {
       throw new OperatorError(
         `The archive at ${store.location} has entries, but no ${IDENTITY}, so that it may belong to another log.`,
-        `Put ${IDENTITY} back from a copy of the archive. ${ownPlace(store.location, identity)}`,
+        `Put ${IDENTITY} back from a copy of the archive. ${otherLocationRemedy(store.location, identity)}`,
       );
     }
-    if (stored === null && (await store.create(IDENTITY, identityBytes(own)))) return own;
-    const there = stored ?? (await requireIdentity(store));
-    requireSame(store.location, there, own);
-    return there;
+    if (stored === null && (await store.create(IDENTITY, identityBytes(ownIdentity)))) return ownIdentity;
+    const existing = stored ?? (await requireIdentity(store));
+    requireSame(store.location, existing, ownIdentity);
+    return existing;
   }
 
   /** @throws OperatorError if a public archive is signed with another key */
@@ -240,7 +240,7 @@ export class Archiver {
     const { store, signer } = this.#options;
     if (signer === null) return;
     try {
-      await headIn(store, signer.publicKey);
+      await readHead(store, signer.publicKey);
     } catch (error) {
       if (error instanceof ArchiveDamagedError) return;
       if (!(error instanceof ArchiveUntrustedError)) throw error;
@@ -252,7 +252,7 @@ export class Archiver {
     }
   }
 
-  #noteSealed({ first, last, chain }: SegmentRange): void {
+  #recordSealed({ first, last, chain }: SegmentRange): void {
     this.#sealed = { id: last, chain };
     this.#segments.push({ first, last, chain });
     // If another host has made a base in the meantime, the next head names it.
@@ -262,10 +262,10 @@ export class Archiver {
   /** Signs the head of a public archive, if it has changed. */
   async #sign(round: Round, { id, chain }: Head): Promise<void> {
     const { store, clock, signer } = this.#options;
-    const isNewBase = round.base !== this.#signedFor;
-    if (signer === null || this.#identity === null || (id === this.#signed && !isNewBase)) return;
+    const isNewBase = round.base !== this.#signedBase;
+    if (signer === null || this.#identity === null || (id === this.#signedEntry && !isNewBase)) return;
     if (isNewBase) this.#base = undefined;
-    if (this.#base === undefined) this.#base = await signableBase(store, id);
+    if (this.#base === undefined) this.#base = await findSignableBase(store, id);
     const head: ArchiveHead = {
       format: FORMAT,
       archive: this.#identity,
@@ -277,28 +277,28 @@ export class Archiver {
       open: id === this.#sealed.id ? null : openName(round.host, round.epoch),
     };
     await store.write(HEAD, headBytes(head, signer));
-    this.#signed = id;
-    this.#signedFor = round.base;
+    this.#signedEntry = id;
+    this.#signedBase = round.base;
   }
 
   /** Requires that the log has the last entry of an object. @throws OperatorError */
-  #requireOwn({ last, chain }: Pick<SegmentRange, 'last' | 'chain'>, name: string, identity: string): void {
+  #requireEntry({ last, chain }: Pick<SegmentRange, 'last' | 'chain'>, name: string, identity: string): void {
     const { store, journal } = this.#options;
-    const own = journal.chainAt(last);
-    if (own !== null && sameChain(own, chain)) return;
+    const chainValue = journal.chainAt(last);
+    if (chainValue !== null && sameChain(chainValue, chain)) return;
     const what =
-      own === null
+      chainValue === null
         ? `${name} ends with entry ${last}, and the log with entry ${journal.lastId()}`
         : `${name} has another entry ${last} than the log`;
-    throw diverged(store.location, identity, what);
+    throw divergedError(store.location, identity, what);
   }
 
   /** Records an open part until a sealed segment replaces it. @throws OperatorError if it has other entries than the log */
-  async #noteOpen(name: string, isOwn: boolean, identity: string): Promise<void> {
+  async #recordOpen(name: string, isOwn: boolean, identity: string): Promise<void> {
     try {
-      const part = await openPart(this.#options.store, name);
+      const part = await readOpenPart(this.#options.store, name);
       if (part === null) return;
-      this.#requireOwn(part, name, identity);
+      this.#requireEntry(part, name, identity);
       this.#open.set(name, part.last);
       if (isOwn) this.#opened = { first: part.first, last: part.last };
     } catch (error) {
@@ -311,11 +311,11 @@ export class Archiver {
     const { store } = this.#options;
     const [{ id: first }, { id: last, chain }] = [entries[0]!, entries.at(-1)!];
     const name = segmentName({ first, last, chain });
-    const other = (await store.list(segmentBeginning(first))).find((found) => found !== name);
-    if (other !== undefined) throw diverged(store.location, identity, `it has ${other}, and the log has ${name}`);
+    const other = (await store.list(segmentBeginning(first))).find((listed) => listed !== name);
+    if (other !== undefined) throw divergedError(store.location, identity, `it has ${other}, and the log has ${name}`);
     const content = segmentContent(this.#sealed.chain, entries);
     if (!(await store.create(name, await compressedPart(content)))) await this.#requireContent(name, content);
-    this.#noteSealed({ first, last, chain });
+    this.#recordSealed({ first, last, chain });
     for (const [part, end] of this.#open) {
       if (end > last) continue;
       await store.remove(part);
@@ -326,9 +326,9 @@ export class Archiver {
   /** @throws OperatorError if the existing object has other content; its bytes may differ between versions of zstd */
   async #requireContent(name: string, content: Buffer): Promise<void> {
     const { store } = this.#options;
-    const there = await store.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
+    const existing = await store.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
     try {
-      if (there !== null && content.equals(await segmentContentOf(there))) return;
+      if (existing !== null && content.equals(await decompressSegment(existing))) return;
     } catch (error) {
       if (!(error instanceof SegmentError)) throw error;
     }

@@ -16,12 +16,12 @@ import { ArchiveDamagedError, entriesAfter } from './archive.ts';
 import {
   type BaseManifest,
   type BasePart,
-  baseAt,
-  baseOfName,
-  basesOf,
+  listBases,
   type NamedBase,
+  parseBaseName,
   partName,
-  rowsOfPart,
+  readManifest,
+  readRows,
 } from './base.ts';
 
 /** The base that a restore starts from: the base of an entry, none, or if null, the newest base that fits. */
@@ -33,13 +33,13 @@ export interface ChosenBase extends BaseManifest {
 }
 
 /** Returns why a base before the end of the restore can't be used, as the end of a sentence; null if it can. */
-async function unfitOf(
+async function unfitReason(
   base: BaseManifest,
-  { chainId, lastUpTo }: Pick<ChoosingOptions, 'chainId' | 'lastUpTo'>,
+  { chainId, findLastUpTo }: Pick<ChoosingOptions, 'chainId' | 'findLastUpTo'>,
 ): Promise<string | null> {
   if (base.chain_id !== chainId) return 'it belongs to another chain than the archive';
   if (base.schema !== SCHEMA_VERSION) return `its schema is ${base.schema}, and this program's ${SCHEMA_VERSION}`;
-  const last = await lastUpTo(base);
+  const last = await findLastUpTo(base);
   return base.position > last ? `the entries end with entry ${last}` : null;
 }
 
@@ -50,7 +50,7 @@ export interface ChoosingOptions {
   /** Whether a base comes after the end of the restore. */
   isAfter: (base: BaseManifest) => boolean;
   /** Returns the last of the entries that follow each other from entry 1, as far as a base needs them. */
-  lastUpTo: (base: BaseManifest) => Promise<number>;
+  findLastUpTo: (base: BaseManifest) => Promise<number>;
   /** Called with each skipped base and the reason, as the end of a sentence. */
   skipped: (name: string, why: string) => void;
 }
@@ -59,8 +59,8 @@ const OTHER_BASE =
   'Give an older base with --base, or --base none to begin with entry 1; stackside archive list shows the bases.';
 
 /** Returns the base that an interrupted restore or the user chose. @throws OperatorError if it is gone */
-async function requireBase(store: ObjectStoreReads, named: NamedBase): Promise<ChosenBase> {
-  const base = await baseAt(store, named);
+async function readBase(store: ObjectStoreReads, named: NamedBase): Promise<ChosenBase> {
+  const base = await readManifest(store, named);
   if (base !== null) return { ...base, name: named.name };
   throw new OperatorError(`The archive at ${store.location} lacks ${named.name}.`, OTHER_BASE);
 }
@@ -70,14 +70,14 @@ async function requireBase(store: ObjectStoreReads, named: NamedBase): Promise<C
  * @returns null if the restore starts with entry 1
  * @throws ArchiveDamagedError if the base is damaged; OperatorError if the base of the given entry doesn't exist or doesn't fit
  */
-export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase | null> {
+export async function chooseBase(options: ChoosingOptions): Promise<ChosenBase | null> {
   const { store, choice, isAfter, skipped } = options;
   if (choice === 'none') return null;
-  const bases = await basesOf(store);
+  const bases = await listBases(store);
   for (const named of bases.filter(({ id }) => choice === null || id === choice)) {
-    const base = await requireBase(store, named);
+    const base = await readBase(store, named);
     if (choice === null && isAfter(base)) continue;
-    const why = isAfter(base) ? 'it comes after the end of the restore' : await unfitOf(base, options);
+    const why = isAfter(base) ? 'it comes after the end of the restore' : await unfitReason(base, options);
     if (choice !== null && why !== null) {
       throw new OperatorError(`${named.name} of the archive at ${store.location} can't be used: ${why}.`, OTHER_BASE);
     }
@@ -89,10 +89,10 @@ export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase |
 }
 
 /** Returns the base with a name, from which an interrupted restore started. */
-export async function startedBase(store: ObjectStoreReads, name: string): Promise<ChosenBase> {
-  const named = baseOfName(name);
+export async function baseNamed(store: ObjectStoreReads, name: string): Promise<ChosenBase> {
+  const named = parseBaseName(name);
   if (named === null) throw new Error('a restore begins with a base that has a name');
-  return requireBase(store, named);
+  return readBase(store, named);
 }
 
 export interface FillingOptions {
@@ -121,11 +121,11 @@ export async function fillJournal(options: FillingOptions): Promise<void> {
         if (journal.lastId() >= base.position) break;
       }
     }
-    const own = journal.chainAt(base.position);
-    if (own === null) {
+    const chainValue = journal.chainAt(base.position);
+    if (chainValue === null) {
       throw new ArchiveDamagedError(store, `entry ${base.position}, the last one of ${base.name}, is missing`);
     }
-    if (sameChain(own, Uint8Array.fromHex(base.chain))) return;
+    if (sameChain(chainValue, Uint8Array.fromHex(base.chain))) return;
     throw new ArchiveDamagedError(
       store,
       `${base.name} belongs to another log: entry ${base.position} of its segments has another chain value`,
@@ -143,22 +143,23 @@ interface TablePart {
 
 /** Returns the parts in loading order. @throws ArchiveDamagedError if the base has other tables than the program */
 function partsOf(store: ObjectStoreReads, { name, tables }: ChosenBase, baseTables: readonly BaseTable[]): TablePart[] {
-  const shape = (one: { name: string; columns: readonly string[] }): string => `${one.name}(${one.columns.join(', ')})`;
+  const shape = (table: { name: string; columns: readonly string[] }): string =>
+    `${table.name}(${table.columns.join(', ')})`;
   const expected = baseTables.map((table) =>
     shape({ name: table.name, columns: table.columns.map((column) => column.name) }),
   );
   const actual = tables.map(shape);
   const other =
-    actual.find((text, at) => text !== expected[at]) ?? (actual.length === expected.length ? null : 'fewer');
+    actual.find((text, index) => text !== expected[index]) ?? (actual.length === expected.length ? null : 'fewer');
   if (other !== null) {
     throw new ArchiveDamagedError(store, `${name} is a damaged base: its tables don't match schema ${SCHEMA_VERSION}`);
   }
-  return tables.flatMap(({ parts }, at) => parts.map((part) => ({ table: baseTables[at]!, part })));
+  return tables.flatMap(({ parts }, index) => parts.map((part) => ({ table: baseTables[index]!, part })));
 }
 
 export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'store' | 'base' | 'turn'> {
   /** Called with the number of loaded parts and the total. */
-  report: (part: number, of: number) => void;
+  report: (part: number, total: number) => void;
   /** Called before each index is made. */
   making: (progress: SecondaryIndexProgress) => void;
 }
@@ -180,9 +181,9 @@ export async function loadBase({ staging, store, base, report, making, turn }: L
   try {
     const parts = partsOf(store, base, loader.tables);
     const remaining = parts.slice(loader.loaded());
-    const read = mapAhead(remaining, async (one) => ({ ...one, rows: await rowsOfPart(store, one.part) }));
-    for await (const { rows, ...one } of read) {
-      load(store, loader, one, rows);
+    const read = mapAhead(remaining, async (item) => ({ ...item, rows: await readRows(store, item.part) }));
+    for await (const { rows, ...item } of read) {
+      load(store, loader, item, rows);
       report(loader.loaded(), parts.length);
       await turn();
     }
@@ -190,7 +191,7 @@ export async function loadBase({ staging, store, base, report, making, turn }: L
     if (id !== base.position || chain.toHex() !== base.chain || chainId !== base.chain_id) {
       throw new ArchiveDamagedError(store, `${base.name} is a damaged base: its rows belong to entry ${id}`);
     }
-    for (const one of loader.finish()) making(one);
+    for (const progress of loader.finish()) making(progress);
   } finally {
     loader[Symbol.dispose]();
   }

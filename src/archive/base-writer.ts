@@ -16,15 +16,15 @@ import {
   type BaseManifest,
   type BasePart,
   type BaseTableParts,
-  baseAt,
   baseName,
-  basesOf,
+  listBases,
   PART,
   PARTS,
   type PartSize,
-  packedManifest,
+  packManifest,
   partName,
   partsOfRows,
+  readManifest,
 } from './base.ts';
 import { reliableParts } from './retention.ts';
 
@@ -47,14 +47,14 @@ export type BaseEvent =
   | { event: 'archive_bases_removed'; place: string; bases: number; parts: number };
 
 /** Result of making a base. */
-export interface MadeBase {
+export interface NewBase {
   name: string;
   manifest: BaseManifest;
   /** Number of parts that were sent, and the bytes of their objects. */
   sentParts: number;
   sentBytes: number;
   /** Number of parts that were reused from an earlier base without reading their rows. */
-  takenParts: number;
+  reusedParts: number;
 }
 
 export interface BaseProgress {
@@ -82,15 +82,15 @@ export interface BaseWriterOptions {
  * Returns the newest base with reusable parts: it has this log and schema, its tip is still canonical, and no block was completed
  * since.
  */
-async function earlierBase(
+async function findEarlierBase(
   { store, snapshot, journal }: BaseWriterOptions,
   state: BaseState,
 ): Promise<BaseManifest | null> {
-  for (const named of await basesOf(store)) {
+  for (const named of await listBases(store)) {
     // Rows contain numbers of principals, which are valid only within one log.
-    const own = journal.chainAt(named.id);
-    if (own === null || !sameChain(own, named.chain)) continue;
-    const base = await baseAt(store, named).catch((error: unknown) => {
+    const chainValue = journal.chainAt(named.id);
+    if (chainValue === null || !sameChain(chainValue, named.chain)) continue;
+    const base = await readManifest(store, named).catch((error: unknown) => {
       // This base can't reuse a damaged base; archive verify names it.
       if (error instanceof ArchiveDamagedError) return null;
       throw error;
@@ -102,21 +102,21 @@ async function earlierBase(
 }
 
 /** Returns the parts that an earlier base completed for its canonical blocks. It omits the last part, which may grow. */
-function takenFrom(earlier: BaseManifest | null, { name, grows }: BaseTable, known: ReadonlySet<string>): BasePart[] {
+function reusable(earlier: BaseManifest | null, { name, grows }: BaseTable, reliable: ReadonlySet<string>): BasePart[] {
   if (earlier === null || grows === null) return [];
   const parts = earlier.tables.find((table) => table.name === name)?.parts.slice(0, -1) ?? [];
   const end = lastAt(grows.column, earlier.height);
-  const first = parts.findIndex(({ sha256, to }) => to === undefined || to > end || !known.has(partName(sha256)));
+  const first = parts.findIndex(({ sha256, to }) => to === undefined || to > end || !reliable.has(partName(sha256)));
   return first < 0 ? parts : parts.slice(0, first);
 }
 
-const partsOf = ({ tables }: BaseManifest): string[] =>
+const partNames = ({ tables }: BaseManifest): string[] =>
   tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)));
 
 /** Returns a part that the archive lacks; undefined if it has all of them. */
 async function missingPart(store: ObjectStore, parts: Iterable<string>): Promise<string | undefined> {
-  const there = new Set(await store.list(PARTS));
-  return [...parts].find((name) => !there.has(name));
+  const stored = new Set(await store.list(PARTS));
+  return [...parts].find((name) => !stored.has(name));
 }
 
 /** @throws PassingError if the archive lacks a part that a base relies on: another host removed it in the meantime */
@@ -138,7 +138,7 @@ async function isArchived({ store, clock, signal }: BaseWriterOptions, { positio
   return false;
 }
 
-function manifestOf(
+function toManifest(
   { journal, program, clock }: BaseWriterOptions,
   state: BaseState,
   tables: BaseTableParts[],
@@ -169,20 +169,20 @@ function manifestOf(
  * @returns null if the archive already has the base and its parts, or the signal stopped it
  * @throws OperatorError if the store or the index can't be read, or the store can't be written
  */
-export async function makeBase(options: BaseWriterOptions, state: BaseState): Promise<MadeBase | null> {
+export async function makeBase(options: BaseWriterOptions, state: BaseState): Promise<NewBase | null> {
   const { store, snapshot, clock, report, signal, size = PART } = options;
   const name = baseName(state.position);
-  const earlier = await earlierBase(options, state);
-  if (earlier?.position === state.position.id && (await missingPart(store, partsOf(earlier))) === undefined)
+  const earlier = await findEarlierBase(options, state);
+  if (earlier?.position === state.position.id && (await missingPart(store, partNames(earlier))) === undefined)
     return null;
   const reliable = await reliableParts(store);
   /** Parts that this run did not create. */
   const relied = new Set<string>();
-  let [sentParts, sentBytes, takenParts] = [0, 0, 0];
+  let [sentParts, sentBytes, reusedParts] = [0, 0, 0];
   const tables: BaseTableParts[] = [];
   for (const [index, table] of snapshot.tables.entries()) {
-    const parts = takenFrom(earlier, table, reliable);
-    takenParts += parts.length;
+    const parts = reusable(earlier, table, reliable);
+    reusedParts += parts.length;
     for (const { sha256 } of parts) relied.add(partName(sha256));
     const reusedBytes = parts.reduce((sum, { bytes }) => sum + bytes, 0);
     const added = snapshot.rows(table, parts.at(-1)?.to ?? null);
@@ -204,9 +204,9 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
   }
   if (!(await isArchived(options, state))) return null;
   await requireParts(store, relied);
-  const manifest = manifestOf(options, state, tables);
+  const manifest = toManifest(options, state, tables);
   if (signal.aborted) return null;
-  await store.create(name, await packedManifest(manifest));
+  await store.create(name, await packManifest(manifest));
   try {
     await requireParts(store, relied);
   } catch (error) {
@@ -214,5 +214,5 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
     await store.remove(name);
     throw error;
   }
-  return { name, manifest, sentParts, sentBytes, takenParts };
+  return { name, manifest, sentParts, sentBytes, reusedParts };
 }

@@ -23,16 +23,16 @@ import { checker } from '../http/checker.ts';
 import { compressedPart, hashOfPart, longestCompressed, type ObjectStoreReads } from '../storage/object-store.ts';
 import type { RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
-import { ArchiveDamagedError, faultIn, holds, readVerified, type Verified } from './archive.ts';
+import { ArchiveDamagedError, faultIn, holds, readVerified, type VerifiedObject } from './archive.ts';
 
 /** Version of the format of bases. */
 export const BASE_FORMAT = 1;
 
 /**
  * Bytes of a part: it ends between the least and the most. In a table that grows, it ends at this share of the bytes before it;
- * in other tables, about half of the parts end before the usual size.
+ * in other tables, about half of the parts end before the target size.
  */
-export const PART = { least: 250_000, usual: 750_000, most: 4_000_000, share: 1 / 50 };
+export const PART = { min: 250_000, target: 750_000, max: 4_000_000, share: 1 / 50 };
 export type PartSize = typeof PART;
 
 /** Maximum bytes of a part. Neither a row nor the rows of one place in the chain are ever divided. */
@@ -98,7 +98,7 @@ export interface NamedBase extends Head {
 }
 
 /** Parses a base's name; returns null for any other name. */
-export function baseOfName(name: string): NamedBase | null {
+export function parseBaseName(name: string): NamedBase | null {
   const match = /^base-(\d{12,15})-([0-9a-f]{64})\.json\.zst$/.exec(name);
   if (match === null) return null;
   const [, id = '', chain = ''] = match;
@@ -106,10 +106,10 @@ export function baseOfName(name: string): NamedBase | null {
 }
 
 /** Lists the bases of an archive, newest first. @throws OperatorError if the store can't be read */
-export async function basesOf(store: ObjectStoreReads): Promise<NamedBase[]> {
+export async function listBases(store: ObjectStoreReads): Promise<NamedBase[]> {
   const names = await store.list(BASES);
   return names
-    .map(baseOfName)
+    .map(parseBaseName)
     .filter((base) => base !== null)
     .sort((a, b) => b.id - a.id);
 }
@@ -123,19 +123,20 @@ export interface PartContent extends BasePart {
 const HASHES = 2 ** 32;
 
 /** Whether a part may end with a row. */
-const isLow = (line: string, { usual }: PartSize): boolean => Bun.hash.xxHash32(line) < (line.length / usual) * HASHES;
+const isLow = (line: string, { target }: PartSize): boolean =>
+  Bun.hash.xxHash32(line) < (line.length / target) * HASHES;
 
 /**
  * Divides rows into parts.
  * @param rows of one table, in their order; in a table that grows, a part ends only where the growing column changes
- * @param before bytes of the parts of the table before these rows
+ * @param bytesBefore bytes of the parts of the table before these rows
  */
-export function* partsOfRows(rows: Iterable<RowLine>, before = 0, size: PartSize = PART): Generator<PartContent> {
+export function* partsOfRows(rows: Iterable<RowLine>, bytesBefore = 0, size: PartSize = PART): Generator<PartContent> {
   let lines: string[] = [];
   let bytes = 0;
   let isEnding = false;
   let last: number | null = null;
-  let bytesOfParts = before;
+  let bytesOfParts = bytesBefore;
 
   function part(): PartContent {
     const content = Buffer.from(`${lines.join('\n')}\n`);
@@ -145,13 +146,13 @@ export function* partsOfRows(rows: Iterable<RowLine>, before = 0, size: PartSize
     return last === null ? part : { ...part, to: last };
   }
 
-  for (const { at, line } of rows) {
-    if (isEnding && (at === null || at !== last)) yield part();
+  for (const { at: position, line } of rows) {
+    if (isEnding && (position === null || position !== last)) yield part();
     lines.push(line);
     bytes += line.length + 1;
-    last = at;
-    const mayEnd = at === null ? isLow(line, size) : bytes >= bytesOfParts * size.share;
-    isEnding ||= bytes >= size.most || (bytes >= size.least && mayEnd);
+    last = position;
+    const mayEnd = position === null ? isLow(line, size) : bytes >= bytesOfParts * size.share;
+    isEnding ||= bytes >= size.max || (bytes >= size.min && mayEnd);
   }
   if (lines.length > 0) yield part();
 }
@@ -159,9 +160,9 @@ export function* partsOfRows(rows: Iterable<RowLine>, before = 0, size: PartSize
 const decompress = promisify(zstdDecompress);
 
 /** Returns the content of an object. @throws ArchiveDamagedError that names it */
-async function decompressed(store: ObjectStoreReads, name: string, object: Uint8Array, most: number): Promise<Buffer> {
+async function unpack(store: ObjectStoreReads, name: string, object: Uint8Array, maxBytes: number): Promise<Buffer> {
   try {
-    return await decompress(object, { maxOutputLength: most });
+    return await decompress(object, { maxOutputLength: maxBytes });
   } catch (cause) {
     const why = hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? 'it is too large' : "it can't be decompressed";
     throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: ${why}`, { cause });
@@ -169,9 +170,9 @@ async function decompressed(store: ObjectStoreReads, name: string, object: Uint8
 }
 
 /** Returns the content of a part. @throws ArchiveDamagedError that names it */
-async function contentOf(store: ObjectStoreReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
+async function readContent(store: ObjectStoreReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
   const content = await readVerified(store, name, longestCompressed(bytes), async (object) => {
-    const content = await decompressed(store, name, object, bytes);
+    const content = await unpack(store, name, object, bytes);
     if (content.length === bytes && hashOfPart(content) === sha256) return content;
     throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: its hash is wrong`);
   });
@@ -184,16 +185,16 @@ async function contentOf(store: ObjectStoreReads, name: string, { sha256, bytes 
  * @returns lists of values; the types of the rows aren't verified
  * @throws ArchiveDamagedError that names it; OperatorError if the store can't be read
  */
-export async function rowsOfPart(store: ObjectStoreReads, part: BasePart): Promise<unknown[]> {
+export async function readRows(store: ObjectStoreReads, part: BasePart): Promise<unknown[]> {
   const name = partName(part.sha256);
-  const text = strictText(await contentOf(store, name, part));
+  const text = strictText(await readContent(store, name, part));
   const rows = text?.endsWith('\n') ? parsedJson(`[${text.slice(0, -1).replaceAll('\n', ',')}]`) : undefined;
   if (Array.isArray(rows) && rows.length === part.rows) return rows;
   throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: its rows don't match the base`);
 }
 
 /** Returns the object of a manifest. */
-export function packedManifest(manifest: BaseManifest): Promise<Buffer> {
+export function packManifest(manifest: BaseManifest): Promise<Buffer> {
   const sha256 = hashOfPart(Buffer.from(JSON.stringify(manifest)));
   return compressedPart(Buffer.from(`${JSON.stringify({ manifest, sha256 })}\n`));
 }
@@ -201,7 +202,7 @@ export function packedManifest(manifest: BaseManifest): Promise<Buffer> {
 const mistakeIn = checker(Manifest);
 
 /** Returns the fault of a manifest, as the end of a sentence; null if there is none. */
-function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string | null {
+function manifestFault(named: NamedBase, manifest: unknown, sha256: unknown): string | null {
   if (sha256 !== hashOfPart(Buffer.from(JSON.stringify(manifest) ?? ''))) return 'its checksum is wrong';
   const mistake = mistakeIn(manifest);
   if (mistake !== null) return `${mistake.path.join('.') || 'it'} ${mistake.rule}`;
@@ -214,10 +215,10 @@ function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string |
  * @returns null if it is gone
  * @throws ArchiveDamagedError that names it; OperatorError if a newer program made it, or the store can't be read
  */
-export const baseAt = (store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> =>
+export const readManifest = (store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> =>
   readVerified(store, named.name, MAX_MANIFEST, async (object) => {
     const { name } = named;
-    const text = strictText(await decompressed(store, name, object, MAX_MANIFEST));
+    const text = strictText(await unpack(store, name, object, MAX_MANIFEST));
     const { manifest, sha256 } = Object(parsedJson(text ?? ''));
     const format = Object(manifest).format;
     if (typeof format === 'number' && format > BASE_FORMAT) {
@@ -226,15 +227,15 @@ export const baseAt = (store: ObjectStoreReads, named: NamedBase): Promise<BaseM
         'Use the newer version of Stackside that wrote it, or choose an older base with --base.',
       );
     }
-    const fault = faultOf(named, manifest, sha256);
+    const fault = manifestFault(named, manifest, sha256);
     if (fault === null) return manifest as BaseManifest;
     throw new ArchiveDamagedError(store, `${name} is a damaged base: ${fault}`);
   });
 
 /** Returns the newest base with a sound manifest; archive verify names the damaged ones. @returns null if there is none */
-export async function newestBase(store: ObjectStoreReads): Promise<BaseManifest | null> {
-  for (const named of await basesOf(store)) {
-    const base = await baseAt(store, named).catch((error: unknown) => {
+export async function readNewestBase(store: ObjectStoreReads): Promise<BaseManifest | null> {
+  for (const named of await listBases(store)) {
+    const base = await readManifest(store, named).catch((error: unknown) => {
       if (error instanceof ArchiveDamagedError) return null;
       throw error;
     });
@@ -244,8 +245,8 @@ export async function newestBase(store: ObjectStoreReads): Promise<BaseManifest 
 }
 
 /** @returns null if the base was removed in the meantime @throws ArchiveDamagedError */
-async function soundBase(store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> {
-  const base = await baseAt(store, named);
+async function readSoundBase(store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> {
+  const base = await readManifest(store, named);
   if (base === null) return null;
   const holding = await holds(store, named);
   if (holding === 'this') return base;
@@ -258,13 +259,13 @@ async function soundBase(store: ObjectStoreReads, named: NamedBase): Promise<Bas
 }
 
 /** Reads and verifies every base of an archive and all their parts. @throws OperatorError if the store can't be read */
-export async function* verifiedBases(store: ObjectStoreReads): AsyncGenerator<Verified> {
+export async function* verifyBases(store: ObjectStoreReads): AsyncGenerator<VerifiedObject> {
   const seen = new Set<string>();
-  for (const named of await basesOf(store)) {
+  for (const named of await listBases(store)) {
     const { name, id } = named;
-    const about = { first: id, last: id };
-    const result = await soundBase(store, named).catch(faultIn);
-    yield { name, ...about, fault: typeof result === 'string' ? result : null };
+    const range = { first: id, last: id };
+    const result = await readSoundBase(store, named).catch(faultIn);
+    yield { name, ...range, fault: typeof result === 'string' ? result : null };
     if (result === null || typeof result === 'string') continue;
     const parts: BasePart[] = [];
     for (const part of result.tables.flatMap((table) => table.parts)) {
@@ -273,9 +274,9 @@ export async function* verifiedBases(store: ObjectStoreReads): AsyncGenerator<Ve
       parts.push(part);
     }
     yield* mapAhead(parts, async (part) => ({
-      ...about,
+      ...range,
       name: partName(part.sha256),
-      fault: await rowsOfPart(store, part).then(() => null, faultIn),
+      fault: await readRows(store, part).then(() => null, faultIn),
     }));
   }
 }

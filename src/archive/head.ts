@@ -17,13 +17,13 @@ import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { BackupSource } from '../storage/object-store.ts';
 import { ArchiveDamagedError, Identity, linkedFrom, readVerified } from './archive.ts';
-import { baseOfName } from './base.ts';
-import { FORMAT, isOpenName, rangeOfName } from './segment.ts';
+import { parseBaseName } from './base.ts';
+import { FORMAT, isOpenName, parseSegmentName } from './segment.ts';
 import {
   type Envelope,
   envelopeBytes,
-  envelopeOf,
   namedKeys,
+  parseEnvelope,
   type Signer,
   unverifiedPayload,
   verifiedPayload,
@@ -82,8 +82,9 @@ function payloadOf(location: string, envelope: Envelope, key: string | null): Bu
 
 /** Returns a contradiction within a head, as the end of a sentence; null if there is none. */
 function contradictionIn({ base, segments, open, entry, chain }: ArchiveHead): string | null {
-  const ranges = segments.map(rangeOfName);
-  if (base !== null && (baseOfName(base.name)?.id ?? Number.POSITIVE_INFINITY) > entry) return 'names an invalid base';
+  const ranges = segments.map(parseSegmentName);
+  if (base !== null && (parseBaseName(base.name)?.id ?? Number.POSITIVE_INFINITY) > entry)
+    return 'names an invalid base';
   if (ranges.includes(null)) return 'names an invalid segment';
   if (open !== null && !isOpenName(open)) return 'names an invalid open part';
   const { last, fault } = linkedFrom(
@@ -96,8 +97,8 @@ function contradictionIn({ base, segments, open, entry, chain }: ArchiveHead): s
 }
 
 /** @throws ArchiveDamagedError; ArchiveUntrustedError; OperatorError for a newer format */
-function headOf(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: string | null): ArchiveHead {
-  const envelope = envelopeOf(bytes);
+function parseHead(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: string | null): ArchiveHead {
+  const envelope = parseEnvelope(bytes);
   if (envelope === null) throw new ArchiveDamagedError(source, `${HEAD} isn't a signed object`);
   const head = parsedJson(strictText(payloadOf(source.location, envelope, key)) ?? '');
   const format = Object(head).format;
@@ -119,5 +120,5 @@ function headOf(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: 
  * @returns null if there is none
  * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError if the store can't be read, or the format is newer
  */
-export const headIn = (source: BackupSource, key: string | null): Promise<ArchiveHead | null> =>
-  readVerified(source, HEAD, MAX_HEAD, async (bytes) => headOf(source, bytes, key));
+export const readHead = (source: BackupSource, key: string | null): Promise<ArchiveHead | null> =>
+  readVerified(source, HEAD, MAX_HEAD, async (bytes) => parseHead(source, bytes, key));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../base/errors.ts';
 import { storedSecret, wholeFile } from '../base/files.ts';
 import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
-import { newPrivateKey, type Signer, signerOf } from './signing.ts';
+import { newPrivateKey, parseSigner, type Signer } from './signing.ts';
 
 /** Name of the key file in a data directory. */
 export const ARCHIVE_KEY = 'archive.key';
@@ -12,10 +12,10 @@ export const ARCHIVE_KEY = 'archive.key';
 const keyFile = (directory: string): string => join(directory, ARCHIVE_KEY);
 
 /** Returns the signer of a data directory; null without a key file. @throws OperatorError if the file is unreadable or invalid */
-function storedSigner(directory: string): Signer | null {
+function loadSigner(directory: string): Signer | null {
   const text = storedSecret(keyFile(directory));
   if (text === null) return null;
-  const signer = signerOf(text);
+  const signer = parseSigner(text);
   if (signer !== null) return signer;
   throw new OperatorError(
     `${keyFile(directory)} holds no Ed25519 key in PKCS#8 and PEM.`,
@@ -24,12 +24,12 @@ function storedSigner(directory: string): Signer | null {
 }
 
 /**
- * Like {@link storedSigner}, but creates the key if there is none. If several processes do so at the same time, only one
+ * Like {@link loadSigner}, but creates the key if there is none. If several processes do so at the same time, only one
  * succeeds.
  * @throws OperatorError if the file can't be read or written, or has no key
  */
 export function loadOrCreateSigner(directory: string): Signer {
-  const stored = storedSigner(directory);
+  const stored = loadSigner(directory);
   if (stored !== null) return stored;
   makePrivateDirectory(directory);
   const file = wholeFile(keyFile(directory), FILE_MODE);
@@ -42,9 +42,9 @@ export function loadOrCreateSigner(directory: string): Signer {
   return loadOrCreateSigner(directory);
 }
 
-/** Like {@link storedSigner}. @throws OperatorError also if there is no key */
-export function requiredSigner(directory: string): Signer {
-  const stored = storedSigner(directory);
+/** Like {@link loadSigner}. @throws OperatorError also if there is no key */
+export function loadRequiredSigner(directory: string): Signer {
+  const stored = loadSigner(directory);
   if (stored !== null) return stored;
   throw new OperatorError(
     `Can't sign the public archive: ${keyFile(directory)} is missing.`,
@@ -57,5 +57,5 @@ export function requiredSigner(directory: string): Signer {
  * @param isShared whether the server is a host of a cluster
  * @throws OperatorError if the file can't be read or written, has no key, or is missing on a host of a cluster
  */
-export const servedSigner = (directory: string, isShared: boolean): Signer =>
-  isShared ? requiredSigner(directory) : loadOrCreateSigner(directory);
+export const loadServerSigner = (directory: string, isShared: boolean): Signer =>
+  isShared ? loadRequiredSigner(directory) : loadOrCreateSigner(directory);

@@ -6,10 +6,10 @@ import { isLoopback, parseAddress } from '../http/hosts.ts';
 import { objectStoreAt, schemeOf, withoutName } from '../storage/location.ts';
 import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';
 import { webSource } from '../storage/remote.ts';
-import { identityIn } from './archive.ts';
+import { readIdentity } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
 import { HEAD } from './head.ts';
-import { noteArchive, type SignedArchiveOptions, seenArchive, signedArchive } from './signed.ts';
+import { loadSeenArchive, type SignedArchiveOptions, saveSeenArchive, signedArchive } from './signed.ts';
 
 /** Settings for the trust of a reader in an archive. */
 export interface Trust {
@@ -77,10 +77,10 @@ function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: T
 }
 
 /** Loads and stores the newest head that a data directory saw of an archive. */
-const noting = (directory: string | null, location: string): Pick<SignedArchiveOptions, 'seen' | 'saw'> => ({
-  seen: directory === null ? null : seenArchive(directory),
+const headMemory = (directory: string | null, location: string): Pick<SignedArchiveOptions, 'seen' | 'saw'> => ({
+  seen: directory === null ? null : loadSeenArchive(directory),
   saw({ archive, entry, chain }) {
-    if (directory !== null) noteArchive(directory, { location, archive, entry, chain });
+    if (directory !== null) saveSeenArchive(directory, { location, archive, entry, chain });
   },
 });
 
@@ -89,7 +89,7 @@ const noting = (directory: string | null, location: string): Pick<SignedArchiveO
  * @throws OperatorError for a location that can't be read, and if an archive is public and its reader trusts no key
  */
 export async function openArchive({
-  location: given,
+  location: locationText,
   directory,
   trust,
   clock,
@@ -97,13 +97,13 @@ export async function openArchive({
   retrying,
 }: OpenArchiveOptions): Promise<ObjectStoreReads> {
   const { archivePublicKey: key, archiveUnsigned } = trust;
-  if (isWeb(given)) {
-    const source = filesAt(given, directory, clock, retrying);
+  if (isWeb(locationText)) {
+    const source = filesAt(locationText, directory, clock, retrying);
     requireTrust(source.location, trust);
-    return signedArchive({ source, key, lacks, ...noting(directory, source.location) });
+    return signedArchive({ source, key, lacks, ...headMemory(directory, source.location) });
   }
-  const store = objectStoreAt(archiveLocation(given), directory, retrying);
-  if (key === null && !archiveUnsigned && (await identityIn(store))?.public !== true) return store;
+  const store = objectStoreAt(archiveLocation(locationText), directory, retrying);
+  if (key === null && !archiveUnsigned && (await readIdentity(store))?.public !== true) return store;
   requireTrust(store.location, trust);
-  return key === null ? store : signedArchive({ source: store, key, lacks, ...noting(directory, store.location) });
+  return key === null ? store : signedArchive({ source: store, key, lacks, ...headMemory(directory, store.location) });
 }

@@ -25,18 +25,18 @@ import type { Entry } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
   chainOfIdentity,
-  contentsOf,
   entriesAfter,
   type Identity,
+  identityFault,
   linkedFrom,
-  newestOpenPart,
-  otherIdentity,
+  listContents,
+  readNewestOpenPart,
+  readSealedSegment,
   requireIdentity,
-  sealedSegment,
 } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
-import { type BaseManifest, baseOfName } from './base.ts';
-import { type BaseChoice, type ChosenBase, chosenBase, fillJournal, loadBase, startedBase } from './base-restore.ts';
+import { type BaseManifest, parseBaseName } from './base.ts';
+import { type BaseChoice, baseNamed, type ChosenBase, chooseBase, fillJournal, loadBase } from './base-restore.ts';
 
 /** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
@@ -122,7 +122,7 @@ function requireNamedIdentity({ location }: ObjectStoreReads, named: string, { i
   const storedIdentity = identity();
   if (storedIdentity === named) return;
   throw new OperatorError(
-    `The archive at ${location} can't be restored to its end: ${otherIdentity(named, storedIdentity ?? 'none')}.`,
+    `The archive at ${location} can't be restored to its end: ${identityFault(named, storedIdentity ?? 'none')}.`,
     `If it was to store data restored to an earlier point, restore the archive that the data came from, into a new directory. Otherwise put ${IDENTITY} back from a copy of the archive.`,
   );
 }
@@ -165,21 +165,21 @@ async function applyListed(
  * @param number open parts are read only if the sealed segments end before it
  * @throws ArchiveDamagedError if a segment before it is missing
  */
-async function lastUpTo(store: ObjectStoreReads, number: number): Promise<number> {
-  const { open, segments } = await contentsOf(store);
+async function findLastUpTo(store: ObjectStoreReads, number: number): Promise<number> {
+  const { open, segments } = await listContents(store);
   const { last: sealed, fault } = linkedFrom(segments, 1);
   if (number <= sealed.id) return sealed.id;
   if (fault !== null) throw new ArchiveDamagedError(store, fault);
-  return (await newestOpenPart(store, open, sealed))?.last ?? sealed.id;
+  return (await readNewestOpenPart(store, open, sealed))?.last ?? sealed.id;
 }
 
 /**
  * Returns the last entry to restore, as far as it is known in advance.
  * @throws OperatorError if the archive ends before the given entry
  */
-async function lastEntry({ store, until }: ArchiveRestoreOptions): Promise<number> {
-  if (until === null || !('entry' in until)) return lastUpTo(store, 0);
-  const last = await lastUpTo(store, until.entry);
+async function findLastEntry({ store, until }: ArchiveRestoreOptions): Promise<number> {
+  if (until === null || !('entry' in until)) return findLastUpTo(store, 0);
+  const last = await findLastUpTo(store, until.entry);
   if (until.entry <= last) return until.entry;
   throw new OperatorError(
     `The archive at ${store.location} ends with entry ${last}, before entry ${until.entry}.`,
@@ -209,7 +209,7 @@ async function makeBase(options: ArchiveRestoreOptions, staging: string, base: C
 }
 
 /** A restore that has started. */
-interface Begun {
+interface Restore {
   archive: Identity;
   /** New identity of the log if the user gave an end; null if the log keeps the archive's identity. */
   identity: string | null;
@@ -217,7 +217,7 @@ interface Begun {
   last: number;
 }
 
-async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, base, last }: Begun): Promise<void> {
+async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, base, last }: Restore): Promise<void> {
   const { directory, store, making, machine, log } = options;
   const staging = stagingOf(directory);
   if (base !== null) await makeBase(options, staging, base);
@@ -229,7 +229,7 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
     ingest.commit();
     if (identity === null) requireNamedIdentity(store, archive.identity, ingest);
     else if (!isChanged) changeIdentity(ingest, identity, options);
-    for (const one of ingest.makeSecondaryIndexes()) making(one);
+    for (const progress of ingest.makeSecondaryIndexes()) making(progress);
   } catch (error) {
     if (!(error instanceof ForeignEntryError)) throw error;
     throw new ArchiveDamagedError(store, `entry ${error.id} doesn't follow entry ${error.id - 1}`, { cause: error });
@@ -239,32 +239,32 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
 }
 
 /** Returns the base and the identity of an interrupted restore into the directory; null if there is none. */
-function interrupted(directory: string): { base: string | null; identity: string | null } | null {
+function readInterrupted(directory: string): { base: string | null; identity: string | null } | null {
   const path = markerPath(directory);
   if (!existsSync(path)) return null;
   const { base, identity } = Object(parsedJson(readFileSync(path, 'utf8')));
   return {
-    base: typeof base === 'string' && baseOfName(base) !== null ? base : null,
+    base: typeof base === 'string' && parseBaseName(base) !== null ? base : null,
     identity: typeof identity === 'string' ? identity : null,
   };
 }
 
 /** Returns the base to start from. Without a choice, an interrupted restore keeps its base, even if a newer one was made since. */
-async function baseOf(
+async function chooseStart(
   options: ArchiveRestoreOptions,
-  interruptedRestore: ReturnType<typeof interrupted>,
+  interruptedRestore: ReturnType<typeof readInterrupted>,
   chainId: number,
 ): Promise<ChosenBase | null> {
   const { store, until, base: choice = null, skipped = () => {} } = options;
   if (interruptedRestore !== null && choice === null)
-    return interruptedRestore.base === null ? null : startedBase(store, interruptedRestore.base);
-  return chosenBase({
+    return interruptedRestore.base === null ? null : baseNamed(store, interruptedRestore.base);
+  return chooseBase({
     store,
     chainId,
     choice,
     skipped,
     isAfter: (base) => isBaseBeyond(base, until),
-    lastUpTo: ({ position }) => lastUpTo(store, position),
+    findLastUpTo: ({ position }) => findLastUpTo(store, position),
   });
 }
 
@@ -277,16 +277,16 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
       'Use an archive of that chain, or correct --network.',
     );
   }
-  const interruptedRestore = interrupted(directory);
-  const base = await baseOf(options, interruptedRestore, archive.chain_id);
-  const { segments, open } = await contentsOf(store);
+  const interruptedRestore = readInterrupted(directory);
+  const base = await chooseStart(options, interruptedRestore, archive.chain_id);
+  const { segments, open } = await listContents(store);
   if (segments.length === 0 && open.length === 0) {
     throw new OperatorError(
       `The archive at ${store.location} is still empty.`,
       'Check the location, or wait until its server has written entries. stackside archive status lists them.',
     );
   }
-  const last = await lastEntry(options);
+  const last = await findLastEntry(options);
   const identity = until === null ? null : (interruptedRestore?.identity ?? newIdentity());
   const marker = { archive, until, identity, base: base?.name ?? null };
   beginMaking(directory, Buffer.from(JSON.stringify(marker)));
@@ -319,13 +319,13 @@ export type FollowEvent = { event: 'archive_followed'; place: string; blocks: nu
 type Linked = ReturnType<typeof linkedFrom>['linked'];
 
 /** Returns the height of the first block in a range of segments, and the index of its segment; null without a block. */
-async function firstBlock(store: ObjectStoreReads, linked: Linked, from: number, to: number) {
-  for (let at = from; at < to; at++) {
-    const { range, after } = linked[at]!;
-    const { entries } = await sealedSegment(store, range, after);
+async function findFirstBlock(store: ObjectStoreReads, linked: Linked, from: number, to: number) {
+  for (let index = from; index < to; index++) {
+    const { range, previous } = linked[index]!;
+    const { entries } = await readSealedSegment(store, range, previous);
     for (const entry of entries) {
       const height = heightOf(entry);
-      if (height !== null) return { at, height };
+      if (height !== null) return { index, height };
     }
   }
   return null;
@@ -337,20 +337,20 @@ async function firstBlock(store: ObjectStoreReads, linked: Linked, from: number,
  * @returns number of its first entry; 1 without such a segment
  * @throws ArchiveDamagedError; OperatorError if the store can't be read
  */
-export async function entryBelow(store: ObjectStoreReads, height: number): Promise<number> {
-  const { linked } = linkedFrom((await contentsOf(store)).segments, 1);
+export async function findEntryBelow(store: ObjectStoreReads, height: number): Promise<number> {
+  const { linked } = linkedFrom((await listContents(store)).segments, 1);
   let [low, high] = [0, linked.length];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    const block = await firstBlock(store, linked, middle, high);
+    const block = await findFirstBlock(store, linked, middle, high);
     if (block === null || block.height > height) high = middle;
-    else low = block.at;
+    else low = block.index;
   }
   return linked[low]?.range.first ?? 1;
 }
 
 /** Returns the first entry of the last segment that begins before an entry; without one, the given entry. */
-export async function entryBefore(store: ObjectStoreReads, entry: number): Promise<number> {
-  const { linked } = linkedFrom((await contentsOf(store)).segments, 1);
+export async function findEntryBefore(store: ObjectStoreReads, entry: number): Promise<number> {
+  const { linked } = linkedFrom((await listContents(store)).segments, 1);
   return linked.findLast(({ range }) => range.first < entry)?.range.first ?? entry;
 }

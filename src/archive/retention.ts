@@ -12,7 +12,7 @@ import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { type BaseManifest, baseAt, basesOf, PARTS, partName } from './base.ts';
+import { type BaseManifest, listBases, PARTS, partName, readManifest } from './base.ts';
 
 const UNNEEDED = 'unneeded.json';
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
@@ -25,7 +25,7 @@ const Unneeded = Type.Object({
 });
 type Unneeded = Static<typeof Unneeded>;
 
-async function unneededIn(store: ObjectStore): Promise<Unneeded> {
+async function readUnneeded(store: ObjectStore): Promise<Unneeded> {
   const bytes = await store.read(UNNEEDED, { least: 1, most: MAX_LIST_BYTES });
   const list = bytes === null ? null : parsedJson(strictText(bytes) ?? '');
   // If the object is missing or damaged, every unneeded part counts as unneeded for the first time.
@@ -35,7 +35,7 @@ async function unneededIn(store: ObjectStore): Promise<Unneeded> {
 /** Returns the names of the parts that a new base may rely on. */
 export async function reliableParts(store: ObjectStore): Promise<Set<string>> {
   const names = new Set(await store.list(PARTS));
-  const { parts, removed } = await unneededIn(store);
+  const { parts, removed } = await readUnneeded(store);
   for (const name of [...parts, ...removed]) names.delete(name);
   return names;
 }
@@ -49,10 +49,10 @@ export interface RetentionResult {
 const DAY_MS = 86_400_000;
 
 /** Returns the manifests of all bases by name, newest first; null if one can't be read. */
-async function manifestsOf(store: ObjectStore): Promise<Map<string, BaseManifest> | null> {
+async function readManifests(store: ObjectStore): Promise<Map<string, BaseManifest> | null> {
   const manifests = new Map<string, BaseManifest>();
-  for (const named of await basesOf(store)) {
-    const base = await baseAt(store, named).catch((error: unknown) => {
+  for (const named of await listBases(store)) {
+    const base = await readManifest(store, named).catch((error: unknown) => {
       // A base that this program can't read may need any part.
       if (error instanceof OperatorError) return undefined;
       throw error;
@@ -85,12 +85,12 @@ async function removeParts(
     ),
   );
   const unneeded = (await store.list(PARTS)).filter((name) => !needed.has(name));
-  const before = new Set((await unneededIn(store)).parts);
-  const removed = unneeded.filter((name) => before.has(name));
-  const parts = unneeded.filter((name) => !before.has(name));
+  const previous = new Set((await readUnneeded(store)).parts);
+  const removed = unneeded.filter((name) => previous.has(name));
+  const parts = unneeded.filter((name) => !previous.has(name));
   // A base that another host made in the meantime may need any of these parts.
-  const now = await basesOf(store);
-  if (signal.aborted || now.some(({ name }) => !bases.has(name))) return 0;
+  const current = await listBases(store);
+  if (signal.aborted || current.some(({ name }) => !bases.has(name))) return 0;
   await store.write(UNNEEDED, Buffer.from(`${JSON.stringify({ parts, removed } satisfies Unneeded)}\n`));
   for (const name of removed) {
     if (signal.aborted) break;
@@ -106,7 +106,7 @@ async function removeParts(
  */
 export async function retain({ store, keepDays, now, signal }: RetentionOptions): Promise<RetentionResult | null> {
   if (keepDays === null) return null;
-  const bases = await manifestsOf(store);
+  const bases = await readManifests(store);
   if (bases === null || bases.size === 0) return null;
   let removed = 0;
   const [, ...older] = [...bases];

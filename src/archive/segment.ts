@@ -61,7 +61,7 @@ export const segmentName = ({ first, last, chain }: SegmentRange): string =>
   `${segmentBeginning(first)}${digits(last)}-${chain.toHex()}.zst`;
 
 /** Parses the range in a sealed segment's name; returns null for any other name. */
-export function rangeOfName(name: string): SegmentRange | null {
+export function parseSegmentName(name: string): SegmentRange | null {
   const match = /^segment-(\d{12,15})-(\d{12,15})-([0-9a-f]{64})\.zst$/.exec(name);
   if (match === null) return null;
   const [, first = '', last = '', chain = ''] = match;
@@ -82,9 +82,9 @@ export const openName = (host: string, epoch: number | null): string =>
 export const isOpenName = (name: string): boolean => /^open-[\w.-]+\.zst$/.test(name);
 
 /** Whether a segment of these entries is complete. */
-export function isComplete(entries: readonly Entry[], most: MostEntries): boolean {
+export function isComplete(entries: readonly Entry[], limits: MostEntries): boolean {
   const bytes = entries.reduce((sum, { text }) => sum + text.length, 0);
-  return entries.length >= most.entries || bytes >= most.bytes;
+  return entries.length >= limits.entries || bytes >= limits.bytes;
 }
 
 const Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -108,10 +108,10 @@ const EntryLine = Type.Object({
 
 /**
  * Returns the content of a segment before compression.
- * @param before the chain value before the first entry
+ * @param previousChain the chain value before the first entry
  * @param entries consecutive entries, at least one
  */
-export function segmentContent(before: Uint8Array, entries: readonly Entry[]): Buffer {
+export function segmentContent(previousChain: Uint8Array, entries: readonly Entry[]): Buffer {
   const [first, last] = [entries[0], entries.at(-1)];
   if (first === undefined || last === undefined) throw new Error('a segment has an entry');
   const body = Buffer.concat(
@@ -124,7 +124,7 @@ export function segmentContent(before: Uint8Array, entries: readonly Entry[]): B
     format: FORMAT,
     first: first.id,
     last: last.id,
-    before: before.toHex(),
+    before: previousChain.toHex(),
     chain: last.chain.toHex(),
     sha256: hashOfPart(body),
   };
@@ -138,14 +138,14 @@ export class SegmentError extends Error {
 
 /** A segment that was read, with its entries verified by the chain from the value before them. */
 export interface Segment extends SegmentRange {
-  before: Uint8Array;
+  previousChain: Uint8Array;
   entries: Entry[];
 }
 
 const decompress = promisify(zstdDecompress);
 
 /** Returns the content of an object. @throws SegmentError */
-export const segmentContentOf = (object: Uint8Array): Promise<Buffer> =>
+export const decompressSegment = (object: Uint8Array): Promise<Buffer> =>
   decompress(object, { maxOutputLength: MAX_SEGMENT_BYTES }).catch((cause: unknown) => {
     throw new SegmentError("it can't be decompressed", { cause });
   });
@@ -160,7 +160,7 @@ function lineAt(content: Buffer, offset: number): { value: unknown; next: number
   return value === undefined ? undefined : { value, next: end + 1 };
 }
 
-function headerOf(content: Buffer): { header: Header; body: Buffer } {
+function parseHeader(content: Buffer): { header: Header; body: Buffer } {
   const line = lineAt(content, 0);
   const format = Object(line?.value).format;
   if (typeof format === 'number' && format > FORMAT) {
@@ -173,7 +173,7 @@ function headerOf(content: Buffer): { header: Header; body: Buffer } {
 }
 
 /** Yields the entries of a body. @throws SegmentError that names an entry */
-function* entriesOf(body: Buffer, { first, before }: Header): Generator<Entry> {
+function* parseEntries(body: Buffer, { first, before }: Header): Generator<Entry> {
   let chain: Uint8Array = Uint8Array.fromHex(before);
   let offset = 0;
   for (let id = first; offset < body.length; id++) {
@@ -200,17 +200,17 @@ function* entriesOf(body: Buffer, { first, before }: Header): Generator<Entry> {
  * @throws SegmentError
  */
 export async function readSegment(object: Uint8Array, named: SegmentRange | null): Promise<Segment> {
-  const { header, body } = headerOf(await segmentContentOf(object));
+  const { header, body } = parseHeader(await decompressSegment(object));
   const { first, last } = header;
   const chain = Uint8Array.fromHex(header.chain);
   if (named !== null && (named.first !== first || named.last !== last || !sameChain(named.chain, chain))) {
     throw new SegmentError(`it contains entries ${first} to ${last}, which doesn't match its name`);
   }
-  const entries = [...entriesOf(body, header)];
+  const entries = [...parseEntries(body, header)];
   const end = entries.at(-1);
   if (end?.id !== last) throw new SegmentError(`it ends before entry ${last}, the last one that it names`);
   if (!sameChain(end.chain, chain)) {
     throw new SegmentError(`the chain value of entry ${last} doesn't match entries ${first} to ${last}`);
   }
-  return { first, last, before: Uint8Array.fromHex(header.before), chain, entries };
+  return { first, last, previousChain: Uint8Array.fromHex(header.before), chain, entries };
 }

@@ -17,8 +17,8 @@ import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts
 import { sameChain } from '../store/log/entry.ts';
 import { ArchiveDamagedError, Identity, identityBytes } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
-import { type ArchiveHead, ArchiveUntrustedError, HEAD, headIn } from './head.ts';
-import { rangeOfName, readSegment, SegmentError, segmentContent } from './segment.ts';
+import { type ArchiveHead, ArchiveUntrustedError, HEAD, readHead } from './head.ts';
+import { parseSegmentName, readSegment, SegmentError, segmentContent } from './segment.ts';
 
 const SeenArchive = Type.Object({
   location: Type.String(),
@@ -34,7 +34,7 @@ export type SeenArchive = Static<typeof SeenArchive>;
 const notePath = (directory: string): string => join(directory, 'from.json');
 
 /** Reads the note; returns null if it is missing or invalid. @throws OperatorError if the file can't be read */
-export function seenArchive(directory: string): SeenArchive | null {
+export function loadSeenArchive(directory: string): SeenArchive | null {
   const path = notePath(directory);
   const text = onFile(path, () => (existsSync(path) ? readFileSync(path, 'utf8') : ''));
   const value = parsedJson(text);
@@ -42,7 +42,7 @@ export function seenArchive(directory: string): SeenArchive | null {
 }
 
 /** Writes the note, and replaces an earlier one. @throws OperatorError if the note can't be written */
-export function noteArchive(directory: string, seen: SeenArchive): void {
+export function saveSeenArchive(directory: string, seen: SeenArchive): void {
   onFile(directory, () => makePrivateDirectory(directory));
   writeWhole(notePath(directory), `${JSON.stringify(seen)}\n`, FILE_MODE);
 }
@@ -80,16 +80,16 @@ export interface SignedArchiveOptions {
 
 /**
  * Reads an archive by its head: lists only objects that the head names, and reads only entries of the open part that it proves.
- * @throws (each function) as {@link headIn}; PassingError
+ * @throws (each function) as {@link readHead}; PassingError
  */
 export function signedArchive({ source, key, saw, lacks, ...options }: SignedArchiveOptions): ObjectStoreReads {
   let { seen } = options;
   let current: ArchiveHead | null = null;
   /** The last entry that was reported as missing; 0 if there is none. */
-  let lacked = 0;
+  let reportedEntry = 0;
 
-  async function newest(): Promise<ArchiveHead> {
-    const head = await headIn(source, key);
+  async function readNewestHead(): Promise<ArchiveHead> {
+    const head = await readHead(source, key);
     if (head === null) {
       throw new ArchiveUntrustedError(
         `No public archive found at ${source.location}: ${HEAD} is missing.`,
@@ -103,16 +103,16 @@ export function signedArchive({ source, key, saw, lacks, ...options }: SignedArc
     return head;
   }
 
-  async function openPart(head: ArchiveHead, name: string, bounds: SizeBounds): Promise<Uint8Array | null> {
+  async function readOpenPart(head: ArchiveHead, name: string, bounds: SizeBounds): Promise<Uint8Array | null> {
     const bytes = await source.read(name, bounds);
-    const part = bytes === null ? null : await provenPart(bytes, head);
-    if (part === null && lacked !== head.entry) lacks(name, head.entry);
-    lacked = part === null ? head.entry : 0;
+    const part = bytes === null ? null : await keepProven(bytes, head);
+    if (part === null && reportedEntry !== head.entry) lacks(name, head.entry);
+    reportedEntry = part === null ? head.entry : 0;
     return part;
   }
 
   /** @throws ArchiveDamagedError if it is not the object that was signed */
-  async function signedBase(
+  async function readSignedBase(
     { name, sha256 }: NonNullable<ArchiveHead['base']>,
     bounds: SizeBounds,
   ): Promise<Uint8Array | null> {
@@ -125,29 +125,29 @@ export function signedArchive({ source, key, saw, lacks, ...options }: SignedArc
     location: source.location,
     listsAtOnce: true,
     async list(beginning) {
-      const { base, segments, open } = await newest();
+      const { base, segments, open } = await readNewestHead();
       return [IDENTITY, ...(base === null ? [] : [base.name]), ...segments, ...(open === null ? [] : [open])]
         .filter((name) => name.startsWith(beginning))
         .sort();
     },
     async read(name, bounds) {
-      const head = current ?? (await newest());
+      const head = current ?? (await readNewestHead());
       if (name === IDENTITY) return identityBytes(head.archive);
-      if (name === head.base?.name) return signedBase(head.base, bounds);
-      return name === head.open ? openPart(head, name, bounds) : source.read(name, bounds);
+      if (name === head.base?.name) return readSignedBase(head.base, bounds);
+      return name === head.open ? readOpenPart(head, name, bounds) : source.read(name, bounds);
     },
   };
 }
 
 /** Returns the entries of the open part that the head proves. @returns null if the object doesn't match the head */
-async function provenPart(object: Uint8Array, { segments, entry, chain }: ArchiveHead): Promise<Uint8Array | null> {
+async function keepProven(object: Uint8Array, { segments, entry, chain }: ArchiveHead): Promise<Uint8Array | null> {
   try {
-    const { first, before, entries } = await readSegment(object, null);
+    const { first, previousChain, entries } = await readSegment(object, null);
     const proven = entries.slice(0, Math.max(0, entry - first + 1));
     const end = proven.at(-1);
-    const sealed = rangeOfName(segments.at(-1) ?? '')?.last ?? 0;
+    const sealed = parseSegmentName(segments.at(-1) ?? '')?.last ?? 0;
     if (first !== sealed + 1 || end?.id !== entry || !sameChain(end.chain, Uint8Array.fromHex(chain))) return null;
-    return await compressedPart(segmentContent(before, proven));
+    return await compressedPart(segmentContent(previousChain, proven));
   } catch (error) {
     if (error instanceof SegmentError) return null;
     throw error;

@@ -28,7 +28,7 @@ const fromUrlBase64 = (text: string): string => Buffer.from(text, 'base64url').t
 const publicText = (key: KeyObject): string => SCHEME + fromUrlBase64(key.export({ format: 'jwk' }).x ?? '');
 
 /** @param text as {@link PUBLIC_KEY} */
-const publicKeyOf = (text: string): KeyObject =>
+const parsePublicKey = (text: string): KeyObject =>
   createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: toUrlBase64(text.slice(SCHEME.length)) }, format: 'jwk' });
 
 /** The holder of a private key. */
@@ -42,7 +42,7 @@ export const newPrivateKey = (): string =>
   String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })).trim();
 
 /** Returns the signer for a private key in the format of {@link newPrivateKey}. @returns null for any other text */
-export function signerOf(pem: string): Signer | null {
+export function parseSigner(pem: string): Signer | null {
   let key: KeyObject;
   try {
     key = createPrivateKey(pem);
@@ -78,7 +78,7 @@ export function envelopeBytes(type: string, payload: Uint8Array, signer: Signer)
 }
 
 /** Parses an envelope without verifying its signatures. @returns null if the bytes aren't an envelope */
-export function envelopeOf(bytes: Uint8Array): Envelope | null {
+export function parseEnvelope(bytes: Uint8Array): Envelope | null {
   const envelope = parsedJson(strictText(bytes) ?? '');
   return Value.Check(Envelope, envelope) ? envelope : null;
 }
@@ -90,7 +90,7 @@ export const unverifiedPayload = ({ payload }: Envelope): Buffer => Buffer.from(
 export function verifiedPayload(envelope: Envelope, type: string, key: string): Buffer | null {
   if (envelope.payloadType !== type) return null;
   const payload = unverifiedPayload(envelope);
-  const [bytes, publicKey] = [signedBytes(type, payload), publicKeyOf(key)];
+  const [bytes, publicKey] = [signedBytes(type, payload), parsePublicKey(key)];
   const isSigned = envelope.signatures.some(({ sig }) => verify(null, bytes, publicKey, Buffer.from(sig, 'base64')));
   return isSigned ? payload : null;
 }

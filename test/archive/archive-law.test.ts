@@ -5,7 +5,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { basesOf } from '../../src/archive/base.ts';
+import { listBases } from '../../src/archive/base.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { s3Objects } from '../../src/storage/remote.ts';
@@ -146,7 +146,7 @@ test(
         if (last === 0) return seen.add('nothing archived');
         // After a restore from a snapshot, the journal starts with the entries that the index may still read. In this
         // short chain, these are all entries.
-        if ((await basesOf(store())).length > 0) seen.add('from a base');
+        if ((await listBases(store())).length > 0) seen.add('from a base');
         expect(everything(path)).toEqual(stateAt(last));
       }),
       { seen, cases: 4 },

@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { contentsOf, verifiedArchive } from '../../src/archive/archive.ts';
+import { listContents, verifySegments } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { openName, readSegment, SEGMENTS } from '../../src/archive/segment.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -38,14 +38,14 @@ const objects = (of = path): Record<string, string> =>
 
 async function faults(): Promise<string[]> {
   const found: string[] = [];
-  for await (const { fault } of verifiedArchive(store)) if (fault !== null) found.push(fault);
+  for await (const { fault } of verifySegments(store)) if (fault !== null) found.push(fault);
   return found;
 }
 
 test('an archive contains every journal entry: consecutive segments and an open part', async () => {
   using archiver = archiverOf(source.path, store);
   await archiver.round();
-  const { segments, open } = await contentsOf(store);
+  const { segments, open } = await listContents(store);
   expect(segments.length).toBeGreaterThan(3);
   expect(open).toEqual([openName('one', null)]);
   expect(archiver.archived).toEqual([...segments.map(({ last }) => last), all]);
@@ -72,9 +72,9 @@ test('two hosts with the same journal write the same objects, however often they
 test("a sealed segment replaces the open part, even another host's", async () => {
   await archive(beginning(4), store, 'dead');
   const dead = openName('dead', null);
-  expect((await contentsOf(store)).open).toEqual([dead]);
+  expect((await listContents(store)).open).toEqual([dead]);
   await archive(source.path, store, 'one');
-  expect((await contentsOf(store)).open).toEqual([openName('one', null)]);
+  expect((await listContents(store)).open).toEqual([openName('one', null)]);
 });
 
 test('a round without new entries writes nothing, and a round with few writes only the open part', async () => {
@@ -99,14 +99,14 @@ test('archiving continues at the end of the archive, and fills in a missing segm
   });
   const ending = new AbortController();
   await first.round('one', {}, ending.signal);
-  const begun = await contentsOf(store);
+  const begun = await listContents(store);
   expect(begun.open).toEqual([]);
   expect(begun.segments.at(-1)!.last).toBeLessThan(all);
   using second = archiverOf(source.path, store);
   await second.round();
   expect(second.archived[0]).toBeGreaterThan(begun.segments.at(-1)!.last);
   const whole = objects();
-  const { segments } = await contentsOf(store);
+  const { segments } = await listContents(store);
   const missing = Object.keys(whole).find((name) => name.includes(String(segments[1]!.first).padStart(12, '0')))!;
   await store.remove(missing);
   await archive(source.path, store);
@@ -126,7 +126,7 @@ test('the first archive of a long journal waits between segments', async () => {
     },
   });
   await archiver.round();
-  expect(waits).toEqual((await contentsOf(store)).segments.map(() => 100));
+  expect(waits).toEqual((await listContents(store)).segments.map(() => 100));
 });
 
 test('an outdated list changes nothing in the archive', async () => {
@@ -229,7 +229,7 @@ test('a conflicting segment is found even if the list is older than the segment'
 
 test('an object with the same name and other content is not replaced', async () => {
   await archive(source.path, store);
-  const { segments } = await contentsOf(store);
+  const { segments } = await listContents(store);
   const name = readdirSync(path).find((found) => found.includes(`-${String(segments[1]!.last).padStart(12, '0')}-`))!;
   const [list, torn] = [await store.list(''), readFileSync(join(path, name)).subarray(0, 300)];
   writeFileSync(join(path, name), torn);

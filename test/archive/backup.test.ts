@@ -4,9 +4,9 @@ import { afterAll, expect, test } from 'bun:test';
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
-import { endOf } from '../../src/archive/archive.ts';
+import { findEnd } from '../../src/archive/archive.ts';
 import { openArchive } from '../../src/archive/open.ts';
-import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { runBackup, runRestore } from '../../src/commands/data/archive.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -139,7 +139,7 @@ test('a backup that stops at any request leaves a valid archive, and the next ba
       const at = fresh();
       const dying = mortal(directoryFiles(at), { requests, isDone });
       await Promise.race([dying.died, backupOf(source.path, dying.store)]);
-      const { fault } = await endOf(directoryFiles(at));
+      const { fault } = await findEnd(directoryFiles(at));
       expect(fault).toBeNull();
       expect((await backupOf(source.path, at)).base).toEqual(base);
       const directory = fresh();
@@ -166,7 +166,7 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
   };
   await backupOf(copy, `${store}-not`);
   expect(holds(`${store}-not`)).toEqual([true, true]);
-  const signer = signerOf(newPrivateKey())!;
+  const signer = parseSigner(newPrivateKey())!;
   const { base } = await backupOf(copy, store, { signer });
   expect(holds(store)).toEqual([false, false]);
   const trust = { archivePublicKey: signer.publicKey, archiveUnsigned: false };
@@ -202,7 +202,7 @@ test("a backup to another server's archive is rejected and changes nothing", asy
   await backupOf(other.path, store);
   const before = readdirSync(store).map((name) => [name, readFileSync(join(store, name)).toHex()]);
   expect(await refusal(backupOf(source.path, store))).toContain('belongs to the log ');
-  const signer = signerOf(newPrivateKey())!;
+  const signer = parseSigner(newPrivateKey())!;
   expect(await refusal(backupOf(other.path, store, { signer }))).toContain('is private, and');
   expect(readdirSync(store).map((name) => [name, readFileSync(join(store, name)).toHex()])).toEqual(before);
 });

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import {
   type BaseManifest,
-  baseAt,
-  basesOf,
-  packedManifest,
+  listBases,
+  packManifest,
   partName,
   partsOfRows,
-  rowsOfPart,
-  verifiedBases,
+  readManifest,
+  readRows,
+  verifyBases,
 } from '../../src/archive/base.ts';
 import type { ArchiveRestoreOptions } from '../../src/archive/restore.ts';
 import { SEGMENTS } from '../../src/archive/segment.ts';
@@ -109,7 +109,7 @@ test(
           await archive(source, store);
           const base = await baseIn(source, store);
           isMade = true;
-          if (base !== null && base.takenParts > 0) {
+          if (base !== null && base.reusedParts > 0) {
             seen.add('taken over');
             // Another host, which has no earlier snapshot, makes the same parts.
             const other = directoryFiles(folder());
@@ -284,7 +284,7 @@ test('an interrupted base continues by its content, and sends nothing twice', as
     };
     const base = await baseIn(source, stopping).catch((error: OperatorError) => error.message);
     if (base !== 'The place is full.') break;
-    expect(await basesOf(store)).toEqual([]);
+    expect(await listBases(store)).toEqual([]);
   }
   expect(new Set(created).size).toBe(created.length);
   expect(await baseIn(source, store)).toBeNull();
@@ -312,7 +312,7 @@ test('a base waits until the archive has its entry', async () => {
 async function faults(store: ObjectStore): Promise<string[]> {
   const found: string[] = [];
   let count = 0;
-  for await (const { fault } of verifiedBases(store)) {
+  for await (const { fault } of verifyBases(store)) {
     count += 1;
     if (fault !== null) found.push(fault);
   }
@@ -326,7 +326,7 @@ describe('refused by name:', () => {
     const { path, store } = copy();
     const manifest = structuredClone(first.manifest);
     change(manifest);
-    writeFileSync(join(path, first.name), await packedManifest(manifest));
+    writeFileSync(join(path, first.name), await packManifest(manifest));
     return refusal(restoredFrom(store, folder()));
   }
   const parts = first.manifest.tables.flatMap((table) => table.parts.map(({ sha256 }) => partName(sha256)));
@@ -385,7 +385,7 @@ describe('refused by name:', () => {
     const other = structuredClone(first.manifest);
     other.chain = 'ab'.repeat(32);
     const name = first.name.replace(first.manifest.chain, other.chain);
-    writeFileSync(join(path, name), await packedManifest(other));
+    writeFileSync(join(path, name), await packManifest(other));
     rmSync(join(path, first.name));
     expect(await refusal(restoredFrom(store, folder()))).toContain(`${name} belongs to another log: entry`);
     expect(await faults(store)).toEqual([
@@ -412,7 +412,7 @@ describe('refused by name:', () => {
       const manifest = structuredClone(first.manifest);
       const table = manifest.tables.find((one) => one.name === name)!;
       table.parts = [{ sha256, bytes: content.length, rows: lines.length }];
-      writeFileSync(join(path, first.name), await packedManifest(manifest));
+      writeFileSync(join(path, first.name), await packManifest(manifest));
       const message = await refusal(restoredFrom(store, folder()));
       return message.replace(/^The archive at \S+ is damaged: /, '').replace(partName(sha256), 'PART');
     }
@@ -449,10 +449,10 @@ test('a base of another schema, or made with another setting, is skipped with a 
   const { path, store } = copy();
   const said: string[] = [];
   const manifest = { ...structuredClone(first.manifest), schema: 99 };
-  writeFileSync(join(path, first.name), await packedManifest(manifest));
+  writeFileSync(join(path, first.name), await packManifest(manifest));
   const options = { skipped: (name: string, why: string) => said.push(`${name}: ${why}`) };
   expect(journalRows(await restored(store, options))).toEqual(rows);
-  writeFileSync(join(path, first.name), await packedManifest({ ...first.manifest, chain_id: 1 }));
+  writeFileSync(join(path, first.name), await packManifest({ ...first.manifest, chain_id: 1 }));
   await restored(store, options);
   expect(said[0]).toMatch(new RegExp(`^${first.name}: its schema is 99, and this program's \\d+$`));
   expect(said[1]).toBe(`${first.name}: it belongs to another chain than the archive`);
@@ -502,7 +502,7 @@ test(
           using snapshot = snapshotForBase(from.path, false);
           using loader = openBaseLoader(into.path)!;
           const table = loader.tables.find(({ name }) => name === 'transaction_bodies')!;
-          const size = { least: 1, usual: 50, most: 300, share: 1 };
+          const size = { min: 1, target: 50, max: 300, share: 1 };
           for (const { content } of partsOfRows(snapshot.rows(table, null), 0, size)) {
             const lines = content.toString().trimEnd().split('\n');
             loader.load(
@@ -543,7 +543,7 @@ test('the cost of a part depends on its rows: no table is scanned for it, and on
 });
 
 test('an added row changes few parts, because rows decide where a part ends', () => {
-  const size = { least: 500, usual: 1_000, most: 8_000, share: 1 };
+  const size = { min: 500, target: 1_000, max: 8_000, share: 1 };
   const lines = Array.from({ length: 4_000 }, (_, at) => ({
     at: null,
     line: `[${at},"${hashOfPart(Buffer.from(`${at}`))}"]`,
@@ -556,18 +556,18 @@ test('an added row changes few parts, because rows decide where a part ends', ()
     const more = [...lines.slice(0, at), { at: null, line: '[-1,"more"]' }, ...lines.slice(at)];
     expect(hashes(more).filter((hash) => !known.has(hash)).length).toBeLessThanOrEqual(3);
   }
-  for (const { bytes } of partsOfRows(lines, 0, size)) expect(bytes).toBeLessThan(size.most + 100);
+  for (const { bytes } of partsOfRows(lines, 0, size)) expect(bytes).toBeLessThan(size.max + 100);
 });
 
 test('a growing table sends few parts again, and a long one has few parts', () => {
-  const size = { least: 1_000, usual: 3_000, most: 20_000, share: 1 / 50 };
+  const size = { min: 1_000, target: 3_000, max: 20_000, share: 1 / 50 };
   const line = (at: number): RowLine => ({ at, line: `[${at},"é${hashOfPart(Buffer.from(`${at}`))}"]` });
   const all = Array.from({ length: 20_000 }, (_, at) => line(at));
   const rows = (count: number, from = 0): RowLine[] => all.slice(from, count);
   const bytesOf = (parts: readonly { bytes: number }[]): number => parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const whole = [...partsOfRows(all, 0, size)];
   // Parts grow with the table until they have the maximum size. From then on, their number grows.
-  expect(whole.length).toBeLessThan((4 * size.most) / size.least + bytesOf(whole) / size.most + 100);
+  expect(whole.length).toBeLessThan((4 * size.max) / size.min + bytesOf(whole) / size.max + 100);
   for (let count = 3_000; count < 19_000; count += 997) {
     const before = [...partsOfRows(rows(count), 0, size)];
     const after = [...partsOfRows(rows(Math.ceil(1.01 * count)), 0, size)];
@@ -583,11 +583,11 @@ test('a growing table sends few parts again, and a long one has few parts', () =
 
 test('a part is read back completely', async () => {
   const store = directoryFiles(original);
-  const [named] = await basesOf(store);
-  const manifest = (await baseAt(store, named!))!;
+  const [named] = await listBases(store);
+  const manifest = (await readManifest(store, named!))!;
   for (const { name, parts } of manifest.tables) {
     let count = 0;
-    for (const part of parts) count += (await rowsOfPart(store, part)).length;
+    for (const part of parts) count += (await readRows(store, part)).length;
     expect({ name, count }).toEqual({ name, count: wholeIndex(early)[name]!.length });
   }
   expect(existsSync(join(original, first.name))).toBe(true);

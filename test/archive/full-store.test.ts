@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifiedArchive } from '../../src/archive/archive.ts';
-import { verifiedBases } from '../../src/archive/base.ts';
+import { verifySegments } from '../../src/archive/archive.ts';
+import { verifyBases } from '../../src/archive/base.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
@@ -26,8 +26,8 @@ async function archived(store: ObjectStore): Promise<void> {
 
 async function faults(store: ObjectStore): Promise<string[]> {
   const found: string[] = [];
-  for await (const { fault } of verifiedArchive(store)) if (fault !== null) found.push(fault);
-  for await (const { fault } of verifiedBases(store)) if (fault !== null) found.push(fault);
+  for await (const { fault } of verifySegments(store)) if (fault !== null) found.push(fault);
+  for await (const { fault } of verifyBases(store)) if (fault !== null) found.push(fault);
   return found;
 }
 

@@ -3,10 +3,10 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArchiveDamagedError, verifiedArchive } from '../../src/archive/archive.ts';
+import { ArchiveDamagedError, verifySegments } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { signedArchive } from '../../src/archive/signed.ts';
-import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -50,7 +50,7 @@ function goOn(directory: string, later = events.slice(HALF, HALF + 6)): void {
 
 async function faults(of: ObjectStore): Promise<string[]> {
   const found: string[] = [];
-  for await (const { fault } of verifiedArchive(of)) if (fault !== null) found.push(fault);
+  for await (const { fault } of verifySegments(of)) if (fault !== null) found.push(fault);
   return found;
 }
 
@@ -218,7 +218,7 @@ test('a restore that is killed at any moment has one new identity when it is com
 });
 
 test('a restore from a public archive keeps the identity, and a restore to an earlier point changes it', async () => {
-  const signer = signerOf(newPrivateKey())!;
+  const signer = parseSigner(newPrivateKey())!;
   const open = folder();
   await archive(half, directoryFiles(open), 'one', { signer });
   const signed = () =>

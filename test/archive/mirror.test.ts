@@ -4,11 +4,18 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { ArchiveDamagedError } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
-import { type ArchiveHead, ArchiveUntrustedError, HEAD, HEAD_TYPE, headBytes, headIn } from '../../src/archive/head.ts';
+import {
+  type ArchiveHead,
+  ArchiveUntrustedError,
+  HEAD,
+  HEAD_TYPE,
+  headBytes,
+  readHead,
+} from '../../src/archive/head.ts';
 import { openArchive, type Trust } from '../../src/archive/open.ts';
-import { rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
-import { noteArchive, seenArchive, signedArchive } from '../../src/archive/signed.ts';
-import { envelopeBytes, newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { parseSegmentName, readSegment, segmentContent } from '../../src/archive/segment.ts';
+import { loadSeenArchive, saveSeenArchive, signedArchive } from '../../src/archive/signed.ts';
+import { envelopeBytes, newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError, PassingError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -28,7 +35,7 @@ import { impatientClock } from '../support/time/impatient-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 15, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
-const signer = signerOf(newPrivateKey())!;
+const signer = parseSigner(newPrivateKey())!;
 const KEY = signer.publicKey;
 const { kept, folder } = keptToEnd();
 const servers: WebServer[] = [];
@@ -98,8 +105,8 @@ async function failure<T extends OperatorError>(
 }
 
 const entries = (): number => journalRows(source).length;
-const sealed = (segments: readonly string[]): number => rangeOfName(segments.at(-1)!)!.last;
-const headOf = async (path: string): Promise<ArchiveHead> => (await headIn(directoryFiles(path), KEY))!;
+const sealed = (segments: readonly string[]): number => parseSegmentName(segments.at(-1)!)!.last;
+const headOf = async (path: string): Promise<ArchiveHead> => (await readHead(directoryFiles(path), KEY))!;
 const sign = (path: string, head: ArchiveHead): void => writeFileSync(join(path, HEAD), headBytes(head, signer));
 
 test('a static web server and a key are enough', async () => {
@@ -108,7 +115,7 @@ test('a static web server and a key are enough', async () => {
   expect(await restored(web.url, { into })).toBe(entries());
   expect(tables(into)).toEqual(tables(source));
   expect(web.asked.filter((name) => name === IDENTITY)).toEqual([]);
-  expect(seenArchive(into)).toMatchObject({ location: web.url, entry: entries() });
+  expect(loadSeenArchive(into)).toMatchObject({ location: web.url, entry: entries() });
   for (const location of [`${web.url}/`, `${web.url}/${HEAD}`, `${web.url}/${IDENTITY}`]) {
     expect(await restored(location)).toBe(entries());
   }
@@ -145,11 +152,11 @@ describe('trust:', () => {
 
   test('rejects another key than the one that signed the head', async () => {
     const { web } = mirror();
-    const other = signerOf(newPrivateKey())!.publicKey;
+    const other = parseSigner(newPrivateKey())!.publicKey;
     const into = folder();
     const error = await failure(restored(web.url, { trust: { archivePublicKey: other }, into }), ArchiveUntrustedError);
     expect(error.message).toBe(`${HEAD} of the archive at ${web.url} is signed with ${KEY}, not with ${other}.`);
-    expect([existsSync(join(into, 'restore')), seenArchive(into)]).toEqual([false, null]);
+    expect([existsSync(join(into, 'restore')), loadSeenArchive(into)]).toEqual([false, null]);
   });
 
   test('rejects a changed head, and one that was signed as another type', async () => {
@@ -158,7 +165,7 @@ describe('trust:', () => {
     const forged = { ...head, entry: head.entry - 1 };
     const { signatures } = JSON.parse(readFileSync(join(path, HEAD), 'utf8'));
     const payload = Buffer.from(JSON.stringify(forged));
-    const another = signerOf(newPrivateKey())!;
+    const another = parseSigner(newPrivateKey())!;
     const [{ sig }] = JSON.parse(envelopeBytes(HEAD_TYPE, payload, another).toString()).signatures;
     const spoiled = [
       JSON.stringify({ payloadType: HEAD_TYPE, payload: payload.toString('base64'), signatures }),
@@ -220,7 +227,7 @@ describe('a mirror with an older state:', () => {
     const { path, web } = mirror();
     const into = folder();
     const head = await headOf(path);
-    noteArchive(into, {
+    saveSeenArchive(into, {
       location: 'elsewhere',
       archive: head.archive,
       entry: head.entry + 1,
@@ -232,7 +239,7 @@ describe('a mirror with an older state:', () => {
       `${HEAD} of the archive at ${web.url} ends with entry ${head.entry}, but an earlier version had entry ${head.entry + 1}.`,
     );
     // An emptied directory and another archive aren't affected.
-    noteArchive(into, {
+    saveSeenArchive(into, {
       location: 'elsewhere',
       archive: { ...head.archive, identity: 'ab'.repeat(16) },
       entry: head.entry + 1,
@@ -245,7 +252,7 @@ describe('a mirror with an older state:', () => {
     const { path, web } = mirror();
     const into = folder();
     const { archive: identity, entry } = await headOf(path);
-    noteArchive(into, { location: 'elsewhere', archive: identity, entry, chain: 'ab'.repeat(32) });
+    saveSeenArchive(into, { location: 'elsewhere', archive: identity, entry, chain: 'ab'.repeat(32) });
     expect((await failure(restored(web.url, { into }), ArchiveUntrustedError)).message).toBe(
       `${HEAD} of the archive at ${web.url} has another entry ${entry} than an earlier version of it.`,
     );
@@ -364,14 +371,14 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
       'a segment is forged, with a valid checksum',
       async ({ path, segments }) => {
         const file = join(path, segments[1]!);
-        const { before, entries: found } = await readSegment(readFileSync(file), rangeOfName(segments[1]!));
-        let chain = before;
-        const forged = found.map((entry) => {
+        const segment = await readSegment(readFileSync(file), parseSegmentName(segments[1]!));
+        let chain = segment.previousChain;
+        const forged = segment.entries.map((entry) => {
           const changed = { ...entry, text: entry.text.replace('"', '" ') };
           chain = nextChain(chain, changed);
           return { ...changed, chain };
         });
-        writeFileSync(file, await compressedPart(segmentContent(before, forged)));
+        writeFileSync(file, await compressedPart(segmentContent(segment.previousChain, forged)));
       },
       /segment-\S+\.zst is a damaged segment: .* which doesn't match its name/,
     ],
@@ -390,10 +397,10 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
   test('an open part that continues after the head, or is forged, adds nothing', async () => {
     const { path, web, segments } = mirror();
     const file = join(path, 'open-one.zst');
-    const { before, entries: found } = await readSegment(readFileSync(file), null);
-    let chain = before;
+    const { previousChain, entries: found } = await readSegment(readFileSync(file), null);
+    let chain = previousChain;
     const forge = (index: number) => {
-      chain = before;
+      chain = previousChain;
       return found.map((entry, at) => {
         const changed = at === index ? { ...entry, text: `${entry.text} ` } : entry;
         chain = nextChain(chain, changed);
@@ -401,7 +408,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
       });
     };
     for (const index of [0, found.length - 1]) {
-      writeFileSync(file, await compressedPart(segmentContent(before, forge(index))));
+      writeFileSync(file, await compressedPart(segmentContent(previousChain, forge(index))));
       const lacked: number[] = [];
       expect(await restored(web.url, { lacked })).toBe(sealed(segments));
       expect(lacked).toEqual([entries()]);
@@ -409,7 +416,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     // If unproven entries follow the proven ones, only the proven ones count.
     const extra = { ...found.at(-1)!, id: found.at(-1)!.id + 1 };
     extra.chain = nextChain(found.at(-1)!.chain, extra);
-    writeFileSync(file, await compressedPart(segmentContent(before, [...found, extra])));
+    writeFileSync(file, await compressedPart(segmentContent(previousChain, [...found, extra])));
     expect(await restored(web.url)).toBe(entries());
   });
 

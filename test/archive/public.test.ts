@@ -5,13 +5,13 @@ import { beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
-import { verifiedArchive } from '../../src/archive/archive.ts';
+import { verifySegments } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
-import { packedManifest } from '../../src/archive/base.ts';
-import { HEAD, HEAD_TYPE, headIn } from '../../src/archive/head.ts';
-import { rangeOfName } from '../../src/archive/segment.ts';
+import { packManifest } from '../../src/archive/base.ts';
+import { HEAD, HEAD_TYPE, readHead } from '../../src/archive/head.ts';
+import { parseSegmentName } from '../../src/archive/segment.ts';
 import { signedArchive } from '../../src/archive/signed.ts';
-import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import { hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
@@ -25,7 +25,7 @@ import { logWithCommands, PRIVATE } from '../support/data/log-with-commands.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 12, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
-const signer = signerOf(newPrivateKey())!;
+const signer = parseSigner(newPrivateKey())!;
 const { kept, folder } = keptToEnd();
 
 let source: string;
@@ -69,7 +69,7 @@ test('a public archive contains no private commands, and proves every entry', as
     const { uuid, type } = JSON.parse(text);
     expect(published.includes(uuid)).toBe(type === LOG_IDENTITY);
   }
-  for await (const { fault } of verifiedArchive(store)) expect(fault).toBeNull();
+  for await (const { fault } of verifySegments(store)) expect(fault).toBeNull();
   const into = folder();
   await restoredFrom(store, into);
   expect(journalRows(into)).toEqual(
@@ -113,7 +113,7 @@ test('a journal that has commands and one that withholds them make the same obje
 
 test('the head names all that there is, and is signed for its type', async () => {
   const rows = journalRows(source);
-  const head = await headIn(store, signer.publicKey);
+  const head = await readHead(store, signer.publicKey);
   const names = readdirSync(path).sort();
   expect(head).toEqual({
     format: 1,
@@ -179,13 +179,13 @@ test('a host with another key is refused, until the head is removed', async () =
   const at = folder();
   const own = directoryFiles(at);
   await archive(source, own, 'one', { signer });
-  const other = signerOf(newPrivateKey())!;
+  const other = parseSigner(newPrivateKey())!;
   expect(await refusal(archive(source, own, 'two', { signer: other }))).toBe(
     `${HEAD} of the archive at ${at} is signed with ${signer.publicKey}, not with ${other.publicKey}.`,
   );
   await own.remove(HEAD);
   await archive(source, own, 'two', { signer: other });
-  expect((await headIn(own, other.publicKey))!.open).toBe('open-two.zst');
+  expect((await readHead(own, other.publicKey))!.open).toBe('open-two.zst');
 });
 
 test('a torn head is written again', async () => {
@@ -194,7 +194,7 @@ test('a torn head is written again', async () => {
   await archive(source, own, 'one', { signer });
   writeFileSync(join(at, HEAD), readFileSync(join(at, HEAD)).subarray(0, 100));
   await archive(source, own, 'one', { signer });
-  expect((await headIn(own, signer.publicKey))!.entry).toBe(journalRows(source).length);
+  expect((await readHead(own, signer.publicKey))!.entry).toBe(journalRows(source).length);
 });
 
 test('a public base is signed, omits private commands, and starts a new server', async () => {
@@ -213,9 +213,9 @@ test('a public base is signed, omits private commands, and starts a new server',
   expect(PRIVATE.filter((text) => all.includes(text) || all.includes(text.toUpperCase())).length).toBeGreaterThan(2);
   // The first head's writer hasn't seen the snapshot. The next writer has.
   await archive(source, own, 'one', { signer });
-  const head = (await headIn(own, signer.publicKey))!;
+  const head = (await readHead(own, signer.publicKey))!;
   expect(head.base).toEqual({ name: base.name, sha256: hashOfPart(readFileSync(join(at, base.name))) });
-  expect(rangeOfName(head.segments[0]!)!.first).toBe(1);
+  expect(parseSegmentName(head.segments[0]!)!.first).toBe(1);
   const begun: string[] = [];
   const signed = signedArchive({ source: own, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
   const into = folder();
@@ -236,10 +236,10 @@ test('a base is signed once it is made, whether or not anything came since', asy
   const own = directoryFiles(folder());
   using archiver = archiverOf(source, own, { signer });
   await archiver.round();
-  const before = (await headIn(own, signer.publicKey))!;
+  const before = (await readHead(own, signer.publicKey))!;
   const base = (await baseIn(source, own, {}, true))!;
   await archiver.round('one', { base: base.manifest.position });
-  const after = (await headIn(own, signer.publicKey))!;
+  const after = (await readHead(own, signer.publicKey))!;
   expect([before.base, after.base?.name, after.entry]).toEqual([null, base.name, before.entry]);
 });
 
@@ -249,7 +249,7 @@ test('another base than the one that was signed is refused by its name', async (
   await archive(source, own, 'one', { signer });
   const { name, manifest } = (await baseIn(source, own, {}, true))!;
   await archive(source, own, 'one', { signer });
-  await own.write(name, await packedManifest({ ...manifest, created_at: 'another time' }));
+  await own.write(name, await packManifest({ ...manifest, created_at: 'another time' }));
   const signed = signedArchive({ source: own, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
   expect(await refusal(restoredFrom(signed, folder()))).toBe(
     `The archive at ${at} is damaged: ${name} is not the base that was signed.`,

@@ -13,9 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { verifiedArchive } from '../../src/archive/archive.ts';
+import { verifySegments } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
-import { openName, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
+import { openName, parseSegmentName, readSegment, segmentContent } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
@@ -148,7 +148,7 @@ describe('a restore to an earlier end stops at', () => {
 
   test('an entry before a damaged or missing segment', async () => {
     const { path, store: spoiled, segments } = copy();
-    const entry = rangeOfName(segments[2]!)!.last;
+    const entry = parseSegmentName(segments[2]!)!.last;
     rmSync(join(path, segments[3]!));
     writeFileSync(join(path, OPEN), 'nothing');
     const into = folder();
@@ -242,7 +242,7 @@ describe('restore and verify report the same damage if', () => {
     const into = folder();
     const message = await refusal(restoredFrom(store, into));
     const faults: (string | null)[] = [];
-    for await (const { fault } of verifiedArchive(store)) faults.push(fault);
+    for await (const { fault } of verifySegments(store)) faults.push(fault);
     const fault = message.replace(/^The archive at \S+ is damaged: |\.$/g, '');
     expect(faults).toContain(fault);
     return fault;
@@ -336,8 +336,11 @@ describe('restore and verify report the same damage if', () => {
     const { path, store } = copy();
     const part = await readSegment(readFileSync(join(path, OPEN)), null);
     const first = { ...part.entries[0]!, receivedAt: 1 };
-    const chain = nextChain(part.before, first);
-    writeFileSync(join(path, 'open-two.zst'), await compressedPart(segmentContent(part.before, [{ ...first, chain }])));
+    const chain = nextChain(part.previousChain, first);
+    writeFileSync(
+      join(path, 'open-two.zst'),
+      await compressedPart(segmentContent(part.previousChain, [{ ...first, chain }])),
+    );
     expect(await said(store)).toBe(`open-two.zst and ${OPEN} belong to two logs: they differ at entry ${first.id}`);
   });
 });
@@ -347,12 +350,12 @@ test("a restore uses the open part with the most entries, and ignores an earlier
   const part = await readSegment(readFileSync(join(path, OPEN)), null);
   writeFileSync(
     join(path, 'open-late-3.zst'),
-    await compressedPart(segmentContent(part.before, part.entries.slice(0, 1))),
+    await compressedPart(segmentContent(part.previousChain, part.entries.slice(0, 1))),
   );
   const first = await readSegment(readFileSync(join(path, (await store.list('segment-'))[0]!)), null);
   writeFileSync(
     join(path, 'open-early-1.zst'),
-    await compressedPart(segmentContent(first.before, first.entries.slice(0, 2))),
+    await compressedPart(segmentContent(first.previousChain, first.entries.slice(0, 2))),
   );
   const into = folder();
   expect(await restoredFrom(store, into)).toBe(rows.length);

@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifiedArchive } from '../../src/archive/archive.ts';
-import { basesOf, PARTS, packedManifest, partName, verifiedBases } from '../../src/archive/base.ts';
-import type { MadeBase } from '../../src/archive/base-writer.ts';
+import { verifySegments } from '../../src/archive/archive.ts';
+import { listBases, PARTS, packManifest, partName, verifyBases } from '../../src/archive/base.ts';
+import type { NewBase } from '../../src/archive/base-writer.ts';
 import { type RetentionResult, retain } from '../../src/archive/retention.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
@@ -26,7 +26,7 @@ const [third, half, whole] = [1, 2, 3].map((part) => kept(ingestOf(events.slice(
 ];
 
 /** Archives a directory and makes a snapshot of it, dated this number of days ago. */
-async function baseAgo(directory: string, store: ObjectStore, days: number): Promise<MadeBase> {
+async function baseAgo(directory: string, store: ObjectStore, days: number): Promise<NewBase> {
   await archive(directory, store);
   const base = await baseIn(directory, store, { clock: { ...impatientClock, now: () => NOW - days * DAY } });
   if (base === null) throw new Error('there was a base');
@@ -49,12 +49,12 @@ function copyOf(archived: string): string {
   return path;
 }
 
-const names = async (store: ObjectStore): Promise<string[]> => (await basesOf(store)).map(({ name }) => name);
+const names = async (store: ObjectStore): Promise<string[]> => (await listBases(store)).map(({ name }) => name);
 
 async function faults(store: ObjectStore): Promise<(string | null)[]> {
   const found: (string | null)[] = [];
-  for await (const { fault } of verifiedArchive(store)) found.push(fault);
-  for await (const { fault } of verifiedBases(store)) found.push(fault);
+  for await (const { fault } of verifySegments(store)) found.push(fault);
+  for await (const { fault } of verifyBases(store)) found.push(fault);
   return found.filter((fault) => fault !== null);
 }
 
@@ -159,7 +159,7 @@ test("nothing is deleted while a base can't be read, or without the setting", as
   expect(await store.list('')).toEqual(before);
   writeFileSync(join(path, one.name), 'nothing');
   expect(await kept30(store)).toBeNull();
-  writeFileSync(join(path, one.name), await packedManifest({ ...one.manifest, format: 9 as 1 }));
+  writeFileSync(join(path, one.name), await packManifest({ ...one.manifest, format: 9 as 1 }));
   expect(await kept30(store)).toBeNull();
   expect(await store.list('')).toEqual(before);
 });

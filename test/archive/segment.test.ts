@@ -5,7 +5,7 @@ import {
   isComplete,
   isOpenName,
   openName,
-  rangeOfName,
+  parseSegmentName,
   readSegment,
   SEGMENT,
   SegmentError,
@@ -65,8 +65,8 @@ test('any entries, including a withheld one, are read as they were written', () 
       const entries = whole.map((entry, at) => (at === hidden ? withheld(entry) : entry));
       const read = await readSegment(await packed(before, entries), rangeOf(entries));
       expect(read.entries).toEqual(entries);
-      expect(read.before).toEqual(before);
-      expect(rangeOfName(segmentName(read))).toEqual(rangeOf(entries));
+      expect(read.previousChain).toEqual(before);
+      expect(parseSegmentName(segmentName(read))).toEqual(rangeOf(entries));
     }),
     { always: 'each case has entries that are written and read' },
   ));
@@ -161,8 +161,8 @@ test('a segment ends with the entry that reaches a limit', () => {
 test('segment names sort in the order of entries, and other names are rejected', () => {
   const name = (first: number) => segmentName({ first, last: first + 1, chain: three[0]!.chain });
   expect([1, 9, 10, 999_999].map(name).toSorted()).toEqual([1, 9, 10, 999_999].map(name));
-  expect(rangeOfName('segment-1-2-00.zst')).toBeNull();
-  expect(rangeOfName(`${name(1)}.partial`)).toBeNull();
+  expect(parseSegmentName('segment-1-2-00.zst')).toBeNull();
+  expect(parseSegmentName(`${name(1)}.partial`)).toBeNull();
   expect(openName('stacks-1.example.org', null)).toBe('open-stacks-1.example.org.zst');
   expect(openName('a/b ü', 7)).toBe('open-a_b__-7.zst');
   expect(isOpenName(openName('x'.repeat(200), 7))).toBe(true);

@@ -3,13 +3,13 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ArchiveHead, headBytes } from '../../src/archive/head.ts';
-import { ARCHIVE_KEY, loadOrCreateSigner, requiredSigner, servedSigner } from '../../src/archive/key-file.ts';
+import { ARCHIVE_KEY, loadOrCreateSigner, loadRequiredSigner, loadServerSigner } from '../../src/archive/key-file.ts';
 import {
   envelopeBytes,
-  envelopeOf,
   newPrivateKey,
   PUBLIC_KEY,
-  signerOf,
+  parseEnvelope,
+  parseSigner,
   verifiedPayload,
 } from '../../src/archive/signing.ts';
 import { OperatorError } from '../../src/base/errors.ts';
@@ -32,8 +32,8 @@ const HEAD =
 const SIGNATURE = 'rmzb8BRlAP3fMdUs+mMLvfc/Uc2FCYaRy9e9eQ9k8HA4cDVMM1xza7l++QvDh+o0ioUW6d2lSl0WGd0SeGoUBg==';
 
 test('the example head has the example signature, and docs/backup.md its public key', () => {
-  const signer = signerOf(PEM)!;
-  const envelope = envelopeOf(headBytes(JSON.parse(HEAD) as ArchiveHead, signer))!;
+  const signer = parseSigner(PEM)!;
+  const envelope = parseEnvelope(headBytes(JSON.parse(HEAD) as ArchiveHead, signer))!;
   expect(Buffer.from(envelope.payload, 'base64').toString()).toBe(HEAD);
   expect(envelope.signatures[0]!.sig).toBe(SIGNATURE);
   expect(readFileSync(join(import.meta.dir, '../../docs/backup.md'), 'utf8')).toContain(signer.publicKey);
@@ -43,14 +43,14 @@ const folder = dataDirectory();
 afterAll(() => folder[Symbol.dispose]());
 
 test('a key and its signature equal the vectors of RFC 8032', () => {
-  const signer = signerOf(PEM)!;
+  const signer = parseSigner(PEM)!;
   expect(signer.publicKey).toBe(`ed25519:${Buffer.from(PUBLIC, 'hex').toString('base64')}`);
   expect(signer.publicKey).toMatch(new RegExp(PUBLIC_KEY));
   expect(Buffer.from(signer.sign(new Uint8Array())).toString('hex')).toBe(OF_EMPTY);
 });
 
 describe('an envelope', () => {
-  const signer = signerOf(PEM)!;
+  const signer = parseSigner(PEM)!;
   const payload = Buffer.from('hello world');
   const TYPE = 'http://example.com/HelloWorld';
   const bytes = envelopeBytes(TYPE, payload, signer);
@@ -65,17 +65,17 @@ describe('an envelope', () => {
   });
 
   test('returns its payload only for the right key and the right type', () => {
-    const envelope = envelopeOf(bytes)!;
+    const envelope = parseEnvelope(bytes)!;
     expect(verifiedPayload(envelope, TYPE, signer.publicKey)).toEqual(payload);
     expect(verifiedPayload(envelope, 'http://example.com/Other', signer.publicKey)).toBeNull();
     const retyped = { ...envelope, payloadType: 'http://example.com/Other' };
     expect(verifiedPayload(retyped, 'http://example.com/Other', signer.publicKey)).toBeNull();
-    const other = signerOf(newPrivateKey())!;
+    const other = parseSigner(newPrivateKey())!;
     expect(verifiedPayload(envelope, TYPE, other.publicKey)).toBeNull();
     // One valid signature is enough, so that an archive can change its key.
     const both = {
       ...envelope,
-      signatures: [...envelopeOf(envelopeBytes(TYPE, payload, other))!.signatures, ...envelope.signatures],
+      signatures: [...parseEnvelope(envelopeBytes(TYPE, payload, other))!.signatures, ...envelope.signatures],
     };
     expect(verifiedPayload(both, TYPE, other.publicKey)).toEqual(payload);
     expect(verifiedPayload(both, TYPE, signer.publicKey)).toEqual(payload);
@@ -87,7 +87,7 @@ describe('an envelope', () => {
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes);
       changed[at]! ^= 1;
-      const envelope = envelopeOf(changed);
+      const envelope = parseEnvelope(changed);
       const found = envelope === null ? null : verifiedPayload(envelope, TYPE, signer.publicKey);
       // The key id, white space and unused base64 bits aren't signed. They leave the payload unchanged.
       if (found !== null) {
@@ -96,7 +96,8 @@ describe('an envelope', () => {
       }
     }
     expect(accepted).toBeLessThan(signer.publicKey.length + 10);
-    for (const text of ['', 'null', '[]', '{"payload":1}', '\u0000']) expect(envelopeOf(Buffer.from(text))).toBeNull();
+    for (const text of ['', 'null', '[]', '{"payload":1}', '\u0000'])
+      expect(parseEnvelope(Buffer.from(text))).toBeNull();
   });
 });
 
@@ -107,7 +108,7 @@ describe('the key file', () => {
     const at = directory('new');
     const { publicKey } = loadOrCreateSigner(at);
     expect(loadOrCreateSigner(at).publicKey).toBe(publicKey);
-    expect(servedSigner(at, true).publicKey).toBe(publicKey);
+    expect(loadServerSigner(at, true).publicKey).toBe(publicKey);
     const file = join(at, ARCHIVE_KEY);
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
     const { stdout } = Bun.spawnSync(['openssl', 'pkey', '-in', file, '-pubout', '-outform', 'DER']);
@@ -122,10 +123,10 @@ describe('the key file', () => {
   });
 
   test('is not created by a host of a cluster, since the other hosts would lack it', () => {
-    expect(() => servedSigner(directory('host'), true)).toThrow(
+    expect(() => loadServerSigner(directory('host'), true)).toThrow(
       `Can't sign the public archive: ${join(directory('host'), ARCHIVE_KEY)} is missing.`,
     );
-    expect(() => requiredSigner(directory('host'))).toThrow(OperatorError);
+    expect(() => loadRequiredSigner(directory('host'))).toThrow(OperatorError);
   });
 
   test('is never replaced if it contains something else', () => {

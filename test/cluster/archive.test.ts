@@ -1,7 +1,7 @@
 /** Several hosts share one archive: the holder of the lease writes it, and the next holder continues. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { contentsOf, endOf, verifiedArchive } from '../../src/archive/archive.ts';
+import { findEnd, listContents, verifySegments } from '../../src/archive/archive.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { restoreOnStart } from '../../src/commands/serve/restore-on-start.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -38,7 +38,7 @@ test('the host with the lease archives, and the next holder continues where it s
       { openLog: async () => openedLog(log.client(), log.leases.client(directWay)) },
     );
   const lastArchived = async (): Promise<number> => {
-    const { last, part } = await endOf(store);
+    const { last, part } = await findEnd(store);
     return part?.last ?? last.id;
   };
   const one = await host('one');
@@ -47,12 +47,12 @@ test('the host with the lease archives, and the next holder continues where it s
   const half = events.length >> 1;
   await two.post(events.slice(0, half));
   await until(async () => (await lastArchived()) === log.head.id, 'the first half is archived');
-  expect((await contentsOf(store)).open).toEqual(['open-one-1.zst']);
+  expect((await listContents(store)).open).toEqual(['open-one-1.zst']);
   await one[Symbol.asyncDispose]();
   await two.post(events.slice(half));
   await until(async () => (await lastArchived()) === log.head.id, 'the second half is archived');
-  expect((await contentsOf(store)).open).toEqual(['open-one-1.zst', 'open-two-2.zst']);
-  for await (const { fault } of verifiedArchive(store)) expect(fault).toBeNull();
+  expect((await listContents(store)).open).toEqual(['open-one-1.zst', 'open-two-2.zst']);
+  for await (const { fault } of verifySegments(store)) expect(fault).toBeNull();
   const into = join(folder.path, 'restored');
   expect(await restoredFrom(store, into)).toBe(log.head.id);
   expect(journalRows(into)).toEqual(journalRows(two.directory));

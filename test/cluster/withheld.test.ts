@@ -6,7 +6,7 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -52,7 +52,7 @@ let folder: DataDirectory;
 const log = new MemoryLog();
 let whole: string;
 let published: string;
-const signer = signerOf(newPrivateKey())!;
+const signer = parseSigner(newPrivateKey())!;
 
 beforeAll(async () => {
   folder = dataDirectory();

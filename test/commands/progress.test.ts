@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rangeOfName } from '../../src/archive/segment.ts';
+import { parseSegmentName } from '../../src/archive/segment.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { progressLines, progressReport, secondaryIndexReport } from '../../src/commands/cli/progress.ts';
@@ -98,7 +98,7 @@ describe('on a terminal, a restore', () => {
     using places = dataDirectory();
     const at = join(places.path, 'archive');
     await archive(data.path, directoryFiles(at));
-    const files = readdirSync(at).filter((name) => rangeOfName(name) !== null);
+    const files = readdirSync(at).filter((name) => parseSegmentName(name) !== null);
     writeFileSync(join(at, files.sort().at(-1)!), 'torn');
     const { error, written } = await restoring(at, join(places.path, 'new'));
     expect(error).toBeInstanceOf(OperatorError);

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -32,7 +32,7 @@ const early = events.slice(
 /** Shares of the later segments that are available when the server is killed. */
 const KILLED_AT = [0.3, 0.6, 0.9];
 
-const signer = signerOf(newPrivateKey())!;
+const signer = parseSigner(newPrivateKey())!;
 let folder: DataDirectory;
 let whole: DataDirectory;
 let web: WebServer;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
-import { HEAD, headIn } from '../../src/archive/head.ts';
+import { HEAD, readHead } from '../../src/archive/head.ts';
 import { EXIT } from '../../src/base/errors.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -72,7 +72,7 @@ afterAll(async () => {
 });
 
 /** The last entry of the archive, by its head. */
-const archived = async (): Promise<number> => (await headIn(directoryFiles(at('archive')), key))?.entry ?? 0;
+const archived = async (): Promise<number> => (await readHead(directoryFiles(at('archive')), key))?.entry ?? 0;
 
 /** Waits until the archive has every entry of the first server's journal. The server archives in the background. */
 async function allArchived(): Promise<number> {

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endOf } from '../../src/archive/archive.ts';
+import { findEnd } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -114,7 +114,7 @@ beforeAll(async () => {
   await postEvents(blocks.slice(1, ARCHIVED + 1), server.events);
   await until(async () => {
     if ((await directoryFiles(archive()).list(IDENTITY)).length === 0) return false;
-    const { part } = await endOf(directoryFiles(archive()));
+    const { part } = await findEnd(directoryFiles(archive()));
     return part?.entries.some(({ text }) => text.includes(`"block_height":${ARCHIVED},`)) === true;
   }, 'the archive has the first blocks');
   await postEvents(blocks.slice(ARCHIVED + 1, HAD + 1), server.events);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { basesOf } from '../../src/archive/base.ts';
+import { listBases } from '../../src/archive/base.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import type { ArchiveNews, BaseSummary } from '../../src/commands/serve/archive-client.ts';
 import { type ArchiveLease, startBases } from '../../src/commands/serve/archiving.ts';
@@ -260,7 +260,7 @@ describe('a server', () => {
     };
     await restoredFrom({ ...store, read: noting }, into);
     expect(read.some((name) => name.startsWith('part-'))).toBe(true);
-    expect(await basesOf(store)).toHaveLength(1);
+    expect(await listBases(store)).toHaveLength(1);
     expect(journalRows(into)).toEqual(journalRows(server.directory));
     expect(wholeIndex(into)).toEqual(wholeIndex(server.directory));
   });

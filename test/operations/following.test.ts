@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { entryBelow, type FollowEvent } from '../../src/archive/restore.ts';
+import { type FollowEvent, findEntryBelow } from '../../src/archive/restore.ts';
 import { archiveFollowing, isOfEarlierPoint, nodeActivity } from '../../src/commands/serve/following.ts';
 import { noLease } from '../../src/commands/serve/gap-filling.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -222,7 +222,7 @@ test('finds the first entry to read by block height, from few segments', async (
     },
   };
   const segments = readdirSync(original).filter((name) => name.startsWith('segment-')).length;
-  const firsts = await Promise.all([0, 1, 20, 39, 1_000].map((height) => entryBelow(counting, height)));
+  const firsts = await Promise.all([0, 1, 20, 39, 1_000].map((height) => findEntryBelow(counting, height)));
   expect(firsts).toEqual(firsts.toSorted((a, b) => a - b));
   expect([firsts[0], firsts[4]! > firsts[2]!]).toEqual([1, true]);
   expect(segments).toBeGreaterThan(10);

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HEAD, headBytes, headIn } from '../../src/archive/head.ts';
-import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { HEAD, headBytes, readHead } from '../../src/archive/head.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { requireArchivable } from '../../src/commands/serve/archiving.ts';
 import { restoreOnStart } from '../../src/commands/serve/restore-on-start.ts';
@@ -18,7 +18,7 @@ import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const events = simulatedEvents({ seed: 21, blocks: 8, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
-const signer = signerOf(newPrivateKey())!;
+const signer = parseSigner(newPrivateKey())!;
 const { kept, folder } = keptToEnd();
 let source: string;
 let path: string;
@@ -124,7 +124,7 @@ test('rejects data of another chain, and accepts other data of the same chain', 
   const before = journalRows(later);
   expect(await from(web.url, later)).toEqual([]);
   const mainnet = folder();
-  const head = (await headIn(directoryFiles(path), signer.publicKey))!;
+  const head = (await readHead(directoryFiles(path), signer.publicKey))!;
   const identity = { ...head.archive, chain_id: 1, network: 'mainnet' as const };
   await directoryFiles(mainnet).write(HEAD, headBytes({ ...head, archive: identity }, signer));
   expect(await refusal(from(mainnet, later))).toBe(

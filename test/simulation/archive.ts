@@ -6,9 +6,9 @@ import { expect } from 'bun:test';
 import { cpSync, existsSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ArchiveDamagedError, verifiedArchive } from '../../src/archive/archive.ts';
+import { ArchiveDamagedError, verifySegments } from '../../src/archive/archive.ts';
 import { Archiver } from '../../src/archive/archiver.ts';
-import { verifiedBases } from '../../src/archive/base.ts';
+import { verifyBases } from '../../src/archive/base.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import type { ArchiveWorker } from '../../src/commands/serve/archive-client.ts';
@@ -29,7 +29,7 @@ export const LOCATION = join(tmpdir(), 'simulated-archive');
 
 /** Short segments and small parts, so that a short chain has several. */
 const SEGMENT = { entries: 12, bytes: 100_000 };
-const PART = { least: 2_000, usual: 8_000, most: 40_000, share: 1 / 50 };
+const PART = { min: 2_000, target: 8_000, max: 40_000, share: 1 / 50 };
 
 /** Milliseconds that a request and its answer take at most, each. */
 const DELAY = 3;
@@ -179,8 +179,8 @@ export class Archive {
     // A log whose chain is still unknown isn't archived yet.
     if (this.last === 0 && this.#objects.size === 0) return;
     const store = this.#place;
-    for await (const { name, fault } of verifiedArchive(store)) expect({ name, fault }).toEqual({ name, fault: null });
-    for await (const { name, fault } of verifiedBases(store)) expect({ name, fault }).toEqual({ name, fault: null });
+    for await (const { name, fault } of verifySegments(store)) expect({ name, fault }).toEqual({ name, fault: null });
+    for await (const { name, fault } of verifyBases(store)) expect({ name, fault }).toEqual({ name, fault: null });
     const logs = [...this.#lost, journalRows(directory)];
     const into = dataDirectory();
     this.#restored.push(into);

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { tokenContract, tokenNews } from '../../src/chain/token-contracts.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -594,7 +594,7 @@ test('a restored public backup contains the answers about tokens', async () => {
   await made.settled();
   using places = dataDirectory();
   const [place, directory] = [join(places.path, 'backup'), join(places.path, 'restored')];
-  await backupOf(made.directory.path, place, { signer: signerOf(newPrivateKey())! });
+  await backupOf(made.directory.path, place, { signer: parseSigner(newPrivateKey())! });
   await restored(place, directory);
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   using snapshots = snapshotsOf(directory);

@@ -1,17 +1,17 @@
 /** `stackside archive …`, `stackside backup` and `stackside restore`. */
 import {
   chainOfIdentity,
-  contentsOf,
-  endOf,
   faultIn,
+  findEnd,
   type Identity,
+  listContents,
+  readSealedSegment,
   requireIdentity,
-  sealedSegment,
-  type Verified,
-  verifiedArchive,
+  type VerifiedObject,
+  verifySegments,
 } from '../../archive/archive.ts';
 import { type Backup, backUp } from '../../archive/backup.ts';
-import { basesOf, newestBase, verifiedBases } from '../../archive/base.ts';
+import { listBases, readNewestBase, verifyBases } from '../../archive/base.ts';
 import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/key-file.ts';
 import { archiveLocation, isWeb, openArchive, type Trust, UNSIGNED } from '../../archive/open.ts';
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
@@ -57,10 +57,11 @@ const MILLISECOND = 1_000;
 const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECOND).toISOString();
 
 async function endReport(store: ObjectStoreReads) {
-  const { segments, open, linked, last: sealed, fault: faultOfList, part } = await endOf(store);
+  const { segments, open, linked, last: sealed, fault: faultOfList, part } = await findEnd(store);
   const newest = linked.at(-1);
   const end =
-    part ?? (newest === undefined ? null : await sealedSegment(store, newest.range, newest.after).catch(faultIn));
+    part ??
+    (newest === undefined ? null : await readSealedSegment(store, newest.range, newest.previous).catch(faultIn));
   const fault = faultOfList ?? (typeof end === 'string' ? end : null);
   const last = typeof end === 'string' ? undefined : end?.entries.at(-1);
   const json = {
@@ -86,8 +87,8 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
   const { store, identity } = await archiveAt(trust, location);
   const chain = chainOfIdentity(identity);
   const end = await endReport(store);
-  const bases = await basesOf(store);
-  const base = await newestBase(store);
+  const bases = await listBases(store);
+  const base = await readNewestBase(store);
   if (format === 'json') {
     const about = {
       location: store.location,
@@ -118,19 +119,19 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
 /** Lists the objects of an archive with their entries. */
 export async function listArchive(trust: Trust, location: string, format: OutputFormat): Promise<void> {
   const { store } = await archiveAt(trust, location);
-  const { segments, open } = await contentsOf(store);
+  const { segments, open } = await listContents(store);
   const rows: { name: string; first: number | null; last: number | null }[] = [
     ...segments.map((range) => ({ name: segmentName(range), first: range.first, last: range.last })),
     ...open.map((name) => ({ name, first: null, last: null })),
   ];
-  for (const { name, id } of (await basesOf(store)).reverse()) rows.push({ name, first: id, last: id });
+  for (const { name, id } of (await listBases(store)).reverse()) rows.push({ name, first: id, last: id });
   const line = (row: (typeof rows)[number]): string => (format === 'json' ? JSON.stringify(row) : row.name);
   await printLines(rows.map(line));
 }
 
-async function* verifiedObjects(store: ObjectStoreReads): AsyncGenerator<Verified> {
-  yield* verifiedArchive(store);
-  yield* verifiedBases(store);
+async function* verifiedObjects(store: ObjectStoreReads): AsyncGenerator<VerifiedObject> {
+  yield* verifySegments(store);
+  yield* verifyBases(store);
 }
 
 /** Reads and verifies every object of an archive. @returns whether nothing is wrong */

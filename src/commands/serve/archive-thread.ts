@@ -1,9 +1,9 @@
 /** The threads that archive: they read journal and index through separate connections, so that no event waits for them. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Archiver } from '../../archive/archiver.ts';
-import { type BaseManifest, newestBase } from '../../archive/base.ts';
+import { type BaseManifest, readNewestBase } from '../../archive/base.ts';
 import { type BaseWriterOptions, makeBase } from '../../archive/base-writer.ts';
-import { requiredSigner } from '../../archive/key-file.ts';
+import { loadRequiredSigner } from '../../archive/key-file.ts';
 import { retain } from '../../archive/retention.ts';
 import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -36,7 +36,7 @@ export async function runBase(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, clock } = tools;
-  const newest = await newestBase(store);
+  const newest = await readNewestBase(store);
   tell({ kind: 'newest', base: newest === null ? null : summaryOf(newest) });
   if (!make || signal.aborted) return;
   using closing = new DisposableStack();
@@ -75,7 +75,7 @@ export function runArchiveThread(): void {
       new Archiver({
         ...tools(),
         journal: openJournalReader(directory),
-        signer: isPublic ? requiredSigner(directory) : null,
+        signer: isPublic ? loadRequiredSigner(directory) : null,
         archived: (entry) => say({ kind: 'archived', entry }),
       }),
   );

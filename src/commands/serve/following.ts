@@ -4,7 +4,7 @@
  */
 
 import { entriesAfter } from '../../archive/archive.ts';
-import { entryBefore, entryBelow, type FollowEvent, heightOf } from '../../archive/restore.ts';
+import { type FollowEvent, findEntryBefore, findEntryBelow, heightOf } from '../../archive/restore.ts';
 import { type Clock, microseconds } from '../../base/clock.ts';
 import { startLoop } from '../../base/service.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
@@ -122,13 +122,13 @@ export function archiveFollowing(options: FollowingOptions) {
   /** {@link read}, from ever earlier segments while the parent of a block is missing: the archive left this chain below. */
   async function readAll(signal: AbortSignal): Promise<void> {
     const archive = await open();
-    let from = next ?? (await entryBelow(archive, history.tip().height - BELOW_TIP));
+    let from = next ?? (await findEntryBelow(archive, history.tip().height - BELOW_TIP));
     for (let steps = 0; ; steps++) {
       try {
         return await read(archive, from, signal);
       } catch (error) {
         if (!(error instanceof UnknownParentError) || steps === MAX_STEPS_BACK) throw error;
-        const before = await entryBefore(archive, from);
+        const before = await findEntryBefore(archive, from);
         if (before === from) throw error;
         from = before;
       }

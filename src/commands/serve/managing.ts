@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
-import { servedSigner } from '../../archive/key-file.ts';
+import { loadServerSigner } from '../../archive/key-file.ts';
 import type { Service } from '../../base/service.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';
@@ -68,7 +68,7 @@ function archiveLog(
 ): ServedArchive | null {
   const { data: directory, archive: location, archiveBase: hours, archivePublic: isPublic, hostName } = settings;
   if (location === null) return null;
-  if (isPublic) servedSigner(directory, cluster !== null);
+  if (isPublic) loadServerSigner(directory, cluster !== null);
   const lease = (): ReturnType<ArchiveLease> => {
     if (cluster === null) return { epoch: null };
     return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;

@@ -2,7 +2,7 @@
 import { chainOfIdentity, requireIdentity } from '../../archive/archive.ts';
 import { filesAt, openArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
-import { noteArchive, seenArchive } from '../../archive/signed.ts';
+import { loadSeenArchive, saveSeenArchive } from '../../archive/signed.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
@@ -124,7 +124,7 @@ async function restore(given: From): Promise<void> {
   });
   const own = { entry: position.id, chain: position.chain.toHex() };
   // The head that was seen may have entries that are missing there now.
-  noteArchive(directory, { ...own, ...seenArchive(directory), location, archive });
+  saveSeenArchive(directory, { ...own, ...loadSeenArchive(directory), location, archive });
   log({ event: 'restored', place: location, entry: position.id, height: tip?.height ?? 0 });
 }
 

@@ -1,6 +1,6 @@
 /** Archives of data directories, as a test makes and restores them, with short segments. */
 import { Archiver, type ArchiverOptions, type Round } from '../../../src/archive/archiver.ts';
-import { type BaseWriterOptions, type MadeBase, makeBase } from '../../../src/archive/base-writer.ts';
+import { type BaseWriterOptions, makeBase, type NewBase } from '../../../src/archive/base-writer.ts';
 import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OperatorError } from '../../../src/base/errors.ts';
@@ -91,7 +91,7 @@ export async function refusal(work: Promise<unknown>): Promise<string> {
 }
 
 /** Small parts, so that a short chain has several. */
-const SMALL = { least: 2_000, usual: 4_000, most: 20_000, share: 1 / 50 };
+const SMALL = { min: 2_000, target: 4_000, max: 20_000, share: 1 / 50 };
 
 /** Adds a snapshot of a directory to the archive that has its entries. @returns null if the archive already had it */
 export async function baseIn(
@@ -99,7 +99,7 @@ export async function baseIn(
   store: ObjectStore,
   options: Partial<BaseWriterOptions> = {},
   isPublic = false,
-): Promise<MadeBase | null> {
+): Promise<NewBase | null> {
   using closing = new DisposableStack();
   const journal = openJournalReader(directory);
   closing.defer(() => journal.close());
