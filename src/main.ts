@@ -16,6 +16,6 @@ try {
     printError(error);
   } else {
     process.stderr.write(`${error instanceof Error ? (error.stack ?? String(error)) : String(error)}\n`);
-    process.exitCode = EXIT.again;
+    process.exitCode = EXIT.temporary;
   }
 }

@@ -55,7 +55,7 @@ export async function readVerified<T>(
   parse: (bytes: Uint8Array) => Promise<T>,
 ): Promise<T | null> {
   const read = async (): Promise<T | null> => {
-    const bytes = await store.read(name, { least: 1, most: maxBytes });
+    const bytes = await store.read(name, { min: 1, max: maxBytes });
     return bytes === null ? null : parse(bytes);
   };
   try {

@@ -6,7 +6,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { compressedPart, hashOfPart, type ObjectStore } from '../storage/object-store.ts';
+import { compressPart, hashOfPart, type ObjectStore } from '../storage/object-store.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
 import { type Entry, firstEntries, type Head, LOG_START, type MostEntries, sameChain } from '../store/log/entry.ts';
@@ -107,7 +107,7 @@ async function findSignableBase(store: ObjectStore, last: number): Promise<Archi
   for (const named of await listBases(store)) {
     const { name, id } = named;
     if (id > last) continue;
-    const bytes = await store.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
+    const bytes = await store.read(name, { min: 1, max: MAX_SEGMENT_BYTES });
     if (bytes === null) continue;
     try {
       const base = await readManifest({ ...store, read: async () => bytes }, named);
@@ -314,7 +314,7 @@ export class Archiver {
     const other = (await store.list(segmentBeginning(first))).find((listed) => listed !== name);
     if (other !== undefined) throw divergedError(store.location, identity, `it has ${other}, and the log has ${name}`);
     const content = segmentContent(this.#sealed.chain, entries);
-    if (!(await store.create(name, await compressedPart(content)))) await this.#requireContent(name, content);
+    if (!(await store.create(name, await compressPart(content)))) await this.#requireContent(name, content);
     this.#recordSealed({ first, last, chain });
     for (const [part, end] of this.#open) {
       if (end > last) continue;
@@ -326,7 +326,7 @@ export class Archiver {
   /** @throws OperatorError if the existing object has other content; its bytes may differ between versions of zstd */
   async #requireContent(name: string, content: Buffer): Promise<void> {
     const { store } = this.#options;
-    const existing = await store.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
+    const existing = await store.read(name, { min: 1, max: MAX_SEGMENT_BYTES });
     try {
       if (existing !== null && content.equals(await decompressSegment(existing))) return;
     } catch (error) {
@@ -344,7 +344,7 @@ export class Archiver {
     const first = this.#sealed.id + 1;
     const isThere = this.#opened?.first === first && this.#opened.last === last;
     if (last >= first && !isThere) {
-      await store.write(name, await compressedPart(segmentContent(this.#sealed.chain, entries)));
+      await store.write(name, await compressPart(segmentContent(this.#sealed.chain, entries)));
       this.#open.set(name, last);
       this.#opened = { first, last };
     }

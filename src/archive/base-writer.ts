@@ -5,7 +5,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { PassingError } from '../base/errors.ts';
-import { compressedPart, type ObjectStore } from '../storage/object-store.ts';
+import { compressPart, type ObjectStore } from '../storage/object-store.ts';
 import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapshot.ts';
 import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';
@@ -189,7 +189,7 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
     for (const { content, ...part } of partsOfRows(added, reusedBytes, size)) {
       const object = partName(part.sha256);
       if (!reliable.has(object)) {
-        const packed = await compressedPart(content);
+        const packed = await compressPart(content);
         if (!(await store.create(object, packed))) relied.add(object);
         reliable.add(object);
         sentParts += 1;

@@ -20,7 +20,7 @@ import { parsedJson } from '../base/json.ts';
 import { mapAhead } from '../base/turns.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
-import { compressedPart, hashOfPart, longestCompressed, type ObjectStoreReads } from '../storage/object-store.ts';
+import { compressPart, hashOfPart, maxCompressedSize, type ObjectStoreReads } from '../storage/object-store.ts';
 import type { RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
 import { ArchiveDamagedError, faultIn, holds, readVerified, type VerifiedObject } from './archive.ts';
@@ -171,7 +171,7 @@ async function unpack(store: ObjectStoreReads, name: string, object: Uint8Array,
 
 /** Returns the content of a part. @throws ArchiveDamagedError that names it */
 async function readContent(store: ObjectStoreReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
-  const content = await readVerified(store, name, longestCompressed(bytes), async (object) => {
+  const content = await readVerified(store, name, maxCompressedSize(bytes), async (object) => {
     const content = await unpack(store, name, object, bytes);
     if (content.length === bytes && hashOfPart(content) === sha256) return content;
     throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: its hash is wrong`);
@@ -196,7 +196,7 @@ export async function readRows(store: ObjectStoreReads, part: BasePart): Promise
 /** Returns the object of a manifest. */
 export function packManifest(manifest: BaseManifest): Promise<Buffer> {
   const sha256 = hashOfPart(Buffer.from(JSON.stringify(manifest)));
-  return compressedPart(Buffer.from(`${JSON.stringify({ manifest, sha256 })}\n`));
+  return compressPart(Buffer.from(`${JSON.stringify({ manifest, sha256 })}\n`));
 }
 
 const mistakeIn = checker(Manifest);

@@ -26,7 +26,7 @@ const Unneeded = Type.Object({
 type Unneeded = Static<typeof Unneeded>;
 
 async function readUnneeded(store: ObjectStore): Promise<Unneeded> {
-  const bytes = await store.read(UNNEEDED, { least: 1, most: MAX_LIST_BYTES });
+  const bytes = await store.read(UNNEEDED, { min: 1, max: MAX_LIST_BYTES });
   const list = bytes === null ? null : parsedJson(strictText(bytes) ?? '');
   // If the object is missing or damaged, every unneeded part counts as unneeded for the first time.
   return Value.Check(Unneeded, list) ? list : { parts: [], removed: [] };

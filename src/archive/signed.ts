@@ -11,7 +11,7 @@ import { PassingError } from '../base/errors.ts';
 import { writeWhole } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile } from '../base/system-errors.ts';
-import { type BackupSource, compressedPart, hashOfPart, type ObjectStoreReads } from '../storage/object-store.ts';
+import { type BackupSource, compressPart, hashOfPart, type ObjectStoreReads } from '../storage/object-store.ts';
 import type { SizeBounds } from '../storage/transfer.ts';
 import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
 import { sameChain } from '../store/log/entry.ts';
@@ -147,7 +147,7 @@ async function keepProven(object: Uint8Array, { segments, entry, chain }: Archiv
     const end = proven.at(-1);
     const sealed = parseSegmentName(segments.at(-1) ?? '')?.last ?? 0;
     if (first !== sealed + 1 || end?.id !== entry || !sameChain(end.chain, Uint8Array.fromHex(chain))) return null;
-    return await compressedPart(segmentContent(previousChain, proven));
+    return await compressPart(segmentContent(previousChain, proven));
   } catch (error) {
     if (error instanceof SegmentError) return null;
     throw error;

@@ -2,12 +2,12 @@
 
 /**
  * Reads a stream to its end, or up to a limit.
- * @param most in bytes @param heard called with the number of bytes of each chunk
+ * @param maxBytes in bytes @param heard called with the number of bytes of each chunk
  * @returns null if the stream is longer @throws any error of the stream
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,
-  most: number,
+  maxBytes: number,
   heard: (bytes: number) => void = () => {},
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const sink = new Bun.ArrayBufferSink();
@@ -15,7 +15,7 @@ export async function readUpTo(
   for await (const chunk of stream ?? []) {
     heard(chunk.length);
     length += chunk.length;
-    if (length > most) return null;
+    if (length > maxBytes) return null;
     sink.write(chunk);
   }
   return new Uint8Array(sink.end() as ArrayBuffer);

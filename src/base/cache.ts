@@ -47,13 +47,13 @@ export function memoize<Value, Key extends string | number = string>(
 }
 
 /** Caches results of a pure function of an object. Each result stays until its object is garbage-collected. */
-export function memoizeByObject<Key extends object, Value>(compute: (of: Key) => Value): (of: Key) => Value {
+export function memoizeByObject<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const results = new WeakMap<Key, { value: Value }>();
-  return (of) => {
-    let cached = results.get(of);
+  return (key) => {
+    let cached = results.get(key);
     if (cached === undefined) {
-      cached = { value: compute(of) };
-      results.set(of, cached);
+      cached = { value: compute(key) };
+      results.set(key, cached);
     }
     return cached.value;
   };

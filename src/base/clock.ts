@@ -19,7 +19,7 @@ export interface Clock {
   turn(): Promise<void>;
 }
 
-interface Repeated {
+interface RepeatedCall {
   milliseconds: number;
   call: () => void;
   /** Time of the next call, on the monotonic clock: a multiple of the interval. */
@@ -31,15 +31,15 @@ interface Repeated {
  * process costs more than these calls do.
  */
 class RepeatedCalls {
-  readonly #all = new Set<Repeated>();
+  readonly #all = new Set<RepeatedCall>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   add(milliseconds: number, call: () => void): () => void {
-    const one = { milliseconds, call, due: nextMultiple(milliseconds, performance.now()) };
-    this.#all.add(one);
+    const repeated = { milliseconds, call, due: nextMultiple(milliseconds, performance.now()) };
+    this.#all.add(repeated);
     this.#wait();
     return () => {
-      this.#all.delete(one);
+      this.#all.delete(repeated);
       this.#wait();
     };
   }
@@ -48,7 +48,7 @@ class RepeatedCalls {
   #wait(): void {
     clearTimeout(this.#timer);
     if (this.#all.size === 0) return;
-    const due = Math.min(...[...this.#all].map((one) => one.due));
+    const due = Math.min(...[...this.#all].map(({ due }) => due));
     // Rounded up, because timers count whole milliseconds.
     this.#timer = setTimeout(() => this.#run(), Math.max(0, Math.ceil(due - performance.now())));
     this.#timer.unref();
@@ -56,10 +56,10 @@ class RepeatedCalls {
 
   #run(): void {
     const now = performance.now();
-    const due = [...this.#all].filter((one) => one.due <= now);
-    for (const one of due) one.due = nextMultiple(one.milliseconds, now);
+    const due = [...this.#all].filter((repeated) => repeated.due <= now);
+    for (const repeated of due) repeated.due = nextMultiple(repeated.milliseconds, now);
     this.#wait();
-    for (const one of due) if (this.#all.has(one)) one.call();
+    for (const repeated of due) if (this.#all.has(repeated)) repeated.call();
   }
 }
 

@@ -4,10 +4,10 @@
 export const EXIT = {
   /** The operator must act. */
   operator: 1,
-  /** A check found something. */
-  found: 2,
+  /** A check or comparison found a difference or damage. */
+  difference: 2,
   /** The error may be temporary: running the command again may help. */
-  again: 75,
+  temporary: 75,
   /** Stopped by a signal before it was done. */
   interrupted: 130,
 } as const;
@@ -28,7 +28,7 @@ export class OperatorError extends Error {
 /** Thrown for a temporary error: running the command again may help. */
 export class PassingError extends OperatorError {
   override readonly name: string = 'PassingError';
-  override readonly exitCode = EXIT.again;
+  override readonly exitCode = EXIT.temporary;
 }
 
 /** A failure that passes without help, or after the operator has acted. The same work may succeed when it is tried again. */

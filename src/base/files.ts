@@ -40,8 +40,8 @@ export const isSamePath = (a: string, b: string): boolean => withoutLinks(a) ===
 
 /** Reports whether a path leads to a directory or into it. Neither has to exist. */
 export function isInside(path: string, directory: string): boolean {
-  const way = relative(withoutLinks(directory), withoutLinks(path));
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  const relativePath = relative(withoutLinks(directory), withoutLinks(path));
+  return relativePath !== '..' && !relativePath.startsWith(`..${sep}`) && !isAbsolute(relativePath);
 }
 
 /** Syncs a directory, so that its entries survive a power loss. */
@@ -67,8 +67,8 @@ export function wholeFile(path: string, mode = 0o666) {
   if (!existsSync(directory)) {
     throw new OperatorError(`The directory ${directory} doesn't exist.`, 'Create the directory, or give another path.');
   }
-  const place = existsSync(path) ? realpathSync(path) : path;
-  const partial = `${place}.partial`;
+  const target = existsSync(path) ? realpathSync(path) : path;
+  const partial = `${target}.partial`;
   const file = onFile(partial, () => {
     // A killed process may have left its temporary file.
     rmSync(partial, { force: true });
@@ -94,7 +94,7 @@ export function wholeFile(path: string, mode = 0o666) {
         );
       close();
       inPlace = move();
-      if (inPlace) syncDirectory(dirname(place));
+      if (inPlace) syncDirectory(dirname(target));
       return inPlace;
     });
   return {
@@ -104,7 +104,7 @@ export function wholeFile(path: string, mode = 0o666) {
     /** Syncs the temporary file and renames it to the final path. Replaces an existing file. @throws OperatorError */
     commit(): void {
       commit(() => {
-        renameSync(partial, place);
+        renameSync(partial, target);
         return true;
       });
     },
@@ -117,7 +117,7 @@ export function wholeFile(path: string, mode = 0o666) {
     commitNew: (): boolean =>
       commit(() => {
         try {
-          linkSync(partial, place);
+          linkSync(partial, target);
         } catch (error) {
           if (hasCode(error, 'EEXIST')) return false;
           throw error;
@@ -150,14 +150,14 @@ export function writeWhole(path: string, text: string | Uint8Array, mode?: numbe
 }
 
 /** Permissions of users other than the file's owner and group. */
-const EVERYBODY = 0o007;
+const OTHERS_MASK = 0o007;
 /** Only the owner may read and write. */
-const OWN = 0o600;
+const OWNER_ONLY = 0o600;
 /** Number of random bytes of a generated secret. */
 export const MADE_BYTES = 32;
 
 /** Reads from a file that the operator named. @throws OperatorError with the reason and a remedy */
-function readable<T>(file: string, remedy: string, read: () => T): T {
+function readNamedFile<T>(file: string, remedy: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {
@@ -171,7 +171,7 @@ function readable<T>(file: string, remedy: string, read: () => T): T {
  * @throws OperatorError with the reason
  */
 export const fileText = (file: string, remedy: string): string =>
-  readable(file, remedy, () => readFileSync(file, 'utf8'));
+  readNamedFile(file, remedy, () => readFileSync(file, 'utf8'));
 
 /**
  * Reads a file with a secret that a flag names, trimmed.
@@ -179,16 +179,16 @@ export const fileText = (file: string, remedy: string): string =>
  * @throws OperatorError if it can't be read, or if every user may read or write it
  */
 export function secretFileText(file: string, flag: string): string {
-  const [text, mode] = readable(file, `Check ${flag}.`, () => {
-    const opened = openSync(file, 'r');
+  const [text, mode] = readNamedFile(file, `Check ${flag}.`, () => {
+    const descriptor = openSync(file, 'r');
     try {
-      return [readFileSync(opened, 'utf8').trim(), fstatSync(opened).mode] as const;
+      return [readFileSync(descriptor, 'utf8').trim(), fstatSync(descriptor).mode] as const;
     } finally {
-      closeSync(opened);
+      closeSync(descriptor);
     }
   });
   // The group may read: orchestrators mount secrets for the group of a service.
-  if (process.platform !== 'win32' && (mode & EVERYBODY) !== 0) {
+  if (process.platform !== 'win32' && (mode & OTHERS_MASK) !== 0) {
     throw new OperatorError(`Every user of this machine may read ${file} or write to it.`, `Run chmod 600 ${file}.`);
   }
   return text;
@@ -218,7 +218,7 @@ export function storedSecret(file: string): string | null {
 export function createSecret(file: string): string {
   const text = crypto.getRandomValues(new Uint8Array(MADE_BYTES)).toHex();
   try {
-    writeWhole(file, `${text}\n`, OWN);
+    writeWhole(file, `${text}\n`, OWNER_ONLY);
   } catch (cause) {
     const operatorError = operatorErrorOf(cause, file);
     if (operatorError instanceof DiskFullError) throw operatorError;

@@ -29,14 +29,14 @@ function endOfString(text: string, start: number): number {
 }
 
 /** Reports whether a JSON text is nested too deep. Long strings are skipped cheaply. */
-export function isTooDeep(text: string, most = MAX_DEPTH): boolean {
+export function isTooDeep(text: string, maxDepth = MAX_DEPTH): boolean {
   let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = endOfString(text, index);
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       depth++;
-      if (depth > most) return true;
+      if (depth > maxDepth) return true;
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
   }
   return false;

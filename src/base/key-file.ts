@@ -26,17 +26,17 @@ function digestIn(word: string | undefined): Uint8Array | null {
  * Reads the text of a key file. A key may be written as `sha256:` and its digest in hex. Empty lines and lines that
  * begin with # are skipped.
  * @param format of a line, for the error's remedy
- * @param most maximum words after the key
+ * @param maxWords maximum words after the key
  * @throws OperatorError naming the line
  */
-export function keyLines(text: string, file: string, format: string, most = 0): KeyLine[] {
+export function keyLines(text: string, file: string, format: string, maxWords = 0): KeyLine[] {
   const keys: KeyLine[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     const trimmed = line.trim();
     if (trimmed === '' || trimmed.startsWith('#')) continue;
     const [name = '', key, ...rest] = trimmed.split(/\s+/);
     const digest = digestIn(key);
-    if (digest === null || rest.length > most) throw wrongLine(index + 1, file, format);
+    if (digest === null || rest.length > maxWords) throw wrongLine(index + 1, file, format);
     keys.push({ line: index + 1, name, digest, rest });
   }
   return keys;

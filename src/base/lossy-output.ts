@@ -13,7 +13,7 @@ export interface LossyWriter {
   wait(): void;
 }
 
-const wayTo = (descriptor: number): LossyWriter => ({
+const writerTo = (descriptor: number): LossyWriter => ({
   write: (bytes) => writeSync(descriptor, bytes),
   wait: () => Bun.sleepSync(WAIT_MS),
 });
@@ -27,41 +27,41 @@ export class LossyOutput {
   dropped = 0;
   /** Whether the last text was written. */
   works = true;
-  readonly #way: LossyWriter;
+  readonly #writer: LossyWriter;
   /** The rest of a partly written text. */
   #rest: Uint8Array = NOTHING;
 
   /** @param to a file descriptor, such as 2 for stderr */
   constructor(to: number | LossyWriter) {
-    this.#way = typeof to === 'number' ? wayTo(to) : to;
+    this.#writer = typeof to === 'number' ? writerTo(to) : to;
   }
 
   write(text: string): void {
     const bytes = Buffer.from(text);
-    this.#rest = this.#written(this.#rest);
+    this.#rest = this.#writeSome(this.#rest);
     if (this.#rest.length > 0) {
       this.dropped += 1;
       return;
     }
-    const rest = this.#written(bytes);
+    const rest = this.#writeSome(bytes);
     if (rest.length === bytes.length && rest.length > 0) this.dropped += 1;
     else this.#rest = rest;
   }
 
   /** Writes as many bytes as possible. @returns the rest */
-  #written(bytes: Uint8Array): Uint8Array {
+  #writeSome(bytes: Uint8Array): Uint8Array {
     let rest = bytes;
     let waits = this.works ? WAITS : 0;
     while (rest.length > 0) {
       try {
-        rest = rest.subarray(this.#way.write(rest));
+        rest = rest.subarray(this.#writer.write(rest));
         this.works = true;
       } catch (error) {
         if (!hasCode(error, 'EAGAIN') || waits-- === 0) {
           this.works = false;
           return rest;
         }
-        this.#way.wait();
+        this.#writer.wait();
       }
     }
     return rest;

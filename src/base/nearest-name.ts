@@ -24,7 +24,7 @@ export function nearestName(name: string, names: readonly string[]): string | nu
   if (name.length > MAX_LENGTH) return null;
   const [best] = names
     .filter(({ length }) => length <= MAX_LENGTH)
-    .map((known) => ({ known, far: distance(name, known) }))
-    .toSorted((a, b) => a.far - b.far);
-  return best === undefined || best.far > name.length * MAX_SHARE ? null : best.known;
+    .map((candidate) => ({ candidate, edits: distance(name, candidate) }))
+    .toSorted((a, b) => a.edits - b.edits);
+  return best === undefined || best.edits > name.length * MAX_SHARE ? null : best.candidate;
 }

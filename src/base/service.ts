@@ -20,7 +20,7 @@ export class Services implements Service {
    * @returns the service
    */
   use<T extends Service | null>(name: string, service: T): T {
-    if (service !== null) this.#stack.defer(() => stopped(name, service));
+    if (service !== null) this.#stack.defer(() => stopService(name, service));
     return service;
   }
 
@@ -30,7 +30,7 @@ export class Services implements Service {
   }
 }
 
-async function stopped(name: string, service: Service): Promise<void> {
+async function stopService(name: string, service: Service): Promise<void> {
   try {
     await service.stop();
   } catch (cause) {
@@ -124,7 +124,7 @@ export function startLoop<E extends Error = Error>(options: LoopOptions<E>): Loo
   }
 
   /** Waits for a time, until the loop is woken, or until it is stopped. */
-  async function waited(milliseconds: number | null): Promise<void> {
+  async function sleep(milliseconds: number | null): Promise<void> {
     if (isWoken || signal.aborted || milliseconds === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = milliseconds === null ? () => {} : clock.after(milliseconds, resolve);
@@ -135,7 +135,7 @@ export function startLoop<E extends Error = Error>(options: LoopOptions<E>): Loo
 
   async function run(): Promise<void> {
     for (let wait: number | null = firstMs; ; wait = await attempt()) {
-      await waited(wait);
+      await sleep(wait);
       // The caller that woke the loop finishes first.
       if (isWoken || wait === 0) await clock.turn();
       if (signal.aborted) return;

@@ -25,7 +25,7 @@ const damaged: Explanation = (path) => [
 ];
 
 /** Explanations of permanent errors, by error code. */
-const lasting: Readonly<Record<string, Explanation>> = {
+const permanentErrors: Readonly<Record<string, Explanation>> = {
   ENOENT: (path) => [`${path} doesn't exist.`, 'Check the path.'],
   ENOTDIR: notADirectory,
   EEXIST: notADirectory,
@@ -67,9 +67,9 @@ const inUse: Explanation = (path) => [
 ];
 
 /** Explanations of temporary errors, by error code. */
-const passing: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: inUse, SQLITE_LOCKED: inUse };
+const temporaryErrors: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: inUse, SQLITE_LOCKED: inUse };
 
-const full: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+const fullDiskCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
 
 /**
  * Maps SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, to their primary codes. An exception: if the index of a
@@ -88,25 +88,25 @@ const field = (error: Error, name: 'code' | 'path'): string | null => {
 /**
  * Converts an error of a file or disk to an OperatorError.
  * @param error the error, or an error with it as the cause
- * @param at the file or directory, if the error has no path
+ * @param defaultPath the file or directory, if the error has no path
  * @returns null for any other error
  */
-export function operatorErrorOf(error: unknown, at: string): OperatorError | null {
+export function operatorErrorOf(error: unknown, defaultPath: string): OperatorError | null {
   if (!(error instanceof Error)) return null;
   if (error instanceof OperatorError) return error;
   const code = primary(field(error, 'code') ?? '');
-  const path = field(error, 'path') ?? at;
-  if (full.has(code)) return new DiskFullError(...diskFull(path), { cause: error });
-  if (passing[code] !== undefined) return new PassingError(...passing[code](path), { cause: error });
-  if (lasting[code] !== undefined) return new OperatorError(...lasting[code](path), { cause: error });
-  return operatorErrorOf(error.cause, at);
+  const path = field(error, 'path') ?? defaultPath;
+  if (fullDiskCodes.has(code)) return new DiskFullError(...diskFull(path), { cause: error });
+  if (temporaryErrors[code] !== undefined) return new PassingError(...temporaryErrors[code](path), { cause: error });
+  if (permanentErrors[code] !== undefined) return new OperatorError(...permanentErrors[code](path), { cause: error });
+  return operatorErrorOf(error.cause, defaultPath);
 }
 
 /** Runs a function that works on a file or directory. @throws OperatorError if the file or directory causes a failure */
-export function onFile<T>(at: string, run: () => T): T {
+export function onFile<T>(path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    throw operatorErrorOf(error, at) ?? error;
+    throw operatorErrorOf(error, path) ?? error;
   }
 }

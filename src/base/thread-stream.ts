@@ -12,11 +12,11 @@ type FromStream<T, End> =
 
 /**
  * Sends the values of a generator to the main thread. Called by the module of a thread.
- * @param most maximum number of values that the main thread hasn't read; the generator pauses then
+ * @param capacity maximum number of values that the main thread hasn't read; the generator pauses then
  * @param generate gets the thread's data at its start
  */
 export async function sendStream<Start, T, End>(
-  most: number,
+  capacity: number,
   generate: (start: Start) => Generator<T, End> | AsyncGenerator<T, End>,
 ): Promise<void> {
   const port = parentPort;
@@ -31,7 +31,7 @@ export async function sendStream<Start, T, End>(
   try {
     const values = generate(workerData as Start);
     for (;;) {
-      while (waiting === most) {
+      while (waiting === capacity) {
         await new Promise<void>((resolve) => {
           resume = resolve;
         });

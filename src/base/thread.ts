@@ -21,12 +21,12 @@ export interface Thread<To> extends Service {
 /** Starts a thread. @typeParam From messages of the thread @typeParam To messages to the thread */
 export function startThread<From, To>({ module, start, heard, ended }: ThreadOptions<From>): Thread<To> {
   let isOver = false;
-  const over = (cause: unknown): void => {
+  const finish = (cause: unknown): void => {
     if (!isOver) ended(cause);
     isOver = true;
   };
   const worker = new Worker(module, { workerData: start });
-  worker.on('message', heard).on('error', over).on('exit', over);
+  worker.on('message', heard).on('error', finish).on('exit', finish);
   return {
     say: (message) => worker.postMessage(message),
     async stop() {

@@ -25,14 +25,14 @@ export const WORK_MS = 2;
 
 /**
  * Limits concurrency. Work over the limit waits, first in, first out.
- * @param most maximum number of pieces of work that run at the same time
+ * @param limit maximum number of pieces of work that run at the same time
  */
-export function atMost(most: number) {
+export function atMost(limit: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
   return async <T>(work: () => Promise<T>): Promise<T> => {
     // Finished work passes its slot directly to the next waiting work, so that new work can't take the slot.
-    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
     else running += 1;
     try {
       return await work();
@@ -53,9 +53,9 @@ export function paced(rate: number | null, clock: Pick<Clock, 'monotonic' | 'aft
   return async (moreMs = 0): Promise<void> => {
     signal?.throwIfAborted();
     const now = clock.monotonic();
-    const at = Math.max(now, next) + moreMs;
-    next = at + (rate === null ? 0 : 1_000 / rate);
-    if (at > now) await pause(clock, at - now, signal);
+    const start = Math.max(now, next) + moreMs;
+    next = start + (rate === null ? 0 : 1_000 / rate);
+    if (start > now) await pause(clock, start - now, signal);
     signal?.throwIfAborted();
   };
 }

@@ -4,7 +4,7 @@ import { type Head, LOG_START, sameChain } from '../store/log/entry.ts';
 import type { EngineAccess } from './engine-tables.ts';
 import { type LeaseState, readLeases } from './leases.ts';
 import type { PostgresLog } from './postgres-log.ts';
-import type { OwnEntries } from './shared-log.ts';
+import type { OwnJournal } from './shared-log.ts';
 
 /** The position of the journal of a data directory. */
 interface DirectoryPosition {
@@ -29,10 +29,10 @@ export interface ClusterStatus {
 
 /**
  * Reads the status of a shared log and its hosts.
- * @param own the journal of a data directory to compare with the log
+ * @param journal the journal of a data directory to compare with the log
  * @throws OperatorError if there is no log, LogUnavailableError
  */
-export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): Promise<ClusterStatus> {
+export async function clusterStatus(log: PostgresLog, journal: OwnJournal | null): Promise<ClusterStatus> {
   const { access } = log;
   const { engine, tables } = access;
   const head = await log.head();
@@ -47,20 +47,24 @@ export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): P
     bytes: Number(facts?.bytes ?? 0),
     hosts: await readHosts(access),
     leases: await readLeases(access),
-    directory: own === null ? null : await positionOf(access, own, head),
-    engine: await engineStatus(access),
+    directory: journal === null ? null : await readPosition(access, journal, head),
+    engine: await readEngineStatus(access),
   };
 }
 
-async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, head: Head): Promise<DirectoryPosition> {
-  const entry = own.head().id;
+async function readPosition(
+  { engine, tables }: EngineAccess,
+  journal: OwnJournal,
+  head: Head,
+): Promise<DirectoryPosition> {
+  const entry = journal.head().id;
   const shared = Math.min(entry, head.id);
   if (shared === LOG_START.id) return { entry, fits: true };
   const [row] = await engine.read((run) =>
     run<{ chain: Uint8Array }>(`SELECT chain FROM ${tables.log} WHERE seq = $1`, [shared]),
   );
-  const ofJournal = own.chainAt(shared);
-  return { entry, fits: row !== undefined && ofJournal !== null && sameChain(row.chain, ofJournal) };
+  const journalChain = journal.chainAt(shared);
+  return { entry, fits: row !== undefined && journalChain !== null && sameChain(row.chain, journalChain) };
 }
 
 /** Number of entries that are counted in a batch, and maximum number of ranges that are listed. */
@@ -70,11 +74,11 @@ const MAX_LISTED = 10;
 /** Ranges of numbers that are missing before the log's newest entry, oldest first. @throws LogUnavailableError */
 export async function missingEntries(log: PostgresLog): Promise<{ first: number; last: number }[]> {
   const { engine, tables } = log.access;
-  const after = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_BATCH}) AS batch`;
-  const counted = `SELECT max(seq) AS newest, count(*) AS number FROM ${after}`;
+  const batch = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_BATCH}) AS batch`;
+  const counted = `SELECT max(seq) AS newest, count(*) AS number FROM ${batch}`;
   const holes =
     'SELECT before + 1 AS first, seq - 1 AS last' +
-    ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${after}) AS pair` +
+    ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${batch}) AS pair` +
     ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MAX_LISTED}`;
   const gaps: { first: number; last: number }[] = [];
   for (let last = LOG_START.id; gaps.length < MAX_LISTED; ) {
@@ -189,7 +193,7 @@ interface SettingsRow {
 }
 
 /** Reads PostgreSQL's settings and standbys. @throws LogUnavailableError */
-async function engineStatus({ engine }: EngineAccess): Promise<EngineStatus> {
+async function readEngineStatus({ engine }: EngineAccess): Promise<EngineStatus> {
   const { server } = await engine.writable();
   const [settings] = await engine.read((run) =>
     run<SettingsRow>(
@@ -203,7 +207,7 @@ async function engineStatus({ engine }: EngineAccess): Promise<EngineStatus> {
     ),
   );
   const { version = '', names = null, fsync = null } = settings ?? {};
-  const status = { server: server.name, version, synchronous: names, standbys: standbys.map((one) => ({ ...one })) };
+  const status = { server: server.name, version, synchronous: names, standbys: standbys.map((row) => ({ ...row })) };
   return { ...status, warnings: warningsOf(status, fsync) };
 }
 

@@ -11,7 +11,7 @@ import {
   type EntryFault,
   LogUnavailableError,
   LogUnknownOutcomeError,
-  type OwnEntries,
+  type OwnJournal,
   type SharedLog,
 } from './shared-log.ts';
 
@@ -26,9 +26,9 @@ const divergedLog = (id: number): OperatorError =>
   );
 
 /** Reports whether the host and the log have the same entry at a number. */
-function isOwn(own: OwnEntries, { id, chain }: Head): boolean {
-  const ownChain = own.chainAt(id);
-  return ownChain !== null && sameChain(ownChain, chain);
+function hasEntry(journal: OwnJournal, { id, chain }: Head): boolean {
+  const chainValue = journal.chainAt(id);
+  return chainValue !== null && sameChain(chainValue, chain);
 }
 
 /** Reads one entry of the log. @throws DamagedLogError if it is missing */
@@ -47,23 +47,23 @@ const follows = (entry: Entry, previous: Uint8Array): boolean => sameChain(nextC
 
 // ── Causes of differences ──
 
-/** The first entry that differs, by binary search. @param before an entry that doesn't differ @param last one that does */
-async function firstDifference(log: Log, own: OwnEntries, before: number, last: number): Promise<number> {
-  let [same, different] = [before, last];
+/** Finds the first entry that differs. @param start an entry that doesn't differ @param last an entry that differs */
+async function firstDifference(log: Log, journal: OwnJournal, start: number, last: number): Promise<number> {
+  let [same, different] = [start, last];
   while (different - same > 1) {
     const middle = Math.floor((same + different) / 2);
-    if (isOwn(own, await entryAt(log, middle))) same = middle;
+    if (hasEntry(journal, await entryAt(log, middle))) same = middle;
     else different = middle;
   }
   return different;
 }
 
 /**
- * The cause of a different entry at a number: the log is damaged if its first different entry doesn't follow the entry before,
- * which both have. Otherwise log and journal are different histories.
+ * Returns the cause of a different entry. The log is damaged if its first different entry doesn't follow the entry before it, which
+ * the journal also has. Otherwise log and journal are different histories.
  */
-async function whyOther(log: Log, own: OwnEntries, id: number): Promise<OperatorError> {
-  const first = await firstDifference(log, own, LOG_START.id, id);
+async function explainDifference(log: Log, journal: OwnJournal, id: number): Promise<OperatorError> {
+  const first = await firstDifference(log, journal, LOG_START.id, id);
   const isSound = follows(await entryAt(log, first), (await headAt(log, first - 1)).chain);
   return isSound ? divergedLog(first) : new DamagedLogError(first, 'is damaged: its chain value is wrong');
 }
@@ -74,14 +74,14 @@ async function whyOther(log: Log, own: OwnEntries, id: number): Promise<Operator
  */
 export async function explainMismatch(
   log: Log,
-  own: OwnEntries,
+  journal: OwnJournal,
   { id, last }: Pick<ForeignEntryError, 'id' | 'last'>,
 ): Promise<OperatorError> {
   if (id !== last + 1) return new DamagedLogError(last + 1, 'is missing');
-  if (isOwn(own, await headAt(log, last))) {
+  if (hasEntry(journal, await headAt(log, last))) {
     return new DamagedLogError(id, 'is damaged: its chain value is wrong');
   }
-  return whyOther(log, own, last);
+  return explainDifference(log, journal, last);
 }
 
 // ── Giving entries to the log ──
@@ -97,22 +97,22 @@ export async function appendAndConfirm(log: Log, entries: readonly Entry[], head
     if (!(error instanceof LogUnknownOutcomeError)) throw error;
   }
   // The append is atomic: if the log has the last entry, it has all.
-  const isThere = async ({ id, chain }: Head): Promise<boolean | null> => {
+  const isStored = async ({ id, chain }: Head): Promise<boolean | null> => {
     const [entry] = await log.read(id - 1, 1);
     return entry?.id === id ? sameChain(entry.chain, chain) : null;
   };
   const [first, last] = [entries[0], entries.at(-1)];
   if (first === undefined || last === undefined) return 'appended';
-  const has = await isThere(last);
-  if (has !== null) return has ? 'appended' : 'conflict';
+  const isAppended = await isStored(last);
+  if (isAppended !== null) return isAppended ? 'appended' : 'conflict';
   // Others may have appended fewer.
-  if (first !== last && (await isThere(first)) === false) return 'conflict';
+  if (first !== last && (await isStored(first)) === false) return 'conflict';
   // The entries may still arrive. This host then follows them like another host's entries, and their events are repetitions.
   throw new LogUnavailableError('the log did not confirm whether it accepted the entries');
 }
 
 /** Maximum entries of a batch, and bytes after which no more are added. */
-const GIVEN_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
+const APPEND_BATCH = { entries: 2_000, bytes: 8_000_000 };
 
 /**
  * Gives the log the next entries of the journal after the log's `head`.
@@ -120,9 +120,9 @@ const GIVEN_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
  * @returns the newest entry given; null if the log has others there, or the journal has none
  * @throws LogUnavailableError, OperatorError
  */
-async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Promise<Head | null> {
-  const most = { ...GIVEN_TOGETHER, entries: Math.min(GIVEN_TOGETHER.entries, last - head.id) };
-  const entries = [...firstEntries(own.after(head.id), most)];
+async function appendNext(log: Log, journal: OwnJournal, head: Head, last: number): Promise<Head | null> {
+  const limits = { ...APPEND_BATCH, entries: Math.min(APPEND_BATCH.entries, last - head.id) };
+  const entries = [...firstEntries(journal.after(head.id), limits)];
   if (entries.length === 0 || (await appendAndConfirm(log, entries, head)) === 'conflict') return null;
   return entries.at(-1) ?? null;
 }
@@ -133,16 +133,16 @@ async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Pr
  * @returns the newest entry given; null if another host gives some
  * @throws OperatorError if the log is not a beginning of the journal, LogUnavailableError, caused by a DamagedLogError if it is damaged
  */
-export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head | null> {
+export async function heal(log: Log, journal: OwnJournal, head: Head): Promise<Head | null> {
   try {
-    if (!isOwn(own, head)) throw await whyOther(log, own, head.id);
+    if (!hasEntry(journal, head)) throw await explainDifference(log, journal, head.id);
   } catch (error) {
     // This host has all entries, so it need not end. It serves its own data until the log is repaired.
     throw error instanceof DamagedLogError
       ? new LogUnavailableError(`the cluster's log is corrupt: entry ${error.entry} ${error.fault}`, { cause: error })
       : error;
   }
-  return giveSome(log, own, head, own.head().id);
+  return appendNext(log, journal, head, journal.head().id);
 }
 
 /**
@@ -150,26 +150,30 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
  * @returns whether the log has them
  * @throws LogUnavailableError, OperatorError
  */
-export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<LogFault, 'fault'>): Promise<boolean> {
+export async function fillHole(
+  log: Log,
+  journal: OwnJournal,
+  { first, last }: Omit<LogFault, 'fault'>,
+): Promise<boolean> {
   let head = await headAt(log, first - 1);
-  if (!isOwn(own, head) || !isOwn(own, await entryAt(log, last + 1))) return false;
+  if (!hasEntry(journal, head) || !hasEntry(journal, await entryAt(log, last + 1))) return false;
   while (head.id < last) {
-    const newest = await giveSome(log, own, head, last);
+    const newest = await appendNext(log, journal, head, last);
     if (newest === null) return false;
     head = newest;
   }
   return true;
 }
 
-function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
-  const ownChain = own.chainAt(id);
-  if (ownChain === null) {
+function requireContinuation(journal: OwnJournal, { id, chain }: Head): void {
+  const chainValue = journal.chainAt(id);
+  if (chainValue === null) {
     throw new OperatorError(
-      `The shared log has ${id} entries already, and the journal only ${own.head().id}.`,
+      `The shared log has ${id} entries already, and the journal only ${journal.head().id}.`,
       'Start this host with --cluster: it reads the missing entries from the log. Give another --cluster-prefix for another log.',
     );
   }
-  if (!sameChain(ownChain, chain)) {
+  if (!sameChain(chainValue, chain)) {
     throw new OperatorError(
       `The shared log doesn't belong to this journal: entry ${id} differs.`,
       'Give the data directory of a host of this log, or another --cluster-prefix for a new log.',
@@ -185,11 +189,11 @@ function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
  * @throws OperatorError if the log is not a beginning of the journal, or the journal is damaged; PassingError if
  *   another host appends at the same time; LogUnavailableError
  */
-export async function fillLog(log: SharedLog, own: OwnEntries, filled: (id: number) => void): Promise<Head> {
+export async function fillLog(log: SharedLog, journal: OwnJournal, filled: (id: number) => void): Promise<Head> {
   let head = await log.head();
-  requireContinuation(own, head);
-  for (const last = own.head().id; head.id < last; filled(head.id)) {
-    const newest = await giveSome(log, own, head, last);
+  requireContinuation(journal, head);
+  for (const last = journal.head().id; head.id < last; filled(head.id)) {
+    const newest = await appendNext(log, journal, head, last);
     if (newest === null) {
       throw new PassingError(
         `Another host appended entry ${head.id + 1} to the shared log at the same time.`,
@@ -213,15 +217,15 @@ export interface LogFault {
 }
 
 /** Entries and bytes of a batch that is verified. */
-const VERIFIED_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
+const VERIFY_BATCH = { entries: 2_000, bytes: 8_000_000 };
 
 /** The newest verified entry of a log; `chain` is null if that entry can't be read. */
-export type VerifiedTo = Omit<Head, 'chain'> & { chain: Uint8Array | null };
+export type VerifiedEntry = Omit<Head, 'chain'> & { chain: Uint8Array | null };
 
-/** The entries after a number, or the error if the first of them can't be read. */
-async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] | DamagedLogError> {
+/** Reads the entries after a number. Returns the error if the first of them can't be read. */
+async function readBatch(log: Pick<Log, 'read'>, lastId: number): Promise<Entry[] | DamagedLogError> {
   try {
-    return await log.read(after, VERIFIED_TOGETHER.entries, VERIFIED_TOGETHER.bytes);
+    return await log.read(lastId, VERIFY_BATCH.entries, VERIFY_BATCH.bytes);
   } catch (error) {
     if (error instanceof DamagedLogError) return error;
     throw error;
@@ -236,27 +240,27 @@ async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] 
  */
 export async function verifyRange(
   log: Pick<Log, 'read'>,
-  from: VerifiedTo,
+  from: VerifiedEntry,
   report: (fault: LogFault) => void,
-): Promise<VerifiedTo | null> {
-  const entries = await readable(log, from.id);
-  const missing = (id: number, before: number) => {
-    if (id > before + 1) report({ first: before + 1, last: id - 1, fault: 'is missing' });
+): Promise<VerifiedEntry | null> {
+  const entries = await readBatch(log, from.id);
+  const reportGap = (id: number, previous: number) => {
+    if (id > previous + 1) report({ first: previous + 1, last: id - 1, fault: 'is missing' });
   };
   if (entries instanceof DamagedLogError) {
     const { entry, fault } = entries;
-    missing(entry, from.id);
+    reportGap(entry, from.id);
     report({ first: entry, last: entry, fault });
     return { id: entry, chain: null };
   }
-  let at = from;
+  let verified = from;
   for (const entry of entries) {
     const { id, chain } = entry;
-    missing(id, at.id);
-    if (id === at.id + 1 && at.chain !== null && !follows(entry, at.chain)) {
+    reportGap(id, verified.id);
+    if (id === verified.id + 1 && verified.chain !== null && !follows(entry, verified.chain)) {
       report({ first: id, last: id, fault: 'is damaged: its chain value is wrong' });
     }
-    at = { id, chain };
+    verified = { id, chain };
   }
-  return entries.length === 0 ? null : at;
+  return entries.length === 0 ? null : verified;
 }

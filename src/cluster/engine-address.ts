@@ -24,20 +24,20 @@ const HOST = /^(?<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(?<port>\d{1,5}))?
 const DEFAULT_PORT = 5432;
 
 /** Whether a text is the URL of one server or of several. */
-export const isEngineUrl = (text: string): boolean => serversOf(text) !== null;
+export const isEngineUrl = (text: string): boolean => parseServers(text) !== null;
 
-function serversOf(url: string): EngineServer[] | null {
+function parseServers(url: string): EngineServer[] | null {
   const { user = '', hosts = '', database: path = '', parameters = '' } = FORM.exec(url)?.groups ?? {};
   const database = percentDecoded(path);
   if (database === null) return null;
-  const servers = hosts.split(',').map((one): EngineServer | null => {
-    const { host, port = DEFAULT_PORT } = HOST.exec(one)?.groups ?? {};
+  const servers = hosts.split(',').map((text): EngineServer | null => {
+    const { host, port = DEFAULT_PORT } = HOST.exec(text)?.groups ?? {};
     if (host === undefined || Number(port) === 0 || Number(port) > 65_535) return null;
     const name = `${host}:${port}`;
     const single = `postgres://${user}${name}/${path}${parameters}`;
     return URL.canParse(single) ? { name, url: single, database } : null;
   });
-  return servers.every((one) => one !== null) ? servers : null;
+  return servers.every((server) => server !== null) ? servers : null;
 }
 
 /**
@@ -45,7 +45,7 @@ function serversOf(url: string): EngineServer[] | null {
  * @throws OperatorError if the text isn't such a URL; the message doesn't repeat it, since it may contain a password
  */
 export function engineServers(url: string): EngineServer[] {
-  const servers = serversOf(url);
+  const servers = parseServers(url);
   if (servers !== null) return servers;
   throw new OperatorError(
     'The URL of the shared log is not one of PostgreSQL.',

@@ -6,7 +6,7 @@ import { type EngineOptions, hasState, PostgresEngine } from './postgres-engine.
 /** The version of the tables and their content. */
 const LOG_FORMAT = 4;
 
-type EngineTables = ReturnType<typeof tablesOf>;
+type EngineTables = ReturnType<typeof tableNames>;
 
 /** Access to the tables of a shared log: log, leases, reports of hosts. */
 export interface EngineAccess {
@@ -19,12 +19,12 @@ export interface EngineAccess {
  * @param prefix prefix of the table names @throws OperatorError if the URL or the prefix is invalid
  */
 export function engineAccess(url: string, prefix = '', options: EngineOptions = {}): EngineAccess {
-  const tables = tablesOf(prefix);
+  const tables = tableNames(prefix);
   return { engine: new PostgresEngine(url, options), tables };
 }
 
 /** The names of the tables, and of the channel on which hosts are notified of entries. @throws OperatorError */
-export function tablesOf(prefix: string) {
+export function tableNames(prefix: string) {
   if (!PREFIX.test(prefix)) {
     throw new OperatorError(
       `${JSON.stringify(prefix)} can't be a prefix of table names.`,
@@ -44,7 +44,7 @@ export function tablesOf(prefix: string) {
  * The statements that create missing tables. A payload is compressed before it is sent, so PostgreSQL stores it without
  * compression.
  */
-const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
+const creationStatements = ({ log, lease, meta, hosts }: EngineTables): string[] => [
   // Concurrent statements that create the same table would fail.
   `SELECT pg_advisory_xact_lock(hashtext('${log}'))`,
   `CREATE TABLE IF NOT EXISTS ${log} (
@@ -83,23 +83,23 @@ const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
  * @throws OperatorError if another version created them, LogUnavailableError, LogUnknownOutcomeError
  */
 export async function makeTables(access: EngineAccess): Promise<boolean> {
-  const format = await formatOf(access);
+  const format = await readFormat(access);
   if (format !== null) requireFormat(format);
   // All in one transaction.
-  else await access.engine.write(({ run }) => run(creationOf(access.tables).join(';')));
+  else await access.engine.write(({ run }) => run(creationStatements(access.tables).join(';')));
   return format === null;
 }
 
 /** The rights that a host needs, by tables. */
-const rightsOf = ({ log, lease, meta, hosts }: EngineTables): { tables: string[]; rights: string[] }[] => [
+const requiredRights = ({ log, lease, meta, hosts }: EngineTables): { tables: string[]; rights: string[] }[] => [
   { tables: [log], rights: ['SELECT', 'INSERT'] },
   { tables: [lease, hosts], rights: ['SELECT', 'INSERT', 'UPDATE'] },
   { tables: [meta], rights: ['SELECT', 'UPDATE'] },
 ];
 
 /** Statements that give the role `host` the rights that a host needs. */
-export const grantsOf = (tables: EngineTables): string[] =>
-  rightsOf(tables).map((one) => `GRANT ${one.rights.join(', ')} ON ${one.tables.join(', ')} TO host;`);
+export const grantStatements = (tables: EngineTables): string[] =>
+  requiredRights(tables).map((row) => `GRANT ${row.rights.join(', ')} ON ${row.tables.join(', ')} TO host;`);
 
 const UNDEFINED_TABLE = '42P01';
 
@@ -108,8 +108,8 @@ const UNDEFINED_TABLE = '42P01';
  * @throws OperatorError, LogUnavailableError
  */
 export async function requireRights({ engine, tables }: EngineAccess): Promise<void> {
-  const rows = rightsOf(tables).flatMap((one) =>
-    one.tables.flatMap((name) => one.rights.map((privilege) => `('${name}', '${privilege}')`)),
+  const rows = requiredRights(tables).flatMap((row) =>
+    row.tables.flatMap((name) => row.rights.map((privilege) => `('${name}', '${privilege}')`)),
   );
   const lacking =
     `SELECT current_user AS role, privilege || ' ON ' || name AS missing FROM (VALUES ${rows.join(', ')})` +
@@ -119,8 +119,8 @@ export async function requireRights({ engine, tables }: EngineAccess): Promise<v
     const [first] = missing;
     if (first === undefined) return;
     throw new OperatorError(
-      `The role ${first.role} of --cluster lacks rights on the shared log: ${missing.map((one) => one.missing).join(', ')}.`,
-      `Run as the owner of the tables: ${missing.map((one) => `GRANT ${one.missing} TO "${one.role}";`).join(' ')}`,
+      `The role ${first.role} of --cluster lacks rights on the shared log: ${missing.map((row) => row.missing).join(', ')}.`,
+      `Run as the owner of the tables: ${missing.map((row) => `GRANT ${row.missing} TO "${row.role}";`).join(' ')}`,
     );
   } catch (error) {
     if (!hasState(error, UNDEFINED_TABLE)) throw error;
@@ -129,7 +129,7 @@ export async function requireRights({ engine, tables }: EngineAccess): Promise<v
 
 /** Checks that the tables exist and have this version. @throws OperatorError, LogUnavailableError */
 export async function requireTables(access: EngineAccess): Promise<void> {
-  const format = await formatOf(access);
+  const format = await readFormat(access);
   if (format === null) {
     throw new OperatorError(
       "The database doesn't contain a shared log with this prefix.",
@@ -148,7 +148,7 @@ function requireFormat(format: number): void {
 }
 
 /** Returns the version of the tables; null if they don't exist. */
-async function formatOf({ engine, tables: { meta } }: EngineAccess): Promise<number | null> {
+async function readFormat({ engine, tables: { meta } }: EngineAccess): Promise<number | null> {
   try {
     const [row] = await engine.read((run) => run<{ format: number }>(`SELECT format FROM ${meta}`));
     return row?.format ?? null;

@@ -35,18 +35,18 @@ const CHUNK_BYTES = 8_000_000;
 /** Maximum entries of other hosts that may come first before an event or a command is refused. */
 const MAX_CONFLICTS = 20;
 /** Maximum events and commands that are appended together, and maximum bytes of events: applying them holds up other work. */
-const TOGETHER = { submissions: 100, bytes: 1_000_000 };
+const MAX_BATCH = { submissions: 100, bytes: 1_000_000 };
 
 const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (chain ${chainIdText(chainId)})`;
 
 /**
  * The error for a log that has the events of another chain than this host's data directory or settings.
- * @param ofLog the chain of the log @param own the other chain @param holder subject of the sentence that names the other chain
+ * @param logChain the chain of the log @param ownChain the other chain @param holder subject of the sentence that names the other chain
  */
-export const otherChain = (ofLog: number, own: number, holder: string): OperatorError =>
+export const otherChainError = (logChain: number, ownChain: number, holder: string): OperatorError =>
   new OperatorError(
-    `The cluster's log belongs to ${chainWords(ofLog)}, but ${holder} to ${chainWords(own)}.`,
-    `Check --network and the node. A host of the log has --network ${chainIdText(ofLog)} and a data directory that ` +
+    `The cluster's log belongs to ${chainWords(logChain)}, but ${holder} to ${chainWords(ownChain)}.`,
+    `Check --network and the node. A host of the log has --network ${chainIdText(logChain)} and a data directory that ` +
       'no other chain used. Use another --cluster-prefix for the log of another chain.',
   );
 
@@ -74,20 +74,20 @@ export interface ClusterHostOptions {
 }
 
 /** An event or a command that waits to be appended. */
-interface Waiting {
+interface Submission {
   change: Change;
   resolve: (submitted: Submitted) => void;
   reject: (error: unknown) => void;
 }
 
-const bytesOf = ({ change }: Waiting): number => ('event' in change ? change.event.text.length : 0);
+const bytesOf = ({ change }: Submission): number => ('event' in change ? change.event.text.length : 0);
 
 /** Takes the first waiting jobs, as many as are appended together; at least one. */
-function takeTogether(waiting: Waiting[]): Waiting[] {
+function takeBatch(waiting: Submission[]): Submission[] {
   let [count, bytes] = [0, 0];
-  for (const one of waiting) {
-    bytes += bytesOf(one);
-    if (count > 0 && (count === TOGETHER.submissions || bytes > TOGETHER.bytes)) break;
+  for (const submission of waiting) {
+    bytes += bytesOf(submission);
+    if (count > 0 && (count === MAX_BATCH.submissions || bytes > MAX_BATCH.bytes)) break;
     count += 1;
   }
   return waiting.splice(0, count);
@@ -100,7 +100,7 @@ type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 const atOnce: InTurn = (job) => job();
 
 /** Result of a synchronisation. */
-interface Synchronised {
+interface SyncResult {
   /** Whether entries were followed, or given back to the log. */
   moved: boolean;
   /** Whether host and log had the same entries at the last read. */
@@ -112,7 +112,7 @@ export class ClusterHost {
   readonly #options: ClusterHostOptions;
   readonly #stopping = new AbortController();
   /** Events and commands that wait to be appended, in order of arrival. */
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: Submission[] = [];
   /** Commands with long work wait here for each other, so that one append includes at most one such command. */
   readonly #batched = new WriterQueue();
   #following: Loop | null = null;
@@ -178,7 +178,7 @@ export class ClusterHost {
   /** Waits for the log before the writer's turn, so that an outage of the log doesn't block other writers. */
   async #requireLog(): Promise<void> {
     if (this.#isReachable === true) return;
-    this.#noteAnswer(await this.#noted(this.#options.log.head()));
+    this.#recordAnswer(await this.#guard(this.#options.log.head()));
   }
 
   /** Appends an event or a command, together with others that wait for the writer's turn. */
@@ -192,34 +192,34 @@ export class ClusterHost {
 
   #requestTurn(): void {
     void this.#options.queue.run(() => {
-      const together = takeTogether(this.#waiting);
+      const batch = takeBatch(this.#waiting);
       if (this.#waiting.length > 0) this.#requestTurn();
-      return this.#settle(together);
+      return this.#settle(batch);
     });
   }
 
   /** Appends the changes that waited together. A change that fails without the others is then tried by itself. */
-  async #settle(together: readonly Waiting[]): Promise<void> {
+  async #settle(batch: readonly Submission[]): Promise<void> {
     try {
-      const outcomes = await this.#appended(together.map(({ change }) => change));
-      for (const [index, one] of together.entries()) {
+      const outcomes = await this.#appendChanges(batch.map(({ change }) => change));
+      for (const [index, submission] of batch.entries()) {
         const submitted = outcomes[index]!;
-        if (submitted === null) await this.#settle([one]);
-        else one.resolve(submitted);
+        if (submitted === null) await this.#settle([submission]);
+        else submission.resolve(submitted);
       }
     } catch (error) {
-      for (const { reject } of together) reject(error);
+      for (const { reject } of batch) reject(error);
     }
   }
 
-  async #appended(changes: readonly Change[]): Promise<readonly (Submitted | null)[]> {
+  async #appendChanges(changes: readonly Change[]): Promise<readonly (Submitted | null)[]> {
     // The host may have ended while these waited.
     if (this.#end !== null) throw this.#fail(this.#end);
     if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
     // The log may have failed by now. If each waiting job tried the log, the last job would wait for all their timeouts.
     if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
-    const submitted = await this.#noted(this.#race(changes));
-    if (submitted.some((one) => one?.isAppended)) this.#noteLevel();
+    const submitted = await this.#guard(this.#race(changes));
+    if (submitted.some((outcome) => outcome?.isAppended)) this.#recordLevel();
     return submitted;
   }
 
@@ -243,7 +243,7 @@ export class ClusterHost {
         if (!(error instanceof UnknownParentError)) throw error;
         orphan = error;
       }
-      const { moved } = await this.#ending(this.#synchronise(atOnce));
+      const { moved } = await this.#endOnError(this.#synchronise(atOnce));
       if (!moved)
         throw (
           orphan ?? new LogUnavailableError("the log refuses an entry, but doesn't have another one with its number")
@@ -261,10 +261,10 @@ export class ClusterHost {
   async #attempt(changes: readonly Change[]): Promise<(Submitted | null)[] | 'conflict'> {
     const { entries } = this.#options;
     const head = entries.position();
-    const outcomes = changes.map((change) => this.#applied(change, changes.length === 1));
+    const outcomes = changes.map((change) => this.#applyChange(change, changes.length === 1));
     const appended = entries.uncommitted();
     try {
-      if (appended.length > 0 && (await this.#ending(this.#appendTimed(appended, head))) === 'conflict') {
+      if (appended.length > 0 && (await this.#endOnError(this.#appendTimed(appended, head))) === 'conflict') {
         entries.rollback();
         return 'conflict';
       }
@@ -281,7 +281,7 @@ export class ClusterHost {
   }
 
   /** Applies a change. @returns its outcome; null if one of several failed, which leaves the others applied */
-  #applied(change: Change, isOnly: boolean): Submitted | null {
+  #applyChange(change: Change, isOnly: boolean): Submitted | null {
     try {
       return this.#options.entries.apply(change, 'end');
     } catch (error) {
@@ -304,7 +304,7 @@ export class ClusterHost {
   /** Begins to follow the log. */
   start(): void {
     const { clock } = this.#options;
-    this.#following = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn: () => this.#noted(this.#follow()) });
+    this.#following = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn: () => this.#guard(this.#follow()) });
   }
 
   async stop(): Promise<void> {
@@ -318,7 +318,7 @@ export class ClusterHost {
     const { log, entries, queue } = this.#options;
     const { signal } = this.#stopping;
     if (signal.aborted) return null;
-    const { moved, level } = await this.#ending(this.#synchronise((job) => queue.run(job)));
+    const { moved, level } = await this.#endOnError(this.#synchronise((job) => queue.run(job)));
     if (level && !signal.aborted) await log.wait(entries.position().id, signal);
     const wasIdle = this.#isIdle;
     this.#isIdle = !moved && !level;
@@ -330,37 +330,37 @@ export class ClusterHost {
    * @param inTurn runs the parts that write; reads are done before
    * @throws LogUnavailableError, StoreUnavailableError, OperatorError
    */
-  async #synchronise(inTurn: InTurn): Promise<Synchronised> {
+  async #synchronise(inTurn: InTurn): Promise<SyncResult> {
     const { log, entries } = this.#options;
     const { id, chain } = entries.position();
     await this.#requireChain(false);
-    const [read, head] = await Promise.all([log.read(id, NEAR, CHUNK_BYTES), log.head()]);
-    this.#noteAnswer(head);
-    if (read.length > 0) {
-      await inTurn(() => this.#apply(read));
+    const [newEntries, head] = await Promise.all([log.read(id, NEAR, CHUNK_BYTES), log.head()]);
+    this.#recordAnswer(head);
+    if (newEntries.length > 0) {
+      await inTurn(() => this.#followEntries(newEntries));
       const level = entries.position().id >= head.id;
-      if (level) this.#noteLevel();
+      if (level) this.#recordLevel();
       return { moved: true, level };
     }
     // An entry was appended in between.
     if (head.id > id) return { moved: false, level: false };
     if (head.id === id && sameChain(head.chain, chain)) {
-      this.#noteLevel();
+      this.#recordLevel();
       return { moved: false, level: true };
     }
     return { moved: await inTurn(() => this.#giveBack(head)), level: false };
   }
 
   /** Applies entries of other hosts. @throws OperatorError if they don't follow the host's last one */
-  async #apply(read: readonly Entry[]): Promise<void> {
+  async #followEntries(newEntries: readonly Entry[]): Promise<void> {
     const { log, entries, clock, say } = this.#options;
     try {
-      await entries.follow(read, 'each', this.#levelAt !== null, clock.turn);
+      await entries.follow(newEntries, 'each', this.#levelAt !== null, clock.turn);
     } catch (error) {
       if (!(error instanceof ForeignEntryError)) throw error;
       throw await explainMismatch(log, entries, error);
     }
-    say({ event: 'log_followed', entries: read.length, position: entries.position().id });
+    say({ event: 'log_followed', entries: newEntries.length, position: entries.position().id });
   }
 
   /** The log has lost entries, or has others. @returns whether it got some back */
@@ -380,12 +380,12 @@ export class ClusterHost {
    * @throws OperatorError, LogUnavailableError
    */
   async #requireChain(isAppending: boolean): Promise<void> {
-    const own = this.#options.chainId();
-    if (own === null || own === this.#verifiedChain) return;
-    const ofLog = await this.#options.log.chain(isAppending ? own : null);
-    if (ofLog === null) return;
-    if (ofLog !== own) throw otherChain(ofLog, own, 'this host');
-    this.#verifiedChain = own;
+    const ownChain = this.#options.chainId();
+    if (ownChain === null || ownChain === this.#verifiedChain) return;
+    const logChain = await this.#options.log.chain(isAppending ? ownChain : null);
+    if (logChain === null) return;
+    if (logChain !== ownChain) throw otherChainError(logChain, ownChain, 'this host');
+    this.#verifiedChain = ownChain;
   }
 
   // ── Failures ──
@@ -401,7 +401,7 @@ export class ClusterHost {
   }
 
   /** Runs work, and ends the host if its error needs the operator. */
-  async #ending<T>(work: Promise<T>): Promise<T> {
+  async #endOnError<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
@@ -409,17 +409,17 @@ export class ClusterHost {
     }
   }
 
-  /** Runs work, and notes why the log can't be used if it fails for that. */
-  async #noted<T>(work: Promise<T>): Promise<T> {
+  /** Runs work. If the log can't be used, records why. */
+  async #guard<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
-      throw this.#noteFailure(error);
+      throw this.#recordFailure(error);
     }
   }
 
-  /** Notes why the log refused an entry or can't be followed. @returns the error */
-  #noteFailure(error: unknown): unknown {
+  /** Records why the log refused an entry or can't be followed. @returns the error */
+  #recordFailure(error: unknown): unknown {
     if (!(error instanceof LogUnavailableError) || error instanceof HostBehindError) return error;
     const { say } = this.#options;
     if (error.cause instanceof DamagedLogError) {
@@ -436,8 +436,8 @@ export class ClusterHost {
 
   // ── Lag of the host behind the log ──
 
-  /** The log answered. @param newest its newest entry */
-  #noteAnswer({ id: head }: Head): void {
+  /** Records an answer of the log, with the log's newest entry. */
+  #recordAnswer({ id: head }: Head): void {
     const { clock, say } = this.#options;
     this.#head = head;
     this.#answeredAt = clock.monotonic();
@@ -445,8 +445,8 @@ export class ClusterHost {
     this.#isReachable = true;
   }
 
-  /** The host has all entries of the log. */
-  #noteLevel(): void {
+  /** Records that the host has all entries of the log. */
+  #recordLevel(): void {
     this.#isCorrupt = false;
     this.#levelAt = this.#options.clock.monotonic();
     this.#answeredAt = this.#levelAt;
@@ -462,7 +462,7 @@ export class ClusterHost {
     const { log, entries, clock } = this.#options;
     for (let head: number | null = null; !until.aborted; ) {
       try {
-        head ??= (await this.#noted(this.#ending(log.head()))).id;
+        head ??= (await this.#guard(this.#endOnError(log.head()))).id;
         if (entries.position().id >= head) return;
       } catch (error) {
         if (!isTransient(error)) throw error;

@@ -103,7 +103,7 @@ export const hostOf = (holder: string): string => {
 const noWork: LeasedWork = { start() {}, async stop() {}, lacks: () => null };
 
 /** A lease that this host got. */
-interface HeldLease {
+interface CurrentLease {
   readonly epoch: number;
   /**
    * When the lease ends, in milliseconds of the monotonic clock. Counted from before the request, so that it is never later
@@ -117,20 +117,20 @@ export class LeaseKeeper implements Lease {
   readonly #options: LeaseKeeperOptions;
   readonly #holder: string;
   #work = noWork;
-  #held: HeldLease | null = null;
+  #lease: CurrentLease | null = null;
   /** Aborted when the lease is lost. */
-  #losing = new AbortController();
+  #loss = new AbortController();
   #cancelEnd = () => {};
   /** The end of the work that was stopped last; new work starts after it. */
-  #ended: Promise<void> = Promise.resolve();
+  #workEnd: Promise<void> = Promise.resolve();
   #loop: Loop | null = null;
   #changes = 0;
   /** When the lease was gained, in milliseconds of the monotonic clock. */
-  #heldSince = 0;
+  #leaseSince = 0;
   /** Until when the host leaves the lease to others, in milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   /** The holder at the last request. */
-  #last: LeaseHolder = { holder: null, epoch: null };
+  #lastHolder: LeaseHolder = { holder: null, epoch: null };
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
@@ -145,24 +145,24 @@ export class LeaseKeeper implements Lease {
       everyMs: ASK_MS,
       firstMs: 0,
       waits: { firstMs: LOOK_MS, mostMs: ASK_MS, random: random.number },
-      turn: (signal) => this.#look(signal),
+      turn: (signal) => this.#update(signal),
       // The lease stays valid until its end, and is renewed by then or lost.
       failed: (cause) => say({ event: 'service_failing', service: 'delivery_lease', reason: cause.message, cause }),
     });
   }
 
   isHeld(): boolean {
-    if (this.#held === null) return false;
-    if (this.#remaining(this.#held) <= 0) this.#lose(LATE);
+    if (this.#lease === null) return false;
+    if (this.#remaining(this.#lease) <= 0) this.#lose(LATE);
     // Results of this lease would no longer count, so its deliveries would be sent again and again.
-    else if (this.#options.epochSeen() > this.#held.epoch) this.#lose(OVERTAKEN);
-    return this.#held !== null;
+    else if (this.#options.epochSeen() > this.#lease.epoch) this.#lose(OVERTAKEN);
+    return this.#lease !== null;
   }
 
   status(): LeaseStatus {
-    const { holder, epoch } = this.#last;
+    const { holder, epoch } = this.#lastHolder;
     return {
-      isHeld: this.#held !== null,
+      isHeld: this.#lease !== null,
       holder: holder === null ? null : hostOf(holder),
       epoch,
       changes: this.#changes,
@@ -172,9 +172,9 @@ export class LeaseKeeper implements Lease {
   async stop(): Promise<void> {
     const { clock } = this.#options;
     const stopped = this.#loop?.stop();
-    const lease = this.#held;
+    const lease = this.#lease;
     if (lease !== null) this.#end();
-    await this.#ended;
+    await this.#workEnd;
     const answered = new AbortController();
     const done = Promise.all([lease === null ? null : this.#release(lease), stopped]);
     void done.then(() => answered.abort());
@@ -183,24 +183,24 @@ export class LeaseKeeper implements Lease {
   }
 
   /** Requests or renews the lease. @returns milliseconds until the next time */
-  async #look(signal: AbortSignal): Promise<number> {
+  async #update(signal: AbortSignal): Promise<number> {
     const { clock, isFit } = this.#options;
-    const next = clock.monotonic() + (this.#held === null && !isFit() ? LOOK_MS : ASK_MS);
-    await (this.#held === null ? this.#ask(signal) : this.#renew(this.#held));
+    const next = clock.monotonic() + (this.#lease === null && !isFit() ? LOOK_MS : ASK_MS);
+    await (this.#lease === null ? this.#request(signal) : this.#renew(this.#lease));
     return Math.max(0, next - clock.monotonic());
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
+  async #request(signal: AbortSignal): Promise<void> {
     const { leases, clock, name, isFit, epochSeen } = this.#options;
-    await this.#ended;
+    await this.#workEnd;
     if (signal.aborted || !isFit() || clock.monotonic() < this.#restsUntil) return;
     const end = this.#endFromNow();
     const answer = await leases.give({ name, holder: this.#holder, seconds: LEASE_SECONDS, epochSeen: epochSeen() });
-    if (!('given' in answer)) {
-      this.#last = answer;
+    if (!('newEpoch' in answer)) {
+      this.#lastHolder = answer;
       return;
     }
-    const lease = { epoch: answer.given, end };
+    const lease = { epoch: answer.newEpoch, end };
     if (signal.aborted) await this.#release(lease);
     // An answer that took as long as the lease is useless; the next request gets a new one.
     else if (this.#remaining(lease) > 0) this.#gain(lease);
@@ -211,32 +211,32 @@ export class LeaseKeeper implements Lease {
   }
 
   /** Returns for how many milliseconds this host certainly still has the lease; 0 or less after its end. */
-  #remaining({ end }: HeldLease): number {
+  #remaining({ end }: CurrentLease): number {
     return end - this.#options.clock.monotonic();
   }
 
   /** @returns whether the lease was this host's @throws LogUnavailableError, LogUnknownOutcomeError */
-  #setUntil({ epoch }: HeldLease, seconds: number): Promise<boolean> {
+  #setUntil({ epoch }: CurrentLease, seconds: number): Promise<boolean> {
     const { leases, name } = this.#options;
     return leases.setUntil({ name, holder: this.#holder, epoch }, seconds);
   }
 
-  #gain(lease: HeldLease): void {
-    this.#held = lease;
-    this.#heldSince = this.#options.clock.monotonic();
-    this.#losing = new AbortController();
+  #gain(lease: CurrentLease): void {
+    this.#lease = lease;
+    this.#leaseSince = this.#options.clock.monotonic();
+    this.#loss = new AbortController();
     this.#changes += 1;
-    this.#last = { holder: this.#holder, epoch: lease.epoch };
+    this.#lastHolder = { holder: this.#holder, epoch: lease.epoch };
     this.#watch(lease);
     this.#options.say({ event: 'delivery_lease_changed', held: true, epoch: lease.epoch });
     void this.#begin(lease);
   }
 
   /** Starts the work once this host has the entries of the former holder. */
-  async #begin(lease: HeldLease): Promise<void> {
+  async #begin(lease: CurrentLease): Promise<void> {
     const { caughtUp, epochSeen } = this.#options;
-    await caughtUp(this.#losing.signal);
-    if (this.#held !== lease) return;
+    await caughtUp(this.#loss.signal);
+    if (this.#lease !== lease) return;
     try {
       // This host may have learned of entries with a higher epoch only now.
       if (epochSeen() >= lease.epoch) await this.#giveUp(lease, 'a higher epoch was given before');
@@ -247,22 +247,22 @@ export class LeaseKeeper implements Lease {
     }
   }
 
-  async #renew(lease: HeldLease): Promise<void> {
+  async #renew(lease: CurrentLease): Promise<void> {
     if (!this.#options.isFit()) return this.#giveUp(lease, "this host is behind the log, or can't write");
-    const lacking = this.#lacking();
+    const lacking = this.#lackReason();
     if (lacking !== null) return this.#giveUp(lease, lacking);
     const end = this.#endFromNow();
     const isMine = await this.#setUntil(lease, LEASE_SECONDS);
     // If the lease has ended by now, the work was stopped, and the next lease has a higher epoch.
-    if (this.#held !== lease) return;
+    if (this.#lease !== lease) return;
     if (!isMine) return this.#lose('it had ended, or another host has it');
     lease.end = end;
     this.#watch(lease);
   }
 
   /** Why the lease should go to another host; null if it shouldn't. */
-  #lacking(): string | null {
-    if (this.#options.clock.monotonic() - this.#heldSince < LACKING_MS) return null;
+  #lackReason(): string | null {
+    if (this.#options.clock.monotonic() - this.#leaseSince < LACKING_MS) return null;
     try {
       return this.#work.lacks();
     } catch (error) {
@@ -272,40 +272,40 @@ export class LeaseKeeper implements Lease {
   }
 
   /** Ends the work when the lease ends, even if `isHeld` isn't called. */
-  #watch(lease: HeldLease): void {
+  #watch(lease: CurrentLease): void {
     this.#cancelEnd();
     this.#cancelEnd = this.#options.clock.after(Math.max(0, this.#remaining(lease)), () => {
-      if (this.#held !== lease) return;
+      if (this.#lease !== lease) return;
       if (this.#remaining(lease) > 0) this.#watch(lease);
       else this.#lose(LATE);
     });
   }
 
   #lose(reason: string): void {
-    if (this.#held === null) return;
-    this.#options.say({ event: 'delivery_lease_changed', held: false, epoch: this.#held.epoch, reason });
+    if (this.#lease === null) return;
+    this.#options.say({ event: 'delivery_lease_changed', held: false, epoch: this.#lease.epoch, reason });
     this.#end();
   }
 
   #end(): void {
-    this.#held = null;
+    this.#lease = null;
     this.#changes += 1;
     this.#cancelEnd();
-    this.#losing.abort();
-    this.#ended = this.#work.stop();
+    this.#loss.abort();
+    this.#workEnd = this.#work.stop();
   }
 
   /** Gives up the lease for another host. */
-  async #giveUp(lease: HeldLease, reason: string): Promise<void> {
+  async #giveUp(lease: CurrentLease, reason: string): Promise<void> {
     const { clock } = this.#options;
     this.#lose(reason);
     // Otherwise this host would get the lease again before others request it.
     this.#restsUntil = clock.monotonic() + LEASE_SECONDS * 1000;
-    await this.#ended;
+    await this.#workEnd;
     await this.#release(lease);
   }
 
-  async #release(lease: HeldLease): Promise<void> {
+  async #release(lease: CurrentLease): Promise<void> {
     try {
       await this.#setUntil(lease, 0);
     } catch (error) {

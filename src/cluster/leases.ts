@@ -32,7 +32,7 @@ export interface LeaseEngine {
    * holder asks again, such as after an error.
    * @returns the new epoch, or the present holder
    */
-  give(lease: LeaseOptions): Promise<{ given: number } | LeaseHolder>;
+  give(lease: LeaseOptions): Promise<{ newEpoch: number } | LeaseHolder>;
   /**
    * Sets how long a lease lasts from now on.
    * @returns whether the lease was still held with that epoch; else nothing changed
@@ -62,7 +62,7 @@ export function postgresLeases({ engine, tables }: EngineAccess): LeaseEngine {
       const [row] = rows;
       if (row === undefined) return { holder: null, epoch: null } satisfies LeaseHolder;
       const epoch = Number(row.epoch);
-      return row.holder === null ? { given: epoch } : { holder: row.holder, epoch };
+      return row.holder === null ? { newEpoch: epoch } : { holder: row.holder, epoch };
     },
     async setUntil({ name, holder, epoch }, seconds) {
       const rows = await engine.write(({ run }) => run(setUntil, [name, holder, seconds, epoch]));

@@ -107,11 +107,11 @@ export class PostgresEngine {
   async writable(): Promise<Writable> {
     if (this.#isClosed) throw new LogUnavailableError('The shared log is closed.');
     if (this.#current !== null) return this.#current;
-    this.#search ??= this.#searched();
+    this.#search ??= this.#startSearch();
     return this.#search;
   }
 
-  async #searched(): Promise<Writable> {
+  async #startSearch(): Promise<Writable> {
     try {
       this.#current = await this.#find();
       return this.#current;
@@ -123,7 +123,7 @@ export class PostgresEngine {
   /** Runs statements that change nothing. @throws LogUnavailableError */
   async read<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const writable = await this.writable();
-    return this.#answered(writable, unavailable, work(runOf(writable.sql)), 0);
+    return this.#awaitAnswer(writable, readError, work(runOf(writable.sql)), 0);
   }
 
   /**
@@ -133,8 +133,8 @@ export class PostgresEngine {
    */
   async readDurably<Row>(read: (run: Run) => Promise<Row[]>, bytes: number): Promise<Row[]> {
     return this.#inSession(async ({ run }, writable) => {
-      const rows = await this.#answered(writable, unavailable, read(run), bytes);
-      if (rows.length > 0) await this.#answered(writable, unavailable, run(WAITING_COMMIT), 0);
+      const rows = await this.#awaitAnswer(writable, readError, read(run), bytes);
+      if (rows.length > 0) await this.#awaitAnswer(writable, readError, run(WAITING_COMMIT), 0);
       return rows;
     });
   }
@@ -145,21 +145,21 @@ export class PostgresEngine {
    * @throws LogUnavailableError if nothing was written, LogUnknownOutcomeError if something may have been written
    */
   async write<T>(work: (session: Session) => Promise<T>, bytes = 0): Promise<T> {
-    return this.#inSession((session, writable) => this.#answered(writable, failureOfWrite, work(session), bytes));
+    return this.#inSession((session, writable) => this.#awaitAnswer(writable, writeError, work(session), bytes));
   }
 
   /** Ends pending statements, and closes all connections. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled([this.#search]);
-    if (this.#current !== null) await this.#forget(this.#current);
+    if (this.#current !== null) await this.#disconnect(this.#current);
   }
 
   /** Runs `work` on a reserved connection. */
   async #inSession<T>(work: (session: Session, writable: Writable) => Promise<T>): Promise<T> {
     const writable = await this.writable();
     // Without a connection, nothing was sent.
-    const sql = await this.#answered(writable, unavailable, writable.sql.reserve(), 0);
+    const sql = await this.#awaitAnswer(writable, readError, writable.sql.reserve(), 0);
     try {
       return await work({ run: runOf(sql), sql }, writable);
     } finally {
@@ -168,42 +168,44 @@ export class PostgresEngine {
   }
 
   /** Waits for a server's answer until its time is over. @param failure makes the error of a missing answer */
-  async #answered<T>(writable: Writable, failure: FailureOf, answer: Promise<T>, bytes: number): Promise<T> {
+  async #awaitAnswer<T>(writable: Writable, failure: FailureOf, answer: Promise<T>, bytes: number): Promise<T> {
     try {
-      return await this.#within(answer, bytes);
+      return await this.#withTimeout(answer, bytes);
     } catch (error) {
-      if (endsConnection(error)) await this.#forget(writable);
+      if (endsConnection(error)) await this.#disconnect(writable);
       throw failure(writable.server.name, error);
     }
   }
 
   /** Ends the connections to a server, so that pending statements fail; the next statement searches for the primary. */
-  async #forget(writable: Writable): Promise<void> {
+  async #disconnect(writable: Writable): Promise<void> {
     if (this.#current === writable) this.#current = null;
     await writable.sql.close({ timeout: 0 });
   }
 
   /** Asks all servers at once. @throws LogUnavailableError if no server takes writes */
   async #find(): Promise<Writable> {
-    const probeResults = await Promise.all(this.#servers.map((server) => this.#look(server)));
-    const timelines = probeResults.map((one) => ('timeline' in one ? (one.timeline ?? -1) : -1));
+    const probeResults = await Promise.all(this.#servers.map((server) => this.#probe(server)));
+    const timelines = probeResults.map((result) => ('timeline' in result ? (result.timeline ?? -1) : -1));
     const highest = Math.max(...timelines);
     const chosen = highest < 0 ? undefined : probeResults[timelines.indexOf(highest)];
-    await Promise.all(probeResults.filter((one) => one !== chosen).map(({ sql }) => sql.close({ timeout: 0 })));
+    await Promise.all(probeResults.filter((result) => result !== chosen).map(({ sql }) => sql.close({ timeout: 0 })));
     if (chosen !== undefined) return chosen;
-    const reasons = probeResults.map((one) =>
-      'failure' in one ? unavailable(one.server.name, one.failure).message : `${one.server.name} is read-only`,
+    const reasons = probeResults.map((result) =>
+      'failure' in result
+        ? readError(result.server.name, result.failure).message
+        : `${result.server.name} is read-only`,
     );
     throw new LogUnavailableError(`No server of the shared log accepts writes: ${reasons.join('; ')}`);
   }
 
-  async #look(server: EngineServer): Promise<ProbeResult> {
+  async #probe(server: EngineServer): Promise<ProbeResult> {
     const { url, database } = server;
     // The client would prefer the variable PGDATABASE to the database of the URL.
     const sql = new Bun.SQL(url, { ...this.#pool, database, connection: SESSION });
     const statement = this.#servers.length > 1 ? TIMELINE : READ_ONLY;
     try {
-      const [row] = await this.#within(runOf(sql)<{ read_only: boolean; file: string }>(statement), 0);
+      const [row] = await this.#withTimeout(runOf(sql)<{ read_only: boolean; file: string }>(statement), 0);
       const timeline = row === undefined || row.read_only ? null : Number.parseInt(row.file.slice(0, 8) || '0', 16);
       return { server, sql, timeline };
     } catch (failure) {
@@ -212,7 +214,7 @@ export class PostgresEngine {
   }
 
   /** Waits for an answer. @throws Error once the time is over */
-  #within<T>(answer: Promise<T>, bytes: number): Promise<T> {
+  #withTimeout<T>(answer: Promise<T>, bytes: number): Promise<T> {
     const limit = Math.min(MAX_STATEMENT_MS, STATEMENT_MS + Math.floor(bytes / 1e6) * MEGABYTE_MS);
     return new Promise((resolve, reject) => {
       const cancel = this.#clock.after(limit, () => reject(new Error(`no answer within ${limit} ms`)));
@@ -251,12 +253,12 @@ function messageOf(error: unknown): string {
 }
 
 /** The error of a statement that was not sent, or that only read. @param server host and port */
-const unavailable = (server: string, cause: unknown): LogUnavailableError =>
+const readError = (server: string, cause: unknown): LogUnavailableError =>
   new LogUnavailableError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
 
 /** The error of a write that may have been sent. @param server host and port */
-function failureOfWrite(server: string, cause: unknown): LogUnavailableError | LogUnknownOutcomeError {
-  if (cause instanceof Bun.SQL.PostgresError && provesNothingWritten(cause)) return unavailable(server, cause);
+function writeError(server: string, cause: unknown): LogUnavailableError | LogUnknownOutcomeError {
+  if (cause instanceof Bun.SQL.PostgresError && provesNothingWritten(cause)) return readError(server, cause);
   return new LogUnknownOutcomeError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
 }
 

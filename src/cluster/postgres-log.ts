@@ -71,9 +71,9 @@ export class PostgresLog implements SharedLog {
   readonly #read: string;
   #isVerified = false;
   /** The client that listens for notifications. */
-  #listening: { sql: SQL; begun: Promise<unknown> } | null = null;
+  #listening: { sql: SQL; ready: Promise<unknown> } | null = null;
   /** Callers of `wait`, each with the number of the newest entry that it knows. */
-  readonly #waiting = new Set<{ after: number; wake: () => void }>();
+  readonly #waiting = new Set<{ lastId: number; wake: () => void }>();
 
   constructor(access: EngineAccess, clock: Clock = systemClock, isHost = false) {
     const { log } = access.tables;
@@ -144,15 +144,15 @@ export class PostgresLog implements SharedLog {
     }
   }
 
-  async read(after: number, limit: number, maxBytes = DEFAULT_BYTES): Promise<Entry[]> {
+  async read(lastId: number, limit: number, maxBytes = DEFAULT_BYTES): Promise<Entry[]> {
     await this.requireTables();
-    const range = [after, limit, maxBytes];
+    const range = [lastId, limit, maxBytes];
     // Must be durable: the host appends these entries to its journal, or acknowledges an event because one is there.
     const rows = await this.access.engine.readDurably((run) => run<LogRow>(this.#read, range), maxBytes);
     const entries: Entry[] = [];
     let bytes = 0;
     for (const row of rows) {
-      const entry = entryOf(row);
+      const entry = toEntry(row);
       if (entry === null) {
         // The entries before it are returned first.
         if (entries.length > 0) break;
@@ -169,10 +169,10 @@ export class PostgresLog implements SharedLog {
     await this.requireTables();
     const { engine, tables } = this.access;
     const newest = `SELECT seq, chain FROM ${tables.log} ORDER BY seq DESC LIMIT 1`;
-    return headOf(await engine.read((run) => run<HeadRow>(newest)));
+    return toHead(await engine.read((run) => run<HeadRow>(newest)));
   }
 
-  async chain(named: number | null): Promise<number | null> {
+  async chain(chainId: number | null): Promise<number | null> {
     await this.requireTables();
     const { engine, tables } = this.access;
     interface Row {
@@ -180,11 +180,11 @@ export class PostgresLog implements SharedLog {
     }
     const [meta] = await engine.read((run) => run<Row>(`SELECT chain_id FROM ${tables.meta}`));
     if (meta?.chain_id != null) return Number(meta.chain_id);
-    if (named === null) return null;
+    if (chainId === null) return null;
     const claim = `UPDATE ${tables.meta} SET chain_id = coalesce(chain_id, $1::bigint) RETURNING chain_id`;
     try {
-      const [row] = await engine.write(({ run }) => run<Row>(claim, [named]));
-      return Number(row?.chain_id ?? named);
+      const [row] = await engine.write(({ run }) => run<Row>(claim, [chainId]));
+      return Number(row?.chain_id ?? chainId);
     } catch (error) {
       // If the outcome of the write is unknown, the caller asks again.
       throw error instanceof LogUnknownOutcomeError ? new LogUnavailableError(error.message, { cause: error }) : error;
@@ -195,12 +195,12 @@ export class PostgresLog implements SharedLog {
    * PostgreSQL notifies hosts of an entry at its commit. Notifications and entries may be lost, so that a waiting host also
    * polls.
    */
-  async wait(after: number, signal: AbortSignal): Promise<void> {
+  async wait(lastId: number, signal: AbortSignal): Promise<void> {
     const notified = new AbortController();
-    const waiter = { after, wake: () => notified.abort() };
+    const waiter = { lastId, wake: () => notified.abort() };
     this.#waiting.add(waiter);
     try {
-      if (await this.#isBeyond(after)) return;
+      if (await this.#isBeyond(lastId)) return;
       await pause(this.#clock, LOOK_MS, AbortSignal.any([signal, notified.signal]));
     } finally {
       this.#waiting.delete(waiter);
@@ -208,10 +208,10 @@ export class PostgresLog implements SharedLog {
   }
 
   /** Whether an entry arrived before listening began. False while the engine is unreachable. */
-  async #isBeyond(after: number): Promise<boolean> {
+  async #isBeyond(lastId: number): Promise<boolean> {
     try {
       await this.#listen();
-      return (await this.head()).id > after;
+      return (await this.head()).id > lastId;
     } catch (error) {
       if (!(error instanceof LogUnavailableError)) throw error;
       return false;
@@ -229,14 +229,14 @@ export class PostgresLog implements SharedLog {
     const { engine, tables } = this.access;
     const { sql } = await engine.writable();
     const heard = (id: string) => {
-      for (const { after, wake } of this.#waiting) if (Number(id) > after) wake();
+      for (const { lastId, wake } of this.#waiting) if (Number(id) > lastId) wake();
     };
     if (this.#listening?.sql !== sql) {
-      this.#listening = { sql, begun: engine.read(() => sql.listen(tables.log, heard)) };
+      this.#listening = { sql, ready: engine.read(() => sql.listen(tables.log, heard)) };
     }
     const listening = this.#listening;
     try {
-      await listening.begun;
+      await listening.ready;
     } catch (error) {
       if (this.#listening === listening) this.#listening = null;
       throw error;
@@ -247,11 +247,11 @@ export class PostgresLog implements SharedLog {
 type HeadRow = Pick<LogRow, 'seq' | 'chain'>;
 
 /** Returns the entry of the first row; if there is no row, the start before the first entry. */
-const headOf = ([row]: readonly HeadRow[]): Head =>
+const toHead = ([row]: readonly HeadRow[]): Head =>
   row === undefined ? LOG_START : { id: Number(row.seq), chain: row.chain };
 
 /** Returns the entry of a row; null if the payload can't be decompressed. */
-function entryOf({ seq, received_at, path, payload, chain }: LogRow): Entry | null {
+function toEntry({ seq, received_at, path, payload, chain }: LogRow): Entry | null {
   try {
     return { id: Number(seq), receivedAt: Number(received_at), path, text: decompressed(payload), chain };
   } catch {

@@ -22,7 +22,7 @@ export type EntryFault =
   | "is damaged: its payload can't be decompressed";
 
 /** The remedy for an entry that is missing or damaged. */
-export const UNSOUND_REMEDY =
+export const CORRUPT_LOG_REMEDY =
   "The shared log is damaged; this host's data is intact. Restore the entry's row from a backup of the database. Or delete a damaged " +
   'row, and run stackside cluster init with the data directory of a stopped host that has the entry: it adds the missing entries. The ' +
   'host that delivers chainhooks adds it as well.';
@@ -33,7 +33,7 @@ export class DamagedLogError extends OperatorError {
     readonly entry: number,
     readonly fault: EntryFault,
   ) {
-    super(`Entry ${entry} of the cluster's log ${fault}.`, UNSOUND_REMEDY);
+    super(`Entry ${entry} of the cluster's log ${fault}.`, CORRUPT_LOG_REMEDY);
   }
 }
 
@@ -54,30 +54,30 @@ export interface SharedLog {
    * @param limit maximum number of entries @param maxBytes approximate maximum bytes of text; at least one entry is returned
    * @throws LogUnavailableError; DamagedLogError if the first entry's payload can't be read
    */
-  read(after: number, limit: number, maxBytes?: number): Promise<Entry[]>;
+  read(lastId: number, limit: number, maxBytes?: number): Promise<Entry[]>;
 
   /** The newest entry. @throws LogUnavailableError */
   head(): Promise<Head>;
 
   /**
    * The id of the log's chain.
-   * @param named is set if the log has none yet; null sets none
+   * @param chainId is set if the log has none yet; null sets none
    * @returns null if no chain is set @throws LogUnavailableError
    */
-  chain(named: number | null): Promise<number | null>;
+  chain(chainId: number | null): Promise<number | null>;
 
   /**
    * Resolves when the log may have newer entries than `after`, or the signal is aborted. Also resolves while the engine is
    * unreachable: the next `read` throws then.
    */
-  wait(after: number, signal: AbortSignal): Promise<void>;
+  wait(lastId: number, signal: AbortSignal): Promise<void>;
 
   /** Ends pending calls and closes all connections. */
   close(): Promise<void>;
 }
 
 /** A host's copy of the log: its journal. */
-export interface OwnEntries extends EntrySource {
+export interface OwnJournal extends EntrySource {
   /** The chain value of an entry; null if it isn't stored. */
   chainAt(id: number): Uint8Array | null;
 }

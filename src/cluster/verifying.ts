@@ -1,10 +1,10 @@
 /** Verifies the log in the background, one range at a time, on the host that has the lease, and fills its holes. */
 import { startLoop } from '../base/service.ts';
 import { LOG_START } from '../store/log/entry.ts';
-import { fillHole, type LogFault, type VerifiedTo, verifyRange } from './comparing.ts';
+import { fillHole, type LogFault, type VerifiedEntry, verifyRange } from './comparing.ts';
 import type { VerificationState } from './events.ts';
 import type { ClusterHostOptions } from './host.ts';
-import { UNSOUND_REMEDY } from './shared-log.ts';
+import { CORRUPT_LOG_REMEDY } from './shared-log.ts';
 
 /** Milliseconds between two ranges. */
 export const VERIFY_INTERVAL_MS = 10_000;
@@ -18,12 +18,11 @@ interface VerifyingOptions extends Pick<ClusterHostOptions, 'log' | 'entries' | 
   isHeld: () => boolean;
 }
 
-/** Starts verifying. */
-export function verifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
+export function startVerifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
   /** Faults by their first entry: known faults, and faults found in the present pass. */
   const faults = new Map<number, LogFault>();
-  let met = new Set<number>();
-  let at: VerifiedTo | null = null;
+  let passFaults = new Set<number>();
+  let lastEntry: VerifiedEntry | null = null;
   let verified = 0;
   let filled = 0;
   let rest = 0;
@@ -37,31 +36,31 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
       say({ event: 'log_restored', first, last });
       return;
     }
-    met.add(first);
-    if (!faults.has(first)) say({ event: 'log_corrupt', ...fault, remedy: UNSOUND_REMEDY });
+    passFaults.add(first);
+    if (!faults.has(first)) say({ event: 'log_corrupt', ...fault, remedy: CORRUPT_LOG_REMEDY });
     faults.set(first, fault);
   }
 
-  async function begin(): Promise<VerifiedTo> {
-    met = new Set();
+  async function begin(): Promise<VerifiedEntry> {
+    passFaults = new Set();
     for (const hole of await missing()) await handle({ ...hole, fault: 'is missing' });
     return LOG_START;
   }
 
   async function verifyBatch(): Promise<void> {
-    at ??= await begin();
+    lastEntry ??= await begin();
     const logFaults: LogFault[] = [];
-    const next = await verifyRange(log, at, (fault) => logFaults.push(fault));
+    const next = await verifyRange(log, lastEntry, (fault) => logFaults.push(fault));
     for (const fault of logFaults) await handle(fault);
-    verified = next?.id ?? at.id;
-    at = next;
+    verified = next?.id ?? lastEntry.id;
+    lastEntry = next;
     if (next !== null) return;
     rest = REST;
-    for (const first of faults.keys()) if (!met.has(first)) faults.delete(first);
+    for (const first of faults.keys()) if (!passFaults.has(first)) faults.delete(first);
   }
 
   function reset(): void {
-    at = null;
+    lastEntry = null;
     rest = 0;
     verified = 0;
     faults.clear();

@@ -23,8 +23,8 @@ import { addDevnetCommands, demo, doctor, openConsole, serve, simulate } from '.
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
   [EXIT.operator, 'a problem that you must resolve; the second line is the remedy'],
-  [EXIT.found, 'check, compare, archive or cluster status found a difference or damage'],
-  [EXIT.again, 'starting again may help'],
+  [EXIT.difference, 'check, compare, archive or cluster status found a difference or damage'],
+  [EXIT.temporary, 'starting again may help'],
   [EXIT.interrupted, 'an import, export or comparison was stopped by a signal'],
 ];
 

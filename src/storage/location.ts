@@ -65,7 +65,7 @@ async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> 
 }
 
 /** Reads a regular file. Rejects pipes and devices, which a link may lead to, because reading them may never end. */
-async function bytesOf(path: string, maxBytes: number): Promise<Uint8Array> {
+async function readBytes(path: string, maxBytes: number): Promise<Uint8Array> {
   if (!(await stat(path)).isFile()) {
     throw new OperatorError(`${path} isn't a file.`, 'Put the object back from a copy of the archive.');
   }
@@ -88,10 +88,10 @@ async function bytesOf(path: string, maxBytes: number): Promise<Uint8Array> {
 
 const readFrom =
   (directory: string) =>
-  (name: string, { most }: SizeBounds) => {
+  (name: string, { max }: SizeBounds) => {
     const path = join(directory, name);
     return whileOnFile(path, () =>
-      bytesOf(path, most).catch((error: unknown) => {
+      readBytes(path, max).catch((error: unknown) => {
         if (hasCode(error, 'ENOENT')) return null;
         throw error;
       }),
@@ -112,7 +112,7 @@ function makeDirectory(directory: string): void {
 }
 
 /** Writes a whole file. @param commit gives it its final name */
-function written<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) => T): Promise<T> {
+function writeFile<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) => T): Promise<T> {
   return whileOnFile(path, async () => {
     makeDirectory(dirname(path));
     const file = wholeFile(path, FILE_MODE);
@@ -141,8 +141,8 @@ export function directoryFiles(location: string): ObjectStore {
           .filter((name) => name.startsWith(beginning))
           .sort();
       }),
-    create: (name, bytes) => written(join(path, name), bytes, (file) => file.commitNew()),
-    write: (name, bytes) => written(join(path, name), bytes, (file) => file.commit()),
+    create: (name, bytes) => writeFile(join(path, name), bytes, (file) => file.commitNew()),
+    write: (name, bytes) => writeFile(join(path, name), bytes, (file) => file.commit()),
     remove: (name) => whileOnFile(join(path, name), async () => rmSync(join(path, name), { force: true })),
   };
 }

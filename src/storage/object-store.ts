@@ -4,7 +4,7 @@ import { constants, zstdCompress } from 'node:zlib';
 import type { SizeBounds } from './transfer.ts';
 
 /** Returns the maximum size of compressed data: zstd may lengthen incompressible data by one in 256 bytes, and a frame. */
-export const longestCompressed = (bytes: number): number => bytes + Math.ceil(bytes / 256) + 1_024;
+export const maxCompressedSize = (bytes: number): number => bytes + Math.ceil(bytes / 256) + 1_024;
 
 /** Compression level of zstd. Payloads are already compressed, and rows gain little from a higher level. */
 const LEVEL = 3;
@@ -12,7 +12,7 @@ const LEVEL = 3;
 const compress = promisify(zstdCompress);
 
 /** Returns the object with the content of a part. */
-export const compressedPart = (bytes: Uint8Array): Promise<Buffer> =>
+export const compressPart = (bytes: Uint8Array): Promise<Buffer> =>
   compress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
 
 /** Returns the hash that verifies a part. @param bytes of the decompressed part */

@@ -11,7 +11,7 @@ import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer }
 const MISSING: ReadonlySet<number> = new Set([404, 410]);
 
 /** Returns a URL for messages, without user, password and query, which may be secrets. */
-function shownUrl(url: URL): string {
+function urlText(url: URL): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
@@ -22,7 +22,7 @@ export function webSource(
   random = systemRandom.number,
   retrying?: Transfer['retrying'],
 ): BackupSource {
-  const location = shownUrl(url);
+  const location = urlText(url);
   const transferOf = (file: string): Transfer => ({
     location: file,
     clock,
@@ -70,7 +70,7 @@ const refusals: Readonly<Record<string, readonly [problem: string, remedy: strin
   QuotaExceeded: ['The bucket is full', 'Make room in the bucket, or raise its quota.'],
 };
 
-const codeOf = ({ text }: Refusal): string | null => /<Code>(\w+)<\/Code>/.exec(text)?.[1] ?? null;
+const parseCode = ({ text }: Refusal): string | null => /<Code>(\w+)<\/Code>/.exec(text)?.[1] ?? null;
 
 const NOT_FOUND = 404;
 /** Status if an object exists already and the request must not replace it. */
@@ -83,11 +83,10 @@ const PASSING: ReadonlySet<string | null> = new Set([
 ]);
 
 function refused(location: string, refusal: Refusal): OperatorError | null {
-  const code = codeOf(refusal);
+  const code = parseCode(refusal);
   if (refusal.status === NOT_FOUND && code !== 'NoSuchBucket') return null;
   if (refusal.status === PRECONDITION_FAILED) return null;
-  const known = refusals[code ?? ''];
-  const [problem, remedy] = known ?? [
+  const [problem, remedy] = refusals[code ?? ''] ?? [
     'S3 refuses the request',
     'Look the code up in the documentation of the provider.',
   ];
@@ -108,14 +107,14 @@ interface Bucket {
 
 /** Reads the variables that S3 tools usually read. @throws OperatorError if keys are missing or the endpoint isn't a URL */
 function bucketOf(bucket: string, variables: Variables): Bucket {
-  const named = (...names: string[]) => names.map((name) => variables[name]).find((value) => value);
-  const accessKeyId = named('AWS_ACCESS_KEY_ID', 'S3_ACCESS_KEY_ID');
-  const secretAccessKey = named('AWS_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY');
+  const firstSet = (...names: string[]) => names.map((name) => variables[name]).find((value) => value);
+  const accessKeyId = firstSet('AWS_ACCESS_KEY_ID', 'S3_ACCESS_KEY_ID');
+  const secretAccessKey = firstSet('AWS_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY');
   if (accessKeyId === undefined || secretAccessKey === undefined)
     throw new OperatorError('The credentials for S3 are missing.', CREDENTIALS);
-  const region = named('AWS_REGION', 'AWS_DEFAULT_REGION', 'S3_REGION');
+  const region = firstSet('AWS_REGION', 'AWS_DEFAULT_REGION', 'S3_REGION');
   const server =
-    named('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT', 'S3_ENDPOINT') ??
+    firstSet('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT', 'S3_ENDPOINT') ??
     `https://s3.${region ?? 'us-east-1'}.amazonaws.com`;
   if (!/^https?:/.test(server) || !URL.canParse(server))
     throw new OperatorError(`The address of the S3 server, ${server}, isn't a URL.`, REGION);
@@ -124,7 +123,7 @@ function bucketOf(bucket: string, variables: Variables): Bucket {
     keys: {
       accessKeyId,
       secretAccessKey,
-      ...optional('sessionToken', named('AWS_SESSION_TOKEN', 'S3_SESSION_TOKEN')),
+      ...optional('sessionToken', firstSet('AWS_SESSION_TOKEN', 'S3_SESSION_TOKEN')),
       ...optional('region', region),
     },
   };
@@ -133,8 +132,8 @@ function bucketOf(bucket: string, variables: Variables): Bucket {
 type Method = 'GET' | 'PUT' | 'DELETE';
 
 /** Percent-encodes a part of a path as in signatures (RFC 3986). */
-const encoded = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+const percentEncode = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** Returns a signed URL (AWS Signature Version 4, in the query). @param object its key; empty for the bucket itself */
 async function signedUrl(
@@ -143,7 +142,7 @@ async function signedUrl(
   object: string,
   query: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const url = new URL(`${address}/${object.split('/').map(encoded).join('/')}`);
+  const url = new URL(`${address}/${object.split('/').map(percentEncode).join('/')}`);
   url.search = String(new URLSearchParams({ ...query, 'X-Amz-Expires': String(SIGNED_FOR) }));
   const signer = new AwsV4Signer({ ...keys, method, url: url.href, service: 's3', signQuery: true });
   const { origin, pathname, search } = (await signer.sign()).url;
@@ -187,7 +186,7 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
     throw new OperatorError(`${url} has no prefix.`, 'Give a bucket and a prefix: s3://bucket/prefix');
   const [, bucket = '', key = ''] = match;
   const location = `s3://${bucket}/${key}`;
-  const place = lazy(() => bucketOf(bucket, variables));
+  const bucketAccess = lazy(() => bucketOf(bucket, variables));
   const transfer: Transfer = {
     location,
     clock,
@@ -195,10 +194,10 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
     retrying,
     redirect: 'manual',
     refused: (refusal) => refused(location, refusal),
-    mayPass: (refusal) => PASSING.has(codeOf(refusal)),
+    mayPass: (refusal) => PASSING.has(parseCode(refusal)),
   };
 
-  const urlOf = (method: Method, name: string) => () => signedUrl(place(), method, `${key}/${name}`);
+  const urlOf = (method: Method, name: string) => () => signedUrl(bucketAccess(), method, `${key}/${name}`);
 
   const listError = (problem: string): OperatorError =>
     new OperatorError(
@@ -206,15 +205,15 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
       'Use a server that supports ListObjectsV2 with start-after, and a key that only this archive uses.',
     );
 
-  async function page(beginning: string, after: string): Promise<ReturnType<typeof readPage>> {
+  async function requestPage(beginning: string, lastName: string): Promise<ReturnType<typeof readPage>> {
     const query = {
       'list-type': '2',
       'encoding-type': 'url',
       prefix: `${key}/${beginning}`,
-      'start-after': `${key}/${after}`,
+      'start-after': `${key}/${lastName}`,
     };
-    const listUrl = () => signedUrl(place(), 'GET', '', query);
-    const bytes = await getFile(transfer, listUrl, { least: 0, most: MAX_LIST });
+    const listUrl = () => signedUrl(bucketAccess(), 'GET', '', query);
+    const bytes = await getFile(transfer, listUrl, { min: 0, max: MAX_LIST });
     if (bytes !== null) return readPage(new TextDecoder().decode(bytes));
     throw new OperatorError(`${location} can't be listed.`, 'Check the address of the server.');
   }
@@ -226,13 +225,13 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
       const names: string[] = [];
       let last = '';
       for (let isLast = false; !isLast; ) {
-        const listed = await page(beginning, last);
-        isLast = listed.isLast;
-        if (!isLast && listed.keys.length === 0) {
+        const listPage = await requestPage(beginning, last);
+        isLast = listPage.isLast;
+        if (!isLast && listPage.keys.length === 0) {
           throw listError('the server announces another page, and sends an empty one');
         }
         // A server may encode a space in the key as a plus, so only the key's length counts.
-        for (const name of listed.keys.map((listedKey) => listedKey.slice(key.length + 1))) {
+        for (const name of listPage.keys.map((listedKey) => listedKey.slice(key.length + 1))) {
           if (!comesAfter(name, last))
             throw listError(`the server sends ${name} after ${last}, so the list doesn't advance`);
           names.push(name);

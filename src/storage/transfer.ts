@@ -51,8 +51,8 @@ export interface Transfer {
 }
 
 /** Thrown if an attempt failed but may succeed when it is repeated. */
-class TryAgain extends Error {
-  override readonly name = 'TryAgain';
+class RetryError extends Error {
+  override readonly name = 'RetryError';
 }
 
 /**
@@ -60,19 +60,19 @@ class TryAgain extends Error {
  * @returns the signal, a function that counts received bytes, and a function that ends the guard
  */
 function stallGuard({ after }: Clock) {
-  const late = new AbortController();
-  let came = 0;
+  const timeout = new AbortController();
+  let received = 0;
   const begin = (): (() => void) =>
     after(STALL_MS, () => {
-      if (came < MIN_BYTES) return late.abort(new DOMException('the response was too short', 'TimeoutError'));
-      came = 0;
+      if (received < MIN_BYTES) return timeout.abort(new DOMException('the response was too short', 'TimeoutError'));
+      received = 0;
       cancel = begin();
     });
   let cancel = begin();
   return {
-    signal: late.signal,
+    signal: timeout.signal,
     heard(bytes: number): void {
-      came += bytes;
+      received += bytes;
     },
     end: () => cancel(),
   };
@@ -99,7 +99,7 @@ function requireTls(requested: string, { url, redirected }: Response, location: 
 type UrlOf = () => string | Promise<string>;
 
 /** Makes one attempt. @throws TryAgain if the connection failed, or the rejection may pass */
-async function tried<T>(
+async function attemptOnce<T>(
   urlOf: UrlOf,
   init: BunFetchRequestInit,
   { location, clock, redirect, refused, mayPass = () => false }: Transfer,
@@ -121,12 +121,12 @@ async function tried<T>(
     const text = new TextDecoder().decode((await readUpTo(response.body, MAX_ERROR, guard.heard)) ?? undefined);
     const { status } = response;
     if (status >= SERVER_ERRORS || PASSING.has(status) || mayPass({ status, text }))
-      throw new TryAgain(`it answered ${status}`);
+      throw new RetryError(`it answered ${status}`);
     const refusal = refused({ status, text });
     if (refusal !== null) throw refusal;
     return null;
   } catch (error) {
-    if (error instanceof OperatorError || error instanceof TryAgain) throw error;
+    if (error instanceof OperatorError || error instanceof RetryError) throw error;
     const code = Object(error).code;
     if (CERTIFICATE.has(code)) {
       throw new OperatorError(
@@ -136,7 +136,7 @@ async function tried<T>(
       );
     }
     // After any error of the connection, the next attempt may succeed.
-    throw new TryAgain('the connection failed', { cause: error });
+    throw new RetryError('the connection failed', { cause: error });
   } finally {
     guard.end();
   }
@@ -146,12 +146,12 @@ async function tried<T>(
  * Repeats an attempt until it succeeds or fails permanently.
  * @throws OperatorError for a permanent rejection; PassingError if all attempts fail
  */
-async function persistently<T>({ location, clock, random, retrying }: Transfer, attempt: () => Promise<T>): Promise<T> {
+async function withRetries<T>({ location, clock, random, retrying }: Transfer, attempt: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof TryAgain)) throw error;
+      if (!(error instanceof RetryError)) throw error;
       if (failures === MAX_ATTEMPTS) {
         throw new PassingError(
           `${location} can't be reached: ${error.message}.`,
@@ -167,20 +167,20 @@ async function persistently<T>({ location, clock, random, retrying }: Transfer, 
 
 /** Maximum and minimum bytes of a file. */
 export interface SizeBounds {
-  least: number;
-  most: number;
+  min: number;
+  max: number;
 }
 
 /** Gets a file. @returns null if there is no such file @throws OperatorError, PassingError */
-export function getFile(transfer: Transfer, url: UrlOf, { least, most }: SizeBounds): Promise<Uint8Array | null> {
-  return persistently(transfer, () =>
-    tried(url, {}, transfer, async (response, guard) => {
-      const bytes = await readUpTo(response.body, most, guard.heard);
+export function getFile(transfer: Transfer, url: UrlOf, { min, max }: SizeBounds): Promise<Uint8Array | null> {
+  return withRetries(transfer, () =>
+    attemptOnce(url, {}, transfer, async (response, guard) => {
+      const bytes = await readUpTo(response.body, max, guard.heard);
       // A proxy that loses its server may end a body as if it were complete.
-      if (bytes !== null && bytes.length < least) throw new TryAgain(`it sent ${bytes.length} of ${least} bytes`);
+      if (bytes !== null && bytes.length < min) throw new RetryError(`it sent ${bytes.length} of ${min} bytes`);
       if (bytes !== null) return bytes;
       throw new OperatorError(
-        `${transfer.location} is larger than the ${most} bytes that are allowed.`,
+        `${transfer.location} is larger than the ${max} bytes that are allowed.`,
         'Copy the files from their source again, or use another copy.',
       );
     }),
@@ -200,7 +200,7 @@ async function put(
     // The server compares the hash, so it never stores an incomplete body as the file.
     headers: { 'content-md5': Buffer.from(MD5.hash(bytes) as Uint8Array).toString('base64'), ...headers },
   };
-  return (await persistently(transfer, () => tried(url, init, transfer, async () => true))) !== null;
+  return (await withRetries(transfer, () => attemptOnce(url, init, transfer, async () => true))) !== null;
 }
 
 /** Puts a file. Replaces an existing file. @throws OperatorError, PassingError */
@@ -219,5 +219,5 @@ export const putNewFile = (transfer: Transfer, url: UrlOf, bytes: Uint8Array): P
 
 /** Deletes a file, if it exists. @throws OperatorError, PassingError */
 export async function deleteFile(transfer: Transfer, url: UrlOf): Promise<void> {
-  await persistently(transfer, () => tried(url, { method: 'DELETE' }, transfer, async () => true));
+  await withRetries(transfer, () => attemptOnce(url, { method: 'DELETE' }, transfer, async () => true));
 }

@@ -21,7 +21,7 @@ import { OperatorError } from '../../src/base/errors.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import { compressedPart, hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
+import { compressPart, hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { openBaseLoader } from '../../src/store/base/loader.ts';
 import {
   type BaseSnapshot,
@@ -408,7 +408,7 @@ describe('refused by name:', () => {
       const { path, store } = copy();
       const content = Buffer.from(`${lines.join('\n')}\n`);
       const sha256 = hashOfPart(content);
-      writeFileSync(join(path, partName(sha256)), await compressedPart(content));
+      writeFileSync(join(path, partName(sha256)), await compressPart(content));
       const manifest = structuredClone(first.manifest);
       const table = manifest.tables.find((one) => one.name === name)!;
       table.parts = [{ sha256, bytes: content.length, rows: lines.length }];

@@ -21,7 +21,7 @@ import { EXIT, OperatorError, PassingError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import { compressedPart } from '../../src/storage/object-store.ts';
+import { compressPart } from '../../src/storage/object-store.ts';
 import { webSource } from '../../src/storage/remote.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
@@ -234,7 +234,7 @@ describe('a mirror with an older state:', () => {
       chain: head.chain,
     });
     const error = await failure(restored(web.url, { into }), PassingError);
-    expect(error.exitCode).toBe(EXIT.again);
+    expect(error.exitCode).toBe(EXIT.temporary);
     expect(error.message).toBe(
       `${HEAD} of the archive at ${web.url} ends with entry ${head.entry}, but an earlier version had entry ${head.entry + 1}.`,
     );
@@ -378,7 +378,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
           chain = nextChain(chain, changed);
           return { ...changed, chain };
         });
-        writeFileSync(file, await compressedPart(segmentContent(segment.previousChain, forged)));
+        writeFileSync(file, await compressPart(segmentContent(segment.previousChain, forged)));
       },
       /segment-\S+\.zst is a damaged segment: .* which doesn't match its name/,
     ],
@@ -408,7 +408,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
       });
     };
     for (const index of [0, found.length - 1]) {
-      writeFileSync(file, await compressedPart(segmentContent(previousChain, forge(index))));
+      writeFileSync(file, await compressPart(segmentContent(previousChain, forge(index))));
       const lacked: number[] = [];
       expect(await restored(web.url, { lacked })).toBe(sealed(segments));
       expect(lacked).toEqual([entries()]);
@@ -416,7 +416,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     // If unproven entries follow the proven ones, only the proven ones count.
     const extra = { ...found.at(-1)!, id: found.at(-1)!.id + 1 };
     extra.chain = nextChain(found.at(-1)!.chain, extra);
-    writeFileSync(file, await compressedPart(segmentContent(previousChain, [...found, extra])));
+    writeFileSync(file, await compressPart(segmentContent(previousChain, [...found, extra])));
     expect(await restored(web.url)).toBe(entries());
   });
 
@@ -459,7 +459,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     expect((await failure(restored(web.url), ArchiveDamagedError)).message).toMatch(/is a damaged segment/);
     web.answer = (name) => Response.redirect(`${web.url}/${name}`);
     const looping = webFilesWith(web.url, impatient().clock);
-    expect(await failure(looping.read(HEAD, { least: 1, most: 1_000 }), PassingError)).toBeInstanceOf(PassingError);
+    expect(await failure(looping.read(HEAD, { min: 1, max: 1_000 }), PassingError)).toBeInstanceOf(PassingError);
   });
 
   test('a URL of another machine without TLS', async () => {
@@ -542,7 +542,7 @@ test('gives up on a mirror that sends a byte now and then, but not on one that i
       );
     };
     const reading = webFilesWith(web.url, clock)
-      .read(HEAD, { least: 1, most: 1_000_000 })
+      .read(HEAD, { min: 1, max: 1_000_000 })
       .then(
         (bytes) => bytes?.length ?? 0,
         (error: unknown) => error,

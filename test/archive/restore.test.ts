@@ -19,7 +19,7 @@ import { openName, parseSegmentName, readSegment, segmentContent } from '../../s
 import { OperatorError } from '../../src/base/errors.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import { compressedPart, type ObjectStore } from '../../src/storage/object-store.ts';
+import { compressPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
@@ -326,7 +326,7 @@ describe('restore and verify report the same damage if', () => {
       chain = nextChain(chain, entry);
       return { ...entry, chain };
     });
-    writeFileSync(join(path, OPEN), await compressedPart(segmentContent(before, forged)));
+    writeFileSync(join(path, OPEN), await compressPart(segmentContent(before, forged)));
     expect(await said(store)).toMatch(
       /^open-one.zst belongs to another log: it doesn't follow the chain value of entry \d+$/,
     );
@@ -339,7 +339,7 @@ describe('restore and verify report the same damage if', () => {
     const chain = nextChain(part.previousChain, first);
     writeFileSync(
       join(path, 'open-two.zst'),
-      await compressedPart(segmentContent(part.previousChain, [{ ...first, chain }])),
+      await compressPart(segmentContent(part.previousChain, [{ ...first, chain }])),
     );
     expect(await said(store)).toBe(`open-two.zst and ${OPEN} belong to two logs: they differ at entry ${first.id}`);
   });
@@ -350,12 +350,12 @@ test("a restore uses the open part with the most entries, and ignores an earlier
   const part = await readSegment(readFileSync(join(path, OPEN)), null);
   writeFileSync(
     join(path, 'open-late-3.zst'),
-    await compressedPart(segmentContent(part.previousChain, part.entries.slice(0, 1))),
+    await compressPart(segmentContent(part.previousChain, part.entries.slice(0, 1))),
   );
   const first = await readSegment(readFileSync(join(path, (await store.list('segment-'))[0]!)), null);
   writeFileSync(
     join(path, 'open-early-1.zst'),
-    await compressedPart(segmentContent(first.previousChain, first.entries.slice(0, 2))),
+    await compressPart(segmentContent(first.previousChain, first.entries.slice(0, 2))),
   );
   const into = folder();
   expect(await restoredFrom(store, into)).toBe(rows.length);

@@ -102,9 +102,9 @@ test('an unneeded part is sent again by a base that needs it, and stays', async 
     },
   };
   const again = (await baseIn(third, noting, { clock: { ...impatientClock, now: () => NOW - 40 * DAY } }))!;
-  const unneeded = JSON.parse(
-    Buffer.from((await store.read('unneeded.json', { least: 1, most: 1e6 }))!).toString(),
-  ) as { parts: string[] };
+  const unneeded = JSON.parse(Buffer.from((await store.read('unneeded.json', { min: 1, max: 1e6 }))!).toString()) as {
+    parts: string[];
+  };
   const needed = again.manifest.tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)));
   const sent = unneeded.parts.filter((name) => needed.includes(name));
   expect(sent.length).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ import {
   segmentContent,
   segmentName,
 } from '../../src/archive/segment.ts';
-import { compressedPart } from '../../src/storage/object-store.ts';
+import { compressPart } from '../../src/storage/object-store.ts';
 import { CHAIN_START, type Entry, firstEntries, nextChain, withheld } from '../../src/store/log/entry.ts';
 import { assertProperty, character, Seen } from '../support/property.ts';
 
@@ -40,7 +40,7 @@ const event = fc.record({
 });
 const events = fc.array(event, { minLength: 1, maxLength: 6 });
 
-const packed = (before: Uint8Array, entries: readonly Entry[]) => compressedPart(segmentContent(before, entries));
+const packed = (before: Uint8Array, entries: readonly Entry[]) => compressPart(segmentContent(before, entries));
 const rangeOf = (entries: readonly Entry[]) => ({
   first: entries[0]!.id,
   last: entries.at(-1)!.id,
@@ -80,7 +80,7 @@ test('a segment with any changed byte is rejected, or returns the same entries',
       const at = store % content.length;
       seen.add(at <= content.indexOf('\n') ? 'its header' : 'its entries');
       content[at] = content[at]! ^ change;
-      const found = await readSegment(await compressedPart(content), rangeOf(entries)).catch((error: unknown) => error);
+      const found = await readSegment(await compressPart(content), rangeOf(entries)).catch((error: unknown) => error);
       // A header may hold the same values in different bytes.
       if (!(found instanceof SegmentError)) expect(found).toMatchObject({ entries });
       else expect(found.message).not.toBe('');
@@ -102,22 +102,22 @@ describe('a segment is rejected with the reason if it has', () => {
   const withBody = (lines: readonly string[]) => {
     const text = lines.join('\n');
     const sha256 = new Bun.CryptoHasher('sha256').update(text).digest('hex');
-    return compressedPart(Buffer.from(`${JSON.stringify({ ...JSON.parse(header), sha256 })}\n${text}`));
+    return compressPart(Buffer.from(`${JSON.stringify({ ...JSON.parse(header), sha256 })}\n${text}`));
   };
 
   test('truncated, damaged or invalid data', async () => {
     const bytes = await packed(CHAIN_START, three);
     expect(await refusal(bytes.subarray(0, bytes.length >> 1))).not.toBeNull();
     expect(await refusal(bytes.subarray(1))).toBe("it can't be decompressed");
-    expect(await refusal(await compressedPart(Buffer.from('{}\n')))).toBe("its first line isn't a header");
+    expect(await refusal(await compressPart(Buffer.from('{}\n')))).toBe("its first line isn't a header");
     expect(
-      await refusal(await compressedPart(Buffer.from(content.replace('"block_height":2', '"block_height":9')))),
+      await refusal(await compressPart(Buffer.from(content.replace('"block_height":2', '"block_height":9')))),
     ).toBe('its checksum is wrong');
   });
 
   test('a newer format', async () => {
     const newer = JSON.stringify({ ...JSON.parse(header), format: 2 });
-    expect(await refusal(await compressedPart(Buffer.from(`${newer}\n`)))).toBe(
+    expect(await refusal(await compressPart(Buffer.from(`${newer}\n`)))).toBe(
       'it has format 2, but this version reads formats up to 1',
     );
   });

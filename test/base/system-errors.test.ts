@@ -122,7 +122,7 @@ test('a locked database exits with the code to start again', () => {
   try {
     holder.run('BEGIN EXCLUSIVE');
     const error = said(() => other.run('BEGIN EXCLUSIVE'));
-    expect([error.message, error.exitCode]).toEqual(['DATA is in use by another process.', EXIT.again]);
+    expect([error.message, error.exitCode]).toEqual(['DATA is in use by another process.', EXIT.temporary]);
   } finally {
     holder.close();
     other.close();

@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
-import { VERIFY_INTERVAL_MS, verifying } from '../../src/cluster/verifying.ts';
+import { startVerifying, VERIFY_INTERVAL_MS } from '../../src/cluster/verifying.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -379,7 +379,7 @@ function verifier(one: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client
   const said: ClusterEvent[] = [];
   const entries = one.ingest.entries!;
   const missing = async () => [];
-  const verification = verifying({
+  const verification = startVerifying({
     log: log.client(),
     missing,
     entries,

@@ -58,12 +58,12 @@ test('a difference shows both values and the first block that differs', async ()
 test('the check can be repeated if the node is unavailable or behind, but not if it follows another chain', async () => {
   const away = { ...rpcOf(node), info: () => Promise.reject(new NodeUnreachableError("it can't be reached")) };
   expect(await refusal(away)).toMatchObject({
-    exitCode: EXIT.again,
+    exitCode: EXIT.temporary,
     message: "The index can't be compared with the node at http://node: it can't be reached.",
   });
   const failing: Lie = () => new Response('overloaded', { status: 503 });
   expect(await refusal(rpcOf(node, failing))).toMatchObject({
-    exitCode: EXIT.again,
+    exitCode: EXIT.temporary,
     message: "The index can't be compared with the node at http://node: the node answered /v2/accounts with 503.",
   });
   const behind: Lie = (url, answer) => {
@@ -71,7 +71,7 @@ test('the check can be repeated if the node is unavailable or behind, but not if
     return height > 9 ? new Response('No such chain tip', { status: 404 }) : answer;
   };
   expect(await refusal(rpcOf(node, behind, { burnBlockHeight: 1 }))).toMatchObject({
-    exitCode: EXIT.again,
+    exitCode: EXIT.temporary,
     message: 'The node is behind: it lacks the newest 3 blocks of the index.',
   });
   expect(await refusal(rpcOf(node, undefined, { chainId: 1 }))).toMatchObject({ exitCode: EXIT.operator });

@@ -84,5 +84,5 @@ if (import.meta.main) {
     process.stdout.write(`${title}: ${lines.length}\n${lines.map((line) => `  ${line}\n`).join('')}`);
   list('The recording has, and the demo lacks', missing);
   list('The demo has, and the recording does not contain', others);
-  if (missing.length > 0) process.exitCode = EXIT.found;
+  if (missing.length > 0) process.exitCode = EXIT.difference;
 }

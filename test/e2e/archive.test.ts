@@ -156,11 +156,11 @@ describe('the commands', () => {
     writeFileSync(join(spoiled, names[3]!), 'nothing');
     const status = await stackside('archive', 'status', spoiled);
     expect([status.code, status.stdout]).toEqual([
-      EXIT.found,
+      EXIT.difference,
       expect.stringContaining(`which come before ${names[2]}`),
     ]);
     const verified = await stackside('archive', 'verify', spoiled);
-    expect(verified.code).toBe(EXIT.found);
+    expect(verified.code).toBe(EXIT.difference);
     expect(verified.stdout).toMatch(
       new RegExp(
         `^DIFFERS it lacks entries \\d+ to \\d+, which come before ${names[2]}\nDIFFERS ${names[3]} is a damaged segment: `,
@@ -187,7 +187,7 @@ describe('the commands', () => {
       for (const command of ['status', 'verify']) {
         const { code, stdout, stderr } = await stackside('archive', command, spoiled);
         expect([code, stdout, stderr]).toEqual([
-          EXIT.found,
+          EXIT.difference,
           expect.stringContaining(`${name} is a damaged segment`),
           '',
         ]);

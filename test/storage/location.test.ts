@@ -22,7 +22,7 @@ const { variables } = server;
 const inBucket = (key: string): ObjectStore =>
   s3Objects({ url: `s3://bucket/${key}`, variables, clock: impatientClock });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const bounds = { least: 0, most: 1_000 };
+const bounds = { min: 0, max: 1_000 };
 
 async function textOf(store: ObjectStore, name: string): Promise<string | null> {
   const found = await store.read(name, bounds);

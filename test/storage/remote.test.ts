@@ -64,7 +64,7 @@ async function refusal(work: Promise<unknown>): Promise<OperatorError> {
 }
 
 const BODY = Buffer.from('the content of an object '.repeat(400));
-const bounds = { least: 1, most: BODY.length };
+const bounds = { min: 1, max: BODY.length };
 const KEY = 'bucket/a folder/ünïcode+1(2)';
 await store(KEY).write('one', BODY);
 
@@ -84,7 +84,7 @@ test('loses nothing if each request fails twice and each body is then cut off', 
   };
   await failing(odd, async () => {
     await store('bucket/odd', clock).write('two', BODY);
-    expect(await store('bucket/odd', clock).read('two', { ...bounds, least: BODY.length })).toEqual(BODY);
+    expect(await store('bucket/odd', clock).read('two', { ...bounds, min: BODY.length })).toEqual(BODY);
   });
   expect([...new Set(clock.waits)]).toEqual([1_000, 2_000, 4_000]);
 });
@@ -110,13 +110,16 @@ test('gives up on a failing server after six tries', async () => {
   const down: S3Server['fail'] = () => ({ status: 500, code: 'Oh' });
   const error = await refusal(failing(down, () => store(KEY, clock).read('one', bounds)));
   expect(error.message).toBe(`s3://${KEY} can't be reached: it answered 500.`);
-  expect(error.exitCode).toBe(EXIT.again);
+  expect(error.exitCode).toBe(EXIT.temporary);
   expect(clock.waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
 });
 
 test('a refused connection is an error that permits a retry', async () => {
   const error = await refusal(store(KEY, undefined, { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }).write('two', BODY));
-  expect([error.message, error.exitCode]).toEqual([`s3://${KEY} can't be reached: the connection failed.`, EXIT.again]);
+  expect([error.message, error.exitCode]).toEqual([
+    `s3://${KEY} can't be reached: the connection failed.`,
+    EXIT.temporary,
+  ]);
 });
 
 const refusals: readonly [

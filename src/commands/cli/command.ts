@@ -268,7 +268,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
     if (!logs) warnOfIgnoredVariables();
     const { data = null } = reading.settings as { data?: string };
     const agrees = await onData(data, () => run(reading, command.opts() as Options, ...args));
-    if (agrees === false) process.exitCode = EXIT.found;
+    if (agrees === false) process.exitCode = EXIT.difference;
   });
   return command;
 }

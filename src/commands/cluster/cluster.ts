@@ -3,17 +3,17 @@ import { existsSync } from 'node:fs';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../cluster/cluster-status.ts';
-import { fillHole, fillLog, type LogFault, type VerifiedTo, verifyRange } from '../../cluster/comparing.ts';
-import { type EngineAccess, engineAccess, grantsOf, makeTables } from '../../cluster/engine-tables.ts';
-import { otherChain } from '../../cluster/host.ts';
+import { fillHole, fillLog, type LogFault, type VerifiedEntry, verifyRange } from '../../cluster/comparing.ts';
+import { type EngineAccess, engineAccess, grantStatements, makeTables } from '../../cluster/engine-tables.ts';
+import { otherChainError } from '../../cluster/host.ts';
 import { hostOf } from '../../cluster/lease-keeper.ts';
 import { hasState } from '../../cluster/postgres-engine.ts';
 import { PostgresLog } from '../../cluster/postgres-log.ts';
 import {
+  CORRUPT_LOG_REMEDY,
   DamagedLogError,
   LogUnavailableError,
   LogUnknownOutcomeError,
-  UNSOUND_REMEDY,
 } from '../../cluster/shared-log.ts';
 import { toHex } from '../../codec/hex.ts';
 import {
@@ -76,8 +76,8 @@ async function withJournal<T>(data: string, work: (journal: JournalReader | null
 async function requireChain(log: PostgresLog, data: string): Promise<void> {
   const chainId = existsSync(indexPath(data)) ? directoryStatus(data).chain_id : null;
   if (chainId === null) return;
-  const ofLog = await log.chain(chainId);
-  if (ofLog !== null && ofLog !== chainId) throw otherChain(ofLog, chainId, data);
+  const logChain = await log.chain(chainId);
+  if (logChain !== null && logChain !== chainId) throw otherChainError(logChain, chainId, data);
 }
 
 /** @throws PartialHistoryError if the history of a data directory starts at a block */
@@ -102,7 +102,7 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
       isNew ? 'Created the tables of the shared log.\n' : 'The tables of the shared log already exist.\n',
     );
     if (isNew) {
-      const grants = grantsOf(access.tables).map((grant) => `  ${grant}\n`);
+      const grants = grantStatements(access.tables).map((grant) => `  ${grant}\n`);
       process.stdout.write(`If the hosts use another role, grant it these rights:\n${grants.join('')}`);
     }
     await withJournal(data, async (journal) => {
@@ -117,7 +117,7 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
       await requireChain(log, data);
       const key = sharedKey(settings);
       await mendLog(log, journal);
-      const head = await fillLog(log, journal, filling(journal.lastId()));
+      const head = await fillLog(log, journal, drawProgress(journal.lastId()));
       process.stdout.write(`The log now has the ${head.id} entries of the journal in ${data}.\n`);
       process.stdout.write(
         `Signing secrets are encrypted with the key in ${key}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
@@ -128,15 +128,15 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
 
 async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: LogFault[] }> {
   const { id: last } = await log.head();
-  const draw = filling(last, 'entries verified');
+  const draw = drawProgress(last, 'entries verified');
   const faults: LogFault[] = [];
-  let at: VerifiedTo = LOG_START;
-  for (let next: VerifiedTo | null = at; next !== null; ) {
-    at = next;
-    next = await verifyRange(log, at, (fault) => faults.push(fault));
+  let verified: VerifiedEntry = LOG_START;
+  for (let next: VerifiedEntry | null = verified; next !== null; ) {
+    verified = next;
+    next = await verifyRange(log, verified, (fault) => faults.push(fault));
     if (next !== null) draw(Math.min(next.id, last));
   }
-  return { verified: at.id, faults };
+  return { verified: verified.id, faults };
 }
 
 /** Gives the log missing entries before its newest one. @throws OperatorError if it stays corrupt */
@@ -176,7 +176,7 @@ function sharedKey(place: KeyLocation): string {
 }
 
 /** Reports progress through the log on stderr. @param last number of the last entry @param what noun for entries */
-function filling(last: number, what = 'entries'): (id: number) => void {
+function drawProgress(last: number, what = 'entries'): (id: number) => void {
   const lines = progressLines(process.stderr);
   let first: number | null = null;
   return (id) => {
@@ -218,7 +218,7 @@ export async function reportCluster(settings: ClusterSettings, { format, verify 
   const lines = verified === null ? [] : verificationLines(verified);
   process.stdout.write(`${[...clusterLines(status, settings.data), ...lines].join('\n')}\n`);
   for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
-  if (!isSound) process.stderr.write(`${UNSOUND_REMEDY}\n`);
+  if (!isSound) process.stderr.write(`${CORRUPT_LOG_REMEDY}\n`);
   return isSound;
 }
 
@@ -235,11 +235,11 @@ const line = (name: string, text: string): string => `${name.padEnd(14)} ${text}
 
 const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} s ago` : `${duration(seconds)} ago`);
 
-const behind = (head: number, entry: number): string => (entry >= head ? 'up to date' : `${head - entry} behind`);
+const lagText = (head: number, entry: number): string => (entry >= head ? 'up to date' : `${head - entry} behind`);
 
 /** The position of a host at its last report. Entries after the report don't count as lag. */
 function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHost): string {
-  const lag = lagSeconds === 0 ? 'up to date' : `${behind(head, entry)} for ${duration(lagSeconds)}`;
+  const lag = lagSeconds === 0 ? 'up to date' : `${lagText(head, entry)} for ${duration(lagSeconds)}`;
   return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;
 }
 
@@ -269,4 +269,4 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
 }
 
 const directoryText = ({ head }: ClusterStatus, { entry, fits }: NonNullable<ClusterStatus['directory']>): string =>
-  fits ? behind(head.id, entry) : 'not a journal of this log';
+  fits ? lagText(head.id, entry) : 'not a journal of this log';

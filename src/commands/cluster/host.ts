@@ -10,11 +10,11 @@ import { type Service, startLoop } from '../../base/service.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../cluster/cluster-status.ts';
 import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
-import { ClusterHost, otherChain } from '../../cluster/host.ts';
+import { ClusterHost, otherChainError } from '../../cluster/host.ts';
 import { deliveryLease, hostOf } from '../../cluster/lease-keeper.ts';
 import type { LeaseEngine } from '../../cluster/leases.ts';
 import { LogUnavailableError, type SharedLog } from '../../cluster/shared-log.ts';
-import { verifying } from '../../cluster/verifying.ts';
+import { startVerifying } from '../../cluster/verifying.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { Log } from '../../log.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../metrics/cluster.ts';
@@ -81,7 +81,7 @@ const CLAIM_SECONDS = 30;
 const MAX_LAG_ENTRIES = 100;
 
 /** Explains why a host is too far behind the log; null if it isn't. */
-function lagOf({ position, head, silentSeconds }: ClusterState): StateReadings['log'] {
+function explainLag({ position, head, silentSeconds }: ClusterState): StateReadings['log'] {
   if (head === null) return { reason: "This host has not reached the cluster's log yet.", isReachable: false };
   if (silentSeconds > MAX_SILENT_SECONDS) {
     const reason = `The cluster's log has not answered for ${durationInWords(silentSeconds)}.`;
@@ -93,7 +93,7 @@ function lagOf({ position, head, silentSeconds }: ClusterState): StateReadings['
 }
 
 /** The log with its hosts, or why it can't be read. */
-async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' | 'problem'>> {
+async function readLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' | 'problem'>> {
   try {
     return { log: clusterLogJson(await status()), problem: null };
   } catch (error) {
@@ -105,7 +105,7 @@ async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' |
 /** Maximum difference between a host's clock and PostgreSQL's, in seconds: webhooks are signed with the host's time. */
 const MAX_CLOCK_DIFFERENCE = 10;
 
-function reporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): Service {
+function startReporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): Service {
   let isFirst = true;
   const isLogged = { name: false, clock: false };
 
@@ -176,13 +176,13 @@ async function requireNothingWithheld(directory: string, log: SharedLog): Promis
  * Holds the host to the chain of the log. If the log is unavailable, the host checks before it reads or appends.
  * @throws OperatorError if the settings or the data belong to another chain
  */
-async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Promise<void> {
+async function requireLogChain({ chainId, holdTo }: Ingest, log: SharedLog): Promise<void> {
   try {
-    const ofLog = await log.chain(null);
-    if (ofLog === null) return;
-    const own = chainId();
-    if (own === null) holdTo(ofLog);
-    else if (own !== ofLog) throw otherChain(ofLog, own, 'this host');
+    const logChain = await log.chain(null);
+    if (logChain === null) return;
+    const ownChain = chainId();
+    if (ownChain === null) holdTo(logChain);
+    else if (ownChain !== logChain) throw otherChainError(logChain, ownChain, 'this host');
   } catch (error) {
     if (!(error instanceof LogUnavailableError)) throw error;
   }
@@ -200,7 +200,7 @@ export async function joinCluster(options: JoinOptions) {
   if (url === null) return null;
   const opened = await options.openLog(url, { prefix, clock, isHost: true });
   try {
-    await requireLogsChain(ingest, opened.log);
+    await requireLogChain(ingest, opened.log);
     await requireNothingWithheld(settings.data, opened.log);
   } catch (error) {
     await opened.log.close();
@@ -225,14 +225,14 @@ export async function joinCluster(options: JoinOptions) {
   if (deliveries !== null) leaseMetrics(registry, () => deliveries.status());
   const { log, missing } = opened;
   const isHeld = () => deliveries?.isHeld() ?? false;
-  const verification = deliveries === null ? null : verifying({ log, missing, entries, isHeld, clock, say });
+  const verification = deliveries === null ? null : startVerifying({ log, missing, entries, isHeld, clock, say });
   if (verification !== null) verificationMetrics(registry, verification.state);
   const process = random.uuid();
   const report = (): HostReport => {
     const { position, lagSeconds } = host.state();
     return { name, entry: position, version: serverVersion, lagSeconds, process };
   };
-  const reports = reporting(opened, clock, report, say);
+  const reports = startReporting(opened, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.status() ?? null);
   return {
     receive: (event: ReceivedEvent) => host.receive(event),
@@ -241,22 +241,22 @@ export async function joinCluster(options: JoinOptions) {
     start: () => host.start(),
     host: ownState,
     /** The status of all hosts, if the log can be read. */
-    hosts: async (): Promise<HostsState> => ({ host: ownState(), ...(await askedLog(opened)) }),
+    hosts: async (): Promise<HostsState> => ({ host: ownState(), ...(await readLog(opened)) }),
     /** The lease for delivering chainhooks, requested once it is started; null if this host only reads. */
     deliveries,
     /** Takes the lease for other work that one host does at a time; null while another host has it. */
     async claim(work: string): Promise<Claim | null> {
       const holder = `${name}/${process}`;
       const lease = await opened.leases.give({ name: work, holder, seconds: CLAIM_SECONDS, epochSeen: 0 });
-      if (!('given' in lease)) return null;
-      const key = { name: work, holder, epoch: lease.given };
+      if (!('newEpoch' in lease)) return null;
+      const key = { name: work, holder, epoch: lease.newEpoch };
       return {
         renew: () => opened.leases.setUntil(key, CLAIM_SECONDS),
         release: async () => void (await opened.leases.setUntil(key, 0)),
       };
     },
     /** How far this host is behind the log, if that is too far to answer; null if it isn't. */
-    behind: () => lagOf(host.state()),
+    behind: () => explainLag(host.state()),
     /** Resolves with the error that ended the host; only the operator can resolve it. */
     failed: failed.promise,
     async stop(): Promise<void> {

@@ -70,7 +70,7 @@ const print = (line: SqlLine): Promise<void> => write(`${JSON.stringify(line)}\n
 /** Whether the query is wrong, a limit was reached, or the same query may succeed later. */
 function reasonOf(error: OperatorError): 'query' | 'limit' | 'passes' {
   if (error instanceof QueryLimitError) return 'limit';
-  return error.exitCode === EXIT.again ? 'passes' : 'query';
+  return error.exitCode === EXIT.temporary ? 'passes' : 'query';
 }
 
 /** Bytes of a line's part. */

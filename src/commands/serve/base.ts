@@ -48,6 +48,6 @@ export function crash(log: Log, cause: unknown): never {
   try {
     log({ event: 'crashed', cause });
   } finally {
-    process.exit(EXIT.again);
+    process.exit(EXIT.temporary);
   }
 }

@@ -79,7 +79,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
     inspection.progress = null;
     running = null;
     if (inspection.state === 'cancelled') return;
-    const isDone = inspection.problem === null && (code === 0 || code === EXIT.found);
+    const isDone = inspection.problem === null && (code === 0 || code === EXIT.difference);
     inspection.state = isDone ? 'done' : 'failed';
     if (!isDone) inspection.problem ??= problemOf(errors);
   }

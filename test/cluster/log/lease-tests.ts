@@ -21,8 +21,8 @@ const set = (access: EngineAccess, holder: string, epoch: number, seconds: numbe
 /** Requests a lease that nobody else holds. @returns its epoch */
 async function acquire(access: EngineAccess, holder: string): Promise<number> {
   const answer = await ask(access, holder);
-  if (!('given' in answer)) throw new Error(`${answer.holder} holds it`);
-  return answer.given;
+  if (!('newEpoch' in answer)) throw new Error(`${answer.holder} holds it`);
+  return answer.newEpoch;
 }
 
 export function leaseTests(fixture: () => EngineFixture): void {
@@ -46,8 +46,8 @@ export function leaseTests(fixture: () => EngineFixture): void {
       await using log = await fixture().newLog();
       const leases = postgresLeases(log.access);
       const give = (name: string, holder: string) => leases.give({ ...of(holder), name });
-      expect(await give('delivery', 'a')).toEqual({ given: 1 });
-      expect(await leases.give({ ...of('b'), name: 'filling', epochSeen: 4 })).toEqual({ given: 5 });
+      expect(await give('delivery', 'a')).toEqual({ newEpoch: 1 });
+      expect(await leases.give({ ...of('b'), name: 'filling', epochSeen: 4 })).toEqual({ newEpoch: 5 });
       expect(await give('delivery', 'c')).toEqual({ holder: 'a', epoch: 1 });
       expect(await give('filling', 'c')).toEqual({ holder: 'b', epoch: 5 });
     });
@@ -55,17 +55,17 @@ export function leaseTests(fixture: () => EngineFixture): void {
     test('is given to one of several hosts that request it at once', async () => {
       await using log = await fixture().newLog();
       const answers = await Promise.all(['a', 'b', 'c'].map((holder) => ask(log.access, holder)));
-      expect(answers.filter((answer) => 'given' in answer)).toHaveLength(1);
+      expect(answers.filter((answer) => 'newEpoch' in answer)).toHaveLength(1);
     });
 
     test('has an epoch above all that the host has seen, even if the engine lost them', async () => {
       await using log = await fixture().newLog();
       const leases = postgresLeases(log.access);
-      expect(await leases.give({ ...of('a'), epochSeen: 7 })).toEqual({ given: 8 });
+      expect(await leases.give({ ...of('a'), epochSeen: 7 })).toEqual({ newEpoch: 8 });
       await leases.setUntil({ name: 'delivery', holder: 'a', epoch: 8 }, 0);
-      expect(await leases.give({ ...of('b'), epochSeen: 5 })).toEqual({ given: 9 });
+      expect(await leases.give({ ...of('b'), epochSeen: 5 })).toEqual({ newEpoch: 9 });
       await leases.setUntil({ name: 'delivery', holder: 'b', epoch: 9 }, 0);
-      expect(await leases.give({ ...of('a'), epochSeen: 20 })).toEqual({ given: 21 });
+      expect(await leases.give({ ...of('a'), epochSeen: 20 })).toEqual({ newEpoch: 21 });
     });
 
     test("that has ended doesn't return to its holder, even if nobody else took it", async () => {

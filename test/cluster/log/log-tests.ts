@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterStatus, writeReport } from '../../../src/cluster/cluster-status.ts';
-import { tablesOf } from '../../../src/cluster/engine-tables.ts';
+import { tableNames } from '../../../src/cluster/engine-tables.ts';
 import { postgresLeases } from '../../../src/cluster/leases.ts';
 import { LOOK_MS } from '../../../src/cluster/postgres-log.ts';
 import { LogUnavailableError } from '../../../src/cluster/shared-log.ts';
@@ -133,7 +133,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await writeReport(log.access, { name: 'a', entry: 1, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     await writeReport(log.access, { name: 'a', entry: 2, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     const lease = { name: 'delivery', holder: 'a', seconds: 60, epochSeen: 0 };
-    expect(await postgresLeases(log.access).give(lease)).toEqual({ given: 1 });
+    expect(await postgresLeases(log.access).give(lease)).toEqual({ newEpoch: 1 });
     expect(await postgresLeases(log.access).setUntil({ ...lease, epoch: 1 }, 60)).toBe(true);
     expect((await clusterStatus(log, null)).hosts.length).toBe(1);
     for (const change of [`DELETE FROM ${tables.log}`, `UPDATE ${tables.log} SET path = ''`]) {
@@ -144,7 +144,7 @@ export function logTests(fixture: () => EngineFixture): void {
 
   test('a role that lacks rights is refused with the missing rights and the statements that grant them', async () => {
     const prefix = await fixture().newTables();
-    const { log, lease, meta, hosts } = tablesOf(prefix);
+    const { log, lease, meta, hosts } = tableNames(prefix);
     await fixture().server.run('CREATE ROLE partial LOGIN');
     const url = fixture().server.url.replace('stackside@', 'partial@');
     await fixture().server.run(

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClusterStatus, missingEntries, writeReport } from '../../../src/cluster/cluster-status.ts';
-import { engineAccess, grantsOf, makeTables, tablesOf } from '../../../src/cluster/engine-tables.ts';
+import { engineAccess, grantStatements, makeTables, tableNames } from '../../../src/cluster/engine-tables.ts';
 import { postgresLeases } from '../../../src/cluster/leases.ts';
 import { STATEMENT_MS, WAITING_COMMIT } from '../../../src/cluster/postgres-engine.ts';
 import { openPostgresLog, PostgresLog } from '../../../src/cluster/postgres-log.ts';
@@ -43,7 +43,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const events = simulatedEvents({ seed: 5, blocks: 4 });
     using directory = ingestOf(events);
     const at = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
-    const grants = grantsOf(tablesOf('init_'))
+    const grants = grantStatements(tableNames('init_'))
       .map((grant) => `  ${grant}\n`)
       .join('');
     expect(await stackside('cluster', 'init', ...at)).toEqual({

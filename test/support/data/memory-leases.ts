@@ -26,13 +26,13 @@ export class MemoryLeases {
     return row !== undefined && row.until > this.#now() ? row.holder : null;
   }
 
-  #give({ name, holder, seconds, epochSeen }: LeaseOptions): { given: number } | LeaseHolder {
+  #give({ name, holder, seconds, epochSeen }: LeaseOptions): { newEpoch: number } | LeaseHolder {
     const row = this.rows.get(name);
     const other = this.holder(name);
     if (row !== undefined && other !== null && other !== holder) return { holder: other, epoch: row.epoch };
     const epoch = Math.max(row?.epoch ?? 0, epochSeen) + 1;
     this.rows.set(name, { holder, epoch, until: this.#now() + seconds * 1000 });
-    return { given: epoch };
+    return { newEpoch: epoch };
   }
 
   /** Returns a host's client. @param isAlive whether the host's process runs: calls of an ended process never arrive */
