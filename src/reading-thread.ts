@@ -11,6 +11,6 @@ const MAX_WAITING = 3;
 // Sends the batches of this thread's share.
 await sendStream<ReaderStart, RowBatch | PreparedEntry[], void>(MAX_WAITING, ({ source, chainId, share }) => {
   const prepare = preparer(chainId);
-  const isOwn = (batch: number): boolean => batch % share.of === share.index;
+  const isOwn = (batch: number): boolean => batch % share.threads === share.index;
   return 'file' in source ? preparedRows(source, prepare, isOwn) : preparedEntries(source, prepare, isOwn);
 });

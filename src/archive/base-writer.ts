@@ -61,7 +61,7 @@ export interface BaseProgress {
   /** The current table, its number, and the number of tables. */
   table: string;
   number: number;
-  of: number;
+  total: number;
   sentBytes: number;
 }
 
@@ -196,7 +196,7 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
         sentBytes += packed.length;
       } else relied.add(object);
       parts.push(part);
-      report({ table: table.name, number: index + 1, of: snapshot.tables.length, sentBytes });
+      report({ table: table.name, number: index + 1, total: snapshot.tables.length, sentBytes });
       await pause(clock, part.bytes / BYTES_PER_MS, signal);
       if (signal.aborted) return null;
     }

@@ -4,9 +4,9 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import {
   ANSWER_MS,
-  type AskedServerOptions,
   NoAnswer,
   ThrottledClient,
+  type ThrottledClientOptions,
 } from '../../src/commands/compare/throttled-client.ts';
 import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -53,7 +53,7 @@ function serverOf(answer: (request: Request, number: number) => Response | Promi
   return { url: `http://127.0.0.1:${made.port}`, requests };
 }
 
-const asked = (url: string, clock: Clock, options: Partial<AskedServerOptions> = {}): ThrottledClient =>
+const asked = (url: string, clock: Clock, options: Partial<ThrottledClientOptions> = {}): ThrottledClient =>
   new ThrottledClient({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
 
 const refusal = async (asking: Promise<unknown>): Promise<PassingError> => {

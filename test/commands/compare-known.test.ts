@@ -9,7 +9,7 @@ import {
   referenceReasons,
   STATUS,
 } from '../../src/commands/compare/known-differences.ts';
-import { plansOf, questionOf } from '../../src/commands/compare/questions.ts';
+import { makeQuestion, plansOf } from '../../src/commands/compare/questions.ts';
 import type { Samples } from '../../src/commands/compare/samples.ts';
 import { routesOf } from '../support/api/app.ts';
 import { migrationPage, pageWithKnownDifferences } from '../support/generate/known-differences.ts';
@@ -33,7 +33,7 @@ test('every parameter of every compared route has values', () => {
   expect(plans.length).toBeGreaterThan(115);
   for (const plan of plans) {
     for (let seed = 0; seed < 20; seed++) {
-      const question = questionOf(plan, one, String(seed));
+      const question = makeQuestion(plan, one, String(seed));
       if (!('target' in question)) {
         expect(plan.path).toBe('/extended/v1/contract/by_trait');
         continue;
@@ -56,7 +56,7 @@ test('docs/migration.md lists the current known differences (bun run generate wr
 });
 
 test('each difference has the path of its field, and equal parts are not reported', () => {
-  const paths = (ours: unknown, theirs: unknown) => differencesOf(ours, theirs).map(({ at }) => at);
+  const paths = (ours: unknown, theirs: unknown) => differencesOf(ours, theirs).map(({ location }) => location);
   expect(paths({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 })).toEqual([]);
   expect(paths({ a: 1, gone: null }, { a: 2, come: 0 })).toEqual(['a', 'gone', 'come']);
   expect(paths({ a: { b: [{ c: 1 }] } }, { a: { b: [{ c: '1' }] } })).toEqual(['a.b[0].c']);
@@ -95,7 +95,7 @@ test('each difference has the path of its field, and equal parts are not reporte
 
 test('cursors, versions and receipt times are compared only by presence and type', () => {
   const counts = (path: string, ours: unknown, theirs: unknown, route = '/extended/v3/transactions') =>
-    isCompared({ path, at: path, ours, theirs, isOrder: false }, route);
+    isCompared({ path, location: path, ours, theirs, isOrder: false }, route);
   expect(counts('cursor.next', 'a', 'b')).toBe(false);
   expect(counts('cursor.next', 'a', null)).toBe(true);
   expect(counts('next_cursor', undefined, null)).toBe(true);
@@ -355,7 +355,7 @@ const cases: [known: Case, other: Case][] = [
 
 function reasonOf([route, path, ours, theirs, within = {}]: Case): KnownReason | null {
   const { isOrder = false, ...found } = within;
-  const difference: Difference = { path, at: path.replaceAll('[*]', '[0]'), ours, theirs, isOrder };
+  const difference: Difference = { path, location: path.replaceAll('[*]', '[0]'), ours, theirs, isOrder };
   return reasonFor(referenceReasons, difference, { route, target: route, ours: {}, theirs: {}, ...found });
 }
 

@@ -71,10 +71,10 @@ async function compared(
     plans,
     requests: 400,
     seed: 1,
-    begun: (_, begun) => {
+    started: (_, begun) => {
       tally = begun;
     },
-    asked: () => {},
+    compared: () => {},
     ...options,
   });
   return { tally: tally!, end };

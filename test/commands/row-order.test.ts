@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runImport } from '../../src/commands/data/import.ts';
-import { disorderIn, SeenIds } from '../../src/commands/data/row-order.ts';
+import { findDisorder, SeenIds } from '../../src/commands/data/row-order.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
@@ -69,12 +69,12 @@ const written = (directory: DataDirectory, rows: readonly string[], name = 'reco
 test('finds the first row out of order, and accepts rows that repeat earlier ids', async () => {
   using directory = dataDirectory();
   const rows = (...ids: (number | string)[]) => ids.map((id) => `${id}\tx\ty\tz`);
-  expect(await disorderIn(written(directory, rows(3, 4, 8, 4, 9, 8, 3, 20)))).toBeNull();
-  expect(await disorderIn(written(directory, rows(1, 10, 100, 11, 2)))).toEqual({ row: 4, id: 11, after: 100 });
-  expect(await disorderIn(written(directory, ['', ...rows(1, 'no id', 5), '\\.', ...rows(4)]))).toEqual({
+  expect(await findDisorder(written(directory, rows(3, 4, 8, 4, 9, 8, 3, 20)))).toBeNull();
+  expect(await findDisorder(written(directory, rows(1, 10, 100, 11, 2)))).toEqual({ row: 4, id: 11, highest: 100 });
+  expect(await findDisorder(written(directory, ['', ...rows(1, 'no id', 5), '\\.', ...rows(4)]))).toEqual({
     row: 6,
     id: 4,
-    after: 5,
+    highest: 5,
   });
 });
 

@@ -38,7 +38,7 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
     run: async (make: boolean, tell: (news: ArchiveNews) => void, _signal: AbortSignal): Promise<void> => {
       tell({ kind: 'newest', base: world.newest });
       if (!make) return;
-      tell({ kind: 'step', step: { table: 'blocks', number: 1, of: 2, sentBytes: 5 } });
+      tell({ kind: 'step', step: { table: 'blocks', number: 1, total: 2, sentBytes: 5 } });
       world.newest = { entry: world.archive?.entry ?? 0, height: 3, madeAt: clock.now() };
       tell({ kind: 'made', base: world.newest, sentParts: 2, sentBytes: 70 });
     },
@@ -199,7 +199,7 @@ test('a host that loses its lease aborts its base, and reads the newest base whe
   world.run = async (make, tell, signal) => {
     if (!make) return tell({ kind: 'newest', base: null });
     epoch = null;
-    tell({ kind: 'step', step: { table: 'blocks', number: 1, of: 2, sentBytes: 5 } });
+    tell({ kind: 'step', step: { table: 'blocks', number: 1, total: 2, sentBytes: 5 } });
     isAborted = signal.aborted;
   };
   await pass();

@@ -28,7 +28,7 @@ export interface CommonChain extends Tips {
 const STATUS_PATH = '/extended';
 
 /** The version, the tip, and the height of the first block. */
-async function statusOf(server: Server): Promise<{ version: string; tip: Tip; lowest: number }> {
+async function readStatus(server: Server): Promise<{ version: string; tip: Tip; lowest: number }> {
   const answer = await server.ask(STATUS_PATH);
   const body = answer instanceof NoAnswer ? null : answer.body;
   const { server_version: version, chain_tip: tip, history_from: from = 1 } = Object(body);
@@ -47,12 +47,12 @@ async function statusOf(server: Server): Promise<{ version: string; tip: Tip; lo
 }
 
 /** The tips of both servers now. @throws PassingError, OperatorError */
-export async function tipsOf(ours: Server, theirs: Server): Promise<Tips> {
-  return { ours: (await statusOf(ours)).tip, theirs: (await statusOf(theirs)).tip };
+export async function readTips(ours: Server, theirs: Server): Promise<Tips> {
+  return { ours: (await readStatus(ours)).tip, theirs: (await readStatus(theirs)).tip };
 }
 
 /** The index block hash at a height; null if the server doesn't have the block. */
-async function hashAt(server: Server, height: number): Promise<string | null> {
+async function readHash(server: Server, height: number): Promise<string | null> {
   const answer = await server.ask(`/extended/v2/blocks/${height}`);
   const hash = answer instanceof NoAnswer ? null : Object(answer.body).index_block_hash;
   return typeof hash === 'string' ? hash : null;
@@ -64,7 +64,7 @@ async function hashAt(server: Server, height: number): Promise<string | null> {
  *   has no block yet, or has none of the other's blocks
  */
 export async function findCommonChain(ours: Server, theirs: Server): Promise<CommonChain> {
-  const [here, there] = [await statusOf(ours), await statusOf(theirs)];
+  const [here, there] = [await readStatus(ours), await readStatus(theirs)];
   const lowest = Math.max(here.lowest, there.lowest);
   const highest = Math.min(here.tip.height, there.tip.height);
   if (highest < lowest) {
@@ -74,10 +74,10 @@ export async function findCommonChain(ours: Server, theirs: Server): Promise<Com
     );
   }
   const isSame = async (height: number): Promise<boolean> => {
-    const hash = await hashAt(ours, height);
-    return hash !== null && hash === (await hashAt(theirs, height));
+    const hash = await readHash(ours, height);
+    return hash !== null && hash === (await readHash(theirs, height));
   };
-  const [first, other] = [await hashAt(ours, lowest), await hashAt(theirs, lowest)];
+  const [first, other] = [await readHash(ours, lowest), await readHash(theirs, lowest)];
   if (first !== other || first === null) {
     throw new OperatorError(
       `${theirs.url} has another chain: its block ${lowest} is ${other ?? 'unknown'}, here it is ${first ?? 'unknown'}.`,
@@ -110,9 +110,9 @@ export function apartText({ ours, theirs, common }: CommonChain): string | null 
   if (lowest - common > NEAR) {
     return `The servers are on different forks: they have the same blocks up to ${common}, and others from there to ${lowest}.`;
   }
-  const behind = ours.height - theirs.height;
-  if (Math.abs(behind) <= NEAR) return null;
-  return behind > 0
-    ? `The other server is behind: it lacks the newest ${behind} blocks of this one.`
-    : `This server is behind: it lacks the newest ${-behind} blocks of the other one.`;
+  const lag = ours.height - theirs.height;
+  if (Math.abs(lag) <= NEAR) return null;
+  return lag > 0
+    ? `The other server is behind: it lacks the newest ${lag} blocks of this one.`
+    : `This server is behind: it lacks the newest ${-lag} blocks of the other one.`;
 }

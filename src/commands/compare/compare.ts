@@ -9,7 +9,7 @@ import { interruptible } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { noMainThreadParts, resources } from '../serve/app.ts';
-import { apartText, type CommonChain, findCommonChain, NEAR, type Tip, tipsOf } from './common-chain.ts';
+import { apartText, type CommonChain, findCommonChain, NEAR, readTips, type Tip } from './common-chain.ts';
 import { type Difference, differencesOf } from './differences.ts';
 import {
   CONTENT_TYPE,
@@ -20,7 +20,7 @@ import {
   referenceReasons,
   STATUS,
 } from './known-differences.ts';
-import { type Plan, plansOf, type Question, questionOf, SkippedQuestion } from './questions.ts';
+import { makeQuestion, type Plan, plansOf, type Question, SkippedQuestion } from './questions.ts';
 import { addFinding, printReport, routeTally, type Tally, totalsOf } from './report.ts';
 import { drawSamples } from './samples.ts';
 import { type Answer, NoAnswer, ThrottledClient } from './throttled-client.ts';
@@ -34,12 +34,12 @@ export interface CompareOptions {
   requests: number;
   seed: number;
   /** Called once after both servers' tips were read. The run changes this tally. */
-  begun: (standing: CommonChain, tally: Tally) => void;
-  asked: () => void;
+  started: (chain: CommonChain, tally: Tally) => void;
+  compared: () => void;
 }
 
 /** A difference with its reason, and the path and query. */
-interface Located {
+interface LocatedDifference {
   difference: Difference;
   reason: KnownReason | null;
   target: string;
@@ -62,20 +62,20 @@ function unansweredReason(answer: Answer | NoAnswer, whose: string): string | nu
 
 function answerDifferences(route: string, ours: Answer, theirs: Answer): Difference[] {
   const whole = (path: string, here: unknown, there: unknown): Difference[] => [
-    { path, at: path, ours: here, theirs: there, isOrder: false },
+    { path, location: path, ours: here, theirs: there, isOrder: false },
   ];
   if (ours.status !== theirs.status) return whole(STATUS, ours.status, theirs.status);
   // Servers word errors as they like.
   if (ours.status >= BAD) return [];
   if (ours.type !== theirs.type) return whole(CONTENT_TYPE, ours.type, theirs.type);
-  return differencesOf(ours.body, theirs.body).filter((one) => isCompared(one, route));
+  return differencesOf(ours.body, theirs.body).filter((difference) => isCompared(difference, route));
 }
 
 /** The cursor of the next page; null if there is none. */
 function nextCursor({ body }: Answer): string | null {
   const { cursor, next_cursor: next } = Object(body);
-  const found = Object(cursor).next ?? next;
-  return typeof found === 'string' ? found : null;
+  const text = Object(cursor).next ?? next;
+  return typeof text === 'string' ? text : null;
 }
 
 const withCursor = (target: string, cursor: string): string =>
@@ -84,7 +84,7 @@ const withCursor = (target: string, cursor: string): string =>
 const isSameTip = (a: Tip, b: Tip): boolean => a.hash === b.hash && a.burnHeight === b.burnHeight;
 
 /** The result of a question: its differences (empty for equal answers), or the reason why there is no result. */
-type Outcome = Located[] | NoAnswer | 'moved';
+type Outcome = LocatedDifference[] | NoAnswer | 'moved';
 
 /** Sends one question after the other. */
 class Comparison {
@@ -94,7 +94,7 @@ class Comparison {
   ) {}
 
   /** Sends a question to both servers once, and requests the second page, if there is one. */
-  async once({ route, target, goesOn }: Question): Promise<Located[] | NoAnswer> {
+  async compareOnce({ route, target, readsNextPage }: Question): Promise<LocatedDifference[] | NoAnswer> {
     const { ours, theirs } = this.options;
     const page = async (ourTarget: string, theirTarget: string) => {
       const [here, there] = [await ours.ask(ourTarget), await theirs.ask(theirTarget)];
@@ -102,7 +102,7 @@ class Comparison {
       if (reason !== null || here instanceof NoAnswer || there instanceof NoAnswer) return new NoAnswer(reason ?? '');
       const answers = { route, target: theirTarget, ours: here.body, theirs: there.body };
       const located = answerDifferences(route, here, there).map(
-        (difference): Located => ({
+        (difference): LocatedDifference => ({
           difference,
           reason: reasonFor(this.reasons, difference, answers),
           target: theirTarget,
@@ -113,27 +113,27 @@ class Comparison {
     const first = await page(target, target);
     if (first instanceof NoAnswer) return first;
     const [here, there] = first.cursors;
-    if (!goesOn || here === null || there === null) return first.located;
+    if (!readsNextPage || here === null || there === null) return first.located;
     const second = await page(withCursor(target, here), withCursor(target, there));
     return second instanceof NoAnswer ? second : [...first.located, ...second.located];
   }
 
   /** Repeats a question until the answers are equal, or differ while both servers stay at the same block. */
-  async outcomeOf(question: Question): Promise<Outcome> {
+  async compareUntilSettled(question: Question): Promise<Outcome> {
     const { ours, theirs, clock } = this.options;
-    const isSettled = (result: Located[] | NoAnswer): boolean =>
+    const isSettled = (result: LocatedDifference[] | NoAnswer): boolean =>
       result instanceof NoAnswer || result.every(({ reason }) => reason !== null);
-    const result = await this.once(question);
+    const result = await this.compareOnce(question);
     if (question.isFixed || isSettled(result)) return result;
     for (let tried = 0; tried < MAX_ATTEMPTS; tried++) {
       if (tried > 0) await pause(clock, SETTLE_MS);
-      const before = await tipsOf(ours, theirs);
+      const before = await readTips(ours, theirs);
       if (Math.abs(before.ours.height - before.theirs.height) > NEAR) return 'moved';
-      const again = await this.once(question);
-      if (isSettled(again)) return again;
-      const after = await tipsOf(ours, theirs);
+      const retry = await this.compareOnce(question);
+      if (isSettled(retry)) return retry;
+      const after = await readTips(ours, theirs);
       const stoodStill = isSameTip(before.ours, after.ours) && isSameTip(before.theirs, after.theirs);
-      if (stoodStill && after.ours.hash === after.theirs.hash) return again;
+      if (stoodStill && after.ours.hash === after.theirs.hash) return retry;
     }
     return 'moved';
   }
@@ -153,7 +153,7 @@ function count(tally: Tally, question: Question, outcome: Outcome): void {
   }
 }
 
-const wasAsked = ({ equal, known, differing, moved, unanswered }: Tally['routes'][string]): boolean =>
+const hasOutcome = ({ equal, known, differing, moved, unanswered }: Tally['routes'][string]): boolean =>
   equal + known + differing + moved + Object.keys(unanswered).length > 0;
 
 /**
@@ -162,26 +162,26 @@ const wasAsked = ({ equal, known, differing, moved, unanswered }: Tally['routes'
  * @throws OperatorError if the servers have different chains; PassingError if one can't be reached
  */
 export async function compare(options: CompareOptions): Promise<CommonChain> {
-  const { ours, theirs, plans, requests, seed, begun, asked } = options;
-  const standing = await findCommonChain(ours, theirs);
-  const { lowest, common, isStackside } = standing;
+  const { ours, theirs, plans, requests, seed, started, compared } = options;
+  const chain = await findCommonChain(ours, theirs);
+  const { lowest, common, isStackside } = chain;
   const highest = Math.max(lowest, common - NEAR);
   const tally: Tally = { url: theirs.url, api: ours.url, seed, lowest, highest, requests: 0, routes: {} };
   const comparison = new Comparison(options, isStackside ? commonReasons : [...referenceReasons, ...commonReasons]);
-  begun(standing, tally);
+  started(chain, tally);
   for (let round = 0; tally.requests < requests; round++) {
     const seedOfRound = `${seed} ${round}`;
-    const subjects = await drawSamples(ours, seedOfRound, tally);
+    const samples = await drawSamples(ours, seedOfRound, tally);
     const order = new Prng(`${seedOfRound} order`).shuffle([...plans]);
     for (const [place, plan] of order.entries()) {
       if (tally.requests >= requests) break;
-      const question = questionOf(plan, subjects, `${seedOfRound} ${place}`);
+      const question = makeQuestion(plan, samples, `${seedOfRound} ${place}`);
       if (question instanceof SkippedQuestion) {
         const route = routeTally(tally, plan.path);
-        if (!wasAsked(route)) route.notAsked = question.reason;
-      } else count(tally, question, await comparison.outcomeOf(question));
+        if (!hasOutcome(route)) route.notAsked = question.reason;
+      } else count(tally, question, await comparison.compareUntilSettled(question));
       tally.requests = theirs.requests;
-      asked();
+      compared();
     }
   }
   return findCommonChain(ours, theirs);
@@ -238,15 +238,15 @@ export async function runCompare(
   }).flat();
   const common = { clock: systemClock, userAgent: `${serverVersion} compare` };
   const progress = progressLines(process.stderr);
-  let now: { standing: CommonChain; tally: Tally } | null = null;
+  let now: { chain: CommonChain; tally: Tally } | null = null;
 
-  const leave = (): void => {
+  const printFindings = (): void => {
     progress.erase();
-    if (now !== null) printReport(now.tally, now.standing, format);
+    if (now !== null) printReport(now.tally, now.chain, format);
   };
 
   try {
-    const end = await interruptible(leave, () =>
+    const end = await interruptible(printFindings, () =>
       compare({
         ours: new ThrottledClient({ url: api, rate: null, key: null, ...common }),
         theirs: new ThrottledClient({ url, rate, key: compareKey, ...common }),
@@ -254,12 +254,12 @@ export async function runCompare(
         plans: plansOf(routes),
         requests,
         seed: seed ?? Math.floor(systemRandom.number() * SEEDS),
-        begun(standing, tally) {
-          now = { standing, tally };
-          const apart = apartText(standing);
+        started(chain, tally) {
+          now = { chain, tally };
+          const apart = apartText(chain);
           if (apart !== null) process.stderr.write(`${apart} Responses that depend on the tip can't be compared.\n`);
         },
-        asked() {
+        compared() {
           const { tally } = now!;
           progress.draw(() => {
             const { equal, known, differing } = totalsOf(tally);
@@ -268,13 +268,13 @@ export async function runCompare(
         },
       }),
     );
-    now = { tally: now!.tally, standing: end };
+    now = { tally: now!.tally, chain: end };
   } catch (error) {
-    if (error instanceof PassingError) leave();
+    if (error instanceof PassingError) printFindings();
     throw error;
   }
-  leave();
-  const apart = apartText(now.standing);
+  printFindings();
+  const apart = apartText(now.chain);
   if (totalsOf(now.tally).differing > 0) return false;
   if (apart !== null) throw new PassingError(apart, 'Run the command again once both are at the same block.');
   return true;

@@ -5,7 +5,7 @@ export interface Difference {
   /** The place with `[*]` for indexes and for keys that are data, such as `results[*].tx_id`; empty for the whole value. */
   path: string;
   /** The place itself, such as `results[3].tx_id`. */
-  at: string;
+  location: string;
   /** The values; undefined for the one that lacks the place. */
   ours: unknown;
   theirs: unknown;
@@ -36,7 +36,7 @@ const IDENTITIES: readonly (readonly string[])[] = [
 /** Relative difference of fractions that is one of rounding. */
 const ROUNDING = 1e-9;
 
-type ValuePlace = Pick<Difference, 'path' | 'at'>;
+type ValuePlace = Pick<Difference, 'path' | 'location'>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -45,15 +45,18 @@ const areEqualNumbers = (ours: number, theirs: number): boolean =>
   (!(Number.isInteger(ours) && Number.isInteger(theirs)) &&
     Math.abs(ours - theirs) <= ROUNDING * Math.max(Math.abs(ours), Math.abs(theirs)));
 
-function below({ path, at }: ValuePlace, key: string): ValuePlace {
+function keyPlace({ path, location }: ValuePlace, key: string): ValuePlace {
   const isOwn = OWN_KEY.test(key) && key.length <= MAX_OWN_KEY;
   const dot = path === '' ? '' : '.';
   return isOwn
-    ? { path: `${path}${dot}${key}`, at: `${at}${dot}${key}` }
-    : { path: `${path}[*]`, at: `${at}[${JSON.stringify(key)}]` };
+    ? { path: `${path}${dot}${key}`, location: `${location}${dot}${key}` }
+    : { path: `${path}[*]`, location: `${location}[${JSON.stringify(key)}]` };
 }
 
-const item = ({ path, at }: ValuePlace, index: number): ValuePlace => ({ path: `${path}[*]`, at: `${at}[${index}]` });
+const itemPlace = ({ path, location }: ValuePlace, index: number): ValuePlace => ({
+  path: `${path}[*]`,
+  location: `${location}[${index}]`,
+});
 
 /** Returns the value of a field of a JSON value, by the names on the way; undefined if it has none. */
 export const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
@@ -61,19 +64,19 @@ export const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
 
 /** The identities of items by one field; null unless each item has a different one. */
 function identitiesBy(items: readonly unknown[], field: readonly string[]): Map<string, number> | null {
-  const places = new Map<string, number>();
-  for (const [index, one] of items.entries()) {
-    const identity = fieldOf(one, ...field);
-    if (typeof identity !== 'string' || places.has(identity)) return null;
-    places.set(identity, index);
+  const indexes = new Map<string, number>();
+  for (const [index, value] of items.entries()) {
+    const identity = fieldOf(value, ...field);
+    if (typeof identity !== 'string' || indexes.has(identity)) return null;
+    indexes.set(identity, index);
   }
-  return places;
+  return indexes;
 }
 
-type Identified = NonNullable<ReturnType<typeof identified>>;
+type IndexesByIdentity = NonNullable<ReturnType<typeof indexesByIdentity>>;
 
 /** The indexes of two lists' items by identity; null if no field distinguishes the items of both lists. */
-function identified(ours: readonly unknown[], theirs: readonly unknown[]) {
+function indexesByIdentity(ours: readonly unknown[], theirs: readonly unknown[]) {
   for (const field of IDENTITIES) {
     const [here, there] = [identitiesBy(ours, field), identitiesBy(theirs, field)];
     if (here !== null && there !== null) return { here, there };
@@ -87,57 +90,57 @@ const areEqual = (ours: unknown, theirs: unknown): boolean => differencesOf(ours
  * Compares two values. Keys of objects have no order. Items of lists are compared by their identity, so that an additional
  * item is a single difference. Items without an identity are compared by index.
  */
-export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX_DIFFERENCES): Difference[] {
+export function differencesOf(ours: unknown, theirs: unknown, limit: number = MAX_DIFFERENCES): Difference[] {
   const differences: Difference[] = [];
-  const differ = (place: ValuePlace, here: unknown, there: unknown, isOrder = false): void => {
-    if (differences.length < most) differences.push({ ...place, ours: here, theirs: there, isOrder });
+  const add = (place: ValuePlace, here: unknown, there: unknown, isOrder = false): void => {
+    if (differences.length < limit) differences.push({ ...place, ours: here, theirs: there, isOrder });
   };
 
   function compare(place: ValuePlace, here: unknown, there: unknown): void {
-    if (differences.length >= most || here === there) return;
+    if (differences.length >= limit || here === there) return;
     if (Array.isArray(here) && Array.isArray(there)) compareLists(place, here, there);
     else if (isObject(here) && isObject(there)) compareObjects(place, here, there);
     else if (typeof here !== 'number' || typeof there !== 'number' || !areEqualNumbers(here, there)) {
-      differ(place, here, there);
+      add(place, here, there);
     }
   }
 
   function compareObjects(place: ValuePlace, here: JsonObject, there: JsonObject): void {
     for (const key of new Set([...Object.keys(here), ...Object.keys(there)])) {
-      const [ours, theirs] = [here, there].map((one) => (Object.hasOwn(one, key) ? one[key] : undefined));
-      compare(below(place, key), ours, theirs);
+      const [ours, theirs] = [here, there].map((value) => (Object.hasOwn(value, key) ? value[key] : undefined));
+      compare(keyPlace(place, key), ours, theirs);
     }
   }
 
   function compareLists(place: ValuePlace, here: readonly unknown[], there: readonly unknown[]): void {
-    const known = identified(here, there);
-    if (known === null) compareByIndex(place, here, there);
-    else compareIdentified(place, here, there, known);
+    const indexes = indexesByIdentity(here, there);
+    if (indexes === null) compareByIndex(place, here, there);
+    else compareIdentified(place, here, there, indexes);
   }
 
   function compareIdentified(
     place: ValuePlace,
     here: readonly unknown[],
     there: readonly unknown[],
-    known: Identified,
+    indexes: IndexesByIdentity,
   ): void {
     /** The items of both, as pairs of their indexes, in our order. */
     const common: [ours: number, theirs: number][] = [];
-    for (const [identity, index] of known.here) {
-      const other = known.there.get(identity);
-      if (other === undefined) differ(item(place, index), here[index], undefined);
+    for (const [identity, index] of indexes.here) {
+      const other = indexes.there.get(identity);
+      if (other === undefined) add(itemPlace(place, index), here[index], undefined);
       else {
         common.push([index, other]);
-        compare(item(place, index), here[index], there[other]);
+        compare(itemPlace(place, index), here[index], there[other]);
       }
     }
-    for (const [identity, index] of known.there) {
-      if (!known.here.has(identity)) differ(item(place, index), undefined, there[index]);
+    for (const [identity, index] of indexes.there) {
+      if (!indexes.here.has(identity)) add(itemPlace(place, index), undefined, there[index]);
     }
     const inTheirOrder = common.toSorted(([, a], [, b]) => a - b);
     const moved = common.findIndex((pair, turn) => pair !== inTheirOrder[turn]);
     const [[index], [, other]] = [common[moved] ?? [0], inTheirOrder[moved] ?? [0, 0]];
-    if (moved >= 0) differ(item(place, index), here[index], there[other], true);
+    if (moved >= 0) add(itemPlace(place, index), here[index], there[other], true);
   }
 
   /** The common start and end of both lists are omitted, so that one more row is one difference. */
@@ -149,14 +152,14 @@ export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX
       while (start < shorter && areEqual(here[start], there[start])) start++;
       while (end < shorter - start && areEqual(here.at(-1 - end), there.at(-1 - end))) end++;
     }
-    const longest = Math.max(here.length, there.length) - end;
-    for (let index = start; index < longest; index++) {
+    const stopIndex = Math.max(here.length, there.length) - end;
+    for (let index = start; index < stopIndex; index++) {
       const [isHere, isThere] = [index < here.length - end, index < there.length - end];
-      if (isHere && isThere) compare(item(place, index), here[index], there[index]);
-      else differ(item(place, index), isHere ? here[index] : undefined, isThere ? there[index] : undefined);
+      if (isHere && isThere) compare(itemPlace(place, index), here[index], there[index]);
+      else add(itemPlace(place, index), isHere ? here[index] : undefined, isThere ? there[index] : undefined);
     }
   }
 
-  compare({ path: '', at: '' }, ours, theirs);
+  compare({ path: '', location: '' }, ours, theirs);
   return differences;
 }

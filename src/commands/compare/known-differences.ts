@@ -38,17 +38,17 @@ const moreHere = ({ ours, theirs }: Difference): boolean => isMore(ours, theirs)
 const moreThere = ({ ours, theirs }: Difference): boolean => isMore(theirs, ours);
 const onlyHere = ({ theirs }: Difference): boolean => theirs === undefined;
 const onlyThere = ({ ours }: Difference): boolean => ours === undefined;
-const onlyOne = (one: Difference): boolean => onlyHere(one) || onlyThere(one);
+const onlyOne = (difference: Difference): boolean => onlyHere(difference) || onlyThere(difference);
 const statuses =
   (here: number, ...there: readonly number[]) =>
   ({ ours, theirs }: Difference): boolean =>
     ours === here && there.includes(Number(theirs));
-const isAsked = (target: string, name: string): boolean => new URLSearchParams(target.split('?')[1]).has(name);
-const lastOf = (target: string): string => target.split('?')[0]?.split('/').at(-1) ?? '';
+const hasParameter = (target: string, name: string): boolean => new URLSearchParams(target.split('?')[1]).has(name);
+const lastSegment = (target: string): string => target.split('?')[0]?.split('/').at(-1) ?? '';
 
 /** The row of a list that a difference is in; the whole body if it is in none. */
-function rowOf(body: unknown, at: string): unknown {
-  const index = /^results\[(\d+)\]/.exec(at)?.[1];
+function rowOf(body: unknown, location: string): unknown {
+  const index = /^results\[(\d+)\]/.exec(location)?.[1];
   return index === undefined ? body : rowsOf(body)[Number(index)];
 }
 
@@ -61,7 +61,7 @@ function heightOf(row: unknown): number | null {
     ['transaction', 'block', 'height'],
     ['height'],
   ];
-  const height = heights.map((names) => fieldOf(row, ...names)).find((one) => typeof one === 'number');
+  const height = heights.map((names) => fieldOf(row, ...names)).find((value) => typeof value === 'number');
   return typeof height === 'number' ? height : null;
 }
 
@@ -75,7 +75,7 @@ function hasTwice(rows: readonly unknown[]): boolean {
 const lockedIn = (body: unknown): unknown =>
   [['locked', 'amount'], ['locked'], ['stx', 'locked']]
     .map((names) => fieldOf(body, ...names))
-    .find((one) => typeof one === 'string');
+    .find((value) => typeof value === 'string');
 
 const LOCK = ['locked', 'lock_tx_id', 'lock_height', 'burnchain_lock_height', 'burnchain_unlock_height'];
 const LOCKS = [...LOCK, ...LOCK.map((name) => `stx.${name}`)];
@@ -85,7 +85,7 @@ const ACCOUNT_LISTS =
   /\/(principals|address|addresses)\/\{principal\}\/|^\/extended\/v3\/transactions$|^\/extended\/v1\/tx$/;
 
 /** Names one route, for a reader and for the comparison. */
-const at = (route: string): Pick<KnownReason, 'where' | 'routes'> => ({
+const forRoute = (route: string): Pick<KnownReason, 'where' | 'routes'> => ({
   where: `\`${route}\``,
   routes: new RegExp(`^${RegExp.escape(route)}$`),
 });
@@ -106,7 +106,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: '`total` leaves out logs of genesis and microblocks of other heights',
     routes: /\/(logs|events|microblock)$/,
     paths: ['total'],
-    when: (one, { theirs }) => moreHere(one) && isMore(rowsOf(theirs).length, one.theirs),
+    when: (diff, { theirs }) => moreHere(diff) && isMore(rowsOf(theirs).length, diff.theirs),
   },
   {
     where: 'lists of v3, without `limit`',
@@ -115,7 +115,7 @@ export const referenceReasons: readonly KnownReason[] = [
     routes: /^\/extended\/v3\//,
     paths: ['limit', 'results[*]', 'cursor.next'],
     when: ({ path, ours, theirs }, { target, ours: here, theirs: there }) =>
-      !isAsked(target, 'limit') &&
+      !hasParameter(target, 'limit') &&
       fieldOf(here, 'limit') === 20 &&
       fieldOf(there, 'limit') === 100 &&
       (path === 'limit' || (path === 'cursor.next' ? theirs === null : ours === undefined)),
@@ -135,10 +135,11 @@ export const referenceReasons: readonly KnownReason[] = [
     there: '`next_cursor` is null in that case',
     routes: /^\/extended\/v2\//,
     paths: ['next_cursor'],
-    when: ({ ours, theirs }, { target }) => typeof ours === 'string' && theirs === null && isAsked(target, 'offset'),
+    when: ({ ours, theirs }, { target }) =>
+      typeof ours === 'string' && theirs === null && hasParameter(target, 'offset'),
   },
   {
-    ...at('/extended/v2/burn-blocks'),
+    ...forRoute('/extended/v2/burn-blocks'),
     here: '`total` is the number of Bitcoin blocks',
     there: '`total` is the height of the newest one',
     paths: ['total'],
@@ -150,38 +151,38 @@ export const referenceReasons: readonly KnownReason[] = [
     there: '404 except for the tenure of the tip; `total` also counts orphaned blocks',
     routes: /^\/extended\/v2\/block-tenures\//,
     paths: [STATUS, 'total'],
-    when: (one) => (one.path === STATUS ? statuses(200, 404)(one) : moreThere(one)),
+    when: (diff) => (diff.path === STATUS ? statuses(200, 404)(diff) : moreThere(diff)),
   },
   {
-    ...at('/extended/v3/transactions/{tx_id}'),
+    ...forRoute('/extended/v3/transactions/{tx_id}'),
     here: 'ids are accepted without `0x`',
     there: '400 or 404 for them',
     paths: [STATUS],
-    when: (one, { target }) => statuses(200, 400, 404)(one) && !lastOf(target).startsWith('0x'),
+    when: (diff, { target }) => statuses(200, 400, 404)(diff) && !lastSegment(target).startsWith('0x'),
   },
   {
-    ...at('/extended/v3/transactions/{tx_id}'),
+    ...forRoute('/extended/v3/transactions/{tx_id}'),
     here: 'a dropped transaction, with its status',
     there: '404',
     paths: [STATUS],
-    when: (one, { ours }) => statuses(200, 404)(one) && /^dropped_/.test(String(fieldOf(ours, 'status'))),
+    when: (diff, { ours }) => statuses(200, 404)(diff) && /^dropped_/.test(String(fieldOf(ours, 'status'))),
   },
   {
-    ...at('/extended/v3/transactions/{tx_id}/events'),
+    ...forRoute('/extended/v3/transactions/{tx_id}/events'),
     here: '404 for an unknown transaction',
     there: '400',
     paths: [STATUS],
     when: statuses(404, 400),
   },
   {
-    ...at('/extended/v2/blocks/{height_or_hash}/transactions'),
+    ...forRoute('/extended/v2/blocks/{height_or_hash}/transactions'),
     here: 'an empty page for a block without transactions',
     there: '404',
     paths: [STATUS],
-    when: (one, { ours }) => statuses(200, 404)(one) && rowsOf(ours).length === 0,
+    when: (diff, { ours }) => statuses(200, 404)(diff) && rowsOf(ours).length === 0,
   },
   {
-    ...at('/extended/v2/blocks/{height_or_hash}/transactions'),
+    ...forRoute('/extended/v2/blocks/{height_or_hash}/transactions'),
     here: 'arguments of contract calls have the types of the interface',
     there: 'only the types of the values',
     paths: ['results[*].contract_call.function_args[*].type', 'results[*].contract_call.function_args[*].name'],
@@ -193,7 +194,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: '`total` also counts failed Bitcoin-originated operations, which no list contains',
     routes: /^\/extended\/v[123]\/(blocks\/\{height_or_hash\}\/transactions|tx\/block(_height)?\/\{\w+\})$/,
     paths: ['total'],
-    when: (one, { ours, theirs }) => moreThere(one) && rowsOf(ours).length === rowsOf(theirs).length,
+    when: (diff, { ours, theirs }) => moreThere(diff) && rowsOf(ours).length === rowsOf(theirs).length,
   },
   {
     where: 'blocks 0 and 1',
@@ -214,10 +215,10 @@ export const referenceReasons: readonly KnownReason[] = [
       ...['results[*]', 'results[*].tx_count', 'results[*].total_tx_count', 'results[*].txs[*]', 'results[*].tx_index'],
       ...['results[*].block_time', 'results[*].block_time_iso', 'results[*].block.tx_index', 'results[*].block.time'],
     ],
-    when({ path, at, ours, theirs, isOrder }, { ours: here }) {
+    when({ path, location, ours, theirs, isOrder }, { ours: here }) {
       if (path === 'results[*]') return isOrder && isGenesis(ours ?? theirs);
       if (path === 'total') return rowsOf(here).some(isGenesis);
-      return isGenesis(rowOf(here, at));
+      return isGenesis(rowOf(here, location));
     },
   },
   {
@@ -226,8 +227,8 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'they are missing or not counted',
     routes: ACCOUNT_LISTS,
     paths: ['results[*]', 'total'],
-    when: (one, { ours }) =>
-      one.path === 'total' ? moreHere(one) && rowsOf(ours).some(isGenesis) : onlyHere(one) && isGenesis(one.ours),
+    when: (diff, { ours }) =>
+      diff.path === 'total' ? moreHere(diff) && rowsOf(ours).some(isGenesis) : onlyHere(diff) && isGenesis(diff.ours),
   },
   {
     where: '`/extended/v3/transactions`, `/extended/v1/tx`',
@@ -238,34 +239,36 @@ export const referenceReasons: readonly KnownReason[] = [
     when: moreHere,
   },
   {
-    ...at('/extended/v1/tx'),
+    ...forRoute('/extended/v1/tx'),
     here: '`nonce`, `start_time` and `end_time` may be 0',
     there: '0 is ignored',
     paths: ['results[*]', 'total'],
-    when: (one, { target }) =>
-      onlyOne(one) === (one.path !== 'total') && /[?&](nonce|start_time|end_time)=0(&|$)/.test(target),
+    when: (diff, { target }) =>
+      onlyOne(diff) === (diff.path !== 'total') && /[?&](nonce|start_time|end_time)=0(&|$)/.test(target),
   },
   {
-    ...at('/extended/v1/microblock'),
+    ...forRoute('/extended/v1/microblock'),
     here: '`limit` and `offset` count microblocks',
     there: 'they count pairs of a microblock and a transaction',
     paths: ['results[*]'],
     when: onlyOne,
   },
   {
-    ...at('/extended/v1/block'),
+    ...forRoute('/extended/v1/block'),
     here: '`microblocks_streamed` contains only microblocks of this block',
     there: 'in lists, it may contain microblocks of other blocks',
     paths: ['results[*].microblocks_streamed[*]'],
     when: () => true,
   },
   {
-    ...at('/extended/v1/address/{principal}/stx_inbound'),
+    ...forRoute('/extended/v1/address/{principal}/stx_inbound'),
     here: 'each transfer is listed once',
     there: 'transfers by a token-transfer transaction are listed and counted twice',
     paths: ['total', 'results*'],
-    when: (one, { theirs }) =>
-      one.path === 'total' ? moreThere(one) && Number(one.theirs) <= 2 * Number(one.ours) : hasTwice(rowsOf(theirs)),
+    when: (diff, { theirs }) =>
+      diff.path === 'total'
+        ? moreThere(diff) && Number(diff.theirs) <= 2 * Number(diff.ours)
+        : hasTwice(rowsOf(theirs)),
   },
   {
     where: 'routes `with_transfers`',
@@ -273,7 +276,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'the fee of a sponsored transaction counts for its sender',
     routes: /with_transfers$/,
     paths: ['stx_sent', 'results[*].stx_sent'],
-    when: ({ at }, { ours }) => fieldOf(rowOf(ours, at), 'tx', 'sponsored') === true,
+    when: ({ location }, { ours }) => fieldOf(rowOf(ours, location), 'tx', 'sponsored') === true,
   },
   {
     where: 'nonces',
@@ -289,7 +292,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'the two may be mixed up',
     routes: /^\/extended\/v1\/address\/\{principal\}\/nonces$/,
     paths: NONCES,
-    when: (_, { target }) => isAsked(target, 'block_height') || isAsked(target, 'block_hash'),
+    when: (_, { target }) => hasParameter(target, 'block_height') || hasParameter(target, 'block_hash'),
   },
   {
     where: 'STX balances',
@@ -305,14 +308,14 @@ export const referenceReasons: readonly KnownReason[] = [
     there: "it comes from any stacking event except pox-5; an unlock of pox-3 doesn't end it",
     routes: V1_STX,
     paths: LOCKS,
-    when: (_, { target }) => isAsked(target, 'until_block'),
+    when: (_, { target }) => hasParameter(target, 'until_block'),
   },
   {
-    ...at('/extended/v3/principals/{principal}/balances/ft'),
+    ...forRoute('/extended/v3/principals/{principal}/balances/ft'),
     here: 'the greatest balance comes first',
     there: 'balances are sorted as text',
     paths: ['results[*]'],
-    when: (one, { ours }) => one.isOrder || (onlyOne(one) && isMore(fieldOf(ours, 'total'), rowsOf(ours).length)),
+    when: (diff, { ours }) => diff.isOrder || (onlyOne(diff) && isMore(fieldOf(ours, 'total'), rowsOf(ours).length)),
   },
   {
     where: 'holders of a fungible token',
@@ -320,10 +323,10 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'principals that held it only in an orphaned block are listed with a balance of 0',
     routes: /\/tokens\/ft\/\{\w+\}\/holders$/,
     paths: ['results[*]', 'total'],
-    when: (one, { theirs }) =>
-      one.path === 'total'
-        ? moreThere(one) && rowsOf(theirs).some((row) => fieldOf(row, 'balance') === '0')
-        : onlyThere(one) && fieldOf(one.theirs, 'balance') === '0',
+    when: (diff, { theirs }) =>
+      diff.path === 'total'
+        ? moreThere(diff) && rowsOf(theirs).some((row) => fieldOf(row, 'balance') === '0')
+        : onlyThere(diff) && fieldOf(diff.theirs, 'balance') === '0',
   },
   {
     where: 'holders of a fungible token',
@@ -334,7 +337,7 @@ export const referenceReasons: readonly KnownReason[] = [
     when: ({ isOrder, ours, theirs }) => isOrder && fieldOf(ours, 'balance') === fieldOf(theirs, 'balance'),
   },
   {
-    ...at('/extended/v1/search/{id}'),
+    ...forRoute('/extended/v1/search/{id}'),
     here: 'the canonical item is preferred, then a pending one, then an orphaned one',
     there: 'any of them may be returned',
     paths: ['result.*'],
@@ -344,7 +347,7 @@ export const referenceReasons: readonly KnownReason[] = [
         .join() === 'true,false',
   },
   {
-    ...at('/extended/v1/stx_supply'),
+    ...forRoute('/extended/v1/stx_supply'),
     here: 'an empty supply unlocks 0 %',
     there: '`NaN`',
     paths: ['unlocked_percent'],
@@ -364,7 +367,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'it has the value of another field',
     routes: /^\/extended\/v1\/\{pox\}\//,
     paths: ['results[*].data.first_cycle_locked'],
-    when: ({ at }, { ours }) => fieldOf(rowOf(ours, at), 'name') === 'handle-unlock',
+    when: ({ location }, { ours }) => fieldOf(rowOf(ours, location), 'name') === 'handle-unlock',
   },
   {
     where: '`/extended/v1/burnchain`, and pox transactions',
@@ -372,7 +375,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'after a fork, some are repeated, missing or from replaced blocks; outputs of pox-5 are included',
     routes: /^\/extended\/v1\/burnchain\/|pox-transactions$/,
     paths: ['results[*]', 'total', 'reward_amount'],
-    when: (one) => (one.path === 'results[*]' ? onlyOne(one) : Number(one.theirs) > Number(one.ours)),
+    when: (diff) => (diff.path === 'results[*]' ? onlyOne(diff) : Number(diff.theirs) > Number(diff.ours)),
   },
   {
     where: '`/extended/v2/pox/cycles/{cycle_number}/signers`, and the stackers of a signer',
@@ -380,10 +383,10 @@ export const referenceReasons: readonly KnownReason[] = [
     there: "they belong to the signer of the pool's last commitment in the cycle",
     routes: /^\/extended\/v2\/pox\/cycles\/\{cycle_number\}\/signers/,
     paths: ['pooled_stacker_count', 'results[*].pooled_stacker_count', 'results[*]', 'total'],
-    when: (one, { route }) => {
-      if (one.path.endsWith('pooled_stacker_count')) return true;
+    when: (diff, { route }) => {
+      if (diff.path.endsWith('pooled_stacker_count')) return true;
       if (!route.endsWith('/stackers')) return false;
-      return one.path === 'total' || (onlyOne(one) && fieldOf(one.ours ?? one.theirs, 'stacker_type') === 'pooled');
+      return diff.path === 'total' || (onlyOne(diff) && fieldOf(diff.ours ?? diff.theirs, 'stacker_type') === 'pooled');
     },
   },
   {
@@ -392,7 +395,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'only `current`; 400 or 404 for a number',
     routes: /^\/extended\/v3\/staking\/cycles\//,
     paths: [STATUS],
-    when: (one, { target }) => statuses(200, 400, 404)(one) && /\/cycles\/\d+\//.test(target),
+    when: (diff, { target }) => statuses(200, 400, 404)(diff) && /\/cycles\/\d+\//.test(target),
   },
   {
     where: '`/extended/v3/staking/bonds` and one bond',
@@ -403,7 +406,7 @@ export const referenceReasons: readonly KnownReason[] = [
     when: ({ theirs }) => theirs === '0',
   },
   {
-    ...at('/extended/v3/staking/bonds/{bond_index}'),
+    ...forRoute('/extended/v3/staking/bonds/{bond_index}'),
     here: "`bitcoin_block.height` is the height of the bond's block",
     there: 'it is the height of the tip',
     paths: ['transaction.bitcoin_block.height'],
@@ -415,18 +418,18 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'items are repeated, and the pages never end',
     routes: /^\/extended\/v3\/staking\/bonds\/\{bond_index\}\/allowlist$/,
     paths: ['results[*]', 'cursor.next'],
-    when: (one, { target }) =>
-      isAsked(target, 'cursor') && (one.path === 'cursor.next' ? one.ours === null : onlyOne(one)),
+    when: (diff, { target }) =>
+      hasParameter(target, 'cursor') && (diff.path === 'cursor.next' ? diff.ours === null : onlyOne(diff)),
   },
   {
-    ...at('/v1/names/{name}'),
+    ...forRoute('/v1/names/{name}'),
     here: '`expire_block` is one lifetime after the registration or the last renewal',
     there: 'other operations on the name extend it',
     paths: ['expire_block'],
     when: moreThere,
   },
   {
-    ...at('/v1/names/{name}'),
+    ...forRoute('/v1/names/{name}'),
     here: 'an imported name belongs to its beneficiary',
     there: 'it belongs to the account that imported it',
     paths: ['address'],
@@ -449,8 +452,8 @@ const mempoolReason: KnownReason = {
     ...['tx_type_counts.*', 'tx_simple_fee_averages.*', 'tx_byte_sizes.*', 'all.*', 'token_transfer.*'],
     ...['contract_call.*', 'smart_contract.*'],
   ],
-  when: (one, { route }) =>
-    route.includes('mempool') ? one.path !== 'results[*]' || one.isOrder || onlyOne(one) : true,
+  when: (diff, { route }) =>
+    route.includes('mempool') ? diff.path !== 'results[*]' || diff.isOrder || onlyOne(diff) : true,
 };
 
 /** Differences between any two servers. */
@@ -462,14 +465,14 @@ const fitsPath = (path: string, pattern: string): boolean =>
 /** The reason for a difference; null if unknown. */
 export const reasonFor = (
   reasons: readonly KnownReason[],
-  one: Difference,
+  difference: Difference,
   comparedAnswers: ComparedAnswers,
 ): KnownReason | null =>
   reasons.find(
     ({ routes, paths, when }) =>
       routes.test(comparedAnswers.route) &&
-      paths.some((pattern) => fitsPath(one.path, pattern)) &&
-      when(one, comparedAnswers),
+      paths.some((pattern) => fitsPath(difference.path, pattern)) &&
+      when(difference, comparedAnswers),
   ) ?? null;
 
 interface NotCompared {

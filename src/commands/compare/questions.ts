@@ -11,7 +11,7 @@ export interface Question {
   /** Whether it is about something well below both tips, so that no new block changes the answer. */
   isFixed: boolean;
   /** Whether to also request the second page, if there is one. */
-  goesOn: boolean;
+  readsNextPage: boolean;
 }
 
 /** A question that can't be sent, with the reason. */
@@ -42,36 +42,36 @@ interface Source {
   routes?: RegExp;
   /** Reason for skipping a route if there are no values. */
   without: string;
-  values: (subjects: Samples) => readonly (readonly string[])[];
+  values: (samples: Samples) => readonly (readonly string[])[];
   /** Whether the values name something that later blocks don't change. */
   isFixed?: boolean;
 }
 
-const alone = (values: readonly (string | number | null)[]): string[][] =>
+const singles = (values: readonly (string | number | null)[]): string[][] =>
   values.filter((value) => value !== null).map((value) => [String(value)]);
 
 /** A transaction id that no transaction has. */
 const NO_TRANSACTION = '5'.repeat(64);
-const bare = (hex: string): string => hex.replace(/^0x/, '');
+const withoutPrefix = (hex: string): string => hex.replace(/^0x/, '');
 
 /** Transaction ids as clients write them: with 0x and, less often, without. One is unknown. */
 const txIds = ({ sent }: Samples): string[][] => {
   const ids = sent.map(([, id]) => id);
-  return alone([...ids, ...ids, ...ids.map(bare), `0x${NO_TRANSACTION}`]);
+  return singles([...ids, ...ids, ...ids.map(withoutPrefix), `0x${NO_TRANSACTION}`]);
 };
 
-const ofBlocks =
+const blockFields =
   (...fields: readonly (keyof SampledBlock)[]) =>
   ({ blocks }: Samples): string[][] =>
-    alone(blocks.flatMap((block) => fields.map((field) => block[field])));
+    singles(blocks.flatMap((block) => fields.map((field) => block[field])));
 
 /** Why a route is skipped if no row that was drawn shows such things. */
-const among = (things: string): string => `no ${things} among the sampled rows`;
-const NO_ACCOUNTS = among('accounts');
-const NO_TRANSACTIONS = among('transactions');
-const NO_FTS = among('fungible tokens');
-const NO_NFTS = among('non-fungible tokens');
-const NO_HOLDERS = among('holders of fungible tokens');
+const noneIn = (things: string): string => `no ${things} among the sampled rows`;
+const NO_ACCOUNTS = noneIn('accounts');
+const NO_TRANSACTIONS = noneIn('transactions');
+const NO_FTS = noneIn('fungible tokens');
+const NO_NFTS = noneIn('non-fungible tokens');
+const NO_HOLDERS = noneIn('holders of fungible tokens');
 
 const NO_BLOCKS = 'no blocks';
 
@@ -96,8 +96,8 @@ const source = (
 });
 
 const FIXED = { isFixed: true };
-const ofAddresses = ({ principals }: Samples) => alone(principals.filter((one) => !one.includes('.')));
-const ofCollections = ({ nfts }: Samples) => alone(nfts.map(([asset]) => asset));
+const addresses = ({ principals }: Samples) => singles(principals.filter((principal) => !principal.includes('.')));
+const collections = ({ nfts }: Samples) => singles(nfts.map(([asset]) => asset));
 
 /** The first one that fits a route and has parameters that are left is used. */
 const SOURCES: readonly Source[] = [
@@ -106,52 +106,52 @@ const SOURCES: readonly Source[] = [
   source('principal token', NO_HOLDERS, 'ftHoldings'),
   source('principal tx_id', NO_TRANSACTIONS, 'sent', FIXED),
   source('name zoneFileHash', 'no names with a zonefile', 'zonefiles'),
-  source('blockchain address', NO_ACCOUNTS, ({ principals }) => principals.map((one) => ['stacks', one])),
+  source('blockchain address', NO_ACCOUNTS, ({ principals }) => principals.map((principal) => ['stacks', principal])),
   source('bond_index principal', 'no principals on the list of a bond', 'allowed', { routes: /allowlist/ }),
   source('bond_index principal', 'no registrations for a bond', 'registered'),
   source('cycle_number signer_key', 'no signers of a cycle', 'cycleSigners'),
   source('pox tx_id', 'no stacking transactions', 'poxTransactions', FIXED),
   source('pox principal', 'no stackers', 'poxStackers'),
   source('pox pool_principal', 'no delegations to a pool', 'poxPools'),
-  source('pox', 'no versions of pox', () => alone(['pox2', 'pox3', 'pox4'])),
+  source('pox', 'no versions of pox', () => singles(['pox2', 'pox3', 'pox4'])),
   source('principal', 'no signers', 'signers', { routes: /staking\/signers/ }),
-  source('principal', NO_ACCOUNTS, ofAddresses, { routes: /^\/extended\/v3\/.*\/nonces$/ }),
+  source('principal', NO_ACCOUNTS, addresses, { routes: /^\/extended\/v3\/.*\/nonces$/ }),
   source('principal', NO_ACCOUNTS, 'principals'),
   source('tx_id', NO_TRANSACTIONS, txIds, FIXED),
-  source('height_or_hash', NO_BLOCKS, ofBlocks('burnHeight', 'burnHash'), { routes: /burn-blocks/, ...FIXED }),
-  source('height_or_hash', NO_BLOCKS, ofBlocks('height', 'hash'), FIXED),
+  source('height_or_hash', NO_BLOCKS, blockFields('burnHeight', 'burnHash'), { routes: /burn-blocks/, ...FIXED }),
+  source('height_or_hash', NO_BLOCKS, blockFields('height', 'hash'), FIXED),
   source('hash', 'no microblocks', 'microblocks', { routes: /microblock/ }),
-  ...['hash', 'block_hash'].map((name) => source(name, NO_BLOCKS, ofBlocks('hash'), FIXED)),
-  ...['height', 'until_block', 'block_height'].map((name) => source(name, NO_BLOCKS, ofBlocks('height'), FIXED)),
-  source('after_block', NO_BLOCKS, ofBlocks('height')),
-  ...['start_time', 'end_time'].map((name) => source(name, NO_BLOCKS, ofBlocks('time'))),
-  source('burn_block_height', NO_BLOCKS, ofBlocks('burnHeight'), FIXED),
-  source('burn_block_hash', NO_BLOCKS, ofBlocks('burnHash'), FIXED),
-  source('tenure_height', 'no tenures', ofBlocks('tenureHeight'), FIXED),
-  source('timestamp', NO_BLOCKS, ofBlocks('time'), FIXED),
-  source('id', among('transactions, blocks and accounts'), (samples) => [
+  ...['hash', 'block_hash'].map((name) => source(name, NO_BLOCKS, blockFields('hash'), FIXED)),
+  ...['height', 'until_block', 'block_height'].map((name) => source(name, NO_BLOCKS, blockFields('height'), FIXED)),
+  source('after_block', NO_BLOCKS, blockFields('height')),
+  ...['start_time', 'end_time'].map((name) => source(name, NO_BLOCKS, blockFields('time'))),
+  source('burn_block_height', NO_BLOCKS, blockFields('burnHeight'), FIXED),
+  source('burn_block_hash', NO_BLOCKS, blockFields('burnHash'), FIXED),
+  source('tenure_height', 'no tenures', blockFields('tenureHeight'), FIXED),
+  source('timestamp', NO_BLOCKS, blockFields('time'), FIXED),
+  source('id', noneIn('transactions, blocks and accounts'), (samples) => [
     ...txIds(samples),
-    ...ofBlocks('hash')(samples),
-    ...alone(samples.principals),
+    ...blockFields('hash')(samples),
+    ...singles(samples.principals),
   ]),
-  source('asset_identifier', NO_NFTS, ofCollections, { routes: /nft/ }),
-  source('asset_identifiers', NO_NFTS, ofCollections),
+  source('asset_identifier', NO_NFTS, collections, { routes: /nft/ }),
+  source('asset_identifiers', NO_NFTS, collections),
   source('asset_identifier', NO_FTS, 'fts'),
   source('token', NO_FTS, 'fts'),
-  source('contract_id', among('contracts'), 'contracts'),
-  source('function_name', among('calls'), ({ calls }) => alone(calls.map(([, name]) => name))),
-  source('nonce', 'no nonces', () => alone([1, 2, 10])),
+  source('contract_id', noneIn('contracts'), 'contracts'),
+  source('function_name', noneIn('calls'), ({ calls }) => singles(calls.map(([, name]) => name))),
+  source('nonce', 'no nonces', () => singles([1, 2, 10])),
   source('name', 'no names', 'names'),
   source('tld', 'no namespaces', 'namespaces'),
-  source('page', 'no pages', () => alone([0, 1])),
+  source('page', 'no pages', () => singles([0, 1])),
   source('bond_index', 'no bonds', 'bonds'),
-  source('cycle_number', 'no cycles', ({ cycles }) => alone(['current', ...cycles]), { routes: /staking/ }),
+  source('cycle_number', 'no cycles', ({ cycles }) => singles(['current', ...cycles]), { routes: /staking/ }),
   source('cycle_number', 'no cycles', 'cycles'),
-  source('network', 'no networks', () => alone(['mainnet', 'testnet'])),
+  source('network', 'no networks', () => singles(['mainnet', 'testnet'])),
   source('address', 'no rewards of Bitcoin addresses', 'rewarded', { routes: /rewards/ }),
   source('address', 'no reward slots', 'slotHolders', { routes: /slot_holders/ }),
   source('burnchain_address', 'no pox transactions in the sampled blocks', 'paid'),
-  source('from_address', NO_ACCOUNTS, ofAddresses),
+  source('from_address', NO_ACCOUNTS, addresses),
   ...['address', 'to_address', 'sender_address', 'recipient_address'].map((name) =>
     source(name, NO_ACCOUNTS, 'principals'),
   ),
@@ -170,12 +170,12 @@ const OFFSETS: ReadonlySet<string> = new Set(['offset', 'event_offset']);
 function wordsOf({ type, anyOf, items, ...schema }: Schema): string[] {
   if (type === 'boolean') return ['true'];
   if (items !== undefined) return wordsOf(items);
-  const words = anyOf?.map((one) => one.const) ?? [schema.const];
+  const words = anyOf?.map((variant) => variant.const) ?? [schema.const];
   return words.every((word) => typeof word === 'string') ? words : [];
 }
 
 const sizes = ({ minimum = 0, maximum = 50 }: Schema): string[][] =>
-  alone([1, 3, 10, 20, 50].filter((size) => size >= minimum && size <= maximum));
+  singles([1, 3, 10, 20, 50].filter((size) => size >= minimum && size <= maximum));
 
 /** Whether a source is for a route: it gives parameters that are left. */
 const fits = (source: Source, path: string, missingParameters: ReadonlySet<string>): boolean =>
@@ -199,12 +199,13 @@ export interface Plan {
   offset: Source | null;
   hasPages: boolean;
   /** Whether a parameter stands in the path. */
-  places: ReadonlySet<string>;
+  pathNames: ReadonlySet<string>;
 }
 
-function planOf({ path, detail }: Route): Plan {
+function toPlan({ path, detail }: Route): Plan {
   const parameters = detail.parameters as readonly Parameter[];
-  const isRequired = (one: Parameter): boolean => one.in === 'path' || one.required || REQUIRED[path] === one.name;
+  const isRequired = (parameter: Parameter): boolean =>
+    parameter.in === 'path' || parameter.required || REQUIRED[path] === parameter.name;
   const missingParameters = new Set(parameters.filter(isRequired).map(({ name }) => name));
   const required: Source[] = [];
   while (missingParameters.size > 0) {
@@ -212,26 +213,28 @@ function planOf({ path, detail }: Route): Plan {
     required.push(source);
     for (const name of source.names) missingParameters.delete(name);
   }
-  const others = parameters.filter((one) => one.in === 'query' && !isRequired(one) && one.name !== CURSOR);
-  const among = (names: ReadonlySet<string>, values: (schema: Schema) => string[][]): Source | null => {
-    const one = others.find(({ name }) => names.has(name));
-    return one === undefined ? null : { names: [one.name], without: 'no numbers', values: () => values(one.schema) };
+  const others = parameters.filter((other) => other.in === 'query' && !isRequired(other) && other.name !== CURSOR);
+  const numberSource = (names: ReadonlySet<string>, values: (schema: Schema) => string[][]): Source | null => {
+    const parameter = others.find(({ name }) => names.has(name));
+    return parameter === undefined
+      ? null
+      : { names: [parameter.name], without: 'no numbers', values: () => values(parameter.schema) };
   };
   const optional = others
     .filter(({ name }) => !SIZES.has(name) && !OFFSETS.has(name))
     .map(({ name, schema }): Source => {
       const words = wordsOf(schema);
       if (words.length === 0) return sourceFor(path, new Set([name]));
-      return { names: [name], without: 'no words', values: () => alone(words) };
+      return { names: [name], without: 'no words', values: () => singles(words) };
     });
   return {
     path,
     required,
     optional,
-    size: among(SIZES, sizes),
-    offset: among(OFFSETS, () => alone([1, 2, 5, 20])),
+    size: numberSource(SIZES, sizes),
+    offset: numberSource(OFFSETS, () => singles([1, 2, 5, 20])),
     hasPages: parameters.some(({ name }) => name === CURSOR),
-    places: new Set(parameters.filter((one) => one.in === 'path').map(({ name }) => name)),
+    pathNames: new Set(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)),
   };
 }
 
@@ -240,12 +243,12 @@ const NOT_COMPARED = /^\/(stackside|metadata|chainhooks)\b|\/faucets\//;
 
 /** Returns the plans of the routes that both servers have. @throws Error for a parameter without a source */
 export const plansOf = (routes: readonly Route[]): Plan[] =>
-  routes.filter(({ method, path, hidden }) => method === 'GET' && !hidden && !NOT_COMPARED.test(path)).map(planOf);
+  routes.filter(({ method, path, hidden }) => method === 'GET' && !hidden && !NOT_COMPARED.test(path)).map(toPlan);
 
 /** Makes a question about subjects. @param seed determines the random choices */
-export function questionOf(
-  { path, required, optional, size, offset, hasPages, places }: Plan,
-  subjects: Samples,
+export function makeQuestion(
+  { path, required, optional, size, offset, hasPages, pathNames }: Plan,
+  samples: Samples,
   seed: string,
 ): Question | SkippedQuestion {
   const prng = new Prng(seed);
@@ -255,13 +258,13 @@ export function questionOf(
 
   /** Uses a source. @returns whether it has values */
   function use({ names, values, isFixed: fixes = false }: Source): boolean {
-    const choices = values(subjects);
+    const choices = values(samples);
     if (choices.length === 0) return false;
-    const drawn = prng.pick(choices);
+    const choice = prng.pick(choices);
     isFixed ||= fixes;
     for (const [index, name] of names.entries()) {
-      const value = drawn[index] ?? '';
-      if (places.has(name)) target = target.replace(`{${name}}`, encodeURIComponent(value));
+      const value = choice[index] ?? '';
+      if (pathNames.has(name)) target = target.replace(`{${name}}`, encodeURIComponent(value));
       else query.set(name, value);
     }
     return true;
@@ -273,6 +276,6 @@ export function questionOf(
   if (size !== null && prng.chance(3 / 4)) use(size);
   if (offset !== null && prng.chance(1 / 4)) use(offset);
   if (optional.length > 0 && prng.chance(1 / 2)) use(prng.pick(optional));
-  const goesOn = hasPages && prng.chance(1 / 2);
-  return { route: path, target: query.size === 0 ? target : `${target}?${query}`, isFixed, goesOn };
+  const readsNextPage = hasPages && prng.chance(1 / 2);
+  return { route: path, target: query.size === 0 ? target : `${target}?${query}`, isFixed, readsNextPage };
 }

@@ -70,23 +70,25 @@ function shortened(value: unknown): string {
 /** Adds a difference to the findings of a route. @param target path and query of the question */
 export function addFinding(
   { findings }: RouteTally,
-  { path, at, ours, theirs }: Difference,
+  { path, location, ours, theirs }: Difference,
   target: string,
   reason: KnownReason | null,
 ): void {
-  const same = findings.find((one) => one.path === path && (one.reason?.here ?? null) === (reason?.here ?? null));
+  const same = findings.find(
+    (finding) => finding.path === path && (finding.reason?.here ?? null) === (reason?.here ?? null),
+  );
   if (same !== undefined) same.count += 1;
   else if (findings.length < MAX_FINDINGS) {
     findings.push({
       path,
       reason: reason === null ? null : { here: reason.here, there: reason.there },
       count: 1,
-      example: { target, at, ours: shortened(ours), theirs: shortened(theirs) },
+      example: { target, at: location, ours: shortened(ours), theirs: shortened(theirs) },
     });
   }
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 const unansweredOf = ({ unanswered }: RouteTally): number => sum(Object.values(unanswered));
 
@@ -94,34 +96,34 @@ const comparedOf = ({ equal, known, differing }: RouteTally): number => equal + 
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 
-const differences = ({ findings }: RouteTally): Finding[] => findings.filter(({ reason }) => reason === null);
-const knownOnes = ({ findings }: RouteTally): Finding[] => findings.filter(({ reason }) => reason !== null);
+const newFindings = ({ findings }: RouteTally): Finding[] => findings.filter(({ reason }) => reason === null);
+const knownFindings = ({ findings }: RouteTally): Finding[] => findings.filter(({ reason }) => reason !== null);
 
 const valuesText = ({ ours, theirs }: Finding['example']): string => `here ${ours}, there ${theirs}`;
 
 function differenceLines({ path, count, example }: Finding): string[] {
-  const at = example.at === path ? '' : `at ${example.at}: `;
+  const place = example.at === path ? '' : `at ${example.at}: `;
   return [
     `        ${path === '' ? 'the whole answer' : path}: ${times(count)}`,
     `          ${example.target}`,
-    `          ${at}${valuesText(example)}`,
+    `          ${place}${valuesText(example)}`,
   ];
 }
 
 /** Lines about known differences, one for each reason, with all its paths. */
-const knownLines = (known: readonly Finding[]): string[] =>
-  [...Map.groupBy(known, ({ reason }) => `          here: ${reason?.here}\n          there: ${reason?.there}`)].flatMap(
-    ([reason, found]) => [
-      `        ${found.map(({ path, count }) => `${path} (${times(count)})`).join(', ')}`,
-      ...reason.split('\n'),
-    ],
-  );
+const knownLines = (findings: readonly Finding[]): string[] =>
+  [
+    ...Map.groupBy(findings, ({ reason }) => `          here: ${reason?.here}\n          there: ${reason?.there}`),
+  ].flatMap(([reason, group]) => [
+    `        ${group.map(({ path, count }) => `${path} (${times(count)})`).join(', ')}`,
+    ...reason.split('\n'),
+  ]);
 
 /** The totals of all routes. */
 export function totalsOf({ routes }: Tally) {
   const all = Object.values(routes);
   return {
-    routes: all.filter((one) => comparedOf(one) > 0).length,
+    routes: all.filter((route) => comparedOf(route) > 0).length,
     equal: sum(all.map(({ equal }) => equal)),
     known: sum(all.map(({ known }) => known)),
     differing: sum(all.map(({ differing }) => differing)),
@@ -131,8 +133,8 @@ export function totalsOf({ routes }: Tally) {
 }
 
 /** The report for people, as lines. */
-export function textReport(tally: Tally, standing: CommonChain): string[] {
-  const { ours, theirs } = standing;
+export function textReport(tally: Tally, chain: CommonChain): string[] {
+  const { ours, theirs } = chain;
   const totals = totalsOf(tally);
   const byRoute = Object.entries(tally.routes).sort(([a], [b]) => (a < b ? -1 : 1));
   const lines = [
@@ -141,14 +143,14 @@ export function textReport(tally: Tally, standing: CommonChain): string[] {
     `rows    of blocks ${tally.lowest} to ${tally.highest}, drawn with --seed ${tally.seed}; ${plural(tally.requests, 'request')}`,
     '',
   ];
-  const section = (mark: string, of: (route: RouteTally) => string[]): void => {
-    for (const [route, one] of byRoute) {
-      const found = of(one);
-      if (found.length > 0) lines.push(`${mark} ${route}`, ...found);
+  const section = (mark: string, toLines: (route: RouteTally) => string[]): void => {
+    for (const [route, counts] of byRoute) {
+      const details = toLines(counts);
+      if (details.length > 0) lines.push(`${mark} ${route}`, ...details);
     }
   };
-  section('DIFFERS', (one) => differences(one).flatMap(differenceLines));
-  section('known  ', (one) => knownLines(knownOnes(one)));
+  section('DIFFERS', (route) => newFindings(route).flatMap(differenceLines));
+  section('known  ', (route) => knownLines(knownFindings(route)));
   section('-      ', ({ moved, unanswered, notAsked }) => [
     ...(moved === 0 ? [] : [`        not settled ${times(moved)}: the tips moved, or are apart`]),
     ...Object.entries(unanswered).map(([reason, count]) => `        not compared ${times(count)}: ${reason}`),
@@ -157,15 +159,15 @@ export function textReport(tally: Tally, standing: CommonChain): string[] {
   lines.push(
     `${totals.differing === 0 ? 'ok     ' : 'DIFFERS'} ${plural(totals.equal + totals.known + totals.differing, 'request')} on ${plural(totals.routes, 'route')}: ${totals.equal} equal, ${totals.known} with known differences, ${totals.differing} with other differences; ${totals.moved} not settled, ${totals.unanswered} not compared`,
   );
-  const apart = apartText(standing);
+  const apart = apartText(chain);
   return apart === null ? lines : [...lines, `        ${apart}`];
 }
 
-function jsonReport(tally: Tally, standing: CommonChain): string[] {
+function jsonReport(tally: Tally, chain: CommonChain): string[] {
   const { url, api, seed, lowest, highest, requests } = tally;
-  const { ours, theirs, common } = standing;
+  const { ours, theirs, common } = chain;
   return [
-    ...Object.entries(tally.routes).map(([route, one]) => ({ route, ...one })),
+    ...Object.entries(tally.routes).map(([route, counts]) => ({ route, ...counts })),
     {
       total: totalsOf(tally),
       url,
@@ -175,13 +177,13 @@ function jsonReport(tally: Tally, standing: CommonChain): string[] {
       highest,
       requests,
       tips: { ours, theirs, common },
-      apart: apartText(standing),
+      apart: apartText(chain),
     },
   ].map((line) => JSON.stringify(line));
 }
 
 /** Prints the findings so far. @param format JSON has a line for each route, and one for all */
-export function printReport(tally: Tally, standing: CommonChain, format: OutputFormat): void {
-  const lines = format === 'json' ? jsonReport(tally, standing) : textReport(tally, standing);
+export function printReport(tally: Tally, chain: CommonChain, format: OutputFormat): void {
+  const lines = format === 'json' ? jsonReport(tally, chain) : textReport(tally, chain);
   writeNow(`${lines.map(printableText).join('\n')}\n`);
 }

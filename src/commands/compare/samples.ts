@@ -75,10 +75,10 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 /** The texts of fields in a list of objects, without duplicates; skips objects without them. */
 function columnOf(list: readonly unknown[], ...names: readonly string[]): string[] {
-  return [...new Set(list.map((one) => textOf(fieldOf(one, ...names))).filter((text) => text !== null))];
+  return [...new Set(list.map((row) => textOf(fieldOf(row, ...names))).filter((text) => text !== null))];
 }
 
-const pairsOf = (first: string, second: readonly string[]): Pair[] => second.map((one) => [first, one]);
+const pairsOf = (first: string, second: readonly string[]): Pair[] => second.map((text) => [first, text]);
 
 /** The texts of two fields of an object, as a list; empty without one of them. */
 function pairIn(value: unknown, ...fields: readonly [readonly string[], readonly string[]]): Pair[] {
@@ -107,12 +107,12 @@ export async function drawSamples(
 
   /** Pairs of texts, each with the texts of a field in the list at its path. */
   async function pairs(firsts: readonly string[], target: (first: string) => string, name: string): Promise<Pair[]> {
-    const found: Pair[] = [];
-    for (const first of firsts) found.push(...pairsOf(first, columnOf(await results(target(first)), name)));
-    return found;
+    const result: Pair[] = [];
+    for (const first of firsts) result.push(...pairsOf(first, columnOf(await results(target(first)), name)));
+    return result;
   }
 
-  const some = <T>(items: readonly T[], most = MAX_SAMPLES): T[] => prng.shuffle([...items]).slice(0, most);
+  const pick = <T>(items: readonly T[], limit = MAX_SAMPLES): T[] => prng.shuffle([...items]).slice(0, limit);
 
   /** Rows of a list, from a random place on. */
   async function rows(path: string): Promise<readonly unknown[]> {
@@ -146,29 +146,31 @@ export async function drawSamples(
     const sampledBlock = await block(height);
     if (sampledBlock === null) continue;
     blocks.push(sampledBlock);
-    transactions.push(...some(await results(`/extended/v3/blocks/${height}/transactions?limit=50`), OF_BLOCK));
+    transactions.push(...pick(await results(`/extended/v3/blocks/${height}/transactions?limit=50`), OF_BLOCK));
   }
   const events: unknown[] = [];
-  for (const id of some(columnOf(transactions, 'tx_id'), WITH_EVENTS)) {
+  for (const id of pick(columnOf(transactions, 'tx_id'), WITH_EVENTS)) {
     events.push(...(await results(`/extended/v3/transactions/${id}/events?limit=50`)));
   }
-  const named = [...JSON.stringify([transactions, events]).matchAll(PRINCIPAL)];
-  const accounts = some([...new Set(named.filter(([, , name]) => name === undefined).map(([, address]) => address!))]);
-  const contracts = some([
-    ...new Set(named.filter(([, , name]) => name !== undefined).map(([, address, name]) => address! + name!)),
+  const matches = [...JSON.stringify([transactions, events]).matchAll(PRINCIPAL)];
+  const accounts = pick([
+    ...new Set(matches.filter(([, , name]) => name === undefined).map(([, address]) => address!)),
+  ]);
+  const contracts = pick([
+    ...new Set(matches.filter(([, , name]) => name !== undefined).map(([, address, name]) => address! + name!)),
   ]);
 
-  const holders = some(accounts, HOLDERS);
+  const holders = pick(accounts, HOLDERS);
   const balancesOf = (kind: 'ft' | 'nft') => (account: string) =>
     `/extended/v3/principals/${account}/balances/${kind}?limit=5`;
   const ftHoldings = await pairs(holders, balancesOf('ft'), 'asset_identifier');
   const nfts = events.flatMap((event) => pairIn(fieldOf(event, 'nft_asset'), ['asset_identifier'], ['value', 'hex']));
   for (const path of holders.map(balancesOf('nft'))) {
-    nfts.push(...(await results(path)).flatMap((one) => pairIn(one, ['asset_identifier'], ['value', 'hex'])));
+    nfts.push(...(await results(path)).flatMap((row) => pairIn(row, ['asset_identifier'], ['value', 'hex'])));
   }
 
   const namesOfPage = listOf(await get(`/v1/names?page=${prng.below(20)}`));
-  const names = some((namesOfPage.length > 0 ? namesOfPage : listOf(await get('/v1/names'))).map(String), 6);
+  const names = pick((namesOfPage.length > 0 ? namesOfPage : listOf(await get('/v1/names'))).map(String), 6);
   const zonefiles: Pair[] = [];
   for (const name of names) {
     const hash = textOf(fieldOf(await get(`/v1/names/${name}`), 'zonefile_hash'));
@@ -184,16 +186,16 @@ export async function drawSamples(
   }
 
   const cyclesPath = '/extended/v2/pox/cycles';
-  const cycles = some(columnOf(await results(`${cyclesPath}?limit=20`), 'cycle_number'));
+  const cycles = pick(columnOf(await results(`${cyclesPath}?limit=20`), 'cycle_number'));
   const signersOf = (cycle: string) => `${cyclesPath}/${cycle}/signers?limit=${MAX_SAMPLES}`;
   const cycleSigners = await pairs(cycles.slice(0, 2), signersOf, 'signing_key');
 
   const staking = '/extended/v3/staking';
   const bonds = columnOf(await results(`${staking}/bonds?limit=20`), 'index');
-  const ofBonds = (list: string) =>
-    pairs(some(bonds, 2), (bond) => `${staking}/bonds/${bond}/${list}?limit=20`, 'staker');
-  const allowed = await ofBonds('allowlist');
-  const registered = await ofBonds('registrations');
+  const bondPairs = (list: string) =>
+    pairs(pick(bonds, 2), (bond) => `${staking}/bonds/${bond}/${list}?limit=20`, 'staker');
+  const allowed = await bondPairs('allowlist');
+  const registered = await bondPairs('registrations');
   const signers = columnOf(await results(`${staking}/signers?limit=20`), 'signer');
 
   const poxTransactions: Pair[] = [];
@@ -201,7 +203,7 @@ export async function drawSamples(
   const poxPools: Pair[] = [];
   for (const pox of POX) {
     const prints = (await rows(`/extended/v1/${pox}/events`)).filter(
-      (one) => Number(fieldOf(one, 'block_height')) <= highest,
+      (print) => Number(fieldOf(print, 'block_height')) <= highest,
     );
     poxTransactions.push(...pairsOf(pox, columnOf(prints, 'tx_id')));
     poxStackers.push(...pairsOf(pox, columnOf(prints, 'stacker')));
@@ -210,9 +212,9 @@ export async function drawSamples(
 
   return {
     blocks,
-    sent: transactions.flatMap((one) => pairsOf(String(fieldOf(one, 'sender', 'address')), columnOf([one], 'tx_id'))),
+    sent: transactions.flatMap((row) => pairsOf(String(fieldOf(row, 'sender', 'address')), columnOf([row], 'tx_id'))),
     calls: fewPairs(
-      transactions.flatMap((one) => pairIn(fieldOf(one, 'contract_call'), ['contract_id'], ['function_name'])),
+      transactions.flatMap((row) => pairIn(fieldOf(row, 'contract_call'), ['contract_id'], ['function_name'])),
     ),
     principals: [...accounts, ...contracts],
     contracts,
@@ -221,7 +223,7 @@ export async function drawSamples(
     nfts: fewPairs(nfts),
     names,
     zonefiles,
-    namespaces: some(listOf(fieldOf(await get('/v1/namespaces'), 'namespaces')).map(String), 6),
+    namespaces: pick(listOf(fieldOf(await get('/v1/namespaces'), 'namespaces')).map(String), 6),
     microblocks: columnOf(await rows('/extended/v1/microblock'), 'microblock_hash'),
     rewarded,
     slotHolders,

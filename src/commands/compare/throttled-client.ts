@@ -22,7 +22,7 @@ export class NoAnswer {
   constructor(readonly reason: string) {}
 }
 
-export interface AskedServerOptions {
+export interface ThrottledClientOptions {
   /** URL of the API, without a slash at its end. */
   url: string;
   clock: Clock;
@@ -52,7 +52,7 @@ const PASSING: ReadonlySet<number> = new Set([500, 502, 504]);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 /** A request without a usable answer. */
-class Failed extends Error {
+class RequestFailure extends Error {
   override readonly name = 'Failed';
   constructor(
     message: string,
@@ -65,16 +65,16 @@ class Failed extends Error {
 }
 
 /** Only a failed connection has a cause, which stops the command at once. */
-function failureOf({ failure, cause }: UnreachableError): Failed {
+function failureOf({ failure, cause }: UnreachableError): RequestFailure {
   switch (failure) {
     case 'long':
-      return new Failed(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`, false);
+      return new RequestFailure(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`, false);
     case 'late':
-      return new Failed(`no complete answer in ${ANSWER_MS / 1_000} seconds`, false);
+      return new RequestFailure(`no complete answer in ${ANSWER_MS / 1_000} seconds`, false);
     case 'broken':
-      return new Failed('an answer that broke off', true);
+      return new RequestFailure('an answer that broke off', true);
     case 'connection':
-      return new Failed('the connection failed', true, { cause });
+      return new RequestFailure('the connection failed', true, { cause });
   }
 }
 
@@ -85,7 +85,7 @@ const withExactNumbers = (_: string, value: unknown, { source }: { source?: stri
     : value;
 
 /** The value of a JSON text; the text itself if it isn't JSON. */
-function bodyOf(text: string): unknown {
+function parseBody(text: string): unknown {
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return text;
   try {
     return JSON.parse(text, withExactNumbers as (key: string, value: unknown) => unknown);
@@ -96,7 +96,7 @@ function bodyOf(text: string): unknown {
 }
 
 /** The seconds of a `Retry-After`, which has them or a time; null without one that can be read. */
-function secondsOf(retryAfter: string | null, now: number): number | null {
+function parseRetryAfter(retryAfter: string | null, now: number): number | null {
   if (retryAfter === null) return null;
   if (/^\d{1,9}$/.test(retryAfter)) return Number(retryAfter);
   const time = utcMicroseconds(retryAfter);
@@ -118,7 +118,7 @@ export class ThrottledClient {
 
   readonly #turn: ReturnType<typeof paced>;
 
-  constructor(private readonly options: AskedServerOptions) {
+  constructor(private readonly options: ThrottledClientOptions) {
     this.#turn = paced(options.rate, options.clock);
   }
 
@@ -132,13 +132,13 @@ export class ThrottledClient {
    * @throws PassingError if the server can't be reached, or requests a longer wait
    */
   async ask(target: string): Promise<Answer | NoAnswer> {
-    for (let tried = 0; ; tried++) {
-      const isLast = tried === RETRIES;
-      const result = await this.#tried(target);
+    for (let attempts = 0; ; attempts++) {
+      const isLast = attempts === RETRIES;
+      const result = await this.#attempt(target);
       let seconds = 0;
-      if (result instanceof Failed) {
+      if (result instanceof RequestFailure) {
         // A server that has never answered may not exist.
-        if (!result.mayPass || isLast || !this.#hasAnswered) return this.#unanswered(result);
+        if (!result.mayPass || isLast || !this.#hasAnswered) return this.#countFailure(result);
       } else {
         this.#hasAnswered = true;
         const wait = this.#secondsAfter(result);
@@ -146,19 +146,19 @@ export class ThrottledClient {
           this.#failures = 0;
           return result;
         }
-        if (wait > MAX_WAIT || (isLast && result.status === TOO_MANY)) throw this.#tooBusy(result.status, wait);
-        if (isLast) return this.#unanswered(new Failed(`${result.status}, again and again`, false));
+        if (wait > MAX_WAIT || (isLast && result.status === TOO_MANY)) throw this.#tooBusyError(result.status, wait);
+        if (isLast) return this.#countFailure(new RequestFailure(`${result.status}, again and again`, false));
         seconds = wait;
       }
-      await pause(this.options.clock, Math.max(FIRST_RETRY_MS * 4 ** tried, 1_000 * seconds));
+      await pause(this.options.clock, Math.max(FIRST_RETRY_MS * 4 ** attempts, 1_000 * seconds));
     }
   }
 
-  async #tried(target: string): Promise<Answer | Failed> {
+  async #attempt(target: string): Promise<Answer | RequestFailure> {
     try {
-      return await this.#followed(new URL(`${this.url}${target}`));
+      return await this.#request(new URL(`${this.url}${target}`));
     } catch (error) {
-      if (error instanceof Failed) return error;
+      if (error instanceof RequestFailure) return error;
       throw error;
     }
   }
@@ -168,10 +168,10 @@ export class ThrottledClient {
     if (PASSING.has(status)) return 0;
     // A Stackside returns this if the question needs blocks that it lacks. Waiting doesn't help.
     if (!BUSY.has(status) || Object(body).code === 'HISTORY_INCOMPLETE') return null;
-    return secondsOf(headers.get('retry-after'), this.options.clock.now()) ?? 0;
+    return parseRetryAfter(headers.get('retry-after'), this.options.clock.now()) ?? 0;
   }
 
-  #tooBusy(status: number, seconds: number): PassingError {
+  #tooBusyError(status: number, seconds: number): PassingError {
     const asks = seconds === 0 ? '' : ` with Retry-After ${plural(seconds, 'second')}`;
     return new PassingError(
       `${this.url} is too busy: it returned ${status}${asks}.`,
@@ -180,7 +180,7 @@ export class ThrottledClient {
   }
 
   /** @throws PassingError if the server isn't there, or leaves one question after the other unanswered */
-  #unanswered({ message, cause }: Failed): NoAnswer {
+  #countFailure({ message, cause }: RequestFailure): NoAnswer {
     this.#failures += 1;
     if (cause === undefined && this.#failures < MAX_FAILURES) return new NoAnswer(message);
     const what = cause === undefined ? 'gives no answers' : "can't be reached";
@@ -189,18 +189,18 @@ export class ThrottledClient {
     });
   }
 
-  async #followed(asked: URL): Promise<Answer> {
-    let url = asked;
-    for (let followed = 0; ; followed++) {
-      const answer = await this.#once(url);
-      if (!REDIRECTS.has(answer.status) || followed === MAX_REDIRECTS) return answer;
+  async #request(firstUrl: URL): Promise<Answer> {
+    let url = firstUrl;
+    for (let redirects = 0; ; redirects++) {
+      const answer = await this.#send(url);
+      if (!REDIRECTS.has(answer.status) || redirects === MAX_REDIRECTS) return answer;
       const next = onSameHost(url, answer.headers.get('location'));
       if (next === null) return answer;
       url = next;
     }
   }
 
-  async #once(url: URL): Promise<Answer> {
+  async #send(url: URL): Promise<Answer> {
     await this.#turn();
     this.requests += 1;
     const { clock, key, userAgent } = this.options;
@@ -210,7 +210,7 @@ export class ThrottledClient {
       const response = await wholeAnswer(url, { headers: sent }, limits);
       const { status, headers } = response;
       const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-      return { status, type, headers, body: bodyOf(await response.text()) };
+      return { status, type, headers, body: parseBody(await response.text()) };
     } catch (error) {
       throw error instanceof UnreachableError ? failureOf(error) : error;
     }

@@ -90,7 +90,7 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
   const bases = await listBases(store);
   const base = await readNewestBase(store);
   if (format === 'json') {
-    const about = {
+    const summary = {
       location: store.location,
       chain,
       log_identity: identity.identity,
@@ -100,7 +100,7 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
       base_made_at: base?.created_at ?? null,
       ...end.json,
     };
-    process.stdout.write(`${JSON.stringify(about)}\n`);
+    process.stdout.write(`${JSON.stringify(summary)}\n`);
   } else {
     const lines = [
       `archive     ${store.location}`,
@@ -139,9 +139,9 @@ export async function verifyArchive(trust: Trust, location: string, format: Outp
   const { store } = await archiveAt(trust, location);
   const progress = progressLines(process.stderr);
   let [sound, isSound] = [0, true];
-  for await (const found of verifiedObjects(store)) {
-    const { name, fault, last } = found;
-    if (format === 'json') process.stdout.write(`${JSON.stringify(found)}\n`);
+  for await (const object of verifiedObjects(store)) {
+    const { name, fault, last } = object;
+    if (format === 'json') process.stdout.write(`${JSON.stringify(object)}\n`);
     if (fault === null) {
       sound += 1;
       progress.draw(() => `${store.location}: verified up to entry ${last}, ${name}`);
@@ -252,8 +252,10 @@ export async function runBackup(
         clock: systemClock,
         keepDays,
         archived: (entry, last) => progress.draw(() => `${store.location}: entry ${entry} of ${last}`),
-        report: ({ table, number, of, sentBytes }) =>
-          progress.draw(() => `${store.location}: base, table ${number} of ${of} (${table}), ${bytes(sentBytes)} sent`),
+        report: ({ table, number, total, sentBytes }) =>
+          progress.draw(
+            () => `${store.location}: base, table ${number} of ${total} (${table}), ${bytes(sentBytes)} sent`,
+          ),
       }),
   );
   progress.done();

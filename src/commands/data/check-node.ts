@@ -25,20 +25,20 @@ const DEEPEST = 20_000;
 const MAX_FORKS = 10;
 
 /** Compares at one block. @throws ChainReplacedError, NodeUnreachableError, OperatorError */
-async function compared(
+async function compareOnce(
   snapshots: Snapshots,
   node: NodeRpc,
   { sample, rate, clock }: CheckNodeOptions,
   progress: (text: string) => void,
-): Promise<{ at: CommonBlock; reports: KindReport[] } | null> {
+): Promise<{ block: CommonBlock; reports: KindReport[] } | null> {
   const { common, compare } = comparison(snapshots, node, { rate, clock });
-  const at = await common();
-  if (at === null) return null;
-  const limits = sample === undefined ? {} : { most: sample, lowest: at.height - DEEPEST };
-  const reports = await compare(at, limits, (count, kind) =>
-    progress(`compared ${count} values at block ${at.height}: ${kind}`),
+  const block = await common();
+  if (block === null) return null;
+  const limits = sample === undefined ? {} : { most: sample, lowest: block.height - DEEPEST };
+  const reports = await compare(block, limits, (count, kind) =>
+    progress(`compared ${count} values at block ${block.height}: ${kind}`),
   );
-  return { at, reports };
+  return { block, reports };
 }
 
 function problemsOf({ differences, differing }: KindReport): string[] {
@@ -66,20 +66,20 @@ export async function checkAgainstNode(
   requireIndex(directory);
   const snapshots = openSnapshots(directory);
   try {
-    const comparison = await untilStill(() => compared(snapshots, node, options, watch.reading));
+    const comparison = await repeatOnFork(() => compareOnce(snapshots, node, options, watch.reading));
     if (comparison === null) {
       throw new PassingError(
         "The index doesn't contain a block yet.",
         'Run the command again once the node has sent one.',
       );
     }
-    const { at, reports } = comparison;
+    const { block, reports } = comparison;
     for (const report of reports) watch.found({ name: nameOf(report), problems: problemsOf(report) });
-    watch.found({ name: placeText(at), problems: [] });
+    watch.found({ name: placeText(block), problems: [] });
     if (reports.some(({ differing }) => differing > 0)) return false;
-    if (!at.isBehind) return true;
+    if (!block.isBehind) return true;
     throw new PassingError(
-      `The node is behind: it lacks the newest ${plural(at.above, 'block')} of the index.`,
+      `The node is behind: it lacks the newest ${plural(block.above, 'block')} of the index.`,
       'Run the command again once the node has caught up.',
     );
   } catch (error) {
@@ -100,7 +100,7 @@ const placeText = ({ height, hash, above, isBehind }: CommonBlock): string =>
   }`;
 
 /** Runs a comparison again for as long as forks take its block away. */
-async function untilStill<T>(compare: () => Promise<T>): Promise<T> {
+async function repeatOnFork<T>(compare: () => Promise<T>): Promise<T> {
   for (let forks = 0; ; forks++) {
     try {
       return await compare();

@@ -203,7 +203,7 @@ export function addArchiveCommands(program: OwnCommand): void {
     example: 'stackside archive status s3://backups/stacks',
     description: 'Archives of the log, which stackside serve --archive writes and stackside restore reads.',
   });
-  for (const one of [archiveStatus, archiveList, archiveVerify]) addCommand(archive, one);
+  for (const subcommand of [archiveStatus, archiveList, archiveVerify]) addCommand(archive, subcommand);
   addCommand(archive, archiveKey);
 }
 

@@ -36,31 +36,31 @@ function* rowsOf(journal: JournalReads): Generator<string> {
   for (const entry of journal.after(0)) if (isRecordedPath(entry.path)) yield recordingRow(entry);
 }
 
-const withoutHeights = (name: string): OperatorError =>
+const heightsError = (name: string): OperatorError =>
   new OperatorError(
     `--from-height and --to-height don't apply to ${name}: its rows don't belong to blocks.`,
     name === '--query' ? 'Add a condition to the query.' : 'Omit them.',
   );
 
 /** @throws OperatorError if the options contradict each other */
-function sourceOf({ table, query, fromHeight, toHeight }: ExportOptions): QuerySource {
+function toSource({ table, query, fromHeight, toHeight }: ExportOptions): QuerySource {
   const hasHeights = fromHeight !== undefined || toHeight !== undefined;
   if (query !== undefined) {
-    if (hasHeights) throw withoutHeights('--query');
+    if (hasHeights) throw heightsError('--query');
     return { sql: query };
   }
   const view = viewNamed(table ?? '');
-  if (view.range === null && hasHeights) throw withoutHeights(view.name);
+  if (view.range === null && hasHeights) throw heightsError(view.name);
   return { view: view.name, heights: { from: fromHeight ?? null, to: toHeight ?? null } };
 }
 
-function formatOf({ format, output = '' }: ExportOptions): ExportFormat {
+function chooseFormat({ format, output = '' }: ExportOptions): ExportFormat {
   const plain = output.replace(/\.(gz|zst)$/, '');
-  return format ?? exportFormats.find((one) => plain.endsWith(`.${one}`)) ?? 'csv';
+  return format ?? exportFormats.find((name) => plain.endsWith(`.${name}`)) ?? 'csv';
 }
 
 /** The output of a query as a stream at its reader's pace, and the query's result. */
-function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd> } {
+function startStream(start: QueryStart): { stream: Readable; end: Promise<QueryEnd> } {
   const stream = new PassThrough();
   const end = runQuery(start, { seconds: null, bytes: null }, (bytes) => written(stream, bytes));
   end.then(
@@ -84,12 +84,12 @@ function summary(to: string, { rows, blocks }: QueryEnd): string {
 export async function exportRows(directory: string, options: ExportOptions): Promise<void> {
   const { output, overwrite } = options;
   if (output !== undefined) requireNoDatabase(output, directory);
-  const format = formatOf(options);
+  const format = chooseFormat(options);
   const printable = output === undefined && process.stdout.isTTY;
   requireReadable(format, printable);
-  const start: QueryStart = { directory, source: sourceOf(options), format, printable, maxRows: null };
+  const start: QueryStart = { directory, source: toSource(options), format, printable, maxRows: null };
   // Begun on demand: if the file can't be written, a running query would keep the process from ending.
-  const query = lazy(() => streamed(start));
+  const query = lazy(() => startStream(start));
   if (output === undefined) await print(query().stream);
   else await writeFile(output, () => query().stream, overwrite);
   const { stream, end } = query();

@@ -19,7 +19,7 @@ import { type Input, openInput, requireInput } from './input.ts';
 import { LogBeginning } from './log-beginning.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
 import { type RecordingRow, type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
-import { disorderIn, SeenIds, unsorted } from './row-order.ts';
+import { findDisorder, SeenIds, unsortedError } from './row-order.ts';
 
 export interface ImportOptions {
   /** Whether to count and skip rows that can't be read. */
@@ -55,16 +55,16 @@ const isBadRow = (error: unknown): error is Error =>
   error instanceof PayloadError || error instanceof UnknownParentError || error instanceof PartialHistoryError;
 
 /** Returns the progress of an earlier import of the same recording; none if another recording begins with the same rows. */
-const importedOf = async (file: string, imported: Imported): Promise<Imported> =>
+const findProgress = async (file: string, imported: Imported): Promise<Imported> =>
   imported.rows === 0 || (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
 
-const otherRecording = (file: string, rows: number): OperatorError =>
+const otherRecordingError = (file: string, rows: number): OperatorError =>
   new OperatorError(
     `${file} differs from the recording of which ${rows} rows were imported.`,
     'Add --restart to import the recording from its first row.',
   );
 
-const foreign = (file: string, row: number, cause: ForeignChainError): OperatorError =>
+const foreignChainError = (file: string, row: number, cause: ForeignChainError): OperatorError =>
   new OperatorError(
     `The recording ${file} belongs to another chain: in row ${row}, ${cause.message}.`,
     'Give each chain its own --data directory.',
@@ -74,13 +74,13 @@ const foreign = (file: string, row: number, cause: ForeignChainError): OperatorE
 /** The remedy for a recording that doesn't begin with the log of the directory. */
 const NEW_DIRECTORY = 'Give a new directory with --data, and import the recording into it.';
 
-const differentLog = (directory: string, file: string, row: number, { id, path }: Entry): OperatorError =>
+const differentLogError = (directory: string, file: string, row: number, { id, path }: Entry): OperatorError =>
   new OperatorError(
     `${file} does not begin with the log in ${directory}: row ${row} differs from entry ${id} (${path}).`,
     NEW_DIRECTORY,
   );
 
-const tooShort = (directory: string, file: string, { id, path }: Entry): OperatorError =>
+const tooShortError = (directory: string, file: string, { id, path }: Entry): OperatorError =>
   new OperatorError(
     `${file} does not begin with the log in ${directory}: it ends before entry ${id} (${path}).`,
     NEW_DIRECTORY,
@@ -126,7 +126,7 @@ async function firstDigest(file: string, { size }: Input): Promise<bigint | null
   return null;
 }
 
-const received = (event: RowEvent): ReceivedEvent =>
+const toEvent = (event: RowEvent): ReceivedEvent =>
   'prepared' in event ? new PreparedEvent(event.path, event.receivedAt, event.prepared) : event;
 
 /** The import of one recording. */
@@ -156,7 +156,7 @@ class RecordingImport {
     this.#source = source;
     this.#imported = imported;
     this.#isOurs = imported.rows > 0;
-    this.#beginning = this.#beginningOf();
+    this.#beginning = this.#makeBeginning();
   }
 
   /** Opens a recording, and finds how much of it was imported before. @throws OperatorError if it can't be read */
@@ -165,7 +165,7 @@ class RecordingImport {
     const first = await firstDigest(file, input);
     const source = first === null ? null : digestText(first);
     const imported =
-      source === null || options.restart ? NOTHING_IMPORTED : await importedOf(file, ingest.imported(source));
+      source === null || options.restart ? NOTHING_IMPORTED : await findProgress(file, ingest.imported(source));
     return new RecordingImport(ingest, file, input, options, source, imported);
   }
 
@@ -174,15 +174,15 @@ class RecordingImport {
     this.#source = digestText(first);
     if (!this.options.restart) this.#imported = this.ingest.imported(this.#source);
     this.#isOurs = this.#imported.rows > 0;
-    this.#beginning = this.#beginningOf();
+    this.#beginning = this.#makeBeginning();
   }
 
   /** The entries that the rows must be equal to. */
-  #beginningOf(): LogBeginning {
+  #makeBeginning(): LogBeginning {
     const { log } = this.options;
-    const found =
+    const entry =
       this.#source === null || this.#imported.rows === 0 ? 0 : this.ingest.imported(logOf(this.#source)).rows;
-    return new LogBeginning(this.ingest.entries, Math.max(log.at, found), log.last);
+    return new LogBeginning(this.ingest.entries, Math.max(log.lastMatch, entry), log.last);
   }
 
   /** Imports the rows that weren't imported before. @throws OperatorError */
@@ -193,16 +193,16 @@ class RecordingImport {
     for await (const { rows, read } of batches) {
       for (const row of rows) {
         if (!(await this.#import(row)) || !this.#isBatchFull(row.bytes)) continue;
-        this.#note(this.#digest);
+        this.#recordProgress(this.#digest);
         if (this.#beginning.next === null) ingest.commitToJournal();
         report({ rows: this.counts.rows, height: ingest.tipHeight(), read, size: this.input.size });
       }
       // The runtime holds a batch longer than it is used, and a genesis block's row has 80 MB.
       rows.length = 0;
     }
-    if (this.counts.rows < this.#imported.rows) throw otherRecording(this.file, this.#imported.rows);
+    if (this.counts.rows < this.#imported.rows) throw otherRecordingError(this.file, this.#imported.rows);
     const { log } = this.options;
-    log.at = this.#beginning.at;
+    log.lastMatch = this.#beginning.at;
     log.next = this.#beginning.next;
     if (log.next === null) this.#commit(this.#digest);
   }
@@ -210,27 +210,27 @@ class RecordingImport {
   /** Imports a row. @returns whether it belongs to a batch: false if it has no new event. @throws OperatorError */
   async #import(row: RecordingRow): Promise<boolean> {
     const { counts } = this;
-    const before = this.#digest;
+    const previous = this.#digest;
     this.#digest = row.digest;
     if (this.#source === null) this.#beginStream(row.digest);
     counts.rows += 1;
     const { rows, digest } = this.#imported;
-    if (counts.rows === rows && digestText(row.digest) !== digest) throw otherRecording(this.file, rows);
+    if (counts.rows === rows && digestText(row.digest) !== digest) throw otherRecordingError(this.file, rows);
     const isImported = counts.rows <= rows;
     try {
       if (row.problem !== null) throw new PayloadError(row.problem);
       const { event } = row;
       if (event === null || !this.#seen.add(event.id) || isImported || isForeign(event.path)) return false;
-      counts[await this.#apply(received(event))] += 1;
+      counts[await this.#apply(toEvent(event))] += 1;
       this.#isOurs ||= event.path === '/new_block';
     } catch (error) {
       if (error instanceof ForeignChainError) {
         this.ingest.rollback();
-        throw foreign(this.file, counts.rows, error);
+        throw foreignChainError(this.file, counts.rows, error);
       }
       if (!isBadRow(error)) throw error;
       if (isImported) return false;
-      await this.#skip(error, before);
+      await this.#skip(error, previous);
     }
     return true;
   }
@@ -241,9 +241,9 @@ class RecordingImport {
     if (next === null) return this.#applyNew(event);
     const { directory, log } = this.options;
     log.isCompared = true;
-    if (this.#beginning.takes(event)) return 'repeated';
+    if (this.#beginning.accepts(event)) return 'repeated';
     await this.#requireLowerIds();
-    throw differentLog(directory, this.file, this.counts.rows, next);
+    throw differentLogError(directory, this.file, this.counts.rows, next);
   }
 
   /** Applies an event. Another first block than the genesis block starts a partial history, but only if the rows are in order. */
@@ -261,10 +261,10 @@ class RecordingImport {
 
   /**
    * Skips a bad row if that is wanted.
-   * @param before digest of the rows before it
+   * @param previous digest of the rows before it
    * @throws OperatorError if bad rows aren't skipped, or if the row needs one that comes later
    */
-  async #skip(error: Error, before: bigint): Promise<void> {
+  async #skip(error: Error, previous: bigint): Promise<void> {
     const { counts } = this;
     const needsParent = error instanceof UnknownParentError || error instanceof PartialHistoryError;
     if (needsParent) await this.#requireLowerIds();
@@ -273,7 +273,7 @@ class RecordingImport {
       return;
     }
     counts.rows -= 1;
-    this.#commit(before);
+    this.#commit(previous);
     throw new OperatorError(
       `Row ${counts.rows + 1} of ${this.file} can't be imported: ${error.message}.`,
       badRowRemedy(needsParent && this.input.size === null && this.#seen.hasGaps),
@@ -283,11 +283,11 @@ class RecordingImport {
   /** Requires that no row with a lower id comes later in the file. @throws OperatorError; rows that aren't durable are rolled back */
   async #requireLowerIds(): Promise<void> {
     if (this.#isOrdered || !this.#seen.hasGaps || this.input.size === null) return;
-    const disorder = await disorderIn(this.file);
+    const disorder = await findDisorder(this.file);
     this.#isOrdered = disorder === null;
     if (disorder === null) return;
     this.ingest.rollback();
-    throw unsorted(this.file, disorder);
+    throw unsortedError(this.file, disorder);
   }
 
   #isBatchFull(bytes: number): boolean {
@@ -298,7 +298,7 @@ class RecordingImport {
   }
 
   /** Ends a batch, and notes the progress, unless its rows are only compared with the log. @param digest of the rows so far */
-  #note(digest: bigint): void {
+  #recordProgress(digest: bigint): void {
     const isNew = this.#batch.rows > 0 && this.#beginning.next === null;
     this.#batch = { rows: 0, bytes: 0 };
     if (!isNew || this.#source === null) return;
@@ -307,7 +307,7 @@ class RecordingImport {
   }
 
   #commit(digest: bigint): void {
-    this.#note(digest);
+    this.#recordProgress(digest);
     this.ingest.commit();
   }
 }
@@ -319,7 +319,7 @@ interface Destination {
     /** Number of the last entry. */
     readonly last: number;
     /** Number of the last entry found in the recordings. */
-    at: number;
+    lastMatch: number;
     /** The entry that the next recording must begin with; null if all were found. */
     next: Entry | null;
     /** Whether a row was compared with an entry. */
@@ -345,13 +345,13 @@ export async function runImport(
     history: 'full',
   });
   try {
-    const log: Destination['log'] = { last: ingest.lastEntry(), at: 0, next: null, isCompared: false };
-    const into = { directory: settings.data, log };
+    const log: Destination['log'] = { last: ingest.lastEntry(), lastMatch: 0, next: null, isCompared: false };
+    const destination = { directory: settings.data, log };
     await interruptible(ingest.close, async () => {
       for (const file of files) {
         const report = progressReport(file, process.stderr);
         const threads = options.threads ?? threadsOfCores();
-        const recording = await RecordingImport.open(ingest, file, { ...options, ...into });
+        const recording = await RecordingImport.open(ingest, file, { ...options, ...destination });
         await recording.run(threads, report.update);
         const { counts } = recording;
         report.done();
@@ -360,7 +360,7 @@ export async function runImport(
             `${counts.bad} bad; tip at height ${ingest.tipHeight()}\n`,
         );
       }
-      if (log.next !== null && log.isCompared) throw tooShort(settings.data, files.at(-1)!, log.next);
+      if (log.next !== null && log.isCompared) throw tooShortError(settings.data, files.at(-1)!, log.next);
     });
     makeSecondaryIndexes(ingest);
   } finally {

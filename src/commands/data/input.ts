@@ -70,7 +70,7 @@ const KINDS: readonly { name: string; begins: readonly number[]; compression: Co
 const MAX_MAGIC_BYTES = Math.max(...KINDS.map(({ begins }) => begins.length));
 
 /** The compression of a file; null for none. @throws OperatorError for a file that can't be a recording */
-function compressionOf(file: string, beginning: Bytes): Compression | null {
+function detectCompression(file: string, beginning: Bytes): Compression | null {
   const kind = KINDS.find(({ begins }) => begins.every((byte, index) => beginning[index] === byte));
   if (kind === undefined) return null;
   if (kind.compression !== null) return kind.compression;
@@ -85,7 +85,7 @@ export function fileCompression(file: string): Compression | null {
   const fd = openSync(file, 'r');
   try {
     const beginning = new Uint8Array(MAX_MAGIC_BYTES);
-    return compressionOf(file, beginning.subarray(0, readSync(fd, beginning)));
+    return detectCompression(file, beginning.subarray(0, readSync(fd, beginning)));
   } finally {
     closeSync(fd);
   }
@@ -130,7 +130,7 @@ const streamOf = (chunks: AsyncGenerator<Bytes>): ReadableStream<Bytes> =>
   });
 
 /** Decompresses a stream. @throws OperatorError for damaged or truncated data */
-async function* decompressed(
+async function* decompress(
   file: string,
   compression: Compression,
   chunks: AsyncGenerator<Bytes>,
@@ -148,19 +148,19 @@ async function* decompressed(
   }
 }
 
-async function* following(first: Bytes, rest: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+async function* prepend(first: Bytes, rest: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
   yield first;
   yield* rest;
 }
 
-async function* unpacked(file: string, stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+async function* unpack(file: string, stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
   const chunks = chunksOf(file, stream);
   try {
     const beginning = await chunks.next();
     if (beginning.done === true) return;
-    const compression = compressionOf(file, beginning.value);
-    const all = following(beginning.value, chunks);
-    yield* compression === null ? all : decompressed(file, compression, all);
+    const compression = detectCompression(file, beginning.value);
+    const all = prepend(beginning.value, chunks);
+    yield* compression === null ? all : decompress(file, compression, all);
   } finally {
     await chunks.return(undefined);
   }
@@ -185,11 +185,11 @@ export function requireInput(file: string): void {
  */
 export function openInput(file: string): Input {
   if (file === STDIN) {
-    return { lines: () => linesOf(unpacked('stdin', process.stdin)), size: null, bytesRead: () => 0 };
+    return { lines: () => linesOf(unpack('stdin', process.stdin)), size: null, bytesRead: () => 0 };
   }
   const size = sizeOf(file);
   const source = createReadStream(file, { highWaterMark: READ_BYTES });
-  return { lines: () => linesOf(unpacked(file, source)), size, bytesRead: () => source.bytesRead };
+  return { lines: () => linesOf(unpack(file, source)), size, bytesRead: () => source.bytesRead };
 }
 
 const BACKSLASH = 0x5c;
@@ -205,7 +205,7 @@ const REMEDY =
   "Choose the format: --format copy (with the escapes of PostgreSQL's COPY) or --format raw (without them).";
 
 /** The format that a row shows, if any. A row that can't be read shows none, and is reported by the import. */
-function formatOf(bytes: Uint8Array): RecordingFormat | null {
+function detectFormat(bytes: Uint8Array): RecordingFormat | null {
   if (!bytes.includes(BACKSLASH)) return null;
   try {
     return formatShownBy(textOf(bytes));
@@ -216,11 +216,11 @@ function formatOf(bytes: Uint8Array): RecordingFormat | null {
 }
 
 /** Finds the first row of a recording that shows its format; null if none does. */
-async function firstThatShows(file: string): Promise<ShownFormat | null> {
+async function findFormat(file: string): Promise<ShownFormat | null> {
   let row = 0;
   for await (const bytes of openInput(file).lines()) {
     row += 1;
-    const format = formatOf(bytes);
+    const format = detectFormat(bytes);
     if (format !== null) return { format, row };
   }
   return null;
@@ -229,12 +229,12 @@ async function firstThatShows(file: string): Promise<ShownFormat | null> {
 /**
  * Reads rows one by one. If a row is valid in both formats, and no row before it shows which one is meant, the whole file is
  * searched for a row that does.
- * @param again whether the file can be read twice
+ * @param canReread whether the file can be read twice
  * @param fixedFormat the format that the operator named
  * @returns a function from a row and its number to its event; null for a row without one. It throws PayloadError, and
  *   OperatorError if rows disagree on the format or none shows it
  */
-export function rowReader(file: string, again: boolean, fixedFormat: RecordingFormat | null) {
+export function rowReader(file: string, canReread: boolean, fixedFormat: RecordingFormat | null) {
   const reader = recordingReader(fixedFormat);
 
   async function decideFormat(cause: FormatError): Promise<void> {
@@ -243,10 +243,10 @@ export function rowReader(file: string, again: boolean, fixedFormat: RecordingFo
       const format = `the format that row ${earlier.row} shows, ${earlier.format}`;
       throw new OperatorError(`Row ${row} of ${file} is not written in ${format}.`, REMEDY, { cause });
     }
-    const shown = again ? await firstThatShows(file) : null;
-    if (shown !== null) return reader.decide(shown);
+    const match = canReread ? await findFormat(file) : null;
+    if (match !== null) return reader.decide(match);
     const problem = `Row ${row} of ${file} can be read in two ways`;
-    const why = again ? 'no row shows which is meant' : 'no row before it shows which is meant';
+    const why = canReread ? 'no row shows which is meant' : 'no row before it shows which is meant';
     throw new OperatorError(`${problem}, and ${why}.`, REMEDY, { cause });
   }
 

@@ -17,23 +17,23 @@ export class LogBeginning {
   readonly #entries: IteratorObject<Entry, undefined>;
   #next: Entry | null;
   /** Number of the last entry that a row was equal to. */
-  #at: number;
+  #lastMatch: number;
   /** Hashes of the newest rows, oldest first. */
   readonly #rows = new Set<bigint>();
 
   /**
-   * @param after number of the last entry that is already found in the recording
+   * @param lastMatch number of the last entry that is already found in the recording
    * @param last number of the log's last entry before the import
    */
   constructor(
     log: Pick<HostEntries, 'after' | 'pathsAfter'>,
-    after: number,
+    lastMatch: number,
     readonly last: number,
   ) {
     this.#log = log;
-    this.#at = after;
-    this.#entries = log.after(after).filter(({ path }) => isRecordedPath(path));
-    this.#next = this.#following();
+    this.#lastMatch = lastMatch;
+    this.#entries = log.after(lastMatch).filter(({ path }) => isRecordedPath(path));
+    this.#next = this.#readNext();
   }
 
   /** The entry that must be the recording's next event; null if the recording has all of them. */
@@ -43,14 +43,14 @@ export class LogBeginning {
 
   /** Number of the last entry up to which the recording has all entries. */
   get at(): number {
-    return this.#next === null ? this.last : this.#at;
+    return this.#next === null ? this.last : this.#lastMatch;
   }
 
   /** The number of entries that must be the recording's next events. */
   left(): number {
     if (this.#next === null) return 0;
     return this.#log
-      .pathsAfter(this.#at)
+      .pathsAfter(this.#lastMatch)
       .reduce((sum, { path, entries }) => sum + (isRecordedPath(path) ? entries : 0), 0);
   }
 
@@ -59,13 +59,13 @@ export class LogBeginning {
    * @returns whether the event is the next entry, or one that an import leaves out: no log has it, or it repeats a row
    * @throws PayloadError if it is another one that can't be read
    */
-  takes(event: ReceivedEvent): boolean {
+  accepts(event: ReceivedEvent): boolean {
     const { path, text } = event;
     const row = hash.wyhash(text, hash.wyhash(path));
     const isNext = this.#next !== null && path === this.#next.path && text === this.#next.text;
     if (isNext) {
-      this.#at = this.#next!.id;
-      this.#next = this.#following();
+      this.#lastMatch = this.#next!.id;
+      this.#next = this.#readNext();
     } else if (!this.#rows.has(row)) {
       const payload = readPayload(path, text);
       return payload.kind === 'other' && !payload.journaled;
@@ -74,7 +74,7 @@ export class LogBeginning {
     return true;
   }
 
-  #following(): Entry | null {
+  #readNext(): Entry | null {
     const { done, value } = this.#entries.next();
     return done === true || value.id > this.last ? null : value;
   }

@@ -33,10 +33,10 @@ export function* preparedEntries(
   try {
     for (let batch = 0; batch * BATCH_ENTRIES < upTo; batch++) {
       if (!isOwn(batch)) continue;
-      const before = batch * BATCH_ENTRIES;
-      const last = Math.min(before + BATCH_ENTRIES, upTo);
+      const start = batch * BATCH_ENTRIES;
+      const last = Math.min(start + BATCH_ENTRIES, upTo);
       const entries: PreparedEntry[] = [];
-      for (const { text, ...entry } of journal.after(before)) {
+      for (const { text, ...entry } of journal.after(start)) {
         const payload = prepare(entry.path, text);
         entries.push({ ...entry, length: text.length, content: payload === null ? { text } : { payload } });
         if (entry.id === last) break;
@@ -57,7 +57,7 @@ export interface ReadAheadInput<Source extends RecordingSource | JournalSource =
 
 /** A thread's data at its start. */
 export interface ReaderStart extends ReadAheadInput {
-  share: { index: number; of: number };
+  share: { index: number; threads: number };
 }
 
 /** More threads would wait for the writer. */
@@ -87,7 +87,7 @@ export async function* readAhead(
   module = readingThreadUrl,
 ): AsyncGenerator<unknown> {
   const readers = Array.from({ length: threads }, (_, index) => {
-    const start: ReaderStart = { ...reading, share: { index, of: threads } };
+    const start: ReaderStart = { ...reading, share: { index, threads: threads } };
     return startStream<RowBatch | PreparedEntry[]>({ module, start, lost });
   });
   try {

@@ -17,7 +17,7 @@ interface RebuildCommand {
   threads?: number;
 }
 
-async function replayed(ingest: Ingest, directory: string, threads: number): Promise<void> {
+async function replay(ingest: Ingest, directory: string, threads: number): Promise<void> {
   const source = { directory, upTo: ingest.lastEntry() };
   for await (const entries of readAhead({ source, chainId: ingest.chainId() }, threads)) ingest.replay(entries);
 }
@@ -38,7 +38,7 @@ export async function runRebuild(
     beside,
   };
   using rebuild = beginRebuild(options);
-  if (threads > 0) await replayed(rebuild.ingest, settings.data, threads);
+  if (threads > 0) await replay(rebuild.ingest, settings.data, threads);
   const { tipHeight, isInstalled } = rebuild.finish();
   done();
   process.stdout.write(

@@ -31,8 +31,8 @@ export interface RecordingSource {
   prepareFrom: number;
 }
 
-/** The digest of a row and of those before it. @param before the digest of these; 0 for none */
-export const rowDigest = (row: Uint8Array, before: bigint): bigint => hash.xxHash64(row, before);
+/** The digest of a row and of those before it. @param previous the digest of these; 0 for none */
+export const rowDigest = (row: Uint8Array, previous: bigint): bigint => hash.xxHash64(row, previous);
 
 /** Reads rows of a recording one by one. @throws OperatorError if it can't be read to its end, or its format is unclear */
 export async function* rowsOf(

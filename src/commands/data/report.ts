@@ -79,8 +79,8 @@ export function reportTables(directory: string, json: boolean): void {
   progress.erase();
   const width = Math.max(0, ...sizes.map(({ name }) => name.length));
   for (const { name, kind, table, bytes } of sizes.sort((a, b) => b.bytes - a.bytes)) {
-    const of = kind === 'index' ? `  index of ${table}` : '';
-    process.stdout.write(`${name.padEnd(width)}  ${megabytes(bytes).padStart(12)}${of}\n`);
+    const suffix = kind === 'index' ? `  index of ${table}` : '';
+    process.stdout.write(`${name.padEnd(width)}  ${megabytes(bytes).padStart(12)}${suffix}\n`);
   }
 }
 
@@ -101,14 +101,14 @@ function lines(status: DirectoryStatus): string[] {
     `index          ${megabytes(index_bytes)}${lacking(missing_indexes)}`,
     journal === null
       ? 'journal        missing'
-      : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, ${standing(journal)}`,
+      : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, ${lagText(journal)}`,
   ];
 }
 
 const lacking = (indexes: number): string =>
   indexes === 0 ? '' : `, without ${indexes} of its indexes until the import or the next start has made them`;
 
-function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): string {
+function lagText({ fits, behind }: NonNullable<DirectoryStatus['journal']>): string {
   if (!fits) return 'not the journal of this index: stackside serve shows the remedy';
   return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }

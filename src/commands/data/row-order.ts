@@ -30,28 +30,28 @@ export class SeenIds {
 
   /** Returns the position of the last range that begins at the id or below; -1 if there is none. */
   #rangeBelow(id: number): number {
-    let at = this.#ranges.length - 1;
-    while (at >= 0 && (this.#ranges[at]?.first ?? 0) > id) at--;
-    return at;
+    let index = this.#ranges.length - 1;
+    while (index >= 0 && (this.#ranges[index]?.first ?? 0) > id) index--;
+    return index;
   }
 
   /** Adds an id. @returns false if it was added before */
   add(id: number): boolean {
     const ranges = this.#ranges;
-    const at = this.#rangeBelow(id);
-    const below = ranges[at];
+    const index = this.#rangeBelow(id);
+    const below = ranges[index];
     if (below !== undefined && id <= below.last) return false;
-    const above = ranges[at + 1];
+    const above = ranges[index + 1];
     if (below !== undefined && below.last === id - 1) {
       below.last = id;
       if (above !== undefined && above.first === id + 1) {
         below.last = above.last;
-        ranges.splice(at + 1, 1);
+        ranges.splice(index + 1, 1);
       }
     } else if (above !== undefined && above.first === id + 1) {
       above.first = id;
     } else {
-      ranges.splice(at + 1, 0, { first: id, last: id });
+      ranges.splice(index + 1, 0, { first: id, last: id });
     }
     return true;
   }
@@ -63,7 +63,7 @@ interface Disorder {
   row: number;
   id: number;
   /** The greatest id of the rows before it. */
-  after: number;
+  highest: number;
 }
 
 /**
@@ -71,24 +71,24 @@ interface Disorder {
  * @returns null if the rows are in the order of their ids
  * @throws OperatorError if the file can't be read
  */
-export async function disorderIn(file: string): Promise<Disorder | null> {
+export async function findDisorder(file: string): Promise<Disorder | null> {
   const seen = new SeenIds();
   let row = 0;
   for await (const line of openInput(file).lines()) {
     row += 1;
-    const [id, after] = [rowId(line), seen.highest];
+    const [id, highest] = [rowId(line), seen.highest];
     discard(line);
-    if (id !== null && seen.add(id) && id < after) return { row, id, after };
+    if (id !== null && seen.add(id) && id < highest) return { row, id, highest };
   }
   return null;
 }
 
 /** Makes the error of a recording whose rows the operator must sort. */
-export function unsorted(file: string, { row, id, after }: Disorder): OperatorError {
+export function unsortedError(file: string, { row, id, highest }: Disorder): OperatorError {
   const compression = onFile(file, () => fileCompression(file));
   const unpack = compression === null ? 'cat' : `${compression} -dc`;
   return new OperatorError(
-    `The rows of ${file} are not in the order of their ids: row ${row} has id ${id}, after id ${after}.`,
+    `The rows of ${file} are not in the order of their ids: row ${row} has id ${id}, after id ${highest}.`,
     `Sort the rows, and import the sorted file: ${unpack} ${file} | LC_ALL=C sort -n > sorted.tsv`,
   );
 }

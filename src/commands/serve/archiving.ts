@@ -301,7 +301,7 @@ export function startBases(options: BasesOptions) {
       overdue_seconds: overdueSeconds(),
       failing: loop.failure() !== null,
       making:
-        step === null ? null : { table: step.table, number: step.number, of: step.of, sent_bytes: step.sentBytes },
+        step === null ? null : { table: step.table, number: step.number, of: step.total, sent_bytes: step.sentBytes },
     }),
     /** Requests a base now. @returns the reason for a refusal; null if the base is made as soon as the archive has all entries */
     request(): string | null {
