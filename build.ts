@@ -54,9 +54,9 @@ if (unknown.length > 0) {
   process.stderr.write(`Unknown target ${unknown.join(', ')}. Known: ${targetNames.join(', ')}.\n`);
   process.exit(1);
 }
-const named = values.target.filter(isTarget);
+const targets = values.target.filter(isTarget);
 if (values.release === undefined) {
-  await build(values.all ? targetNames : named, values.outfile);
+  await build(values.all ? targetNames : targets, values.outfile);
 } else {
-  await tryRelease(await makeRelease(values.release, named.length === 0 ? targetNames : named, 'dist'));
+  await tryRelease(await makeRelease(values.release, targets.length === 0 ? targetNames : targets, 'dist'));
 }

@@ -151,9 +151,9 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
 
 export type Log = (event: LogEvent) => void;
 
-/** Reports whether an event is logged. @param least the minimum level to log */
-export const isLogged = (event: LogEvent['event'], least: Level): boolean =>
-  levels.indexOf(levelOf[event]) >= levels.indexOf(least);
+/** Reports whether an event is logged. @param minLevel the minimum level to log */
+export const isLogged = (event: LogEvent['event'], minLevel: Level): boolean =>
+  levels.indexOf(levelOf[event]) >= levels.indexOf(minLevel);
 
 /**
  * Creates the log of the process, which never throws: lines that can't be written are dropped.
@@ -178,9 +178,9 @@ export function reportingDropped(log: Log, outputs: LossyOutputs): Log {
     log(event);
     const lines = droppedBy(outputs) - reported;
     if (lines === 0 || !outputs.stderr.works) return;
-    const before = droppedBy(outputs);
+    const dropped = droppedBy(outputs);
     log({ event: 'log_lines_dropped', lines });
     // A partly written line is completed later, and not repeated.
-    if (droppedBy(outputs) === before) reported += lines;
+    if (droppedBy(outputs) === dropped) reported += lines;
   };
 }

@@ -14,9 +14,9 @@ import {
 } from './store/sql/result.ts';
 import { blocksOf, type ExportedBlocks, viewNamed, viewResult } from './store/sql/view-rows.ts';
 
-function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryEnd): Generator<SqlValue[]> {
+function* firstRows(rows: Iterable<SqlValue[]>, limit: number | null, end: QueryEnd): Generator<SqlValue[]> {
   for (const row of rows) {
-    if (end.rows === most) {
+    if (end.rows === limit) {
       end.cut = true;
       return;
     }
@@ -25,14 +25,14 @@ function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryE
   }
 }
 
-function found(
+function queryResult(
   db: Connection,
   { source, format, maxRows }: Pick<QueryStart, 'source' | 'format' | 'maxRows'>,
 ): { result: Result; blocks: ExportedBlocks | null } {
   if ('sql' in source) {
-    const { sql, parameters, viewsAlone = false } = source;
+    const { sql, parameters, onlyViews = false } = source;
     const result = resultOf(db, sql, parameters);
-    if (viewsAlone) requireOnlyViews(sql, parameters);
+    if (onlyViews) requireOnlyViews(sql, parameters);
     return { result: format === 'parquet' ? withForms(db, sql, parameters, maxRows) : result, blocks: null };
   }
   const view = viewNamed(source.view);
@@ -45,7 +45,7 @@ function* output(start: QueryStart): Generator<Uint8Array, QueryEnd> {
   const { directory, format, printable, maxRows } = start;
   using db = openForQueries(directory);
   beginSnapshot(db);
-  const { result, blocks } = found(db, start);
+  const { result, blocks } = queryResult(db, start);
   const end: QueryEnd = { rows: 0, cut: false, blocks };
   yield* inLargeParts(encoderOf(format, printable)(result.columns, firstRows(result.rows(), maxRows, end)));
   return end;

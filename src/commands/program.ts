@@ -36,34 +36,34 @@ Example:
   stackside demo`;
 
 /** A command with its subcommands. */
-interface Listed {
+interface CommandEntry {
   name: string;
   add(program: OwnCommand): void;
 }
 
-const listed = <C extends CommandName, Options, Arguments extends readonly unknown[]>(
+const entry = <C extends CommandName, Options, Arguments extends readonly unknown[]>(
   declared: Declaration<C, Options, Arguments>,
-): Listed => ({ name: declared.name, add: (program) => addCommand(program, declared) });
+): CommandEntry => ({ name: declared.name, add: (program) => addCommand(program, declared) });
 
 /** The commands by task, in the order of the help. */
-const groups: readonly (readonly [task: string, commands: readonly Listed[]])[] = [
-  ['Run a server', [listed(serve), listed(openConsole)]],
-  ['See how it is doing', [listed(status), listed(doctor)]],
+const groups: readonly (readonly [task: string, commands: readonly CommandEntry[]])[] = [
+  ['Run a server', [entry(serve), entry(openConsole)]],
+  ['See how it is doing', [entry(status), entry(doctor)]],
   [
     'Get and keep the data',
     [
-      listed(importRecordings),
-      listed(restore),
-      listed(backup),
+      entry(importRecordings),
+      entry(restore),
+      entry(backup),
       { name: 'archive', add: addArchiveCommands },
-      listed(exportRecording),
-      listed(rebuild),
+      entry(exportRecording),
+      entry(rebuild),
       { name: 'cluster', add: addClusterCommands },
     ],
   ],
-  ['Read and verify the data', [listed(sql), listed(check), listed(compareServers)]],
+  ['Read and verify the data', [entry(sql), entry(check), entry(compareServers)]],
   ['Manage chainhooks', [{ name: 'hooks', add: addHookCommands }]],
-  ['Simulate a chain', [{ name: 'devnet', add: addDevnetCommands }, listed(demo), listed(simulate)]],
+  ['Simulate a chain', [{ name: 'devnet', add: addDevnetCommands }, entry(demo), entry(simulate)]],
 ];
 
 /**

@@ -98,16 +98,16 @@ export const settingsOfCommand = (command: CommandName): [name: SettingName, dec
 
 /**
  * Returns the settings of a command. A flag overrides a variable, and a variable overrides the default.
- * @param given values of flags, by setting name
+ * @param flags values of flags, by setting name
  * @throws OperatorError naming the flag or variable, its value, and the accepted values
  */
 export function readSettingsOf<C extends CommandName>(
   command: C,
-  given: Readonly<Record<string, unknown>>,
+  flags: Readonly<Record<string, unknown>>,
   environment: NodeJS.ProcessEnv,
 ): ResolvedSettings<C> {
   const values = new Map(
-    settingsOfCommand(command).map(([name, declared]) => [name, resolve(declared, command, given[name], environment)]),
+    settingsOfCommand(command).map(([name, declared]) => [name, resolve(declared, command, flags[name], environment)]),
   );
   withSnp(values, environment);
   return {
@@ -119,5 +119,5 @@ export function readSettingsOf<C extends CommandName>(
 }
 
 /** Returns the settings of a server; see {@link readSettingsOf}. */
-export const readSettings = (given: Readonly<Record<string, unknown>>, environment: NodeJS.ProcessEnv): Settings =>
-  readSettingsOf('serve', given, environment).settings;
+export const readSettings = (flags: Readonly<Record<string, unknown>>, environment: NodeJS.ProcessEnv): Settings =>
+  readSettingsOf('serve', flags, environment).settings;

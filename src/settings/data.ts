@@ -110,7 +110,7 @@ export const dataSettings = group('Data and chain', {
 });
 
 /** Parses a text such as `SP….name:field`. Returns null if it is invalid. Names in contracts contain no colon. */
-function choiceOf(text: string): { contract: string; scope: string } | null {
+function parseChoice(text: string): { contract: string; scope: string } | null {
   const [name = '', scope = '', ...rest] = text.split(':');
   const contract = canonicalPrincipal(name);
   const isWhole = rest.length === 0 && (scope !== '' || !text.includes(':'));
@@ -125,7 +125,7 @@ const valueIndex = (flag: string, declared: { help: string; accepts: string }) =
     ...declared,
     repeatable: true,
     type: Type.String({ default: '' }),
-    read: (text) => (wordsOf(text).every((word) => choiceOf(word) !== null) ? text : null),
+    read: (text) => (wordsOf(text).every((word) => parseChoice(word) !== null) ? text : null),
     absent: 'none',
   });
 
@@ -144,21 +144,21 @@ export const valueIndexSettings = group('Logs and calls by decoded values', {
 
 /** Returns the configured indexes of decoded values, without any that another index covers. */
 export function valueIndexesIn(settings: { logIndex: string; callIndex: string }): ValueIndexChoice[] {
-  const asked = (subject: ValueIndexChoice['subject'], text: string): ValueIndexChoice[] => {
+  const choicesIn = (subject: ValueIndexChoice['subject'], text: string): ValueIndexChoice[] => {
     const choices = wordsOf(text)
-      .map(choiceOf)
+      .map(parseChoice)
       .filter((choice) => choice !== null);
-    const isHeld = (one: (typeof choices)[number], place: number): boolean =>
+    const isCovered = (choice: (typeof choices)[number], index: number): boolean =>
       choices.some(
-        (other, at) =>
-          at !== place &&
-          other.contract === one.contract &&
-          isWithin(one.scope, other.scope) &&
-          (other.scope !== one.scope || at < place),
+        (other, otherIndex) =>
+          otherIndex !== index &&
+          other.contract === choice.contract &&
+          isWithin(choice.scope, other.scope) &&
+          (other.scope !== choice.scope || otherIndex < index),
       );
-    return choices.filter((one, place) => !isHeld(one, place)).map((one) => ({ subject, ...one }));
+    return choices.filter((choice, index) => !isCovered(choice, index)).map((choice) => ({ subject, ...choice }));
   };
-  return [...asked('logs', settings.logIndex), ...asked('calls', settings.callIndex)];
+  return [...choicesIn('logs', settings.logIndex), ...choicesIn('calls', settings.callIndex)];
 }
 
 /** Hides passwords in the query of a URL. The password before the host is hidden as in every URL. */

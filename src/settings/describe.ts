@@ -61,7 +61,7 @@ export function changedSettings(used: Settings): Record<string, unknown> {
 }
 
 /** Returns the variables that start with Stackside's prefix. */
-export const ownVariables = (): string[] => Object.values(settings).map(({ variables: [own] }) => own);
+export const ownVariables = (): string[] => Object.values(settings).map(({ variables: [variable] }) => variable);
 
 const PREFIX = 'STACKSIDE_';
 
@@ -104,7 +104,7 @@ const unsupportedVariables: Readonly<Record<string, string>> = {
 
 /** Returns the most similar variable, compared without the prefix; null if none is similar. */
 function nearest(name: string, names: readonly string[]): string | null {
-  const words = names.map((known) => known.slice(PREFIX.length));
+  const words = names.map((candidate) => candidate.slice(PREFIX.length));
   const word = nearestName(name.slice(PREFIX.length), words);
   return word === null ? null : (names[words.indexOf(word)] ?? null);
 }
@@ -121,13 +121,13 @@ export interface IgnoredVariable {
  * reference API.
  */
 export function ignoredVariables(environment: NodeJS.ProcessEnv): IgnoredVariable[] {
-  const own = ownVariables();
-  const variables = new Set([...own, ...testVariables, ...testSupportVariables]);
+  const names = ownVariables();
+  const variables = new Set([...names, ...testVariables, ...testSupportVariables]);
   const unknown = Object.keys(environment)
     .filter((name) => name.startsWith(PREFIX) && !variables.has(name))
     .toSorted()
     .map((variable) => {
-      const suggestion = nearest(variable, own);
+      const suggestion = nearest(variable, names);
       return { variable, reason: `It is not a setting.${suggestion === null ? '' : ` Did you mean ${suggestion}?`}` };
     });
   const unsupported = Object.entries(unsupportedVariables)

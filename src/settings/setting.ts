@@ -141,18 +141,18 @@ export const wholeNumber = (bounds: Bounds & { default: number }) => ({
 });
 /** Declares the values of a setting: an integer, or null. The default is null unless it is given. */
 export const wholeNumberOrNone = (
-  { default: usual = null, ...bounds }: Bounds & { default?: number | null },
+  { default: defaultValue = null, ...bounds }: Bounds & { default?: number | null },
   unit?: string,
 ) => ({
-  type: Type.Union([Type.Null(), Type.Integer(bounds)], { default: usual }),
+  type: Type.Union([Type.Null(), Type.Integer(bounds)], { default: defaultValue }),
   read: integer,
   accepts: numberIn(bounds, unit),
 });
 /** Declares the values of a setting: a TCP port; 0 means any free port. */
-export const port = (usual: number) => wholeNumber({ minimum: 0, maximum: 65_535, default: usual });
+export const port = (defaultPort: number) => wholeNumber({ minimum: 0, maximum: 65_535, default: defaultPort });
 /** Declares the values of a setting: true or false. */
-export const trueOrFalse = (usual: boolean) => ({
-  type: Type.Boolean({ default: usual }),
+export const trueOrFalse = (defaultValue: boolean) => ({
+  type: Type.Boolean({ default: defaultValue }),
   read: yesOrNo,
   accepts: 'true or false',
 });
@@ -211,7 +211,7 @@ function urlOf(host: string, portText: string, fallback: string): string {
 }
 
 /** Returns the value of a pair of variables; null if neither is set. */
-function ofPair(
+function readPair(
   declared: Grouped,
   [hostVariable, portVariable, userVariable = '', passwordVariable = '']: HostAndPort,
   environment: NodeJS.ProcessEnv,
@@ -247,7 +247,7 @@ export function resolve(
     if (text !== undefined && text !== '') return checked(declared, text, { kind: 'variable', name });
   }
   for (const pair of hostAndPort) {
-    const settingValue = ofPair(declared, pair, environment);
+    const settingValue = readPair(declared, pair, environment);
     if (settingValue !== null) return settingValue;
   }
   return { value: defaultOf(declared, command), source: null };

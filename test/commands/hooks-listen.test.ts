@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { parseSecret, type ReceiverOptions, secretOf, startHookReceiver } from '../../src/commands/hooks/listen.ts';
+import { parseSecret, type ReceiverOptions, readSecret, startHookReceiver } from '../../src/commands/hooks/listen.ts';
 import { signatureHeader, signingSecret } from '../../src/hooks/delivery/signature.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 
@@ -89,8 +89,8 @@ test('a secret comes from a file or a variable, as whsec_ with base64 or as hex'
   const file = join(directory.path, 'secret');
   expect(parseSecret(`${signingSecret(SECRET)}\n`, 'it')).toEqual(SECRET);
   expect(parseSecret(SECRET.toHex(), 'it')).toEqual(SECRET);
-  expect([secretOf(undefined, null), secretOf(undefined, SECRET.toHex())]).toEqual([null, SECRET]);
+  expect([readSecret(undefined, null), readSecret(undefined, SECRET.toHex())]).toEqual([null, SECRET]);
   for (const text of ['', 'whsec_', 'whsec_a', 'abc', 'word'])
     expect(() => parseSecret(text, 'it')).toThrow(OperatorError);
-  expect(() => secretOf(file, null)).toThrow("doesn't exist");
+  expect(() => readSecret(file, null)).toThrow("doesn't exist");
 });

@@ -21,7 +21,7 @@ export interface Connection {
   consumer?: string;
 }
 
-const Refusal = Type.Object({ error: Type.String(), details: Type.String() });
+const ErrorBody = Type.Object({ error: Type.String(), details: Type.String() });
 
 /** Whether a host is this machine. This machine receives the admin key without a flag. */
 const isOwnMachine = hostCheck({ names: [], addresses: 'loopback' });
@@ -85,7 +85,7 @@ async function askServer(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
   try {
-    const response = await sent(new URL(path, url), request);
+    const response = await send(new URL(path, url), request);
     const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json');
     return { status: response.status, body: isJson ? (parsedJson(await response.text()) ?? null) : null };
   } catch (cause) {
@@ -104,7 +104,7 @@ export const READ_TIMEOUT_MS = 10_000;
 const CHANGE_TIMEOUT_MS = 120_000;
 
 /** Sends a request and reads the whole response. @throws UnreachableError */
-function sent(url: URL, request: BunFetchRequestInit, clock: Clock = systemClock): Promise<Response> {
+function send(url: URL, request: BunFetchRequestInit, clock: Clock = systemClock): Promise<Response> {
   const timeoutMs = request.method === 'GET' ? READ_TIMEOUT_MS : CHANGE_TIMEOUT_MS;
   return wholeAnswer(url, request, { server: url.origin, timeoutMs, clock });
 }
@@ -113,7 +113,7 @@ function sent(url: URL, request: BunFetchRequestInit, clock: Clock = systemClock
  * Checks a response body against its schema.
  * @throws OperatorError for another body, for example of a server that is not Stackside
  */
-function answerOf<Schema extends TSchema>(schema: Schema, url: string, body: unknown): Static<Schema> {
+function checkAnswer<Schema extends TSchema>(schema: Schema, url: string, body: unknown): Static<Schema> {
   try {
     return Value.Parse(schema, body);
   } catch (cause) {
@@ -134,9 +134,9 @@ function answerOf<Schema extends TSchema>(schema: Schema, url: string, body: unk
 async function callServer(connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> {
   const { status, body } = await askServer(connection, method, path, payload);
   if (status >= 200 && status < 300) return body;
-  const problem = Value.Check(Refusal, body) ? body.details : `${connection.url} answers ${status}`;
-  const said = status === BAD_REQUEST ? `The server rejected the request: ${problem}` : problem;
-  throw new OperatorError(sentence(said), remedyFor(status));
+  const problem = Value.Check(ErrorBody, body) ? body.details : `${connection.url} answers ${status}`;
+  const text = status === BAD_REQUEST ? `The server rejected the request: ${problem}` : problem;
+  throw new OperatorError(sentence(text), remedyFor(status));
 }
 
 function remedyFor(status: number): string {
@@ -164,22 +164,22 @@ export const callFor = async <Schema extends TSchema>(
   method: string,
   path: string,
   payload?: unknown,
-): Promise<Static<Schema>> => answerOf(schema, connection.url, await call(connection, method, path, payload));
+): Promise<Static<Schema>> => checkAnswer(schema, connection.url, await call(connection, method, path, payload));
 
-const Refused = Type.Object({ message: Type.String() });
+const DevnetError = Type.Object({ message: Type.String() });
 
 /**
  * `stackside devnet …`: requests JSON from the devnet at a URL, or steers its simulated node.
- * @param given what to post; undefined to GET
+ * @param payload what to post; undefined to GET
  * @throws OperatorError if it refuses, or the server isn't a devnet on this machine
  */
-export async function callDevnet(url: string, path: string, given?: object): Promise<unknown> {
-  const method = given === undefined ? 'GET' : 'POST';
-  const { status, body } = await askServer({ url, key: null, command: 'devnet' }, method, path, given);
+export async function callDevnet(url: string, path: string, payload?: object): Promise<unknown> {
+  const method = payload === undefined ? 'GET' : 'POST';
+  const { status, body } = await askServer({ url, key: null, command: 'devnet' }, method, path, payload);
   if (status === OK) return body;
-  const isWrongValue = given !== undefined && status !== NOT_FOUND;
+  const isWrongValue = payload !== undefined && status !== NOT_FOUND;
   // Commands don't show where in the body the value is.
-  const reason = Value.Check(Refused, body) ? body.message.replace(/^body\//, '') : null;
+  const reason = Value.Check(DevnetError, body) ? body.message.replace(/^body\//, '') : null;
   throw new OperatorError(
     sentence(reason ?? `${url} answers ${status} to ${path}`),
     isWrongValue ? 'Correct the value.' : 'Give the URL of a stackside devnet with --url.',
@@ -191,20 +191,20 @@ export const devnetJson = async <Schema extends TSchema>(
   schema: Schema,
   url: string,
   path: string,
-): Promise<Static<Schema>> => answerOf(schema, url, await callDevnet(url, path));
+): Promise<Static<Schema>> => checkAnswer(schema, url, await callDevnet(url, path));
 
 const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
 
 /** GETs a text without a key, with any status. @returns null if nothing answers */
 export async function askText(url: string, path: string, clock: Clock): Promise<string | null> {
   try {
-    return await (await sent(new URL(path, url), { method: 'GET' }, clock)).text();
+    return await (await send(new URL(path, url), { method: 'GET' }, clock)).text();
   } catch {
     return null;
   }
 }
 
-const ServerStanding = Type.Object({
+const ServerReadiness = Type.Object({
   ready: Type.Boolean(),
   state: Type.Union(serverStates.map((state) => Type.Literal(state))),
   reason: Type.Union([Type.String(), Type.Null()]),
@@ -217,13 +217,13 @@ const ServerStanding = Type.Object({
 });
 
 /** The state of a server, as its `/ready` shows it. */
-export type ServerStanding = Static<typeof ServerStanding>;
+export type ServerReadiness = Static<typeof ServerReadiness>;
 
 /** Requests the state of a server. @returns null if no Stackside answers */
-export async function requestServerStanding(url: string): Promise<ServerStanding | null> {
+export async function requestReadiness(url: string): Promise<ServerReadiness | null> {
   try {
     const { body } = await askServer({ url, key: null }, 'GET', '/ready');
-    return Value.Check(ServerStanding, body) ? body : null;
+    return Value.Check(ServerReadiness, body) ? body : null;
   } catch (error) {
     if (error instanceof OperatorError) return null;
     throw error;
@@ -252,7 +252,7 @@ export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<s
  * @throws OperatorError if the server refuses
  */
 export async function printSignInLink(connection: Connection): Promise<void> {
-  const link = answerOf(LinkResponse, connection.url, await callServer(connection, 'POST', LINKS));
+  const link = checkAnswer(LinkResponse, connection.url, await callServer(connection, 'POST', LINKS));
   process.stdout.write(`${new URL(link.path, connection.url)}\n`);
   if (link.expires_at === null) return;
   const end = new Date(link.expires_at * 1000).toISOString().slice(11, 16);

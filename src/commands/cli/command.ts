@@ -37,12 +37,12 @@ const descriptionOf = (declared: Grouped, command: CommandName): string => {
   return `${helpOf(declared, command)}${absent === null ? '' : ` (default: ${absent})`}`;
 };
 
-function optionOf(flag: string, declared: Grouped, command: CommandName): Option {
+function toOption(flag: string, declared: Grouped, command: CommandName): Option {
   const option = new Option(flag);
   // Made on demand, since only help needs it.
   const description = lazy(() => `${descriptionOf(declared, command)}\n${variableNames(declared).join(', ')}`);
   Object.defineProperty(option, 'description', { get: description });
-  if (declared.repeatable === true) option.argParser((text, before?: string) => (before ? `${before} ${text}` : text));
+  if (declared.repeatable === true) option.argParser((text, prior?: string) => (prior ? `${prior} ${text}` : text));
   return option.helpGroup(`${declared.group}:`);
 }
 
@@ -88,7 +88,9 @@ class CommandHelp extends Help {
     const help = super.formatHelp(command, helper);
     if (this.variables.length === 0) return help;
     const width = helper.padWidth(command, helper);
-    const items = this.variables.map((one) => helper.formatItem(one.variable, width, one.description, helper));
+    const items = this.variables.map(({ variable, description }) =>
+      helper.formatItem(variable, width, description, helper),
+    );
     return `${help}\n${helper.formatItemList('Set by variables only:', items, helper).join('\n')}`;
   }
 
@@ -172,7 +174,7 @@ interface SettingFlag {
 }
 
 /** The settings given on the command line, without the values that Commander sets for other flags (true for each `--no-x`). */
-const givenBy = (command: Command, flags: readonly SettingFlag[]): Record<string, unknown> =>
+const flagValues = (command: Command, flags: readonly SettingFlag[]): Record<string, unknown> =>
   Object.fromEntries(
     flags
       .map(({ setting, option }) => [setting, option.attributeName()] as const)
@@ -253,8 +255,8 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   for (const [syntax, help] of expected) command.argument(syntax, help);
   for (const option of options) command.addOption(option);
   if (hasJsonFormat(options)) command.addOption(jsonOption());
-  const flags = settingsOfCommand(settingsOf).flatMap(([setting, one]): SettingFlag[] =>
-    one.flag === null ? [] : spellingsOf(setting, optionOf(one.flag, one, settingsOf), one.alias),
+  const flags = settingsOfCommand(settingsOf).flatMap(([setting, item]): SettingFlag[] =>
+    item.flag === null ? [] : spellingsOf(setting, toOption(item.flag, item, settingsOf), item.alias),
   );
   for (const { option } of flags) command.addOption(option);
   command.settingsOf = settingsOf;
@@ -263,7 +265,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   command.action(async (...received: unknown[]) => {
     // Commander passes the arguments, the options and the command.
     const args = received.slice(0, -2) as unknown as Arguments;
-    const reading = readSettingsOf(settingsOf, givenBy(command, flags), process.env);
+    const reading = readSettingsOf(settingsOf, flagValues(command, flags), process.env);
     requireOneFormat(command);
     if (!logs) warnOfIgnoredVariables();
     const { data = null } = reading.settings as { data?: string };
@@ -291,21 +293,19 @@ export const MAX_SECONDS = 86_400;
 
 /**
  * An option with a whole number.
- * @param least minimum
  * @param fallback default; undefined for none
- * @param most maximum
  */
 export function numberOption(
   flag: string,
   help: string,
-  least: number,
+  min: number,
   fallback?: number,
-  most: number = Number.MAX_SAFE_INTEGER,
+  max: number = Number.MAX_SAFE_INTEGER,
 ): Option {
-  const bounds = most === Number.MAX_SAFE_INTEGER ? `, ${least} or greater` : ` from ${least} to ${most}`;
+  const bounds = max === Number.MAX_SAFE_INTEGER ? `, ${min} or greater` : ` from ${min} to ${max}`;
   return checked(new Option(flag, help), `a whole number${bounds}`, (text) => {
     const number = Number(text);
-    return /^\d+$/.test(text) && number >= least && number <= most ? number : undefined;
+    return /^\d+$/.test(text) && number >= min && number <= max ? number : undefined;
   }).default(fallback);
 }
 

@@ -9,7 +9,7 @@ import { plural } from '../../base/format.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 
 /** Whether the output's reader closed it, as `head` does after some lines. */
-export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE');
+export const isClosedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE');
 
 /**
  * Handles errors of stdout for the whole process: a command continues when its reader is gone, and ends with an error of two
@@ -17,7 +17,7 @@ export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE')
  */
 export function guardOutput(): void {
   process.stdout.on('error', (error) => {
-    if (closedOutput(error)) return;
+    if (isClosedOutput(error)) return;
     const operatorError = operatorErrorOf(error, 'stdout');
     if (operatorError === null) throw error;
     printError(operatorError);
@@ -46,7 +46,7 @@ export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
     try {
       rest = rest.subarray(write(rest));
     } catch (error) {
-      if (closedOutput(error)) return;
+      if (isClosedOutput(error)) return;
       // The pipe is full.
       if (!hasCode(error, 'EAGAIN')) throw error;
       wait();
@@ -93,7 +93,7 @@ async function writeWhole(file: string, open: () => Content): Promise<void> {
 }
 
 /** Returns the kind of file at an output path. Pipes and devices are written to, not replaced. */
-function whatIsAt(file: string): 'nothing' | 'file' | 'device' {
+function fileKind(file: string): 'nothing' | 'file' | 'device' {
   const stats = onFile(file, () => statSync(file, { throwIfNoEntry: false }));
   if (stats?.isDirectory()) throw new OperatorError(`${file} is a directory.`, 'Give the path of a file.');
   if (stats === undefined) return 'nothing';
@@ -126,7 +126,7 @@ function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): n
  * @throws OperatorError if it can't be written, or exists and must not be replaced
  */
 export async function writeFile(file: string, open: () => Content, overwrite: boolean): Promise<void> {
-  const kind = whatIsAt(file);
+  const kind = fileKind(file);
   if (kind === 'file' && !overwrite) {
     throw new OperatorError(`A file already exists at ${file}.`, 'Add --overwrite to replace the file.');
   }
@@ -146,7 +146,7 @@ export async function writeLines(file: string, lines: Iterable<string>, overwrit
 }
 
 /** Writes to a stream. @returns once the stream has taken the output @throws the stream's error */
-export const written = (stream: Writable, output: Uint8Array | string): Promise<void> =>
+export const writeOutput = (stream: Writable, output: Uint8Array | string): Promise<void> =>
   new Promise((resolve, reject) => {
     stream.write(output, (error) => (error ? reject(error) : resolve()));
   });
@@ -156,18 +156,18 @@ export const printLines = (lines: Iterable<string>): Promise<void> => print(coun
 
 /** Prints until stdout is closed or fails; see {@link guardOutput}. */
 export async function print(content: Content): Promise<void> {
-  let ofStdout: unknown;
-  const note = (error: unknown) => {
-    ofStdout = error;
+  let stdoutError: unknown;
+  const recordError = (error: unknown) => {
+    stdoutError = error;
   };
-  process.stdout.once('error', note);
+  process.stdout.once('error', recordError);
   try {
     await pipeline(streamOf(content), process.stdout, { end: false });
   } catch (error) {
     // A failure of stdout itself was reported before, if necessary.
-    if (error !== ofStdout) throw error;
+    if (error !== stdoutError) throw error;
   } finally {
-    process.stdout.off('error', note);
+    process.stdout.off('error', recordError);
   }
 }
 

@@ -108,6 +108,6 @@ export function secondaryIndexReport(lines: ProgressLines = progressLines(proces
  */
 export function makeSecondaryIndexes(ingest: Ingest): void {
   const { making, done } = secondaryIndexReport();
-  for (const one of ingest.makeSecondaryIndexes()) making(one);
+  for (const progress of ingest.makeSecondaryIndexes()) making(progress);
   done();
 }

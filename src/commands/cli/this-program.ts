@@ -47,10 +47,10 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-/** Starts commands of a program with low priority. @param of the command line of the program */
-export function processesOf(of: readonly string[]): StartOwnProcess {
+/** Starts commands of a program with low priority. @param command the command line of the program */
+export function processesOf(command: readonly string[]): StartOwnProcess {
   return (args, input = '') => {
-    const child = Bun.spawn([...of, ...args], { stdin: Buffer.from(input), stdout: 'pipe', stderr: 'pipe' });
+    const child = Bun.spawn([...command, ...args], { stdin: Buffer.from(input), stdout: 'pipe', stderr: 'pipe' });
     setPriority(child.pid, LOW_PRIORITY);
     const errors = new Response(child.stderr).text();
     return {

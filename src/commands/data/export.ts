@@ -11,7 +11,7 @@ import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReads } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
-import { print, printLines, writeFile, writeLines, written } from '../cli/output.ts';
+import { print, printLines, writeFile, writeLines, writeOutput } from '../cli/output.ts';
 import { type ExportFormat, type ExportOptions, exportFormats, requireReadable } from '../query/options.ts';
 import { type QueryEnd, type QuerySource, type QueryStart, runQuery } from '../query/run.ts';
 
@@ -62,7 +62,7 @@ function chooseFormat({ format, output = '' }: ExportOptions): ExportFormat {
 /** The output of a query as a stream at its reader's pace, and the query's result. */
 function startStream(start: QueryStart): { stream: Readable; end: Promise<QueryEnd> } {
   const stream = new PassThrough();
-  const end = runQuery(start, { seconds: null, bytes: null }, (bytes) => written(stream, bytes));
+  const end = runQuery(start, { seconds: null, bytes: null }, (bytes) => writeOutput(stream, bytes));
   end.then(
     () => stream.end(),
     (error: Error) => stream.destroy(error),

@@ -7,7 +7,7 @@ import type { CheckWatch } from '../../store/check/checks.ts';
 import { type TableSize, tableSizes } from '../../store/check/tables.ts';
 import { indexPath } from '../../store/files/database.ts';
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
-import { requestServerStanding, type ServerStanding } from '../cli/client.ts';
+import { requestReadiness, type ServerReadiness } from '../cli/client.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
@@ -113,7 +113,7 @@ function lagText({ fits, behind }: NonNullable<DirectoryStatus['journal']>): str
   return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }
 
-function serverLines(url: string, server: ServerStanding | null): string[] {
+function serverLines(url: string, server: ServerReadiness | null): string[] {
   if (server === null) return [`server         none answers at ${url}; if it has another address, set --url`];
   const { state, reason, next, observer } = server;
   const section = observer === null ? [] : ['', ...observer.trimEnd().split('\n'), ''];
@@ -125,7 +125,7 @@ function serverLines(url: string, server: ServerStanding | null): string[] {
  * @throws OperatorError if neither a server nor an index is found
  */
 export async function reportStatus({ url, data }: { url: string; data: string }, json: boolean): Promise<void> {
-  const server = await requestServerStanding(url);
+  const server = await requestReadiness(url);
   // A server that answers may have another data directory than the command's default.
   const status = server === null || existsSync(indexPath(data)) ? directoryStatus(data) : null;
   const text = json

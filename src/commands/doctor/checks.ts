@@ -65,19 +65,19 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
 
   chain({ node, data, settings: { network, nodeRpc } }) {
     const stored = data?.value?.chainId ?? null;
-    const own = stored ?? network;
+    const expected = stored ?? network;
     if (node === null) return skipped(NO_NODE);
     const theirs = chainIdText(node.chainId);
-    if (own === null || own === node.chainId) return ok(`The node belongs to chain ${theirs}.`);
+    if (expected === null || expected === node.chainId) return ok(`The node belongs to chain ${theirs}.`);
     if (stored === null) {
       return problem(
-        `The node at ${nodeRpc} belongs to chain ${theirs}, but --network is ${chainIdText(own)}.`,
+        `The node at ${nodeRpc} belongs to chain ${theirs}, but --network is ${chainIdText(expected)}.`,
         'Check --node-rpc, or omit --network.',
       );
     }
     return problem(
-      `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${chainIdText(own)}.`,
-      `Name a node of chain ${chainIdText(own)} with --node-rpc, or use another --data directory for chain ${theirs}.`,
+      `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${chainIdText(expected)}.`,
+      `Name a node of chain ${chainIdText(expected)} with --node-rpc, or use another --data directory for chain ${theirs}.`,
     );
   },
 
@@ -107,9 +107,9 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (nodeConfig.error !== null) return problem(nodeConfig.error.message, nodeConfig.error.remedy);
     const wrong = observerProblem(nodeConfig.value, endpoint);
     if (wrong === null) {
-      const own = observerFor(nodeConfig.value, endpoint)?.endpoint ?? endpoint;
-      const route = own === endpoint ? '' : `. The node must reach ${endpoint} with this address`;
-      return ok(`The node's configuration has an observer for ${own}${route}.`);
+      const address = observerFor(nodeConfig.value, endpoint)?.endpoint ?? endpoint;
+      const route = address === endpoint ? '' : `. The node must reach ${endpoint} with this address`;
+      return ok(`The node's configuration has an observer for ${address}${route}.`);
     }
     return problem(`${wrong.problem}.`, wrong.remedy, wrong.section);
   },
@@ -195,17 +195,17 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (server.archive === null) {
       return problem(`The server doesn't write the archive at ${archive}.`, 'Restart the server with --archive.');
     }
-    const { failing, behind_entries: behind, behind_seconds: seconds, base } = server.archive;
+    const { failing, behind_entries: entries, behind_seconds: seconds, base } = server.archive;
     const remedy = "Read the server's log: the event service_failing has the reason.";
     if (failing) {
       return problem(
-        `The last attempt to write the archive failed. It lacks ${plural(behind, 'entry')} and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
+        `The last attempt to write the archive failed. It lacks ${plural(entries, 'entry')} and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
         remedy,
       );
     }
     if (base.failing) return problem('The last attempt to write a base to the archive failed.', remedy);
     return ok(
-      `The archive lacks ${plural(behind, 'entry')}. Only the next upload shows whether it still accepts writes.`,
+      `The archive lacks ${plural(entries, 'entry')}. Only the next upload shows whether it still accepts writes.`,
     );
   },
 

@@ -20,7 +20,7 @@ import { askText } from '../cli/client.ts';
 import { browserUrl } from '../terminal/presenter.ts';
 
 /** A value, or why it can't be had. */
-type Known<T> = { value: T; error: null } | { value: null; error: Pick<OperatorError, 'message' | 'remedy'> };
+type ValueOrError<T> = { value: T; error: null } | { value: null; error: Pick<OperatorError, 'message' | 'remedy'> };
 
 export interface Facts {
   settings: Settings;
@@ -31,20 +31,20 @@ export interface Facts {
   server: ServerStatus | null;
   alerts: readonly Alert[];
   /** The data directory; null if it has no index. */
-  data: Known<{ chainId: number | null; files: FileFates }> | null;
+  data: ValueOrError<{ chainId: number | null; files: FileFates }> | null;
   /** Null if no file is named. */
-  nodeConfig: Known<NodeConfig> | null;
+  nodeConfig: ValueOrError<NodeConfig> | null;
   /** The node's answer to the token; null without a token or without an answer. */
   tokenStatus: number | null;
   /** Null if there is no token. */
-  token: Known<string> | null;
+  token: ValueOrError<string> | null;
   /** Ports of the settings that another program uses. */
   takenPorts: readonly { flag: string; port: number }[];
   freeBytes: number | null;
 }
 
 /** Runs something that fails with an OperatorError. */
-function known<T>(read: () => T): Known<T> {
+function valueOrError<T>(read: () => T): ValueOrError<T> {
   try {
     return { value: read(), error: null };
   } catch (error) {
@@ -118,20 +118,20 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
   const { data, from, apiHost, apiPort, nodeConfig } = settings;
   const url = browserUrl(new URL(`http://${apiHost}:${apiPort}`).origin);
   const answer = await askServer(url, clock);
-  const token = known(() => nodeToken(settings));
+  const token = valueOrError(() => nodeToken(settings));
   const directory = () => {
     return { chainId: directoryStatus(data).chain_id, files: fileFates(data) };
   };
   /** Returns the versions of the files if one is another version, since the rest of their status can't be read then. */
   const otherVersion = (): Facts['data'] => {
-    const files = known(() => fileFates(data)).value;
+    const files = valueOrError(() => fileFates(data)).value;
     const isOther = files !== null && [files.index, files.journal].some((fate) => fate !== null && fate !== 'used');
     return isOther ? { value: { chainId: null, files }, error: null } : null;
   };
   // With --from, the server itself continues an unfinished restore.
   const isRestoring = from === null && isUnfinished(data);
-  const isEmpty = !isRestoring && known(() => !isPresent(indexPath(data))).value === true;
-  const read = known(() => onFile(indexPath(data), directory));
+  const isEmpty = !isRestoring && valueOrError(() => !isPresent(indexPath(data))).value === true;
+  const read = valueOrError(() => onFile(indexPath(data), directory));
   const status = read.error === null ? read : (otherVersion() ?? read);
   return {
     ...answer,
@@ -139,8 +139,8 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
     url,
     node: await nodeFacts(node, clock),
     data: isEmpty ? null : status,
-    nodeConfig: nodeConfig === null ? null : known(() => readNodeConfig(nodeConfig)),
-    token: token.error === null && token.value === null ? null : (token as Known<string>),
+    nodeConfig: nodeConfig === null ? null : valueOrError(() => readNodeConfig(nodeConfig)),
+    token: token.error === null && token.value === null ? null : (token as ValueOrError<string>),
     tokenStatus: token.value === null ? null : await tokenStatus(node, token.value),
     takenPorts: answer.server === null ? takenPorts(settings) : [],
     freeBytes: freeSpace(data),

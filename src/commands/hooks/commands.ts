@@ -22,7 +22,7 @@ interface HookDeclaration {
   arguments?: readonly (readonly [syntax: string, help?: string])[];
   options?: readonly Option[];
   /** Returns the implementation, which gets the arguments and then the options. */
-  action(actions: Actions): (connection: Connection, ...given: never[]) => Promise<void>;
+  action(actions: Actions): (connection: Connection, ...args: never[]) => Promise<void>;
 }
 
 const consumerOption = () =>

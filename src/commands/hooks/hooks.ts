@@ -18,7 +18,7 @@ import {
 } from '../../hooks/routes/schemas.ts';
 import { ask, type Connection, call, callFor } from '../cli/client.ts';
 import { printableText, printableWords } from '../cli/output.ts';
-import { contents, span } from './listen.ts';
+import { payloadText, span } from './listen.ts';
 
 /** Prints text that may come from consumers, such as names of chainhooks. */
 const print = (text: string): void => {
@@ -36,7 +36,7 @@ function jsonFile(file: string): object {
   throw new OperatorError(`${file} is not a JSON object.`, 'Give a definition as POST /chainhooks/me accepts it.');
 }
 
-function pathOf(uuid: string): string {
+function hookPath(uuid: string): string {
   if (Value.Check(Uuid, uuid)) return `/me/${uuid}`;
   throw new OperatorError(
     `"${uuid}" is not the id of a chainhook.`,
@@ -60,7 +60,7 @@ const pausedTexts: Readonly<Record<PausedReason, string>> = {
 
 type ListedHook = Static<typeof HookPage>['results'][number];
 
-async function hooksOf(connection: Connection): Promise<ListedHook[]> {
+async function listHooks(connection: Connection): Promise<ListedHook[]> {
   const hooks: ListedHook[] = [];
   for (;;) {
     const path = `/me?limit=60&offset=${hooks.length}`;
@@ -132,7 +132,7 @@ function printHooks(lists: HookLists): void {
 }
 
 /** Connections for every consumer with chainhooks; or only for the key's or the named consumer. */
-async function owners(connection: Connection): Promise<Connection[]> {
+async function listOwners(connection: Connection): Promise<Connection[]> {
   if (connection.consumer !== undefined) return [connection];
   const { body } = await ask(connection, 'GET', '/consumers');
   return Value.Check(Consumers, body)
@@ -142,22 +142,22 @@ async function owners(connection: Connection): Promise<Connection[]> {
 
 /** Prints the hooks of the key's or the named consumer, or otherwise of all consumers. */
 export async function list(connection: Connection, { json }: { json: boolean }): Promise<void> {
-  const all = await owners(connection);
+  const all = await listOwners(connection);
   // Only the operator's list names the consumers; as text, only if there are several.
   const isNamed = all[0] !== connection && (json || all.length > 1);
   const lists = [];
   for (const owner of all) {
-    lists.push({ consumer: isNamed ? (owner.consumer ?? null) : null, hooks: await hooksOf(owner) });
+    lists.push({ consumer: isNamed ? (owner.consumer ?? null) : null, hooks: await listHooks(owner) });
   }
   if (json) printJson(lists);
   else printHooks(lists);
 }
 
-function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }: Static<typeof DeliverySummary>): void {
+function printDelivery({ id, sequence, state, reason, apply, rollback, ...row }: Static<typeof DeliverySummary>): void {
   const blocks = `apply ${heightsOf(apply)} rollback ${heightsOf(rollback)}`;
-  const last = one.last_attempt === null ? '' : ` ${one.last_attempt.status_code ?? one.last_attempt.error}`;
+  const last = row.last_attempt === null ? '' : ` ${row.last_attempt.status_code ?? row.last_attempt.error}`;
   print(
-    `${id}  ${String(sequence ?? '-').padStart(6)} ${state.padEnd(9)} ${reason.padEnd(10)} ${time(one.created_at)} ${blocks} tried ${one.attempt_count}${last}`,
+    `${id}  ${String(sequence ?? '-').padStart(6)} ${state.padEnd(9)} ${reason.padEnd(10)} ${time(row.created_at)} ${blocks} tried ${row.attempt_count}${last}`,
   );
 }
 
@@ -188,9 +188,9 @@ export async function deliveries(
     const query = new URLSearchParams({ limit: String(Math.min(left, MAX_PAGE)) });
     if (state !== undefined) query.set('state', state);
     if (cursor !== null) query.set('cursor', cursor);
-    const page = await callFor(DeliveryPage, connection, 'GET', `${pathOf(uuid)}/deliveries?${query}`);
+    const page = await callFor(DeliveryPage, connection, 'GET', `${hookPath(uuid)}/deliveries?${query}`);
     if (json) all.push(...page.results);
-    else for (const one of page.results) printDelivery(one);
+    else for (const delivery of page.results) printDelivery(delivery);
     left -= page.results.length;
     cursor = page.cursor.next;
     if (cursor === null) break;
@@ -240,10 +240,10 @@ export async function backfill(
   { fromHeight, toHeight, dryRun, wait }: BackfillChoice,
 ): Promise<void> {
   const body = { from_height: fromHeight, to_height: toHeight, dry_run: dryRun };
-  let job = await callFor(BackfillResponse, connection, 'POST', `${pathOf(uuid)}/backfills`, body);
+  let job = await callFor(BackfillResponse, connection, 'POST', `${hookPath(uuid)}/backfills`, body);
   while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
-    job = await callFor(BackfillResponse, connection, 'GET', `${pathOf(uuid)}/backfills/${job.id}`);
+    job = await callFor(BackfillResponse, connection, 'GET', `${hookPath(uuid)}/backfills/${job.id}`);
   }
   printJson(job);
 }
@@ -257,7 +257,7 @@ export async function redeliver(
   id: string | undefined,
   { state, fromHeight, toHeight }: RedeliverChoice,
 ): Promise<void> {
-  const at = `${pathOf(uuid)}/deliveries`;
+  const path = `${hookPath(uuid)}/deliveries`;
   const selects = [state, fromHeight, toHeight].some((value) => value !== undefined);
   if (selects === (id !== undefined)) {
     throw new OperatorError(
@@ -268,11 +268,11 @@ export async function redeliver(
     );
   }
   if (id !== undefined) {
-    printJson(await call(connection, 'POST', `${at}/${encodeURIComponent(id)}/redeliver`));
+    printJson(await call(connection, 'POST', `${path}/${encodeURIComponent(id)}/redeliver`));
     return;
   }
   const body = { state: state?.split(','), from_height: fromHeight, to_height: toHeight };
-  printJson(await call(connection, 'POST', `${at}/redeliver`, body));
+  printJson(await call(connection, 'POST', `${path}/redeliver`, body));
 }
 
 const Failing = Type.Object({
@@ -280,8 +280,8 @@ const Failing = Type.Object({
 });
 
 /** Returns the id of the failed delivery of a chainhook, and whether the chainhook is interrupted. */
-async function failing(connection: Connection, uuid: string): Promise<{ id: string; isInterrupted: boolean }> {
-  const { status } = await callFor(Failing, connection, 'GET', pathOf(uuid));
+async function findFailing(connection: Connection, uuid: string): Promise<{ id: string; isInterrupted: boolean }> {
+  const { status } = await callFor(Failing, connection, 'GET', hookPath(uuid));
   if (status.failing_delivery !== null)
     return { id: status.failing_delivery, isInterrupted: status.status === 'interrupted' };
   throw new OperatorError(
@@ -292,7 +292,7 @@ async function failing(connection: Connection, uuid: string): Promise<{ id: stri
 
 /** Sends the failed delivery of a chainhook again, and prints it. @throws OperatorError if it has none */
 export async function retry(connection: Connection, uuid: string): Promise<void> {
-  const { id, isInterrupted } = await failing(connection, uuid);
+  const { id, isInterrupted } = await findFailing(connection, uuid);
   if (isInterrupted)
     throw new OperatorError(
       'The chainhook was interrupted, so it sends nothing.',
@@ -303,23 +303,23 @@ export async function retry(connection: Connection, uuid: string): Promise<void>
 
 /** Drops the failed delivery that blocks a chainhook, and prints its id. @throws OperatorError if none does */
 export async function skip(connection: Connection, uuid: string): Promise<void> {
-  const { id } = await failing(connection, uuid);
-  await call(connection, 'POST', `${pathOf(uuid)}/deliveries/${encodeURIComponent(id)}/skip`);
+  const { id } = await findFailing(connection, uuid);
+  await call(connection, 'POST', `${hookPath(uuid)}/deliveries/${encodeURIComponent(id)}/skip`);
   print(id);
 }
 
 /** Whether a chainhook delivers to a port on this machine. */
 function deliversTo({ definition }: ListedHook, port: number): boolean {
   const { url } = (definition as { action: { url: string } }).action;
-  const { hostname, port: given, protocol } = new URL(url);
+  const { hostname, port: portText, protocol } = new URL(url);
   const isHere = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
-  return isHere && Number(given || (protocol === 'https:' ? 443 : 80)) === port;
+  return isHere && Number(portText || (protocol === 'https:' ? 443 : 80)) === port;
 }
 
 /** Returns the chainhooks that have undelivered blocks for a port on this machine. */
-async function waitingFor(connection: Connection, port: number) {
-  const all = await owners(connection);
-  const lists = await Promise.all(all.map(async (owner) => ({ owner, hooks: await hooksOf(owner) })));
+async function findWaiting(connection: Connection, port: number) {
+  const all = await listOwners(connection);
+  const lists = await Promise.all(all.map(async (owner) => ({ owner, hooks: await listHooks(owner) })));
   return lists.flatMap(({ owner, hooks }) =>
     hooks
       .filter(({ status }) => status.pending_deliveries > 0 || status.status === 'interrupted')
@@ -334,12 +334,12 @@ async function waitingFor(connection: Connection, port: number) {
  * @throws OperatorError if `claims` is set and no server lists the deliveries
  */
 export async function printWaiting(connection: Connection, port: number, claims: boolean): Promise<void> {
-  const found = await waitingFor(connection, port).catch((error: unknown) => {
+  const waiting = await findWaiting(connection, port).catch((error: unknown) => {
     if (claims || !(error instanceof OperatorError)) throw error;
     print(`Waiting deliveries aren't shown: ${error.message}`);
     return [];
   });
-  for (const { owner, hook } of found) {
+  for (const { owner, hook } of waiting) {
     const { uuid, definition, status } = hook;
     const next = nextAttemptOf(hook);
     const { name } = definition as { name: string };
@@ -348,14 +348,14 @@ export async function printWaiting(connection: Connection, port: number, claims:
     if (!claims) continue;
     try {
       if (status.status === 'interrupted') await setEnabled(owner, uuid, true);
-      else await call(owner, 'POST', `${pathOf(uuid)}/deliveries/redeliver`, { state: ['failed'] });
+      else await call(owner, 'POST', `${hookPath(uuid)}/deliveries/redeliver`, { state: ['failed'] });
     } catch (error) {
       // Somebody may have deleted the chainhook since it was listed.
       if (!(error instanceof OperatorError)) throw error;
       print(`The deliveries of ${uuid} aren't claimed: ${error.message}`);
     }
   }
-  if (found.length > 0 && !claims) print('Start with --claim to receive waiting deliveries at once.');
+  if (waiting.length > 0 && !claims) print('Start with --claim to receive waiting deliveries at once.');
 }
 
 /** Registers a chainhook from a file and prints it. */
@@ -365,7 +365,7 @@ export async function add(connection: Connection, file: string): Promise<void> {
 
 /** Prints a chainhook with its status. */
 export async function show(connection: Connection, uuid: string): Promise<void> {
-  printJson(await call(connection, 'GET', pathOf(uuid)));
+  printJson(await call(connection, 'GET', hookPath(uuid)));
 }
 
 const Updated = Type.Object({ updated_uuids: Type.Array(Type.String()) });
@@ -373,7 +373,7 @@ const Updated = Type.Object({ updated_uuids: Type.Array(Type.String()) });
 /** Resumes the paused chainhooks of the key's or the named consumer, or otherwise of all, and prints their ids. */
 async function enablePaused(connection: Connection): Promise<void> {
   const body = { enabled: true, filters: { paused: true } };
-  for (const owner of await owners(connection)) {
+  for (const owner of await listOwners(connection)) {
     const { updated_uuids: uuids } = await callFor(Updated, owner, 'PATCH', '/me/enabled', body);
     for (const uuid of uuids) print(uuid);
   }
@@ -396,22 +396,22 @@ export async function enable(
 
 /** Enables or disables a chainhook. */
 export async function setEnabled(connection: Connection, uuid: string, enabled: boolean): Promise<void> {
-  await call(connection, 'PATCH', `${pathOf(uuid)}/enabled`, { enabled });
+  await call(connection, 'PATCH', `${hookPath(uuid)}/enabled`, { enabled });
 }
 
 /** Deletes a chainhook and its queue. */
 export async function remove(connection: Connection, uuid: string): Promise<void> {
-  await call(connection, 'DELETE', pathOf(uuid));
+  await call(connection, 'DELETE', hookPath(uuid));
 }
 
 /** Sends a test delivery and prints the result. @throws OperatorError if the receiver did not accept it */
 export async function sendTest(connection: Connection, uuid: string, { json }: { json: boolean }): Promise<void> {
-  const result = await callFor(TestResponse, connection, 'POST', `${pathOf(uuid)}/test`);
+  const result = await callFor(TestResponse, connection, 'POST', `${hookPath(uuid)}/test`);
   if (json) printJson(result);
   else {
     const { status_code: status, error, duration_ms: duration, webhook_id: id, response_excerpt: excerpt } = result;
     const answer = status === null ? `did not answer (${error})` : `answered ${status}`;
-    print(`${id}  ${contents(result.payload)}`);
+    print(`${id}  ${payloadText(result.payload)}`);
     print(`The receiver ${answer} after ${duration} ms.`);
     if (excerpt !== null && excerpt !== '') print(`Its answer: ${excerpt}`);
   }

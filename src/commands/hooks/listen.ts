@@ -57,7 +57,7 @@ export function parseSecret(text: string, source: string): Uint8Array {
  * @param setting value of the setting
  * @throws OperatorError
  */
-export function secretOf(file: string | undefined, setting: string | null): Uint8Array | null {
+export function readSecret(file: string | undefined, setting: string | null): Uint8Array | null {
   if (file === undefined) return setting === null ? null : parseSecret(setting, SECRET_VARIABLE);
   return parseSecret(fileText(file, 'Give a file with the signing secret.'), file);
 }
@@ -70,12 +70,12 @@ interface Blocks {
 
 /** Returns some heights as text: the lowest and the highest. @param heights one or more */
 export function span(heights: readonly number[]): string {
-  const [least, greatest] = [Math.min(...heights), Math.max(...heights)];
-  return least === greatest ? String(least) : `${least}-${greatest}`;
+  const [lowest, highest] = [Math.min(...heights), Math.max(...heights)];
+  return lowest === highest ? String(lowest) : `${lowest}-${highest}`;
 }
 
 /** The blocks in one list of a payload. The payload may contain anything, since any client can send one. */
-function blocksOf(list: unknown): Blocks {
+function summarizeBlocks(list: unknown): Blocks {
   const blocks = Array.isArray(list) ? (list as Record<string, unknown>[]) : [];
   const heights = blocks.map((block) => (block?.block_identifier as { index?: unknown } | undefined)?.index);
   const numbers = heights.filter((height): height is number => typeof height === 'number');
@@ -88,10 +88,10 @@ function blocksOf(list: unknown): Blocks {
 }
 
 /** Returns a description of a payload: the blocks and the number of transactions. */
-export function contents(payload: unknown): string {
+export function payloadText(payload: unknown): string {
   if (payload === undefined) return 'no JSON';
   const { chainhook, event } = (payload ?? {}) as { chainhook?: { name?: unknown }; event?: Record<string, unknown> };
-  const [apply, rollback] = [blocksOf(event?.apply), blocksOf(event?.rollback)];
+  const [apply, rollback] = [summarizeBlocks(event?.apply), summarizeBlocks(event?.rollback)];
   const parts = [
     ...(rollback.count === 0 ? [] : [`rollback${rollback.heights}`]),
     ...(apply.count === 0 ? [] : [`apply${apply.heights}`]),
@@ -117,7 +117,7 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
     const size = plural(Buffer.byteLength(text), 'byte');
     const parts = [
       timeOfDay(clock.now()),
-      contents(parsedJson(text)),
+      payloadText(parsedJson(text)),
       size,
       signatureText(request, text),
       id,
@@ -162,7 +162,7 @@ export async function listenForDeliveries(
   setting: string | null,
   started: (port: number) => Promise<void>,
 ): Promise<void> {
-  const secret = secretOf(secretFile, setting);
+  const secret = readSecret(secretFile, setting);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const server = startHookReceiver({ ...choice, secret, print });
   const signalled = new Promise<void>((resolve) => {

@@ -8,7 +8,7 @@ import { printableText } from '../cli/output.ts';
 import type { Format } from './options.ts';
 
 /** A value in text and JSON; bytes become hex. */
-const shown = (value: SqlValue): CsvValue => (value instanceof Uint8Array ? toHex(value) : value);
+const plainValue = (value: SqlValue): CsvValue => (value instanceof Uint8Array ? toHex(value) : value);
 
 /** Column names; repeated ones get the number of their column as a suffix. */
 function distinctNames(columns: readonly ResultColumn[]): string[] {
@@ -32,18 +32,17 @@ interface Cell {
   isNumber: boolean;
 }
 
-function cellOf(value: SqlValue): Cell {
-  const plain = shown(value);
+function toCell(value: SqlValue): Cell {
+  const plain = plainValue(value);
   const isNumber = typeof plain === 'number' || typeof plain === 'bigint';
   return { text: cut(String(plain ?? '').replaceAll(/[\t\r\n]/g, ' ')), isNumber };
 }
 
-const padded = ({ text, isNumber }: Cell, width: number): string =>
-  isNumber ? text.padStart(width) : text.padEnd(width);
+const pad = ({ text, isNumber }: Cell, width: number): string => (isNumber ? text.padStart(width) : text.padEnd(width));
 
 const lineOf = (cells: readonly Cell[], widths: readonly number[]): string =>
   `${cells
-    .map((cell, i) => padded(cell, widths[i] ?? 0))
+    .map((cell, i) => pad(cell, widths[i] ?? 0))
     .join('  ')
     .trimEnd()}\n`;
 
@@ -53,7 +52,7 @@ function* table(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): G
   const first: Cell[][] = [];
   let widths: number[] = [];
 
-  function* begun(): Generator<string> {
+  function* start(): Generator<string> {
     widths = head.map(({ text }, i) => Math.max(text.length, ...first.map((cells) => cells[i]?.text.length ?? 0)));
     yield lineOf(head, widths);
     yield lineOf(
@@ -64,15 +63,15 @@ function* table(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): G
   }
 
   for (const row of rows) {
-    const cells = row.map(cellOf);
+    const cells = row.map(toCell);
     if (widths.length > 0) {
       yield lineOf(cells, widths);
       continue;
     }
     first.push(cells);
-    if (first.length === ROWS_FOR_WIDTHS) yield* begun();
+    if (first.length === ROWS_FOR_WIDTHS) yield* start();
   }
-  if (widths.length === 0) yield* begun();
+  if (widths.length === 0) yield* start();
 }
 
 /** Maximum size of a row group. */
@@ -95,7 +94,7 @@ interface Kind {
 
 const text: Kind = {
   element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-  convert: (value) => (typeof value === 'string' ? value : String(shown(value))),
+  convert: (value) => (typeof value === 'string' ? value : String(plainValue(value))),
 };
 
 /** The Parquet type of each form. Amounts are texts: token amounts have up to 39 digits, and DECIMAL allows 38. */
@@ -199,7 +198,7 @@ export type Encode = (columns: readonly ResultColumn[], rows: Iterable<SqlValue[
 const NEGATIVE = /^-[1-9]\d*$/;
 
 const field = (value: SqlValue): CsvValue =>
-  typeof value === 'string' && NEGATIVE.test(value) ? BigInt(value) : shown(value);
+  typeof value === 'string' && NEGATIVE.test(value) ? BigInt(value) : plainValue(value);
 
 function* csv(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
   yield csvLine(columns.map(({ name }) => name));
@@ -208,7 +207,7 @@ function* csv(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Gen
 
 function objectText(columns: readonly ResultColumn[]): (row: SqlValue[]) => string {
   const keys = distinctNames(columns).map((name) => JSON.stringify(name));
-  return (row) => `{${row.map((value, i) => `${keys[i]}:${exactJson(shown(value))}`).join(',')}}`;
+  return (row) => `{${row.map((value, i) => `${keys[i]}:${exactJson(plainValue(value))}`).join(',')}}`;
 }
 
 function* ndjson(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
@@ -218,12 +217,12 @@ function* ndjson(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): 
 
 function* json(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
   const textOf = objectText(columns);
-  let before = '[';
+  let separator = '[';
   for (const row of rows) {
-    yield `${before}\n${textOf(row)}`;
-    before = ',';
+    yield `${separator}\n${textOf(row)}`;
+    separator = ',';
   }
-  yield before === '[' ? '[]\n' : '\n]\n';
+  yield separator === '[' ? '[]\n' : '\n]\n';
 }
 
 /** An integer as JSON; a text if a program that reads JSON would round it. */
@@ -233,10 +232,10 @@ const safeInteger = (value: CsvValue): CsvValue =>
 /** The columns, and each row as an array: JSON of an object without its closing brace, so that the API can continue it. */
 function* rowArrays(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
   yield `{"columns":${JSON.stringify(columns.map(({ name }) => name))},"rows":[`;
-  let before = '\n';
+  let separator = '\n';
   for (const row of rows) {
-    yield `${before}[${row.map((value) => exactJson(safeInteger(shown(value)))).join(',')}]`;
-    before = ',\n';
+    yield `${separator}[${row.map((value) => exactJson(safeInteger(plainValue(value)))).join(',')}]`;
+    separator = ',\n';
   }
   yield ']';
 }

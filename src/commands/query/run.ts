@@ -16,7 +16,7 @@ export type QuerySource =
       sql: string;
       parameters?: readonly SqlParameter[];
       /** Whether a query that reads anything but the views is refused. */
-      viewsAlone?: boolean;
+      onlyViews?: boolean;
     }
   | { view: string; heights: HeightSpan };
 
@@ -62,30 +62,30 @@ const thisProcess: WatchedProcess = { clock: systemClock, memory: () => process.
 /** Milliseconds between two memory checks. A query can allocate some tens of megabytes in this time. */
 const LOOK_MS = 20;
 
-const tooLong = (seconds: number): QueryLimitError =>
+const tooLongError = (seconds: number): QueryLimitError =>
   new QueryLimitError(
     `The query took longer than ${plural(seconds, 'second')} and was cancelled.`,
     'Use a column that an index finds (docs/sql.md), or raise --timeout.',
   );
 
-const tooLarge = (bytes: number): QueryLimitError =>
+const tooLargeError = (bytes: number): QueryLimitError =>
   new QueryLimitError(
     `The query needs more than ${bytes / BYTES_PER_MEGABYTE} MB of memory and was cancelled.`,
     'Sort or group fewer rows, or raise --max-memory.',
   );
 
 /** Calls back when a limit is reached. @returns a function that ends the watch */
-function watched(
+function watchLimits(
   { seconds, bytes }: QueryLimits,
   { clock, memory }: WatchedProcess,
   reached: (error: OperatorError) => void,
 ) {
   const ends = [
-    seconds === null ? () => {} : clock.after(seconds * 1000, () => reached(tooLong(seconds))),
+    seconds === null ? () => {} : clock.after(seconds * 1000, () => reached(tooLongError(seconds))),
     bytes === null
       ? () => {}
       : clock.every(LOOK_MS, () => {
-          if (memory() > bytes) reached(tooLarge(bytes));
+          if (memory() > bytes) reached(tooLargeError(bytes));
         }),
   ];
   return () => {
@@ -110,7 +110,7 @@ export async function runQuery(
 ): Promise<QueryEnd> {
   const stream = startStream<Uint8Array, QueryEnd>({ module: queryThreadUrl, start, lost });
   const limit = Promise.withResolvers<never>();
-  const endWatch = watched(limits, machine, limit.reject);
+  const endWatch = watchLimits(limits, machine, limit.reject);
 
   async function passOn(): Promise<QueryEnd> {
     for (;;) {

@@ -4,12 +4,12 @@ import { type Static, Type } from '@sinclair/typebox';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import type { SqlParameter } from '../../store/sql/result.ts';
-import { closedOutput, printError, written } from '../cli/output.ts';
+import { isClosedOutput, printError, writeOutput } from '../cli/output.ts';
 import type { Encoding } from './formats.ts';
 import { BYTES_PER_MEGABYTE, requireReadable, type SqlOptions } from './options.ts';
 import { QueryLimitError, runQuery } from './run.ts';
 
-const write = (output: Uint8Array | string): Promise<void> => written(process.stdout, output);
+const write = (output: Uint8Array | string): Promise<void> => writeOutput(process.stdout, output);
 
 const cutError = (rows: number): OperatorError =>
   new OperatorError(
@@ -39,7 +39,7 @@ export async function runSql(directory: string, query: string | undefined, optio
     await queryOnce(directory, query ?? (await text(process.stdin)), options);
   } catch (error) {
     if (error instanceof OperatorError) printError(error);
-    else if (!closedOutput(error)) throw error;
+    else if (!isClosedOutput(error)) throw error;
   }
   process.exit();
 }
@@ -82,14 +82,14 @@ export async function runRequest(
   { timeout, maxMemory, maxRows }: Pick<SqlOptions, 'timeout' | 'maxMemory' | 'maxRows'>,
 ): Promise<never> {
   const { query, parameters, format } = parsedJson(await text(process.stdin)) as SqlRequest;
-  const source = { sql: query, parameters, viewsAlone: true };
+  const source = { sql: query, parameters, onlyViews: true };
   try {
     const { rows, cut } = await runQuery(
       { directory, source, format, maxRows, printable: false },
       { seconds: timeout, bytes: maxMemory * BYTES_PER_MEGABYTE },
       async (bytes) => {
-        for (let at = 0; at < bytes.length; at += PART_BYTES)
-          await print({ part: Buffer.from(bytes.subarray(at, at + PART_BYTES)).toString('base64') });
+        for (let offset = 0; offset < bytes.length; offset += PART_BYTES)
+          await print({ part: Buffer.from(bytes.subarray(offset, offset + PART_BYTES)).toString('base64') });
       },
     );
     await print({ end: { rows, cut } });

@@ -20,9 +20,9 @@ import type { Settings } from '../../settings/config.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { type ApiOptions, createApp, type MainThreadParts } from './app.ts';
 
-type PassedOn = 'snapshots' | 'operations' | 'mainThread' | 'internalToken' | 'clock' | 'turns';
+type SharedOption = 'snapshots' | 'operations' | 'mainThread' | 'internalToken' | 'clock' | 'turns';
 
-export interface ApiServiceOptions extends MainThreadParts, Pick<ApiOptions, PassedOn> {
+export interface ApiServiceOptions extends MainThreadParts, Pick<ApiOptions, SharedOption> {
   settings: Settings;
   node: NodeRpc;
   log: Log;
@@ -71,7 +71,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     log,
     turns,
     clock,
-    ...(mainThread === null ? {} : { polling: counted(mainThread, internalToken) }),
+    ...(mainThread === null ? {} : { polling: markCounted(mainThread, internalToken) }),
   });
   try {
     return startApi({
@@ -96,7 +96,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   }
 }
 
-const counted =
+const markCounted =
   (forward: Forward, internalToken: string): Forward =>
   (request) => {
     markPeer(request.headers, internalToken, '');
@@ -113,7 +113,7 @@ function prefixForwards(settings: Settings, via: string): PrefixForward[] {
   const prefixes = parseProxyPrefixes(proxyPrefix);
   if (prefixes === null) throw new Error('prefixes are checked when the settings are read');
   requireOtherServers(prefixes, { host, port });
-  return prefixes.map((one) => ({ prefix: one.prefix, forward: prefixProxy({ ...one, via }) }));
+  return prefixes.map((prefix) => ({ prefix: prefix.prefix, forward: prefixProxy({ ...prefix, via }) }));
 }
 
 const proxySettings = (settings: Settings) => ({
@@ -143,10 +143,10 @@ function rateLimiter(
 function clientAddresses({ trustedProxies }: Settings, isLimited: boolean, log: Log): AddressOf {
   const networks = parseNetworks(trustedProxies);
   if (networks === null) throw new Error('proxies are checked when the settings are read');
-  let isSaid = !isLimited;
+  let isLogged = !isLimited;
   return clientBehind(networks, (address) => {
-    if (isSaid) return;
-    isSaid = true;
+    if (isLogged) return;
+    isLogged = true;
     log({
       event: 'setup_warning',
       problem: `Requests name their clients through a proxy at ${address} that isn't trusted, so its clients share one limit.`,

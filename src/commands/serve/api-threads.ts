@@ -158,8 +158,8 @@ const notYet = (): Response => Response.error();
  * Starts the threads. All listen on the same port, and the system distributes the connections.
  * @throws OperatorError if they can't listen
  */
-async function startApiThreads(count: number, given: Omit<ThreadStart, 'port' | 'shared' | 'log'>, parts: ThreadParts) {
-  const { settings } = given;
+async function startApiThreads(count: number, base: Omit<ThreadStart, 'port' | 'shared' | 'log'>, parts: ThreadParts) {
+  const { settings } = base;
   const { lines } = parts;
   const { apiHost: hostname } = settings;
   if (count > 1 && !canShare) {
@@ -182,7 +182,7 @@ async function startApiThreads(count: number, given: Omit<ThreadStart, 'port' | 
   const { port = settings.apiPort } = probe;
   await probe.stop(true);
   const log = { pretty: lines !== null, colors: lines?.colors ?? false };
-  const start = { ...given, port, shared: count > 1, log };
+  const start = { ...base, port, shared: count > 1, log };
   const threads = Array.from({ length: count }, () => new ApiThread(start, parts));
   try {
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
@@ -209,7 +209,7 @@ const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 /** Starts the API. @returns its URL, and the threads that answer; null if this thread does */
 export async function answerApi(
   { services, environment, watch, ...base }: Base,
-  { commits, ...own }: MainThreadParts & { commits: CommitCount },
+  { commits, ...parts }: MainThreadParts & { commits: CommitCount },
 ): Promise<{ url: string; threads: ApiThreads | null }> {
   const { settings, log } = base;
   const { clock, listen, clientLimits, cores } = environment;
@@ -221,7 +221,7 @@ export async function answerApi(
   const { requests } = watch;
   const service = await startApiService({
     ...base,
-    ...own,
+    ...parts,
     mainThread: null,
     clock,
     listen,

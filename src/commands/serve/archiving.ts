@@ -60,14 +60,14 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   /** The last entry in the archive, if known. */
   let entry = 0;
   /** Monotonic time, in milliseconds, when the archive last had every entry, or this host started to write it. */
-  let levelAt = clock.monotonic();
+  let completeAt = clock.monotonic();
   let failures = 0;
 
   function status(): ReturnType<Archiving['status']> {
     if (!isHeld) return null;
-    const behind = Math.max(0, ingest.lastEntry() - entry);
-    const seconds = behind === 0 ? 0 : (clock.monotonic() - levelAt) / 1_000;
-    return { entry, behind_entries: behind, behind_seconds: seconds, failing: loop.failure() !== null };
+    const lag = Math.max(0, ingest.lastEntry() - entry);
+    const seconds = lag === 0 ? 0 : (clock.monotonic() - completeAt) / 1_000;
+    return { entry, behind_entries: lag, behind_seconds: seconds, failing: loop.failure() !== null };
   }
 
   archiveMetrics(registry, () => {
@@ -79,8 +79,8 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     const leaseHolder = lease();
     const chainId = ingest.chainId();
     const identity = ingest.identity();
-    const began = clock.monotonic();
-    if (leaseHolder !== null && !isHeld) levelAt = began;
+    const startedAt = clock.monotonic();
+    if (leaseHolder !== null && !isHeld) completeAt = startedAt;
     isHeld = leaseHolder !== null;
     // An archive names its log and its chain. The first blocks show the chain.
     if (leaseHolder === null || chainId === null || identity === null) return;
@@ -92,7 +92,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     };
     const round = { chainId, identity, host, epoch, base: newestBase() };
     await worker.run({ kind: 'round', round }, tell, AbortSignal.any([ending.signal, signal]));
-    if (!ending.signal.aborted && !signal.aborted) levelAt = began;
+    if (!ending.signal.aborted && !signal.aborted) completeAt = startedAt;
   }
 
   async function round(signal: AbortSignal): Promise<void> {
@@ -123,8 +123,8 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     turn: round,
     passes: (error) => error instanceof OperatorError,
     failed,
-    recovered(inARow) {
-      if (isHeld) log({ event: 'service_resumed', service: 'archive', place: location, failures: inARow });
+    recovered(count) {
+      if (isHeld) log({ event: 'service_resumed', service: 'archive', place: location, failures: count });
     },
   });
 
@@ -243,10 +243,10 @@ export function startBases(options: BasesOptions) {
 
   /** Looks at the newest base, and makes one if it is due. @returns whether a base was due and couldn't be made yet */
   async function work(stopping: AbortSignal): Promise<boolean> {
-    const held = lease();
+    const current = lease();
     const state = archive();
-    if (held?.epoch !== epoch) [newest, epoch, since] = [undefined, held?.epoch, clock.now()];
-    if (held === null || state === null || state.entry === 0) return false;
+    if (current?.epoch !== epoch) [newest, epoch, since] = [undefined, current?.epoch, clock.now()];
+    if (current === null || state === null || state.entry === 0) return false;
     if (state.failing || state.behind_seconds > MAX_BEHIND_SECONDS) return false;
     archived = state.entry;
     const ending = new AbortController();

@@ -93,16 +93,16 @@ const RESERVED =
   /^(break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|export|extends|false|finally|for|function|if|import|in|infer|instanceof|keyof|new|null|readonly|return|super|switch|this|throw|true|try|typeof|unique|var|void|while|with)$/;
 
 /** Returns the label of an argument: its name in camel case, or its number if TypeScript doesn't accept the name. */
-const labelOf = (name: string, at: number): string => {
+const labelOf = (name: string, index: number): string => {
   const label = name.replace(/\W+(\w?)/g, (_, next: string) => next.toUpperCase());
-  return /^[a-zA-Z_]\w*$/.test(label) && !RESERVED.test(label) ? label : `argument${at + 1}`;
+  return /^[a-zA-Z_]\w*$/.test(label) && !RESERVED.test(label) ? label : `argument${index + 1}`;
 };
 
 function functionsOf(functions: readonly FunctionInterface[], access: FunctionInterface['access']): string {
   const lines = functions
-    .filter((one) => one.access === access)
+    .filter((declared) => declared.access === access)
     .map(({ name, args, outputs }) => {
-      const literals = args.map((one, at) => `${labelOf(one.name, at)}: ${literalOf(one.type)}`);
+      const literals = args.map((argument, index) => `${labelOf(argument.name, index)}: ${literalOf(argument.type)}`);
       const value = valueTypeOf(outputs.type);
       return `      ${quoted(name)}: {\n        args: [${literals.join(', ')}];\n        value: ${value};\n      };\n`;
     });

@@ -23,19 +23,19 @@ import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
 import { stopSignals } from '../cli/output.ts';
-import { devnetPresenter, type ServerInfo, type ShownAccount, serverOutputs } from '../terminal/presenter.ts';
+import { type DevnetAccount, devnetPresenter, type ServerInfo, serverOutputs } from '../terminal/presenter.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
 
 /** Signals that end a process and that a process can catch. */
-const ENDING = [
+const END_SIGNALS = [
   ...(['SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR1', 'SIGUSR2', 'SIGXCPU', 'SIGXFSZ', 'SIGVTALRM', 'SIGPROF'] as const),
   ...(['SIGIO', 'SIGSYS', 'SIGTRAP'] as const),
 ];
 
 /** The signals that end a devnet and remove its directory. */
 const endSignals = (): NodeJS.Signals[] =>
-  process.platform === 'win32' ? stopSignals() : [...stopSignals(), ...ENDING];
+  process.platform === 'win32' ? stopSignals() : [...stopSignals(), ...END_SIGNALS];
 
 /** The settings of both commands. */
 export type DevnetSettings = SettingsOf<'demo'> & SettingsOf<'devnet'>;
@@ -76,7 +76,7 @@ function requireNoData(directory: string): void {
 
 const PREFIX = 'stackside-devnet-';
 /** The name of a devnet's temporary directory, with the id of its process. */
-const OWN = new RegExp(`^${PREFIX}([1-9]\\d*)-`);
+const DIRECTORY_NAME = new RegExp(`^${PREFIX}([1-9]\\d*)-`);
 
 function isRunning(pid: number): boolean {
   try {
@@ -103,7 +103,7 @@ function isLeftover(path: string, pid: number): boolean {
 /** Removes the temporary directories of devnets that were killed. */
 function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
-    const pid = OWN.exec(name)?.[1];
+    const pid = DIRECTORY_NAME.exec(name)?.[1];
     const path = join(tmpdir(), name);
     if (pid !== undefined && isLeftover(path, Number(pid))) rmSync(path, { recursive: true, force: true });
   }
@@ -144,17 +144,17 @@ export async function runDevnet(settings: DevnetSettings, sources: Sources, unti
   const signalled = untilStdinEnds ? Promise.race([nextSignal(endSignals()), stdinEnd()]) : nextSignal(endSignals());
   // A second signal ends the process at once. Without a handler it would leave the directory.
   void signalled.then(() => nextSignal(endSignals())).then(() => process.exit(EXIT.interrupted));
-  const own = isOwnDirectory ? null : temporaryData();
+  const temporary = isOwnDirectory ? null : temporaryData();
   try {
-    await serveDevnet({ ...settings, data: own?.path ?? settings.data }, sources, signalled);
+    await serveDevnet({ ...settings, data: temporary?.path ?? settings.data }, sources, signalled);
   } finally {
     // Reading stdin would keep the process from ending.
     if (untilStdinEnds) process.stdin.pause();
-    own?.remove();
+    temporary?.remove();
   }
 }
 
-const shownAccounts = ({ accounts }: ClarinetProject): ShownAccount[] =>
+const shownAccounts = ({ accounts }: ClarinetProject): DevnetAccount[] =>
   accounts.map(({ name, address, secret }) => ({ name, address, secret }));
 
 /** Chooses a free port in place of a default one that another program uses. */
@@ -170,14 +170,14 @@ export function withFreePorts(settings: DevnetSettings, sources: Sources, log: L
   return { ...settings, ...Object.fromEntries(portsInUse.map(({ name }) => [name, 0])) };
 }
 
-async function serveDevnet(given: DevnetSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {
+async function serveDevnet(base: DevnetSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {
   const { env: variables } = process;
-  const shown = { ...readSettings({}, {}), ...given };
+  const allSettings = { ...readSettings({}, {}), ...base };
   const presenter = devnetPresenter(
-    { settings: shown, environment: realEnvironment, ...serverOutputs(), variables },
-    given,
+    { settings: allSettings, environment: realEnvironment, ...serverOutputs(), variables },
+    base,
   );
-  const settings = withFreePorts(given, sources, presenter.log);
+  const settings = withFreePorts(base, sources, presenter.log);
   let isEnded = false;
   void signalled.then(() => {
     isEnded = true;
@@ -292,7 +292,7 @@ export async function startDevnet(
           });
     const node = real?.node ?? new SimulatedNode(options);
     const rpc = services.use('RPC of the node', startRpc(node, { clock, listen, log }));
-    const served = {
+    const serverSettings = {
       // Settings that a devnet doesn't have get the defaults of a server.
       ...readSettings({}, {}),
       ...settings,
@@ -312,7 +312,7 @@ export async function startDevnet(
     const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)], preparation };
     const running = services.use(
       'server',
-      await startServing(served, environment, { steering, sbtcAsset: SBTC_ASSET, sources }),
+      await startServing(serverSettings, environment, { steering, sbtcAsset: SBTC_ASSET, sources }),
     );
     services.use('node', node);
     void ended.then(() => node.stop());

@@ -128,9 +128,9 @@ export function archiveFollowing(options: FollowingOptions) {
         return await read(archive, from, signal);
       } catch (error) {
         if (!(error instanceof UnknownParentError) || steps === MAX_STEPS_BACK) throw error;
-        const before = await findEntryBefore(archive, from);
-        if (before === from) throw error;
-        from = before;
+        const earlier = await findEntryBefore(archive, from);
+        if (earlier === from) throw error;
+        from = earlier;
       }
     }
   }
@@ -143,11 +143,11 @@ export function archiveFollowing(options: FollowingOptions) {
     const lease = await claim();
     if (lease === null) return;
     try {
-      const before = history.tip().height;
+      const startHeight = history.tip().height;
       await readAll(signal);
       const { height } = history.tip();
       if (!isFollowing || loop.failure() !== null) {
-        log({ event: 'archive_followed', place, blocks: height - before, height });
+        log({ event: 'archive_followed', place, blocks: height - startHeight, height });
       }
       isFollowing = true;
     } finally {

@@ -70,7 +70,7 @@ export function gapFilling(options: GapFillingOptions) {
   let goal = 0;
 
   /** Accepts an event, and commits it: the fill of the next block reads it. */
-  async function received(event: ReceivedEvent): Promise<void> {
+  async function receiveAndCommit(event: ReceivedEvent): Promise<void> {
     await receive(event);
     ingest.publish();
   }
@@ -78,7 +78,7 @@ export function gapFilling(options: GapFillingOptions) {
   async function fill(parent: MissingParent, start: Start | null): Promise<void> {
     const lease = await claim();
     if (lease === null) return;
-    let renewed = clock.monotonic();
+    let renewedAt = clock.monotonic();
     const losing = new AbortController();
     try {
       const { height: to_height, indexBlockHash } = parent;
@@ -88,7 +88,7 @@ export function gapFilling(options: GapFillingOptions) {
       const throttledNode = new ThrottledNode(node, { rate: RATE, clock, signal });
       const filled = await fillTo(
         parent,
-        { snapshots, history: ingest.history, network, receive: received },
+        { snapshots, history: ingest.history, network, receive: receiveAndCommit },
         {
           node: throttledNode,
           authorization,
@@ -97,8 +97,8 @@ export function gapFilling(options: GapFillingOptions) {
           ...(start === null ? {} : { from: start.from }),
           async progress() {
             start?.started();
-            if (clock.monotonic() - renewed < PAUSE_MS) return;
-            renewed = clock.monotonic();
+            if (clock.monotonic() - renewedAt < PAUSE_MS) return;
+            renewedAt = clock.monotonic();
             if (!(await lease.renew())) losing.abort();
           },
         },
@@ -111,7 +111,7 @@ export function gapFilling(options: GapFillingOptions) {
     }
   }
 
-  async function tried(parent: MissingParent, start: Start | null = null): Promise<void> {
+  async function attempt(parent: MissingParent, start: Start | null = null): Promise<void> {
     goal = parent.height;
     try {
       await fill(parent, start);
@@ -130,7 +130,7 @@ export function gapFilling(options: GapFillingOptions) {
     /** Fills up to a block that is the parent of a refused one, unless a gap is being filled. */
     fill(parent: MissingParent): void {
       if (running !== null || signal.aborted || clock.monotonic() < restsUntil) return;
-      running = tried(parent).finally(() => {
+      running = attempt(parent).finally(() => {
         running = null;
       });
     },
@@ -142,7 +142,7 @@ export function gapFilling(options: GapFillingOptions) {
      */
     start(tip: MissingParent, from: number): Promise<void> {
       const { promise, resolve: started } = Promise.withResolvers<void>();
-      running = tried(tip, { from, started }).finally(() => {
+      running = attempt(tip, { from, started }).finally(() => {
         running = null;
         started();
       });

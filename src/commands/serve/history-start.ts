@@ -72,7 +72,7 @@ const NOT_NAKAMOTO = {
   remedy: 'To get older blocks, start from an archive with --from.',
 };
 type Obstacle = typeof NO_TOKEN;
-const obstacleOf = (reason: string): Obstacle => ({
+const toObstacle = (reason: string): Obstacle => ({
   reason,
   remedy: `To get older blocks, check --node-rpc and the node's auth token, and ${AGAIN}`,
 });
@@ -102,7 +102,7 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
     if (from === null || indexBlockHash === null) return NOT_NAKAMOTO;
     target = { height, indexBlockHash };
     await filling.start(target, from);
-    if (isEmpty()) return obstacleOf(filling.state().failure ?? 'the node returned no block');
+    if (isEmpty()) return toObstacle(filling.state().failure ?? 'the node returned no block');
     log({ event: 'history_starting', from_height: history.bottom() + 1, to_height: height });
     return null;
   }
@@ -150,7 +150,7 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
         const from_height = heightOf(event) ?? 0;
         const tried = from_height > 1 ? attempt() : null;
         const obstacle = await tried?.catch((error) => {
-          if (error instanceof NodeUnreachableError) return obstacleOf(error.message);
+          if (error instanceof NodeUnreachableError) return toObstacle(error.message);
           throw error;
         });
         const outcome = await receive(event);
@@ -172,7 +172,7 @@ const BATCH = 100;
 const AT_ONCE = 4;
 const AWAY_MS = 5_000;
 
-interface AskingOptions {
+interface StartingAccountsOptions {
   ingest: Pick<Ingest, 'commits' | 'history' | 'queue' | 'receive'>;
   snapshots: Snapshots;
   node: NodeRpc;
@@ -182,7 +182,7 @@ interface AskingOptions {
 }
 
 /** Requests the accounts at the start of a partial history from the node, in the background. */
-export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, registry, log }: AskingOptions) {
+export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, registry, log }: StartingAccountsOptions) {
   const counts = { asked: 0, waiting: 0 };
   accountMetrics(registry, counts);
 
@@ -213,17 +213,17 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
     const node = new ThrottledNode(rpc, { rate: RATE, retries: 0, clock, signal });
     const start = snapshots.read((reader) => reader.chain.start());
     let failure: string | null = null;
-    for (let after = 0; start !== null; ) {
-      const { accounts, waiting } = snapshots.read((reader) => reader.principals.unasked(after, BATCH));
+    for (let lastId = 0; start !== null; ) {
+      const { accounts, waiting } = snapshots.read((reader) => reader.principals.unasked(lastId, BATCH));
       counts.waiting = waiting;
-      for (let at = 0; at < accounts.length; at += AT_ONCE) {
-        const together = accounts.slice(at, at + AT_ONCE);
-        const reasons = await Promise.all(together.map(({ principal }) => ask(node, principal, start.indexBlockHash)));
+      for (let index = 0; index < accounts.length; index += AT_ONCE) {
+        const batch = accounts.slice(index, index + AT_ONCE);
+        const reasons = await Promise.all(batch.map(({ principal }) => ask(node, principal, start.indexBlockHash)));
         failure ??= reasons.find((reason) => reason !== null) ?? null;
       }
       const last = accounts.at(-1);
       if (last === undefined) break;
-      after = last.id;
+      lastId = last.id;
     }
     if (failure !== null) throw new NodeUnreachableError(failure);
     return null;

@@ -152,7 +152,7 @@ function fetchMetadata(base: Base, ingest: Ingest, commander: Commander, cluster
   return fetcher;
 }
 
-function refreshingTokens({ tokenMetadata }: Settings, commander: Commander): SystemApi['refreshTokens'] {
+function tokenRefresher({ tokenMetadata }: Settings, commander: Commander): SystemApi['refreshTokens'] {
   if (tokenMetadata === 'off') return null;
   const commands = commandsOf<TokenCommands>(commander);
   return async (contract, tokens) => {
@@ -186,7 +186,7 @@ function systemOf(
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: services.use('inspections', inspections({ directory, clock, start })),
     hosts: async () => (await cluster?.hosts()) ?? { host: null, log: null, problem: null },
-    refreshTokens: refreshingTokens(settings, commander),
+    refreshTokens: tokenRefresher(settings, commander),
     requestBase,
     queries: services.use('queries', queries({ directory, start })),
     alerts: () => alertsState(alerts.last()),

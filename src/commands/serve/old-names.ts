@@ -22,7 +22,7 @@ const FILES = {
 
 const REMEDY = 'Download the export again, with the .sha256 file of each of its four files, or omit the setting.';
 
-const broken = (file: string, line: number, what: string): OperatorError =>
+const brokenError = (file: string, line: number, what: string): OperatorError =>
   new OperatorError(`${file}, line ${line}: ${what}.`, REMEDY);
 
 function requireFile(path: string): void {
@@ -78,7 +78,7 @@ async function* namesOf(path: string): AsyncGenerator<OldNameRow> {
     }
     if ((section !== 'NAMESPACES' && section !== 'NAMES') || inSection++ < HEADER_LINES || text === '') continue;
     const row = section === 'NAMES' ? oldName(text) : oldNamespace(text);
-    if (row === null) throw broken(path, number, `no row of ${section}`);
+    if (row === null) throw brokenError(path, number, `no row of ${section}`);
     yield row;
   }
 }
@@ -106,7 +106,7 @@ async function* zonefilesOf(path: string): AsyncGenerator<{ hash: string; conten
       yield { hash, content: unescaped(text) };
       hash = null;
     } else if (text !== '') {
-      if (!isHash(text)) throw broken(path, number, 'no hash of a zonefile');
+      if (!isHash(text)) throw brokenError(path, number, 'no hash of a zonefile');
       hash = text.toLowerCase();
     }
   }
@@ -118,10 +118,10 @@ async function* subdomainsOf(path: string, zonefilesPath: string): AsyncGenerato
   for await (const { text, number } of linesOf(path)) {
     if (number <= HEADER_LINES || text === '') continue;
     const [hash, , subdomain, owner, , , , resolver = ''] = text.split(',');
-    if (!isHash(hash) || !subdomain || !owner) throw broken(path, number, 'no row of a subdomain');
+    if (!isHash(hash) || !subdomain || !owner) throw brokenError(path, number, 'no row of a subdomain');
     const { value: zonefile } = await zonefiles.next();
     if (zonefile?.hash !== hash.toLowerCase())
-      throw broken(path, number, `its zonefile is not next in ${zonefilesPath}`);
+      throw brokenError(path, number, `its zonefile is not next in ${zonefilesPath}`);
     yield {
       kind: 'subdomain',
       subdomain,
@@ -176,7 +176,7 @@ export async function importOldNames(
   const { signal } = stopping;
   const { run } = commandsOf<OldNameCommands>(commander);
 
-  async function sent(part: Parameters<typeof run<'names.add'>>[1]): Promise<number> {
+  async function send(part: Parameters<typeof run<'names.add'>>[1]): Promise<number> {
     while (!signal.aborted) {
       try {
         return await run('names.add', part);
@@ -192,7 +192,7 @@ export async function importOldNames(
     let rows = 0;
     for await (const part of oldNameParts(oldNames(from))) {
       if (signal.aborted) return;
-      rows += await sent(part);
+      rows += await send(part);
       await clock.turn();
     }
     await ingest.queue.run(() => {

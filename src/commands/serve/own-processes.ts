@@ -21,7 +21,7 @@ import { SqlLine, type SqlRequest } from '../query/sql.ts';
 
 const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
 
-const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
+const lineOf = <T extends TSchema>(item: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found: item })]);
 const CheckLine = lineOf(CheckFinding);
 const TableLine = lineOf(TableSize);
 /** A line of `stackside check --json`. */
@@ -97,8 +97,8 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
       if (running !== null) return false;
       const command = kind === 'check' ? ['check'] : ['status', '--tables'];
       const process = start([...command, '--data', directory, '--json']);
-      const begun = { state: 'running', started_at: seconds(), ended_at: null, progress: null, problem: null } as const;
-      const inspection: Check | Tables = kind === 'check' ? { ...begun, findings: [] } : { ...begun, sizes: [] };
+      const base = { state: 'running', started_at: seconds(), ended_at: null, progress: null, problem: null } as const;
+      const inspection: Check | Tables = kind === 'check' ? { ...base, findings: [] } : { ...base, sizes: [] };
       if ('findings' in inspection) newest.check = inspection;
       else newest.tables = inspection;
       const cancelled = () => {
@@ -128,10 +128,10 @@ const refusal = ({ problem, remedy, reason }: Extract<SqlLine, { refused: unknow
     ? new ApiError(400, `${problem} ${LIMITED}`, TOO_MUCH)
     : new ApiError(STATUS[reason], `${problem} ${remedy}`);
 
-const tooLarge = (what: string): ApiError =>
+const tooLargeError = (what: string): ApiError =>
   new ApiError(400, `The result has more than ${what}. ${LIMITED}`, TOO_MUCH);
 
-async function outputOf({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]; cut: boolean }> {
+async function readOutput({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]; cut: boolean }> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const line of lines) {
@@ -142,7 +142,7 @@ async function outputOf({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]
     const part = Buffer.from(message.part, 'base64');
     parts.push(part);
     bytes += part.length;
-    if (bytes > mostBytes) throw tooLarge(`${mostBytes / 1e6} MB`);
+    if (bytes > mostBytes) throw tooLargeError(`${mostBytes / 1e6} MB`);
   }
   const { errors } = await ended;
   throw new ApiError(503, `The query process stopped before the query ended. ${errors.trim().slice(-1_000)}`.trim());
@@ -175,8 +175,8 @@ export function queries({
       signal.addEventListener('abort', cancel);
       if (signal.aborted) cancel();
       try {
-        const { parts, cut } = await outputOf(process);
-        if (query.format !== 'json' && cut) throw tooLarge(`${query.maxRows} rows`);
+        const { parts, cut } = await readOutput(process);
+        if (query.format !== 'json' && cut) throw tooLargeError(`${query.maxRows} rows`);
         return Buffer.concat(query.format === 'json' ? [...parts, Buffer.from(`,"cut":${cut}}`)] : parts);
       } catch (error) {
         if (signal.aborted) throw new ApiError(400, 'The client closed the connection');

@@ -137,9 +137,9 @@ export function receiveChain(base: Base, { ingest, cluster, ended }: ReceivingPa
   const receive = untilPartial(cluster?.receive ?? ingest.receive, ended);
   const filling = services.use('gap filling', serverFilling(base, ingest, cluster, receive));
   const following = services.use('archive following', serverFollowing(base, ingest, cluster, receive));
-  const fillers = [filling, following].filter((one) => one !== null);
+  const fillers = [filling, following].filter((filler) => filler !== null);
   const fill = (parent: MissingParent): void => {
-    for (const one of fillers) one.fill(parent);
+    for (const filler of fillers) filler.fill(parent);
   };
   const starting = requiresWhole(settings)
     ? null

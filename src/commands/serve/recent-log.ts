@@ -30,23 +30,23 @@ function fieldsOf({ event: _, ...fields }: LogEvent): string {
   });
 }
 
-const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
+const isSerious = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
 
 /**
  * Stores the events of a log from level `info` on, even if it prints fewer.
- * @param log gets every event @param least the minimum level that it prints @param now the clock, in Unix milliseconds
+ * @param log gets every event @param minLevel the minimum level that it prints @param now the clock, in Unix milliseconds
  */
-export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): ThreadLog } {
+export function recentLog(log: Log, minLevel: Level, now: () => number): { log: Log; read(): ThreadLog } {
   const counts = new Map<LogEvent['event'], { count: number; last: number }>();
-  const [grave, usual]: [RecentEvent[], RecentEvent[]] = [[], []];
+  const [serious, ordinary]: [RecentEvent[], RecentEvent[]] = [[], []];
   let order = 0;
 
   function add(event: LogEvent): void {
-    const at = Math.floor(now() / 1_000);
-    counts.set(event.event, { count: (counts.get(event.event)?.count ?? 0) + 1, last: at });
-    if (!isLogged(event.event, least === 'debug' ? 'debug' : 'info')) return;
-    const recent = isGrave(event.event) ? grave : usual;
-    recent.push({ at, order: ++order, event });
+    const time = Math.floor(now() / 1_000);
+    counts.set(event.event, { count: (counts.get(event.event)?.count ?? 0) + 1, last: time });
+    if (!isLogged(event.event, minLevel === 'debug' ? 'debug' : 'info')) return;
+    const recent = isSerious(event.event) ? serious : ordinary;
+    recent.push({ at: time, order: ++order, event });
     if (recent.length > MAX_RECENT) recent.shift();
   }
 
@@ -60,7 +60,7 @@ export function recentLog(log: Log, least: Level, now: () => number): { log: Log
         const { count = 0, last = null } = counts.get(event as LogEvent['event']) ?? {};
         return { event, level, count, last_at: last };
       }),
-      recent: [...grave, ...usual]
+      recent: [...serious, ...ordinary]
         .sort((a, b) => b.order - a.order)
         .map(({ at, event }) => ({ at, event: event.event, level: levelOf[event.event], fields: fieldsOf(event) })),
     }),
@@ -69,7 +69,7 @@ export function recentLog(log: Log, least: Level, now: () => number): { log: Log
 
 /** The events of all threads. @param threads the main one first; null for one that did not answer */
 export function systemLog(threads: readonly (ThreadLog | null)[]): SystemLog {
-  const answered = threads.filter((one) => one !== null);
+  const answered = threads.filter((log) => log !== null);
   const counted = Map.groupBy(
     answered.flatMap(({ kinds }) => kinds),
     ({ event }) => event,
@@ -80,13 +80,13 @@ export function systemLog(threads: readonly (ThreadLog | null)[]): SystemLog {
         ...kind,
         count: same.reduce((sum, { count }) => sum + count, 0),
         last_at: same.reduce<number | null>(
-          (last, { last_at: at }) => (at === null ? last : Math.max(at, last ?? 0)),
+          (last, { last_at: time }) => (time === null ? last : Math.max(time, last ?? 0)),
           null,
         ),
       })),
     ),
     recent: threads
-      .flatMap((one, thread) => (one?.recent ?? []).map((event) => ({ thread, ...event })))
+      .flatMap((log, thread) => (log?.recent ?? []).map((event) => ({ thread, ...event })))
       .sort((a, b) => b.at - a.at),
   };
 }

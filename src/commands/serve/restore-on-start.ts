@@ -16,9 +16,9 @@ import { isUnfinished } from '../../store/files/unfinished.ts';
 import { duration } from '../cli/progress.ts';
 
 /** Milliseconds between two lines of the log about a restore. */
-const SAY_MS = 5_000;
+const LOG_INTERVAL_MS = 5_000;
 
-interface From {
+interface StartRestore {
   /** The location of the archive. */
   from: string;
   settings: Settings;
@@ -31,7 +31,7 @@ interface From {
  * @param retrying called with the reason before a request is repeated for the first time
  */
 export const openSource = (
-  { from, settings, clock, log }: From,
+  { from, settings, clock, log }: StartRestore,
   directory: string | null,
   retrying: (reason: string) => void = () => {},
 ): Promise<ObjectStoreReads> => {
@@ -47,13 +47,13 @@ export const openSource = (
 };
 
 /** Opens the archive for the start of the server, which waits for it. Logs once that its server doesn't answer yet. */
-function openedAtStart(given: From, directory: string | null): Promise<ObjectStoreReads> {
-  const { from, settings, clock, log } = given;
+function openAtStart(options: StartRestore, directory: string | null): Promise<ObjectStoreReads> {
+  const { from, settings, clock, log } = options;
   const { location: place } = filesAt(from, settings.data, clock);
-  let isSaid = false;
-  return openSource(given, directory, (reason) => {
-    if (!isSaid) log({ event: 'service_failing', service: 'following', place, reason });
-    isSaid = true;
+  let hasLogged = false;
+  return openSource(options, directory, (reason) => {
+    if (!hasLogged) log({ event: 'service_failing', service: 'following', place, reason });
+    hasLogged = true;
   });
 }
 
@@ -61,8 +61,8 @@ function openedAtStart(given: From, directory: string | null): Promise<ObjectSto
  * Requires data of the archive's chain. Another log is allowed, because the server takes the archive's events like a node's.
  * @throws OperatorError
  */
-async function requireSameChain(given: From, { chainId, position }: DataState): Promise<void> {
-  const { from, settings, clock, log } = given;
+async function requireSameChain(options: StartRestore, { chainId, position }: DataState): Promise<void> {
+  const { from, settings, clock, log } = options;
   const { data: directory } = settings;
   const { location } = filesAt(from, directory, clock);
   if (position.id === 0) {
@@ -72,7 +72,7 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
     );
   }
   try {
-    const archive = await requireIdentity(await openedAtStart(given, directory));
+    const archive = await requireIdentity(await openAtStart(options, directory));
     if (chainId === null || chainId === archive.chain_id) return;
     throw new OperatorError(
       `The archive at ${location} belongs to ${chainOfIdentity(archive)}, but the data in ${directory} to chain ${chainIdText(chainId)}.`,
@@ -85,18 +85,18 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
   }
 }
 
-async function restore(given: From): Promise<void> {
-  const { settings, clock, log } = given;
+async function restore(options: StartRestore): Promise<void> {
+  const { settings, clock, log } = options;
   const { data: directory, network: chainId } = settings;
-  const store = await openedAtStart(given, directory);
+  const store = await openAtStart(options, directory);
   const { location } = store;
   const archive = await requireIdentity(store);
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
-  const began = clock.monotonic();
-  let lastLogged = began;
+  const startedAt = clock.monotonic();
+  let lastLogged = startedAt;
   const isDue = (): boolean => {
     const now = clock.monotonic();
-    if (now - lastLogged < SAY_MS) return false;
+    if (now - lastLogged < LOG_INTERVAL_MS) return false;
     lastLogged = now;
     return true;
   };
@@ -110,7 +110,7 @@ async function restore(given: From): Promise<void> {
     log: (event) => isLogged(event.event, 'error') && log(event),
     report({ entry, from, last, height }) {
       if (!isDue()) return;
-      const rate = ((entry - from) * 1_000) / (lastLogged - began);
+      const rate = ((entry - from) * 1_000) / (lastLogged - startedAt);
       log({ event: 'restore_progress', entry, of: last, height, left: duration((last - entry) / rate) });
     },
     loading({ entry, position, part, parts }) {
@@ -122,9 +122,9 @@ async function restore(given: From): Promise<void> {
     },
     clock,
   });
-  const own = { entry: position.id, chain: position.chain.toHex() };
+  const lastEntry = { entry: position.id, chain: position.chain.toHex() };
   // The head that was seen may have entries that are missing there now.
-  saveSeenArchive(directory, { ...own, ...loadSeenArchive(directory), location, archive });
+  saveSeenArchive(directory, { ...lastEntry, ...loadSeenArchive(directory), location, archive });
   log({ event: 'restored', place: location, entry: position.id, height: tip?.height ?? 0 });
 }
 
@@ -133,8 +133,8 @@ async function restore(given: From): Promise<void> {
  * archive's chain, and are kept. So the same command starts the server every time.
  * @throws OperatorError
  */
-export async function restoreOnStart(given: From): Promise<void> {
-  const { from, settings, clock, log } = given;
+export async function restoreOnStart(options: StartRestore): Promise<void> {
+  const { from, settings, clock, log } = options;
   const { data: directory, mode, archiveUnsigned } = settings;
   if (mode === 'read') {
     throw new OperatorError(
@@ -143,7 +143,7 @@ export async function restoreOnStart(given: From): Promise<void> {
     );
   }
   if (!isUnfinished(directory) && fileSizes(directory).size > 0) {
-    await requireSameChain(given, dataStateOf(directory));
+    await requireSameChain(options, dataStateOf(directory));
     return;
   }
   if (archiveUnsigned)
@@ -153,5 +153,5 @@ export async function restoreOnStart(given: From): Promise<void> {
       problem: UNSIGNED,
       remedy: 'Give --archive-public-key in place of --archive-unsigned.',
     });
-  await restore(given);
+  await restore(options);
 }

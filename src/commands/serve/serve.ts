@@ -36,7 +36,7 @@ export async function startServing(
   if (settings.mode === 'read' && settings.cluster === null) return server;
   const { api, events, signInPath } = server;
   const { log } = watch.recent;
-  const again = {
+  const nextSettings = {
     ...settings,
     apiPort: portOf(api) ?? settings.apiPort,
     eventPort: portOf(events) ?? settings.eventPort,
@@ -47,13 +47,13 @@ export async function startServing(
   const stopping = new AbortController();
   let starting: Promise<void> | null = null;
 
-  const follow = ({ failed: ofCluster }: ServerInfo) => void ofCluster?.then(failed.resolve);
-  async function startAnew(): Promise<void> {
+  const follow = ({ failed: failure }: ServerInfo) => void failure?.then(failed.resolve);
+  async function restart(): Promise<void> {
     log({ event: 'new_index', outcome: 'ready' });
     await server.stop();
     while (!stopping.signal.aborted) {
       try {
-        server = await startServer(again, environment, watch, options);
+        server = await startServer(nextSettings, environment, watch, options);
         return follow(server);
       } catch (error) {
         if (!isTransient(error)) throw error;
@@ -65,7 +65,7 @@ export async function startServing(
   follow(server);
   const cancel = environment.clock.every(LOOK_FOR_INDEX_MS, () => {
     if (starting !== null || !hasPendingIndex(settings.data)) return;
-    starting = startAnew()
+    starting = restart()
       .catch(failed.reject)
       .finally(() => {
         starting = null;

@@ -21,7 +21,7 @@ import { manageHooks } from './hooks.ts';
 import { manage } from './managing.ts';
 import type { Receiving } from './receiving.ts';
 import { newestEntryAt, readOrReason, serverOperations, serverReadings } from './server-readings.ts';
-import { chainOfNode, requireAgreement, requireNodesChain, warnOfOpenEventPort } from './start-checks.ts';
+import { chainOfNode, requireAgreement, requireNodeChain, warnOfOpenEventPort } from './start-checks.ts';
 import { watchState } from './state-watch.ts';
 import { openWriting } from './writing.ts';
 
@@ -57,10 +57,10 @@ export async function startServer(
 }
 
 async function startServices(
-  given: Pick<Base, 'settings' | 'environment' | 'watch' | 'services'>,
+  essentials: Pick<Base, 'settings' | 'environment' | 'watch' | 'services'>,
   { steering = null, sbtcAsset, sources = {} }: StartOptions,
 ): Promise<ServerInfo> {
-  const { settings, environment, watch, services } = given;
+  const { settings, environment, watch, services } = essentials;
   const { clock } = environment;
   const { log } = watch.recent;
   const ended = Promise.withResolvers<OperatorError>();
@@ -68,10 +68,10 @@ async function startServices(
   outputMetrics(registry, environment.outputs);
   const node = environment.nodeRpc(settings.nodeRpc);
   // Before files are made.
-  const nodesChain = await chainOfNode(node);
-  requireNodesChain(nodesChain, settings);
+  const nodeChain = await chainOfNode(node);
+  requireNodeChain(nodeChain, settings);
 
-  const writing = openWriting({ ...given, nodesChain, registry, log, lockLost: ended.resolve });
+  const writing = openWriting({ ...essentials, nodeChain, registry, log, lockLost: ended.resolve });
   const ingest = writing?.ingest ?? null;
   const cluster = services.use(
     'cluster',
@@ -107,7 +107,7 @@ async function startServices(
       nodeRpc: settings.nodeRpc,
       chainId: settings.network,
       health: ingest?.health ?? null,
-      behind: () => cluster?.behind() ?? null,
+      lag: () => cluster?.behind() ?? null,
       source: () => receiving?.source() ?? null,
       refusal: () => receiving?.refusal() ?? null,
       filling: () => receiving?.filling() ?? null,
@@ -126,7 +126,7 @@ async function startServices(
     now: clock.now,
     threads: async () => (await threads?.metrics()) ?? [],
   });
-  const base: Base = { ...given, registry, node, snapshots, operations, log, turns };
+  const base: Base = { ...essentials, registry, node, snapshots, operations, log, turns };
   services.use('last hour', { stop: watch.hour.start() });
   services.use('disk space', { stop: watch.space.start() });
 

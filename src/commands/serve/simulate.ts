@@ -18,7 +18,7 @@ export async function writeDevnet(options: DevnetOptions, file: string): Promise
   else await writeLines(file, rowsOf(options), true);
 }
 
-function waiting(url: string, cause: unknown): string {
+function waitingText(url: string, cause: unknown): string {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return cause instanceof EventNotAcceptedError
     ? `${url} did not accept an event, which is posted again until it does: ${reason}`
@@ -32,7 +32,7 @@ export async function postDevnet(options: DevnetOptions, url: string): Promise<v
     onRetry(event, cause) {
       if (event === refused) return;
       refused = event;
-      process.stderr.write(`${waiting(url, cause)}\n`);
+      process.stderr.write(`${waitingText(url, cause)}\n`);
     },
   });
   process.stderr.write(`${posted} events posted to ${url}\n`);

@@ -27,8 +27,8 @@ export async function warnOfOpenEventPort(
   log: Log,
   resolve: ResolveHost = systemResolve,
 ): Promise<void> {
-  const isOwn = await isLoopbackHost(eventHost, resolve).catch(() => true);
-  if (isOwn) return;
+  const isLocal = await isLoopbackHost(eventHost, resolve).catch(() => true);
+  if (isLocal) return;
   const remedy = `Let only the node reach port ${eventPort}, by a firewall or a private network; or set --event-host 127.0.0.1.`;
   const problem = `The event port listens on ${eventHost}. Other machines may reach it, and it accepts events from everybody.`;
   log({ event: 'setup_warning', problem, remedy });
@@ -48,13 +48,13 @@ export async function requireLoopback(
   ];
   for (const [flag, host] of listeners) {
     const remedy = 'Omit --hook-access, so that managing chainhooks needs a key, or listen on 127.0.0.1.';
-    let isOwn: boolean;
+    let isLocal: boolean;
     try {
-      isOwn = await isLoopbackHost(host, resolve);
+      isLocal = await isLoopbackHost(host, resolve);
     } catch (cause) {
       throw new OperatorError(`${flag} is ${host}, which can't be resolved.`, remedy, { cause });
     }
-    if (!isOwn) throw new OperatorError(`${flag} is ${host}, which other machines can reach.`, remedy);
+    if (!isLocal) throw new OperatorError(`${flag} is ${host}, which other machines can reach.`, remedy);
   }
 }
 
@@ -63,25 +63,25 @@ export const chainOfNode = async (node: NodeRpc): Promise<number | null> => (awa
 
 /**
  * Refuses a node of another chain. A node that doesn't answer is accepted: it may start after Stackside.
- * @param nodes the chain of the node; null if unknown
- * @param own the chain of --network, or of the data in a directory; null if unknown
+ * @param nodeChain the chain of the node; null if unknown
+ * @param local the chain of --network, or of the data in a directory; null if unknown
  * @throws OperatorError
  */
-export function requireNodesChain(
-  nodes: number | null,
-  own: { network: number | null } | { data: string; chain: number | null },
+export function requireNodeChain(
+  nodeChain: number | null,
+  local: { network: number | null } | { data: string; chain: number | null },
 ): void {
-  const chainId = 'network' in own ? own.network : own.chain;
-  if (chainId === null || nodes === null || nodes === chainId) return;
-  const [theirs, expected] = [chainIdText(nodes), chainIdText(chainId)];
-  if ('network' in own) {
+  const chainId = 'network' in local ? local.network : local.chain;
+  if (chainId === null || nodeChain === null || nodeChain === chainId) return;
+  const [theirs, expected] = [chainIdText(nodeChain), chainIdText(chainId)];
+  if ('network' in local) {
     throw new OperatorError(
       `The node belongs to chain ${theirs}, but --network is ${expected}.`,
       'Check --node-rpc, or omit --network.',
     );
   }
   throw new OperatorError(
-    `The node belongs to chain ${theirs}, but the data in ${own.data} to chain ${expected}.`,
+    `The node belongs to chain ${theirs}, but the data in ${local.data} to chain ${expected}.`,
     `Check --node-rpc, or use another --data directory for chain ${theirs}.`,
   );
 }

@@ -33,7 +33,7 @@ export interface StateWatchOptions {
   /** The writer's health; null if this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
   /** How far a host of a cluster is behind its log; null if it isn't. */
-  behind: () => StateReadings['log'];
+  lag: () => StateReadings['log'];
   /** The source of events; null in a process that accepts none, or before it is open. */
   source: () => EventSource | null;
   /** Why the newest block is refused; null if it was accepted. */
@@ -62,10 +62,10 @@ const quiet: ReadonlySet<ServerStatus['state']> = new Set(['starting', 'catching
 
 function foreignNode(node: NodeInfo | null, chainId: number | null, nodeRpc: string): StateReadings['wrongChain'] {
   if (node === null || chainId === null || node.chainId === chainId) return null;
-  const [theirs, own] = [chainIdText(node.chainId), chainIdText(chainId)];
+  const [theirs, ours] = [chainIdText(node.chainId), chainIdText(chainId)];
   return {
-    problem: `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${own}`,
-    remedy: `Name a node of chain ${own} with --node-rpc, or use another --data directory for chain ${theirs}`,
+    problem: `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${ours}`,
+    remedy: `Name a node of chain ${ours} with --node-rpc, or use another --data directory for chain ${theirs}`,
   };
 }
 
@@ -83,7 +83,7 @@ class Movement {
   #behindSince: number | null = null;
   #refusedBefore = false;
   #firstNodeHeight: number | null = null;
-  #heights: { at: number; height: number }[] = [];
+  #heights: { time: number; height: number }[] = [];
   #height: number | null = null;
   #isRead = false;
 
@@ -93,27 +93,27 @@ class Movement {
   }
 
   /** Records heights at a time. */
-  add(at: number, height: number | null, nodeHeight: number | null, isRefused: boolean): void {
+  add(time: number, height: number | null, nodeHeight: number | null, isRefused: boolean): void {
     if (height !== null && height !== this.#height && this.#isRead) {
-      this.#movedAt = at;
-      this.#blockAt = at;
+      this.#movedAt = time;
+      this.#blockAt = time;
       this.#behindSince = null;
     }
-    if (isRefused && !this.#refusedBefore) this.#movedAt = at;
+    if (isRefused && !this.#refusedBefore) this.#movedAt = time;
     this.#refusedBefore = isRefused;
     this.#height = height;
     this.#isRead = true;
     if (nodeHeight === null || nodeHeight <= (height ?? 0)) this.#behindSince = null;
-    else this.#behindSince ??= at;
+    else this.#behindSince ??= time;
     this.#firstNodeHeight ??= nodeHeight;
     if (height === null) return;
-    this.#heights = [...this.#heights.filter((one) => one.at > at - RATE_SECONDS), { at, height }];
+    this.#heights = [...this.#heights.filter((sample) => sample.time > time - RATE_SECONDS), { time, height }];
   }
 
   #blocksPerSecond(): number | null {
     const [first, last] = [this.#heights[0], this.#heights.at(-1)];
     if (first === undefined || last === undefined || last.height <= first.height) return null;
-    return (last.height - first.height) / (last.at - first.at);
+    return (last.height - first.height) / (last.time - first.time);
   }
 
   readings(now: number, nodeHeight: number | null) {
@@ -164,12 +164,12 @@ export function watchState(
   ): Pick<StateReadings, 'wrongChain' | 'refusal' | 'filling'> {
     const refusal = options.refusal();
     const filling = options.filling();
-    const ofStart = height === null ? filling : null;
-    if (refusal?.why === 'wrong_chain') return { wrongChain: refusal, refusal: null, filling: ofStart };
+    const startFilling = height === null ? filling : null;
+    if (refusal?.why === 'wrong_chain') return { wrongChain: refusal, refusal: null, filling: startFilling };
     const wrongChain = foreignNode(info, chainId, nodeRpc);
-    if (refusal !== null) return { wrongChain, refusal, filling: refusal.why === 'gap' ? filling : ofStart };
+    if (refusal !== null) return { wrongChain, refusal, filling: refusal.why === 'gap' ? filling : startFilling };
     const gap = filling === null ? null : unfilled(filling, height);
-    return { wrongChain, refusal: gap, filling: gap === null ? ofStart : filling };
+    return { wrongChain, refusal: gap, filling: gap === null ? startFilling : filling };
   }
 
   /** Returns the age of the last event in seconds; null if there is none, or if its age means nothing. */
@@ -201,7 +201,7 @@ export function watchState(
     const source = options.source();
     const tipAge = tip === null ? null : Math.round(clock.now() / 1_000 - tip.time);
     const sinceEvent = eventAge(source, tipAge, chainId);
-    const standing = findServerStatus({
+    const status = findServerStatus({
       writeFailure: options.health?.failing()?.message ?? null,
       readFailure,
       ...blocked,
@@ -210,15 +210,15 @@ export function watchState(
       nodeHeight,
       height,
       historyStart: index?.historyStart ?? null,
-      log: options.behind(),
+      log: options.lag(),
       preparation: options.preparation(),
       tipAge: options.isSimulated ? null : tipAge,
       // A host of a cluster also gets blocks from the log.
       secondsSinceEvent: sinceEvent === null ? null : Math.min(sinceEvent, movement.secondsSinceBlock(now)),
       ...movement.readings(now, nodeHeight),
     });
-    if (isNewest) logChange(standing);
-    const { state, ready, reason, next, observer, secondsLeft } = standing;
+    if (isNewest) logChange(status);
+    const { state, ready, reason, next, observer, secondsLeft } = status;
     return {
       ready,
       state,

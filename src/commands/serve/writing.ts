@@ -13,7 +13,7 @@ import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { checkpointThreadUrl } from '../../thread-urls.ts';
 import { type Base, crash } from './base.ts';
 import { requiresWhole, requireWholeHistory } from './history-start.ts';
-import { requireNodesChain } from './start-checks.ts';
+import { requireNodeChain } from './start-checks.ts';
 
 /** The opened index of a process that writes. */
 export interface Writing {
@@ -23,7 +23,7 @@ export interface Writing {
 
 interface WritingOptions extends Pick<Base, 'settings' | 'environment' | 'registry' | 'log' | 'services'> {
   /** The node's chain; null if unknown. */
-  nodesChain: number | null;
+  nodeChain: number | null;
   /** Called if another process may write to the directory. */
   lockLost: (error: OperatorError) => void;
 }
@@ -34,7 +34,7 @@ interface WritingOptions extends Pick<Base, 'settings' | 'environment' | 'regist
  * @throws OperatorError if the directory can't be opened, or has another chain or history than the settings need
  */
 export function openWriting(options: WritingOptions): Writing | null {
-  const { settings, environment, nodesChain, registry, log, services, lockLost } = options;
+  const { settings, environment, nodeChain, registry, log, services, lockLost } = options;
   const isShared = settings.cluster !== null;
   if (settings.mode === 'read' && !isShared) return null;
   const { clock, connect, random, walLimitBytes: limitBytes } = environment;
@@ -51,8 +51,8 @@ export function openWriting(options: WritingOptions): Writing | null {
     ...(isShared ? {} : { clock }),
   });
   services.use('writer', { stop: () => ingest.queue.run(ingest.close) });
-  requireNodesChain(nodesChain, { data: settings.data, chain: ingest.chainId() });
-  if (nodesChain !== null) ingest.holdTo(nodesChain);
+  requireNodeChain(nodeChain, { data: settings.data, chain: ingest.chainId() });
+  if (nodeChain !== null) ingest.holdTo(nodeChain);
   requireWholeHistory(settings, ingest.history);
   warnOfOthers(settings.data, log);
   const { publish: before, local: write, valueIndexes } = ingest;

@@ -22,7 +22,7 @@ export interface ServerInfo {
   /** The chain of the index; null if unknown. */
   chainId(): Promise<number | null>;
   /** The accounts of a devnet with real contracts, with their keys for a wallet. */
-  accounts?: readonly ShownAccount[];
+  accounts?: readonly DevnetAccount[];
   /** Identifiers of the project's contracts, in the order of their deployment. */
   contracts?: readonly string[];
   /** Resolves with the error that ended a host of a cluster; null for other servers. */
@@ -65,15 +65,15 @@ function printReadyLine({ stdout }: PresenterOptions, { api, events, accounts, c
 }
 
 /** The contents of a terminal in addition to log lines. */
-interface Shown {
+interface TerminalContent {
   /** The text to print once the server listens. */
   banner(running: ServerInfo): Promise<string>;
   /** Shows an event in another way than a log line. @returns whether it did */
   show?(event: LogEvent): boolean;
 }
 
-/** Makes a presenter of JSON, or of lines for people. @param shown the additions to lines on a terminal */
-function presenterOf(options: PresenterOptions, shown: Shown): Presenter {
+/** Makes a presenter of JSON, or of lines for people. @param content the additions to lines on a terminal */
+function presenterOf(options: PresenterOptions, content: TerminalContent): Presenter {
   const { settings, environment, stdout, stderr, variables } = options;
   const isTerminal = stderr.isTTY === true;
   if ((settings.logFormat ?? (isTerminal ? 'pretty' : 'json')) === 'json') {
@@ -87,7 +87,7 @@ function presenterOf(options: PresenterOptions, shown: Shown): Presenter {
   const colors = hasColors(stderr, variables);
   const lines = prettyLog({ level: settings.logLevel, colors, print, now: environment.clock.now });
   const log: Log = (event) => {
-    if (!isTerminal || shown.show?.(event) !== true) lines(event);
+    if (!isTerminal || content.show?.(event) !== true) lines(event);
   };
   return {
     environment: { ...environment, createLog: () => log, threadLines: { print, colors } },
@@ -95,7 +95,7 @@ function presenterOf(options: PresenterOptions, shown: Shown): Presenter {
     async ready(running) {
       // The reader of a redirected stdout waits for this line.
       if (!isTerminal || stdout.isTTY !== true) printReadyLine(options, running);
-      if (isTerminal) print(await shown.banner(running));
+      if (isTerminal) print(await content.banner(running));
     },
   };
 }
@@ -206,7 +206,7 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
 }
 
 /** An account that a wallet can use. */
-export interface ShownAccount {
+export interface DevnetAccount {
   name: string;
   address: string;
   /** Its mnemonic, or its private key in hex. */
@@ -216,7 +216,7 @@ export interface ShownAccount {
 export interface DevnetPage {
   api: string;
   /** Accounts of real contracts; none if all is simulated. */
-  accounts: readonly ShownAccount[];
+  accounts: readonly DevnetAccount[];
   /** Identifiers of the project's contracts. */
   contracts: readonly string[];
   /** Seconds between two blocks; 0 for blocks on demand, null for blocks when transactions arrive. */
@@ -237,9 +237,9 @@ export function devnetPage({ api, interval, accounts, contracts }: DevnetPage): 
     ['Try', `curl ${url}/extended/v2/blocks/latest`],
     ['', `curl ${url}/extended/v3/mempool/transactions`],
   ]);
-  const shown = accounts.map(({ name, address, secret }) => `${name}\n${indented([address, secret])}`);
+  const texts = accounts.map(({ name, address, secret }) => `${name}\n${indented([address, secret])}`);
   const deployed = contracts.length === 0 ? '' : `\nContracts:\n${indented([...contracts])}\n`;
-  const keys = shown.length === 0 ? '' : `\nAnyone can know these keys: use them only here.\n\n${shown.join('\n')}\n`;
+  const keys = texts.length === 0 ? '' : `\nAnyone can know these keys: use them only here.\n\n${texts.join('\n')}\n`;
   const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain with real contracts';
   return `Stackside serves a ${chain} ${tempoText(interval)}. Ctrl-C stops it.\n\n${lines}\n${deployed}${keys}`;
 }

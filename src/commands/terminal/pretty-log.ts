@@ -44,8 +44,8 @@ function textOf({ event, ...fields }: LogEvent): string {
   }
   const { cause, remedy, observer, ...others } = fields as Fields;
   const stack = cause instanceof Error ? indented(cause.stack ?? String(cause)) : '';
-  const shown = stack === '' && cause !== undefined ? { ...others, cause } : others;
-  const values = Object.entries(shown).map(([name, value]) => ` ${name}=${valueText(value)}`);
+  const rest = stack === '' && cause !== undefined ? { ...others, cause } : others;
+  const values = Object.entries(rest).map(([name, value]) => ` ${name}=${valueText(value)}`);
   return `${event}${values.join('')}${remedy === undefined ? '' : indented(remedy)}${sectionText(observer)}${stack}`;
 }
 

@@ -42,7 +42,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     nodeRpc: 'http://127.0.0.1:20443',
     chainId: null,
     health: null,
-    behind: () => null,
+    lag: () => null,
     source: () => ({ kind: 'port', endpoint: '127.0.0.1:3700', config: 'unknown' }),
     refusal: () => null,
     filling: () => null,
