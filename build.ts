@@ -1,9 +1,9 @@
 /**
  * Builds the executable: `bun build.ts` for this platform, `bun build.ts --target linux-arm64-musl …` or `--all` for others.
- * They are written to dist/, or this platform's to --outfile.
+ * Writes them to dist/; --outfile names the file for this platform.
  *
- * `bun build.ts --release VERSION` makes a release of all platforms, or of those that --target names, and tries what this
- * platform can run of it: archives with SHA256SUMS in dist/release, packages for npm in dist/npm.
+ * `bun build.ts --release VERSION` makes a release of all platforms, or of those that --target names: archives with
+ * SHA256SUMS in dist/release, packages for npm in dist/npm. Then it runs the parts that this platform can run.
  */
 import { parseArgs } from 'node:util';
 import { buildOrigin, compile } from './packaging/compile.ts';
@@ -23,7 +23,7 @@ async function build(names: readonly TargetName[], outfile: string): Promise<voi
   }
 }
 
-/** Tries what this platform can run of a release. */
+/** Runs the archive of this platform and the packages of a release. */
 async function tryRelease({ version, archives, packages }: Release): Promise<void> {
   const here = targetHere();
   const archive = here === null ? undefined : archives.get(here);

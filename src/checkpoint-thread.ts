@@ -1,9 +1,9 @@
 /** The thread that copies write-ahead logs into their files. */
 import { parentPort } from 'node:worker_threads';
-import type { CopiedLog, CopyLog } from './commands/serve/writing.ts';
+import type { CopyLog, CopyResult } from './commands/serve/writing.ts';
 import { copyLog } from './store/files/checkpointer.ts';
 
 parentPort?.on('message', ({ path }: CopyLog) => {
-  const copied: CopiedLog = { path, isCopied: copyLog(path) };
+  const copied: CopyResult = { path, isCopied: copyLog(path) };
   parentPort?.postMessage(copied);
 });

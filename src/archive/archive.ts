@@ -81,7 +81,7 @@ export const Identity = Type.Object({
 export type Identity = Static<typeof Identity>;
 
 /** @param identity of the log, in hex */
-export const identityOf = (chainId: number, identity: string, isPublic: boolean): Identity => ({
+export const toIdentity = (chainId: number, identity: string, isPublic: boolean): Identity => ({
   format: FORMAT,
   chain_id: chainId,
   network: networkOf(chainId).kind,
@@ -247,7 +247,7 @@ export async function readOpenPart(store: BackupSource, name: string): Promise<O
 }
 
 /**
- * Returns the open part with the highest last entry after the sealed segments. Earlier writers left the parts that end before.
+ * Returns the open part that continues the sealed segments furthest. Earlier writers left the others.
  * @returns null if no open part continues the sealed segments
  * @throws ArchiveDamagedError if a part is damaged, doesn't follow the sealed segments, or contradicts another part
  */

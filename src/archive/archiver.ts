@@ -16,11 +16,11 @@ import {
   chainOfIdentity,
   type Identity,
   identityBytes,
-  identityOf,
   listContents,
   readIdentity,
   readOpenPart,
   requireIdentity,
+  toIdentity,
 } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
 import { listBases, readManifest } from './base.ts';
@@ -221,7 +221,7 @@ export class Archiver {
    */
   async #requireIdentity({ chainId, identity }: Round, { segments, open }: Contents): Promise<Identity> {
     const { store, signer } = this.#options;
-    const ownIdentity = identityOf(chainId, identity, signer !== null);
+    const ownIdentity = toIdentity(chainId, identity, signer !== null);
     const stored = await readIdentity(store);
     if (stored === null && segments.length + open.length > 0) {
       throw new OperatorError(

@@ -33,7 +33,6 @@ export interface BackupOptions {
   report: (progress: BaseProgress) => void;
 }
 
-/** Result of a backup. */
 export interface Backup {
   /** The last entry in the backup. */
   entry: number;
@@ -42,7 +41,7 @@ export interface Backup {
   sent: number;
 }
 
-function counting(store: ObjectStore): { store: ObjectStore; sent: () => number } {
+function countSent(store: ObjectStore): { store: ObjectStore; sent: () => number } {
   let sent = 0;
   const counted: ObjectStore = {
     ...store,
@@ -70,7 +69,7 @@ function requireChain(directory: string): Pick<Round, 'chainId' | 'identity'> {
 }
 
 /** @throws OperatorError if the index must be rebuilt first */
-function stateOf(directory: string, { state }: BaseSnapshot): NonNullable<BaseSnapshot['state']> {
+function requireState(directory: string, { state }: BaseSnapshot): NonNullable<BaseSnapshot['state']> {
   if (state !== null) return state;
   throw new OperatorError(
     `The entries of ${directory} are archived, but without a base: an older version of Stackside wrote the index.`,
@@ -80,7 +79,7 @@ function stateOf(directory: string, { state }: BaseSnapshot): NonNullable<BaseSn
 
 async function makeBackup(options: BackupOptions, journal: JournalReader): Promise<Backup> {
   const { directory, signer, keepDays, program, clock, archived, report } = options;
-  const { store, sent } = counting(options.store);
+  const { store, sent } = countSent(options.store);
   const { signal } = new AbortController();
   const chain = requireChain(directory);
   let entry = 0;
@@ -100,7 +99,7 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   // Archive before opening the snapshot: the first archive of a long journal takes hours, and a snapshot would block the WAL.
   await archive();
   using snapshot = snapshotForBase(directory, signer !== null);
-  const state = stateOf(directory, snapshot);
+  const state = requireState(directory, snapshot);
   requireFit(directory, state.position, journal);
   await archive();
   await makeBase({ store, snapshot, journal, program, clock, signal, report }, state);

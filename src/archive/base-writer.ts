@@ -33,7 +33,6 @@ const BYTES_PER_MS = 80_000;
 /** Milliseconds between two checks whether the archive has the entry of the base. */
 const LOOK_MS = 1_000;
 
-/** Log events of bases. */
 export type BaseEvent =
   | {
       event: 'archive_base_made';
@@ -46,7 +45,6 @@ export type BaseEvent =
     }
   | { event: 'archive_bases_removed'; place: string; bases: number; parts: number };
 
-/** Result of making a base. */
 export interface NewBase {
   name: string;
   manifest: BaseManifest;

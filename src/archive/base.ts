@@ -29,8 +29,8 @@ import { ArchiveDamagedError, faultIn, holds, readVerified, type VerifiedObject 
 export const BASE_FORMAT = 1;
 
 /**
- * Bytes of a part: it ends between the least and the most. In a table that grows, it ends at this share of the bytes before it;
- * in other tables, about half of the parts end before the target size.
+ * Bytes at which a part ends: between the minimum and the maximum. In a table that grows, a part ends at this share of the bytes
+ * before it; in other tables, about half of the parts end before the target.
  */
 export const PART = { min: 250_000, target: 750_000, max: 4_000_000, share: 1 / 50 };
 export type PartSize = typeof PART;
@@ -51,7 +51,6 @@ const Part = Type.Object({
   /** In a table that grows: the value of the growing column in the last row. */
   to: Type.Optional(Size),
 });
-/** A part of a table. */
 export type BasePart = Static<typeof Part>;
 
 const Table = Type.Object({

@@ -17,7 +17,7 @@ import { Value } from '@sinclair/typebox/value';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 
-/** The text of a public key. */
+/** Pattern of a public key's text. */
 export const PUBLIC_KEY = '^ed25519:[A-Za-z0-9+/]{43}=$';
 const SCHEME = 'ed25519:';
 
@@ -31,7 +31,6 @@ const publicText = (key: KeyObject): string => SCHEME + fromUrlBase64(key.export
 const parsePublicKey = (text: string): KeyObject =>
   createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: toUrlBase64(text.slice(SCHEME.length)) }, format: 'jwk' });
 
-/** The holder of a private key. */
 export interface Signer {
   publicKey: string;
   sign(bytes: Uint8Array): Uint8Array;

@@ -70,18 +70,18 @@ export interface LruCache<Key, Value> {
   clear(): void;
 }
 
-interface Cached<Value> {
+interface CacheEntry<Value> {
   value: Value;
   size: number;
 }
 
 /** Makes an empty cache. @param capacity maximum sum of sizes; 0 for a cache that stays empty */
 export function lruCache<Key, Value>(capacity: number): LruCache<Key, Value> {
-  let older = new Map<Key, Cached<Value>>();
-  let younger = new Map<Key, Cached<Value>>();
+  let older = new Map<Key, CacheEntry<Value>>();
+  let younger = new Map<Key, CacheEntry<Value>>();
   let size = 0;
 
-  function add(key: Key, cached: Cached<Value>): void {
+  function add(key: Key, cached: CacheEntry<Value>): void {
     if (size > capacity / 2) {
       older = younger;
       younger = new Map();

@@ -83,7 +83,6 @@ export interface LoopOptions<E extends Error> {
   recovered?(failures: number): void;
 }
 
-/** Work that is repeated. */
 export interface Loop extends Service {
   stop(): Promise<void>;
   /** Starts a turn now, or after the current turn. */

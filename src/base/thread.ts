@@ -11,7 +11,6 @@ interface ThreadOptions<From> {
   ended(cause: unknown): void;
 }
 
-/** A running thread. */
 export interface Thread<To> extends Service {
   say(message: To): void;
   /** Ends the thread at once. */

@@ -148,8 +148,8 @@ export async function writeReport(
   const rows = await engine.write(({ run }) =>
     run<{ process: string | null; now: number }>(write, [name, entry, version, process, lagSeconds]),
   );
-  const [{ process: before, now } = { process: null, now: 0 }] = rows;
-  return { isNameShared: !isFirst && before !== null && before !== process, now: now * 1_000 };
+  const [{ process: previous, now } = { process: null, now: 0 }] = rows;
+  return { isNameShared: !isFirst && previous !== null && previous !== process, now: now * 1_000 };
 }
 
 /** All hosts that have reported, by name. @throws LogUnavailableError */
@@ -166,7 +166,6 @@ export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenH
 
 // ── The server that takes writes, and synchronous replication ──
 
-/** A standby of the primary. */
 interface Standby {
   name: string;
   /** `streaming` if the standby is up to date; null if the role may not read the state. */

@@ -6,7 +6,7 @@ import { OperatorError, PassingError } from '../base/errors.ts';
 import type { ForeignEntryError } from '../store/ingest/writer.ts';
 import { type Entry, firstEntries, type Head, LOG_START, nextChain, sameChain } from '../store/log/entry.ts';
 import {
-  type Appended,
+  type AppendResult,
   DamagedLogError,
   type EntryFault,
   LogUnavailableError,
@@ -69,7 +69,7 @@ async function explainDifference(log: Log, journal: OwnJournal, id: number): Pro
 }
 
 /**
- * The cause if an entry of the log doesn't follow the host's last one.
+ * Returns the cause if an entry of the log doesn't follow the host's last one.
  * @param foreign the number of the log's entry, and the host's last entry
  */
 export async function explainMismatch(
@@ -90,7 +90,7 @@ export async function explainMismatch(
  * Appends consecutive entries; if the answer is lost, looks up whether they were appended.
  * @throws LogUnavailableError if that remains unknown
  */
-export async function appendAndConfirm(log: Log, entries: readonly Entry[], head: Head): Promise<Appended> {
+export async function appendAndConfirm(log: Log, entries: readonly Entry[], head: Head): Promise<AppendResult> {
   try {
     return await log.append(entries, head);
   } catch (error) {
@@ -105,7 +105,7 @@ export async function appendAndConfirm(log: Log, entries: readonly Entry[], head
   if (first === undefined || last === undefined) return 'appended';
   const isAppended = await isStored(last);
   if (isAppended !== null) return isAppended ? 'appended' : 'conflict';
-  // Others may have appended fewer.
+  // Other hosts may have appended fewer entries.
   if (first !== last && (await isStored(first)) === false) return 'conflict';
   // The entries may still arrive. This host then follows them like another host's entries, and their events are repetitions.
   throw new LogUnavailableError('the log did not confirm whether it accepted the entries');

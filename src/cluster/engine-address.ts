@@ -8,7 +8,6 @@ import { percentDecoded } from '../base/percent-encoding.ts';
 /** Valid prefixes of table names: they need no quotes and are short enough. */
 export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
 
-/** One of a URL's servers. */
 export interface EngineServer {
   /** Host and port, for people. */
   name: string;

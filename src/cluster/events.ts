@@ -14,7 +14,6 @@ export type ClusterEvent =
 
 export type ClusterLog = (event: ClusterEvent) => void;
 
-/** Metrics of a host of a cluster. */
 export interface ClusterMetrics {
   /** Entries of this host were appended. @param seconds duration of the append @param entries how many were appended together */
   appended(seconds: number, entries: number): void;
@@ -42,7 +41,6 @@ export interface LeaseStatus {
   changes: number;
 }
 
-/** The state of a host of a cluster. */
 export interface ClusterState {
   /** Number of the host's last entry. */
   position: number;

@@ -22,7 +22,7 @@ import { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import { appendAndConfirm, explainMismatch, heal } from './comparing.ts';
 import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
-import { type Appended, DamagedLogError, LogUnavailableError, type SharedLog } from './shared-log.ts';
+import { type AppendResult, DamagedLogError, LogUnavailableError, type SharedLog } from './shared-log.ts';
 
 /** Milliseconds until the log is tried again after a failure. */
 const RETRY_MS = 500;
@@ -99,7 +99,6 @@ type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 /** Runs a job at once: the caller has the writer's turn. */
 const atOnce: InTurn = (job) => job();
 
-/** Result of a synchronisation. */
 interface SyncResult {
   /** Whether entries were followed, or given back to the log. */
   moved: boolean;
@@ -131,7 +130,7 @@ export class ClusterHost {
   #levelAt: number | null = null;
   readonly #startedAt: number;
   #answeredAt: number;
-  /** Whether the log event was written that the log is corrupt at this host's end. */
+  /** Whether a corrupt log at this host's last entry was logged. */
   #isCorrupt = false;
   #conflicts = 0;
   #healed = 0;
@@ -224,7 +223,7 @@ export class ClusterHost {
   }
 
   /**
-   * Tries until that succeeds. After a conflict, the host follows the other host's entry and tries again.
+   * Tries until the changes are appended. After a conflict, the host follows the other host's entry and tries again.
    * @returns as `#attempt`
    * @throws LogUnavailableError if it can't succeed now, and the error of a single change
    */
@@ -290,7 +289,7 @@ export class ClusterHost {
     }
   }
 
-  async #appendTimed(entries: readonly Entry[], head: Head): Promise<Appended> {
+  async #appendTimed(entries: readonly Entry[], head: Head): Promise<AppendResult> {
     const { log, clock, metrics } = this.#options;
     await this.#requireChain(true);
     const started = clock.monotonic();
@@ -301,7 +300,7 @@ export class ClusterHost {
 
   // ── Following the log ──
 
-  /** Begins to follow the log. */
+  /** Starts to follow the log. */
   start(): void {
     const { clock } = this.#options;
     this.#following = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn: () => this.#guard(this.#follow()) });
@@ -363,7 +362,7 @@ export class ClusterHost {
     say({ event: 'log_followed', entries: newEntries.length, position: entries.position().id });
   }
 
-  /** The log has lost entries, or has others. @returns whether it got some back */
+  /** Handles a log that lost entries or has others. @returns whether the log got entries back */
   async #giveBack(head: Head): Promise<boolean> {
     const { log, entries, say } = this.#options;
     await this.#requireChain(true);

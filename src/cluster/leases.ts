@@ -18,7 +18,6 @@ export interface LeaseOptions {
 /** Identifies a lease that was given. */
 type LeaseKey = Pick<LeaseOptions, 'name' | 'holder'> & { epoch: number };
 
-/** The host that holds a lease. */
 export interface LeaseHolder {
   /** Null if unknown: the lease changed at the same moment. */
   holder: string | null;

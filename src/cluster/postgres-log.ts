@@ -5,7 +5,7 @@ import { compressed, decompressed, type Entry, HASH_BYTES, type Head, LOG_START 
 import { type EngineAccess, engineAccess, requireRights, requireTables } from './engine-tables.ts';
 import { type EngineOptions, hasState, type Session } from './postgres-engine.ts';
 import {
-  type Appended,
+  type AppendResult,
   DamagedLogError,
   LogUnavailableError,
   LogUnknownOutcomeError,
@@ -113,7 +113,7 @@ export class PostgresLog implements SharedLog {
     this.#isVerified = true;
   }
 
-  async append(entries: readonly Entry[], head: Head): Promise<Appended> {
+  async append(entries: readonly Entry[], head: Head): Promise<AppendResult> {
     await this.requireTables();
     if (entries.length === 0) return 'appended';
     const payloads = entries.map(({ text }) => compressed(text));

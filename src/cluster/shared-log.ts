@@ -38,7 +38,7 @@ export class DamagedLogError extends OperatorError {
 }
 
 /** Result of appending entries after a head: `conflict` if the log has another entry there. */
-export type Appended = 'appended' | 'conflict';
+export type AppendResult = 'appended' | 'conflict';
 
 export interface SharedLog {
   /**
@@ -46,10 +46,10 @@ export interface SharedLog {
    * `appended`.
    * @throws LogUnavailableError, LogUnknownOutcomeError
    */
-  append(entries: readonly Entry[], head: Head): Promise<Appended>;
+  append(entries: readonly Entry[], head: Head): Promise<AppendResult>;
 
   /**
-   * Entries after `after`, in order, without a check of their chain values; none if there are none yet. Returned entries
+   * Reads the entries after `lastId`, in order, without a check of their chain values; none if there are none yet. Returned entries
    * are durable, whichever host appended them.
    * @param limit maximum number of entries @param maxBytes approximate maximum bytes of text; at least one entry is returned
    * @throws LogUnavailableError; DamagedLogError if the first entry's payload can't be read
@@ -67,7 +67,7 @@ export interface SharedLog {
   chain(chainId: number | null): Promise<number | null>;
 
   /**
-   * Resolves when the log may have newer entries than `after`, or the signal is aborted. Also resolves while the engine is
+   * Resolves when the log may have newer entries than `lastId`, or the signal is aborted. Also resolves while the engine is
    * unreachable: the next `read` throws then.
    */
   wait(lastId: number, signal: AbortSignal): Promise<void>;

@@ -18,6 +18,7 @@ interface VerifyingOptions extends Pick<ClusterHostOptions, 'log' | 'entries' | 
   isHeld: () => boolean;
 }
 
+/** Starts to verify the log whenever this host has the lease. */
 export function startVerifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
   /** Faults by their first entry: known faults, and faults found in the present pass. */
   const faults = new Map<number, LogFault>();

@@ -83,7 +83,6 @@ type NameOf<C extends CommandName> = {
   [N in SettingName]: C extends Declared[N]['commands'][number] ? N : never;
 }[SettingName];
 export type SettingsOf<C extends CommandName> = { [N in NameOf<C>]: Static<Declared[N]['type']> };
-/** The settings of a server. */
 export type Settings = SettingsOf<'serve'>;
 
 /** The settings of a run, and the source of each. */

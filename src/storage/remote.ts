@@ -49,7 +49,7 @@ export function webSource(
 }
 
 /** Validity of a signed request, in seconds. */
-const SIGNED_FOR = 900;
+const SIGNATURE_SECONDS = 900;
 
 const CREDENTIALS = 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to keys that may read and write the bucket.';
 const REGION = 'Set AWS_REGION to the region of the bucket, or AWS_ENDPOINT_URL to the address of its server.';
@@ -143,7 +143,7 @@ async function signedUrl(
   query: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const url = new URL(`${address}/${object.split('/').map(percentEncode).join('/')}`);
-  url.search = String(new URLSearchParams({ ...query, 'X-Amz-Expires': String(SIGNED_FOR) }));
+  url.search = String(new URLSearchParams({ ...query, 'X-Amz-Expires': String(SIGNATURE_SECONDS) }));
   const signer = new AwsV4Signer({ ...keys, method, url: url.href, service: 's3', signQuery: true });
   const { origin, pathname, search } = (await signer.sign()).url;
   // The signer hashes spaces as %20, but writes them as +.

@@ -60,7 +60,7 @@ const NOT_FOUND = 404;
 
 export interface Answer {
   status: number;
-  /** The parsed JSON; null if the body is none. */
+  /** The parsed JSON; null if the body isn't JSON. */
   body: unknown;
 }
 
@@ -186,7 +186,7 @@ export async function callDevnet(url: string, path: string, payload?: object): P
   );
 }
 
-/** {@link callDevnet}, and checks the answer against a schema. */
+/** Like {@link callDevnet}, but checks the answer against a schema. */
 export const devnetJson = async <Schema extends TSchema>(
   schema: Schema,
   url: string,

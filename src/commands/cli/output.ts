@@ -104,7 +104,7 @@ function fileKind(file: string): 'nothing' | 'file' | 'device' {
 const CHUNK = 16_384;
 
 /** Adds line ends, joins short lines to longer texts, and counts the lines that were read. */
-function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): number } {
+function joinLines(lines: Iterable<string>): { ended: Iterable<string>; count(): number } {
   let count = 0;
   function* ended(): Generator<string> {
     let chunk = '';
@@ -140,7 +140,7 @@ export async function writeFile(file: string, open: () => Content, overwrite: bo
  * @throws OperatorError if it can't be written, or exists and must not be replaced
  */
 export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
-  const { ended, count } = counted(lines);
+  const { ended, count } = joinLines(lines);
   await writeFile(file, () => ended, overwrite);
   process.stderr.write(`${file}: ${plural(count(), 'row')}\n`);
 }
@@ -152,7 +152,7 @@ export const writeOutput = (stream: Writable, output: Uint8Array | string): Prom
   });
 
 /** Prints lines until stdout is closed or fails; see {@link guardOutput}. */
-export const printLines = (lines: Iterable<string>): Promise<void> => print(counted(lines).ended);
+export const printLines = (lines: Iterable<string>): Promise<void> => print(joinLines(lines).ended);
 
 /** Prints until stdout is closed or fails; see {@link guardOutput}. */
 export async function print(content: Content): Promise<void> {
@@ -208,8 +208,6 @@ export async function interruptible<T>(
     for (const name of signals) process.off(name, interrupted);
   }
 }
-
-/** Text from other sources on a terminal. */
 
 /** Control characters. Text from other sources could use them to control the terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for control characters

@@ -11,7 +11,6 @@ export interface Progress {
   size: number | null;
 }
 
-/** A stream for progress lines. */
 export interface Output {
   isTTY?: boolean;
   write(text: string): unknown;

@@ -16,11 +16,11 @@ type Row = ReturnType<typeof rowsOf>[number];
 const sourceText = (source: Source): string => source?.name ?? 'default';
 
 /** Maximum width of the values' column; only longer values exceed it. */
-const WIDEST_VALUE = 40;
+const MAX_VALUE_WIDTH = 40;
 
 function tableOf(rows: readonly Row[]): string {
   const name = Math.max(...rows.map((row) => row.name.length));
-  const value = Math.min(WIDEST_VALUE, Math.max(...rows.map((row) => row.text.length)));
+  const value = Math.min(MAX_VALUE_WIDTH, Math.max(...rows.map((row) => row.text.length)));
   let group = '';
   let table = '';
   for (const row of rows) {

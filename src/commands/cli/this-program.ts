@@ -16,7 +16,6 @@ export const serverVersion = versionText(
   typeof STACKSIDE_COMMIT === 'undefined' ? 'local' : STACKSIDE_COMMIT,
 );
 
-/** A running command. */
 export interface OwnProcess {
   lines: AsyncIterable<string>;
   /** Resolves at its end, with its exit code (null after a signal) and its stderr. */

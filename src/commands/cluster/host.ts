@@ -32,7 +32,6 @@ const REPORT_MS = 5_000;
  */
 const MAX_SILENT_SECONDS = 60;
 
-/** An opened log of a cluster. */
 export interface OpenedLog {
   log: SharedLog;
   /** Writes this host's report, for operators. @throws LogUnavailableError, LogUnknownOutcomeError */
@@ -92,7 +91,7 @@ function explainLag({ position, head, silentSeconds }: ClusterState): StateReadi
   return { reason, isReachable: true };
 }
 
-/** The log with its hosts, or why it can't be read. */
+/** Reads the log with its hosts, or the reason why it can't be read. */
 async function readLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' | 'problem'>> {
   try {
     return { log: clusterLogJson(await status()), problem: null };

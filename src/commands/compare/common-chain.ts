@@ -18,7 +18,7 @@ export interface Tips {
 }
 
 export interface CommonChain extends Tips {
-  /** The lowest block of both, and the highest one that is the same block for both. */
+  /** The lowest block that both servers have, and the highest block that is the same on both. */
   lowest: number;
   common: number;
   /** Whether the other server is also a Stackside. */
@@ -101,7 +101,7 @@ export async function findCommonChain(ours: Server, theirs: Server): Promise<Com
   };
 }
 
-/** Blocks that a server may lack, or that two branches may have: they come and go all the time. */
+/** Number of newest blocks that may be missing or on another branch: such differences are normal. */
 export const NEAR = 6;
 
 /** Returns a sentence if one server is far behind, or on another fork that is more than a few blocks long; otherwise null. */

@@ -65,7 +65,7 @@ function answerDifferences(route: string, ours: Answer, theirs: Answer): Differe
     { path, location: path, ours: here, theirs: there, isOrder: false },
   ];
   if (ours.status !== theirs.status) return whole(STATUS, ours.status, theirs.status);
-  // Servers word errors as they like.
+  // The texts of errors may differ.
   if (ours.status >= BAD) return [];
   if (ours.type !== theirs.type) return whole(CONTENT_TYPE, ours.type, theirs.type);
   return differencesOf(ours.body, theirs.body).filter((difference) => isCompared(difference, route));
@@ -157,8 +157,8 @@ const hasOutcome = ({ equal, known, differing, moved, unanswered }: Tally['route
   equal + known + differing + moved + Object.keys(unanswered).length > 0;
 
 /**
- * Compares until as many requests have been made as there may be.
- * @returns how the servers stand at the end
+ * Compares until the maximum number of requests is reached.
+ * @returns the common chain at the end
  * @throws OperatorError if the servers have different chains; PassingError if one can't be reached
  */
 export async function compare(options: CompareOptions): Promise<CommonChain> {
@@ -195,10 +195,10 @@ export interface CompareCommandOptions {
   format: OutputFormat;
 }
 
-/** Seeds that are drawn are below it: short enough to type. */
-const SEEDS = 1_000_000;
+/** Random seeds are below it, so that they are short enough to type. */
+const MAX_RANDOM_SEED = 1_000_000;
 
-/** A URL as `ThrottledClient` takes it, as the other settings of servers are. */
+/** A URL in the form that `ThrottledClient` accepts. */
 const API_URL = /^https?:\/\/[^/?#\s@]+(\/[^?#\s]*)?$/;
 
 function requireUrl(text: string, api: string): string {
@@ -253,7 +253,7 @@ export async function runCompare(
         clock: systemClock,
         plans: plansOf(routes),
         requests,
-        seed: seed ?? Math.floor(systemRandom.number() * SEEDS),
+        seed: seed ?? Math.floor(systemRandom.number() * MAX_RANDOM_SEED),
         started(chain, tally) {
           now = { chain, tally };
           const apart = apartText(chain);

@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 export interface Difference {
   /** The place with `[*]` for indexes and for keys that are data, such as `results[*].tx_id`; empty for the whole value. */
   path: string;
-  /** The place itself, such as `results[3].tx_id`. */
+  /** The exact place, such as `results[3].tx_id`. */
   location: string;
   /** The values; undefined for the one that lacks the place. */
   ours: unknown;
@@ -13,7 +13,7 @@ export interface Difference {
   isOrder: boolean;
 }
 
-/** Differences of one pair of values that are looked for, at most. */
+/** Maximum number of differences for one pair of values. */
 const MAX_DIFFERENCES = 200;
 
 /** A key that an answer always has; others are data, such as ids of transactions. */
@@ -33,7 +33,7 @@ const IDENTITIES: readonly (readonly string[])[] = [
   ['address'],
 ];
 
-/** Relative difference of fractions that is one of rounding. */
+/** Maximum relative difference of fractions that counts as rounding. */
 const ROUNDING = 1e-9;
 
 type ValuePlace = Pick<Difference, 'path' | 'location'>;
@@ -58,11 +58,11 @@ const itemPlace = ({ path, location }: ValuePlace, index: number): ValuePlace =>
   location: `${location}[${index}]`,
 });
 
-/** Returns the value of a field of a JSON value, by the names on the way; undefined if it has none. */
+/** Returns the value at a path of names in a JSON value; undefined if there is none. */
 export const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
   names.reduce<unknown>((within, name) => Object(within)[name], value);
 
-/** The identities of items by one field; null unless each item has a different one. */
+/** Returns the indexes of items by the value of one field; null unless each item has a different value. */
 function identitiesBy(items: readonly unknown[], field: readonly string[]): Map<string, number> | null {
   const indexes = new Map<string, number>();
   for (const [index, value] of items.entries()) {

@@ -8,7 +8,7 @@ export interface Question {
   route: string;
   /** Path and query. */
   target: string;
-  /** Whether it is about something well below both tips, so that no new block changes the answer. */
+  /** Whether the question is about data well below both tips, so that no new block changes the answer. */
   isFixed: boolean;
   /** Whether to also request the second page, if there is one. */
   readsNextPage: boolean;
@@ -38,7 +38,7 @@ interface Parameter {
 /** Values for one parameter, or for several that belong together. */
 interface Source {
   names: readonly string[];
-  /** Routes that it is for; all by default. */
+  /** Routes that use the source; all by default. */
   routes?: RegExp;
   /** Reason for skipping a route if there are no values. */
   without: string;
@@ -65,7 +65,7 @@ const blockFields =
   ({ blocks }: Samples): string[][] =>
     singles(blocks.flatMap((block) => fields.map((field) => block[field])));
 
-/** Why a route is skipped if no row that was drawn shows such things. */
+/** Reason for skipping a route if the sampled rows contain none of these things. */
 const noneIn = (things: string): string => `no ${things} among the sampled rows`;
 const NO_ACCOUNTS = noneIn('accounts');
 const NO_TRANSACTIONS = noneIn('transactions');
@@ -99,7 +99,7 @@ const FIXED = { isFixed: true };
 const addresses = ({ principals }: Samples) => singles(principals.filter((principal) => !principal.includes('.')));
 const collections = ({ nfts }: Samples) => singles(nfts.map(([asset]) => asset));
 
-/** The first one that fits a route and has parameters that are left is used. */
+/** The first source that fits the route and the missing parameters is used. */
 const SOURCES: readonly Source[] = [
   source('asset_identifier value', NO_NFTS, 'nfts'),
   source('principal asset_identifier', NO_HOLDERS, 'ftHoldings', { routes: /\/ft\// }),
@@ -158,15 +158,15 @@ const SOURCES: readonly Source[] = [
   source('trait_abi', 'the request reads every contract, which is too expensive for a foreign server', () => []),
 ];
 
-/** Optional parameters that a route requires one of. */
+/** For routes that require one of several optional parameters: the parameter to send. */
 const REQUIRED: Readonly<Record<string, string>> = { '/extended/v1/tx/events': 'address' };
 
-/** A cursor is a server's own: it is in the page before. */
+/** Each server has its own cursors, so a cursor comes from the previous page of the same server. */
 const CURSOR = 'cursor';
 const SIZES: ReadonlySet<string> = new Set(['limit', 'event_limit']);
 const OFFSETS: ReadonlySet<string> = new Set(['offset', 'event_offset']);
 
-/** The words that a parameter may be; none if it takes others. */
+/** Returns the words that a parameter accepts; none if it accepts other values. */
 function wordsOf({ type, anyOf, items, ...schema }: Schema): string[] {
   if (type === 'boolean') return ['true'];
   if (items !== undefined) return wordsOf(items);
@@ -177,7 +177,7 @@ function wordsOf({ type, anyOf, items, ...schema }: Schema): string[] {
 const sizes = ({ minimum = 0, maximum = 50 }: Schema): string[][] =>
   singles([1, 3, 10, 20, 50].filter((size) => size >= minimum && size <= maximum));
 
-/** Whether a source is for a route: it gives parameters that are left. */
+/** Whether a source fits a route and provides only missing parameters. */
 const fits = (source: Source, path: string, missingParameters: ReadonlySet<string>): boolean =>
   (source.routes?.test(path) ?? true) && source.names.every((name) => missingParameters.has(name));
 
@@ -198,7 +198,7 @@ export interface Plan {
   size: Source | null;
   offset: Source | null;
   hasPages: boolean;
-  /** Whether a parameter stands in the path. */
+  /** Names of the parameters in the path. */
   pathNames: ReadonlySet<string>;
 }
 
@@ -245,7 +245,7 @@ const NOT_COMPARED = /^\/(stackside|metadata|chainhooks)\b|\/faucets\//;
 export const plansOf = (routes: readonly Route[]): Plan[] =>
   routes.filter(({ method, path, hidden }) => method === 'GET' && !hidden && !NOT_COMPARED.test(path)).map(toPlan);
 
-/** Makes a question about subjects. @param seed determines the random choices */
+/** Makes a question about samples. @param seed determines the random choices */
 export function makeQuestion(
   { path, required, optional, size, offset, hasPages, pathNames }: Plan,
   samples: Samples,

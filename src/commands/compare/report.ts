@@ -11,7 +11,7 @@ interface Finding {
   /** The answers of each server if the difference has a known reason; null if not. */
   reason: Pick<KnownReason, 'here' | 'there'> | null;
   count: number;
-  /** The first one: its path and query, its place in the answer, and the values as shortened JSON. */
+  /** The first difference: its path and query, its place in the answer, and the values as shortened JSON. */
   example: { target: string; at: string; ours: string; theirs: string };
 }
 
@@ -24,7 +24,7 @@ export interface RouteTally {
   moved: number;
   /** Questions without two answers that can be compared, by the reason. */
   unanswered: Record<string, number>;
-  /** The reason why it has had no question; null after its first one. */
+  /** Reason why no question was sent; null after the first question. */
   notAsked: string | null;
   findings: Finding[];
 }
@@ -46,7 +46,7 @@ const MAX_FINDINGS = 50;
 /** Characters of a value that are kept. */
 const MAX_TEXT = 160;
 
-/** The tally of a route. */
+/** Returns the tally of a route, which starts empty. */
 export function routeTally({ routes }: Tally, route: string): RouteTally {
   const totals = routes[route] ?? {
     equal: 0,

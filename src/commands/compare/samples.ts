@@ -1,4 +1,4 @@
-/** Draws subjects for questions: random rows of this server, well below the tips. */
+/** Draws samples for questions: random rows of this server, well below the tips. */
 import { Prng } from '../../devnet/prng.ts';
 import { fieldOf } from './differences.ts';
 import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
@@ -55,13 +55,13 @@ export interface Samples {
 /** Blocks of a round. */
 const BLOCKS = 6;
 /** Transactions of a block, and transactions of a round with events to read. */
-const OF_BLOCK = 4;
+const PER_BLOCK = 4;
 const WITH_EVENTS = 10;
 /** Accounts with tokens to read. */
 const HOLDERS = 6;
-/** Rows that are skipped in a list, at most: other rounds see other parts of it. */
-const DEEPEST = 400;
-/** Things of one kind in a round, at most. */
+/** Maximum number of rows to skip in a list, so that rounds see different parts of it. */
+const MAX_OFFSET = 400;
+/** Maximum number of samples of one kind in a round. */
 const MAX_SAMPLES = 24;
 
 const POX = ['pox2', 'pox3', 'pox4'];
@@ -89,7 +89,7 @@ function pairIn(value: unknown, ...fields: readonly [readonly string[], readonly
 const fewPairs = (pairs: readonly Pair[]): Pair[] =>
   [...new Map(pairs.map((pair) => [pair.join(' '), pair])).values()].slice(0, MAX_SAMPLES);
 
-/** Draws subjects. @param lowest height of the lowest block of the own server @param highest height of the highest block */
+/** Draws samples. @param lowest height of this server's lowest block @param highest height of the highest block to draw */
 export async function drawSamples(
   server: Pick<ThrottledClient, 'ask'>,
   seed: string,
@@ -114,13 +114,13 @@ export async function drawSamples(
 
   const pick = <T>(items: readonly T[], limit = MAX_SAMPLES): T[] => prng.shuffle([...items]).slice(0, limit);
 
-  /** Rows of a list, from a random place on. */
+  /** Returns rows of a list, from a random offset on. */
   async function rows(path: string): Promise<readonly unknown[]> {
     const list = async (offset: number) => {
       const body = await get(`${path}?limit=${MAX_SAMPLES}&offset=${offset}`);
       return listOf(Array.isArray(body) ? body : fieldOf(body, 'results'));
     };
-    const deep = await list(prng.below(DEEPEST));
+    const deep = await list(prng.below(MAX_OFFSET));
     return deep.length > 0 ? deep : list(0);
   }
 
@@ -146,7 +146,7 @@ export async function drawSamples(
     const sampledBlock = await block(height);
     if (sampledBlock === null) continue;
     blocks.push(sampledBlock);
-    transactions.push(...pick(await results(`/extended/v3/blocks/${height}/transactions?limit=50`), OF_BLOCK));
+    transactions.push(...pick(await results(`/extended/v3/blocks/${height}/transactions?limit=50`), PER_BLOCK));
   }
   const events: unknown[] = [];
   for (const id of pick(columnOf(transactions, 'tx_id'), WITH_EVENTS)) {

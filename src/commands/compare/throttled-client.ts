@@ -26,7 +26,7 @@ export interface ThrottledClientOptions {
   /** URL of the API, without a slash at its end. */
   url: string;
   clock: Clock;
-  /** Requests a second, at most; null for no bound. */
+  /** Maximum requests per second; null for no limit. */
   rate: number | null;
   /** Sent as `x-api-key`; null for none. */
   key: string | null;
@@ -47,7 +47,7 @@ const MAX_FAILURES = 5;
 /** Statuses of a busy server. */
 const TOO_MANY = 429;
 const BUSY: ReadonlySet<number> = new Set([TOO_MANY, 503]);
-/** Statuses that a repeated request may not have. */
+/** Statuses that may pass when the request is repeated. */
 const PASSING: ReadonlySet<number> = new Set([500, 502, 504]);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
@@ -78,7 +78,7 @@ function failureOf({ failure, cause }: UnreachableError): RequestFailure {
   }
 }
 
-/** The integers of a text that a double can't hold stay texts, so that two of them are equal only if all digits are. */
+/** Keeps integers that a double can't hold as texts, so that two of them are equal only if all digits are. */
 const withExactNumbers = (_: string, value: unknown, { source }: { source?: string }): unknown =>
   typeof value === 'number' && source !== undefined && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
     ? `${source} (a number)`
@@ -95,7 +95,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** The seconds of a `Retry-After`, which has them or a time; null without one that can be read. */
+/** Parses a `Retry-After` with seconds or a time. @returns seconds; null for any other text */
 function parseRetryAfter(retryAfter: string | null, now: number): number | null {
   if (retryAfter === null) return null;
   if (/^\d{1,9}$/.test(retryAfter)) return Number(retryAfter);

@@ -11,15 +11,15 @@ import { openSnapshots, type Snapshots } from '../../store/read/snapshots.ts';
 import type { PrintingWatch } from './report.ts';
 
 export interface CheckNodeOptions {
-  /** Facts of each kind; all of them if not given. */
+  /** Number of facts of each kind; all of them if omitted. */
   sample?: number;
   /** Requests to the node each second. */
   rate: number;
   clock: Clock;
 }
 
-/** Blocks that a sample is taken of at most: some kinds are rare. */
-const DEEPEST = 20_000;
+/** Maximum number of blocks to sample, since some kinds of facts are rare. */
+const MAX_SAMPLED_BLOCKS = 20_000;
 
 /** Maximum number of times a comparison restarts because a fork orphaned its block. */
 const MAX_FORKS = 10;
@@ -34,7 +34,7 @@ async function compareOnce(
   const { common, compare } = comparison(snapshots, node, { rate, clock });
   const block = await common();
   if (block === null) return null;
-  const limits = sample === undefined ? {} : { most: sample, lowest: block.height - DEEPEST };
+  const limits = sample === undefined ? {} : { most: sample, lowest: block.height - MAX_SAMPLED_BLOCKS };
   const reports = await compare(block, limits, (count, kind) =>
     progress(`compared ${count} values at block ${block.height}: ${kind}`),
   );
@@ -99,7 +99,7 @@ const placeText = ({ height, hash, above, isBehind }: CommonBlock): string =>
     above === 0 || isBehind ? '' : `; the node abandoned the branch of ${plural(above, 'block')} above it`
   }`;
 
-/** Runs a comparison again for as long as forks take its block away. */
+/** Repeats a comparison while forks orphan its block. */
 async function repeatOnFork<T>(compare: () => Promise<T>): Promise<T> {
   for (let forks = 0; ; forks++) {
     try {

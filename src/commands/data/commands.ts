@@ -216,7 +216,7 @@ interface CheckCommandOptions {
   format: OutputFormat;
 }
 
-/** Facts of each kind that are compared with the node. */
+/** Number of facts of each kind that are compared with the node. */
 const DEFAULT_SAMPLE = 200;
 const DEFAULT_RATE = 50;
 
@@ -263,7 +263,7 @@ interface StatusChoice {
 
 const REPORTS = ['alive', 'ready', 'tables'];
 
-/** A switch of `status` for another report than the usual one. */
+/** A switch of `status` that selects another report. */
 const reportSwitch = (name: string, help: string): Option =>
   switchOption(`--${name}`, help).conflicts(REPORTS.filter((other) => other !== name));
 
@@ -320,20 +320,20 @@ export function addClusterCommands(program: OwnCommand): void {
 }
 
 /** Requests per second to the other API, and requests of a comparison. */
-const COMPARED_RATE = 5;
-const FASTEST = 1_000;
-const COMPARED_REQUESTS = 1_000;
+const COMPARE_RATE = 5;
+const MAX_RATE = 1_000;
+const COMPARE_REQUESTS = 1_000;
 /** Seeds are below 2^32. */
-const GREATEST_SEED = 4_294_967_295;
+const MAX_SEED = 4_294_967_295;
 
 export const compareServers = command('compare', {
   summary: 'Send the same requests to this server and another API, and show the differences',
   example: 'stackside compare https://api.example.org --requests 5000',
   arguments: [['<api>', 'URL of the other API']],
   options: [
-    numberOption('--rate <requests>', 'Maximum requests per second to the other API', 1, COMPARED_RATE, FASTEST),
-    numberOption('--requests <number>', 'Maximum requests to the other API', 1, COMPARED_REQUESTS),
-    numberOption('--seed <number>', 'Seed of the random selection (default: random)', 0, undefined, GREATEST_SEED),
+    numberOption('--rate <requests>', 'Maximum requests per second to the other API', 1, COMPARE_RATE, MAX_RATE),
+    numberOption('--requests <number>', 'Maximum requests to the other API', 1, COMPARE_REQUESTS),
+    numberOption('--seed <number>', 'Seed of the random selection (default: random)', 0, undefined, MAX_SEED),
     formatOption('Output format; json prints a line for each route, and one for all'),
   ],
   run: async ({ settings }, options: CompareCommandOptions, url: string) =>

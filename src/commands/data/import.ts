@@ -129,7 +129,6 @@ async function firstDigest(file: string, { size }: Input): Promise<bigint | null
 const toEvent = (event: RowEvent): ReceivedEvent =>
   'prepared' in event ? new PreparedEvent(event.path, event.receivedAt, event.prepared) : event;
 
-/** The import of one recording. */
 class RecordingImport {
   readonly counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
   readonly #seen = new SeenIds();
@@ -169,7 +168,7 @@ class RecordingImport {
     return new RecordingImport(ingest, file, input, options, source, imported);
   }
 
-  /** Finds how much of a stream was imported before. A stream is read once, so its first row shows it. */
+  /** Finds how much of a stream was imported before, by its first row. */
   #beginStream(first: bigint): void {
     this.#source = digestText(first);
     if (!this.options.restart) this.#imported = this.ingest.imported(this.#source);
@@ -177,7 +176,7 @@ class RecordingImport {
     this.#beginning = this.#makeBeginning();
   }
 
-  /** The entries that the rows must be equal to. */
+  /** Returns the entries that the rows must match. */
   #makeBeginning(): LogBeginning {
     const { log } = this.options;
     const entry =
@@ -260,7 +259,7 @@ class RecordingImport {
   }
 
   /**
-   * Skips a bad row if that is wanted.
+   * Skips a bad row if the options allow it.
    * @param previous digest of the rows before it
    * @throws OperatorError if bad rows aren't skipped, or if the row needs one that comes later
    */
@@ -297,7 +296,7 @@ class RecordingImport {
     return this.#isOurs && (batch.bytes >= BATCH_BYTES || batch.rows >= BATCH_ROWS);
   }
 
-  /** Ends a batch, and notes the progress, unless its rows are only compared with the log. @param digest of the rows so far */
+  /** Ends a batch, and records the progress, unless its rows are only compared with the log. @param digest of the rows so far */
   #recordProgress(digest: bigint): void {
     const isNew = this.#batch.rows > 0 && this.#beginning.next === null;
     this.#batch = { rows: 0, bytes: 0 };
@@ -368,7 +367,7 @@ export async function runImport(
   }
 }
 
-/** The source under which the progress of a recording has the number of the log's last entry by then. */
+/** Returns the source under which an import stores the number of the log's last entry of a recording. */
 const logOf = (source: string): string => `${source} log`;
 
 const digestText = (digest: bigint): string => digest.toString(16);

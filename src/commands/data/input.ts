@@ -204,7 +204,7 @@ function textOf(bytes: Uint8Array): string {
 const REMEDY =
   "Choose the format: --format copy (with the escapes of PostgreSQL's COPY) or --format raw (without them).";
 
-/** The format that a row shows, if any. A row that can't be read shows none, and is reported by the import. */
+/** Returns the format that a row shows; null if it shows none, or can't be read, which the import reports. */
 function detectFormat(bytes: Uint8Array): RecordingFormat | null {
   if (!bytes.includes(BACKSLASH)) return null;
   try {

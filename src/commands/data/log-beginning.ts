@@ -55,9 +55,9 @@ export class LogBeginning {
   }
 
   /**
-   * Takes the recording's next event.
+   * Accepts the recording's next event.
    * @returns whether the event is the next entry, or one that an import leaves out: no log has it, or it repeats a row
-   * @throws PayloadError if it is another one that can't be read
+   * @throws PayloadError if it is another event that can't be read
    */
   accepts(event: ReceivedEvent): boolean {
     const { path, text } = event;

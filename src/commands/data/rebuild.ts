@@ -7,7 +7,6 @@ import { beginRebuild, type RebuildOptions } from '../../store/ingest/rebuild.ts
 import { secondaryIndexReport } from '../cli/progress.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
 
-/** Options of a rebuild. */
 interface RebuildCommand {
   /** Whether data that the journal lacks may be lost. */
   force: boolean;

@@ -19,7 +19,7 @@ export interface RecordingRow {
   problem: string | null;
 }
 
-/** An event of a row, as it was read, or prepared. */
+/** An event of a row: as it was read, or prepared for the writer. */
 export type RowEvent = RecordedEvent | (Omit<RecordedEvent, 'text'> & { prepared: Preparation });
 
 /** A recording, and how it is read. */

@@ -86,7 +86,7 @@ export function reportTables(directory: string, json: boolean): void {
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-function lines(status: DirectoryStatus): string[] {
+function statusLines(status: DirectoryStatus): string[] {
   const { chain_id, tip, history_from, transactions, pending, orphaned_blocks, journal, index_bytes, missing_indexes } =
     status;
   return [
@@ -98,14 +98,14 @@ function lines(status: DirectoryStatus): string[] {
     `transactions   ${transactions}`,
     `pending        ${pending}`,
     `orphaned       ${orphaned_blocks} blocks`,
-    `index          ${megabytes(index_bytes)}${lacking(missing_indexes)}`,
+    `index          ${megabytes(index_bytes)}${missingIndexesText(missing_indexes)}`,
     journal === null
       ? 'journal        missing'
       : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, ${lagText(journal)}`,
   ];
 }
 
-const lacking = (indexes: number): string =>
+const missingIndexesText = (indexes: number): string =>
   indexes === 0 ? '' : `, without ${indexes} of its indexes until the import or the next start has made them`;
 
 function lagText({ fits, behind }: NonNullable<DirectoryStatus['journal']>): string {
@@ -134,7 +134,7 @@ export async function reportStatus({ url, data }: { url: string; data: string },
         ...serverLines(url, server),
         ...(status === null
           ? [`data           no index in ${data}: give the server's directory with --data`]
-          : lines(status)),
+          : statusLines(status)),
       ].join('\n');
   process.stdout.write(`${text}\n`);
 }

@@ -8,7 +8,6 @@ import type { Settings } from '../../settings/config.ts';
 import { unreleasedFile } from '../../store/files/connection.ts';
 import { type Facts, gatherFacts } from './facts.ts';
 
-/** The result of a check. */
 export type Finding =
   | { state: 'ok'; message: string }
   /** The check doesn't apply, or needs something that another check reports. */

@@ -19,7 +19,7 @@ import { isUnfinished } from '../../store/files/unfinished.ts';
 import { askText } from '../cli/client.ts';
 import { browserUrl } from '../terminal/presenter.ts';
 
-/** A value, or why it can't be had. */
+/** A value, or the error that prevented it. */
 type ValueOrError<T> = { value: T; error: null } | { value: null; error: Pick<OperatorError, 'message' | 'remedy'> };
 
 export interface Facts {

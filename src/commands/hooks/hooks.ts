@@ -50,7 +50,7 @@ const time = (seconds: number | null): string =>
 const heightsOf = (blocks: readonly { height: number }[]): string =>
   blocks.length === 0 ? '-' : span(blocks.map(({ height }) => height));
 
-/** Descriptions of why deliveries wait. */
+/** Texts for the reasons why deliveries wait. */
 const pausedTexts: Readonly<Record<PausedReason, string>> = {
   secret_unreadable:
     "the server can't read the signing secret; deliveries wait until the consumer makes a new one or deletes it",
@@ -75,7 +75,7 @@ const isFailing = ({ status }: ListedHook): boolean =>
   status.status === 'interrupted' ||
   (status.last_error !== null && (status.enabled || status.next_attempt_at !== null));
 
-function stateOf(hook: ListedHook): string {
+function stateText(hook: ListedHook): string {
   const { status, enabled, paused_reason: paused } = hook.status;
   const words = [
     status as string,
@@ -88,7 +88,7 @@ function stateOf(hook: ListedHook): string {
 }
 
 /** Returns the next attempt of the failed delivery as a clause. While the retry is under way, its planned time is over. */
-function nextAttemptOf({ status: { next_attempt_at: next } }: ListedHook): string {
+function nextAttemptText({ status: { next_attempt_at: next } }: ListedHook): string {
   if (next === null) return '';
   return next * 1000 <= systemClock.now() ? '; a retry is due or under way' : `; next attempt ${time(next)}`;
 }
@@ -99,7 +99,7 @@ function problemsOf(hook: ListedHook): string[] {
   const problems: string[] = [];
   if (status.interrupted_reason !== null) problems.push(status.interrupted_reason);
   if (status.interrupted_reason === null && isFailing(hook) && status.last_error !== null) {
-    problems.push(`failed ${time(status.last_failed_at)}: ${status.last_error}${nextAttemptOf(hook)}`);
+    problems.push(`failed ${time(status.last_failed_at)}: ${status.last_error}${nextAttemptText(hook)}`);
   }
   if (status.paused_reason !== null) problems.push(`${status.paused_reason}: ${pausedTexts[status.paused_reason]}`);
   return problems;
@@ -111,7 +111,7 @@ type HookLists = readonly { consumer: string | null; hooks: readonly ListedHook[
 /** A table of hooks with headings; failing hooks come first, and a hook's problems are below it. */
 function printHooks(lists: HookLists): void {
   const rows = lists
-    .flatMap(({ consumer, hooks }) => hooks.map((hook) => ({ consumer, hook, state: stateOf(hook) })))
+    .flatMap(({ consumer, hooks }) => hooks.map((hook) => ({ consumer, hook, state: stateText(hook) })))
     .sort((a, b) => Number(isFailing(b.hook)) - Number(isFailing(a.hook)));
   if (rows.length === 0) {
     print('No chainhooks are registered.');
@@ -275,13 +275,13 @@ export async function redeliver(
   printJson(await call(connection, 'POST', `${path}/redeliver`, body));
 }
 
-const Failing = Type.Object({
+const FailingHook = Type.Object({
   status: Type.Object({ status: Type.String(), failing_delivery: Type.Union([Type.String(), Type.Null()]) }),
 });
 
 /** Returns the id of the failed delivery of a chainhook, and whether the chainhook is interrupted. */
 async function findFailing(connection: Connection, uuid: string): Promise<{ id: string; isInterrupted: boolean }> {
-  const { status } = await callFor(Failing, connection, 'GET', hookPath(uuid));
+  const { status } = await callFor(FailingHook, connection, 'GET', hookPath(uuid));
   if (status.failing_delivery !== null)
     return { id: status.failing_delivery, isInterrupted: status.status === 'interrupted' };
   throw new OperatorError(
@@ -341,10 +341,10 @@ export async function printWaiting(connection: Connection, port: number, claims:
   });
   for (const { owner, hook } of waiting) {
     const { uuid, definition, status } = hook;
-    const next = nextAttemptOf(hook);
+    const next = nextAttemptText(hook);
     const { name } = definition as { name: string };
     const count = plural(status.pending_deliveries, 'delivery');
-    print(`Waiting: ${count} of ${uuid} (${printableWords(name)}; ${stateOf(hook)}${next})`);
+    print(`Waiting: ${count} of ${uuid} (${printableWords(name)}; ${stateText(hook)}${next})`);
     if (!claims) continue;
     try {
       if (status.status === 'interrupted') await setEnabled(owner, uuid, true);
@@ -368,13 +368,13 @@ export async function show(connection: Connection, uuid: string): Promise<void> 
   printJson(await call(connection, 'GET', hookPath(uuid)));
 }
 
-const Updated = Type.Object({ updated_uuids: Type.Array(Type.String()) });
+const UpdateResponse = Type.Object({ updated_uuids: Type.Array(Type.String()) });
 
 /** Resumes the paused chainhooks of the key's or the named consumer, or otherwise of all, and prints their ids. */
 async function enablePaused(connection: Connection): Promise<void> {
   const body = { enabled: true, filters: { paused: true } };
   for (const owner of await listOwners(connection)) {
-    const { updated_uuids: uuids } = await callFor(Updated, owner, 'PATCH', '/me/enabled', body);
+    const { updated_uuids: uuids } = await callFor(UpdateResponse, owner, 'PATCH', '/me/enabled', body);
     for (const uuid of uuids) print(uuid);
   }
 }

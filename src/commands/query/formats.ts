@@ -23,9 +23,9 @@ function distinctNames(columns: readonly ResultColumn[]): string[] {
 /** Number of rows that are read to determine the widths of columns. */
 const ROWS_FOR_WIDTHS = 200;
 /** Maximum characters of a cell before its text is cut; transaction ids and contract identifiers fit. */
-const WIDEST_CELL = 84;
+const MAX_CELL = 84;
 
-const cut = (text: string): string => (text.length <= WIDEST_CELL ? text : `${text.slice(0, WIDEST_CELL - 1)}…`);
+const cut = (text: string): string => (text.length <= MAX_CELL ? text : `${text.slice(0, MAX_CELL - 1)}…`);
 
 interface Cell {
   text: string;

@@ -31,7 +31,6 @@ export interface QueryStart {
   maxRows: number | null;
 }
 
-/** The result of a query. */
 export interface QueryEnd {
   rows: number;
   /** Whether rows were omitted because of the limit. */

@@ -51,7 +51,7 @@ export interface SqlRequest {
   format: Encoding;
 }
 
-/** A line on stdout: a part of the result in base64, its end, or why there is none. */
+/** A line on stdout: a part of the result in base64, the end of the result, or the reason for a failure. */
 export const SqlLine = Type.Union([
   Type.Object({ part: Type.String() }),
   Type.Object({ end: Type.Object({ rows: Type.Integer(), cut: Type.Boolean() }) }),

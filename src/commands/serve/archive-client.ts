@@ -11,7 +11,7 @@ import { archiveThreadUrl } from '../../thread-urls.ts';
 export interface ArchiveThreadStart {
   directory: string;
   location: string;
-  /** Whether it is for everybody, and signed with the key of the data directory. */
+  /** Whether the archive is public, and signed with the key of the data directory. */
   isPublic: boolean;
 }
 
@@ -23,7 +23,6 @@ export interface BaseSummary {
   madeAt: number;
 }
 
-/** A piece of work. */
 export type ArchiveWork =
   | { kind: 'round'; round: Round }
   /** `make`: whether to make a base, or only to look at the newest. `keepDays`: days after which older bases are removed. */
@@ -41,7 +40,6 @@ export type ArchiveNews =
 export type ToArchiveThread = ArchiveWork | { kind: 'end' };
 export type FromArchiveThread = ArchiveNews | { kind: 'done' } | { kind: 'failed'; error: ErrorMessage };
 
-/** Does work on the archive. */
 export type ArchiveWorker = ReturnType<typeof archiveClient>;
 
 /**

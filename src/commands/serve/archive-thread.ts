@@ -27,7 +27,7 @@ const summaryOf = ({ position, height, created_at }: BaseManifest): BaseSummary 
   madeAt: Date.parse(created_at),
 });
 
-/** Looks at the newest base, and makes one if that is wanted. @param tools the archive, and its time */
+/** Reads the newest base, and makes another one if `make` is set. @param tools the archive, and its time */
 export async function runBase(
   { directory, isPublic }: Pick<ArchiveThreadStart, 'directory' | 'isPublic'>,
   tools: Pick<BaseWriterOptions, 'store' | 'clock' | 'size'>,

@@ -22,7 +22,7 @@ const LAST_ROUND_MS = 2_000;
 /** Maximum milliseconds between two attempts while the archive fails. */
 const MAX_WAIT_MS = 60_000;
 
-/** The lease of this host; without a shared log, there is none to hold. */
+/** Returns the lease of this host; null while another host has it. Without a shared log, the epoch is null. */
 export type ArchiveLease = () => { epoch: number | null } | null;
 
 export interface ArchivingOptions {
@@ -43,14 +43,13 @@ export interface ArchivingOptions {
   log: Log;
 }
 
-/** The archive of a server. */
 export interface Archiving {
   /** Null while another host archives. */
   status: () => Omit<NonNullable<ServerStatus['archive']>, 'base'> | null;
   stop: () => Promise<void>;
 }
 
-/** Begins to archive. */
+/** Starts to archive the log of a server. */
 export function startArchiving(options: ArchivingOptions): Archiving {
   const { directory, location, seconds, host, lease, newestBase, worker, ingest, clock, random, registry, log } =
     options;
@@ -171,7 +170,7 @@ export function requireArchivable({
 const LOOK_MS = 5_000;
 /** Maximum milliseconds between two attempts to make a base while they fail. */
 const MAX_BASE_WAIT_MS = 600_000;
-/** Seconds that the archive may be behind when a base begins: one of a long journal is made first. */
+/** Maximum seconds that the archive may be behind when a base begins: a long journal is archived first. */
 const MAX_BEHIND_SECONDS = 60;
 
 const HOUR_MS = 3_600_000;
@@ -187,7 +186,7 @@ export interface BasesOptions extends Pick<ArchivingOptions, Shared> {
   keepDays: number | null;
 }
 
-/** Begins to make bases. */
+/** Starts to make bases in the archive of a server. */
 export function startBases(options: BasesOptions) {
   const { directory, location, hours, lease, archive, worker, keepDays, clock, random, registry, log } = options;
   /** The newest base; undefined if unknown: at the start, and after another host wrote. */

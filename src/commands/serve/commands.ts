@@ -99,7 +99,7 @@ export const doctor = command('serve', {
 
 const MICROSECONDS = 1_000_000;
 
-/** Reads a time. @returns Unix seconds; undefined for a text that is none */
+/** Reads a time. @returns Unix seconds; undefined for any other text */
 function secondsOf(text: string): number | undefined {
   const time = utcMicroseconds(text);
   return time === null ? undefined : Math.floor(time / MICROSECONDS);

@@ -17,7 +17,7 @@ const Interface = Type.Object({ functions: Type.Array(Type.Unknown()) });
 /** Interfaces by the name of their contract. */
 type Interfaces = ReadonlyMap<string, readonly FunctionInterface[]>;
 
-async function contractsOf(url: string): Promise<string[]> {
+async function listContracts(url: string): Promise<string[]> {
   const ids: string[] = [];
   let query = '';
   for (;;) {
@@ -36,7 +36,7 @@ export async function projectInterfaces(url: string): Promise<Interfaces> {
   const { accounts } = await devnetJson(State, url, '/stackside/v1/devnet');
   const addresses = new Set(accounts.map(({ address }) => address));
   const interfaces = new Map<string, readonly FunctionInterface[]>();
-  for (const id of await contractsOf(url)) {
+  for (const id of await listContracts(url)) {
     const [address = '', name = ''] = id.split('.');
     // A test finds a contract by its name, which belongs to the first deployment.
     if (!addresses.has(address) || interfaces.has(name)) continue;

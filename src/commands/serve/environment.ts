@@ -28,9 +28,9 @@ export interface Environment {
   nodeRpc: (url: string) => NodeRpc;
   /** Sends requests to URLs that strangers choose. */
   send: Send;
-  /** Rules of deliveries other than the usual ones. */
+  /** Rules of deliveries that differ from the defaults. */
   deliveryRules: Partial<Pick<DeliveryRules, 'timeoutMs' | 'retryCapMs' | 'concurrency'>>;
-  /** Limits of realtime clients other than the usual ones. */
+  /** Limits of realtime clients that differ from the defaults. */
   clientLimits: Partial<ClientLimits>;
   /** Streams for the log and the ready line. */
   outputs: LossyOutputs;

@@ -56,7 +56,7 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
         return outcome;
       },
 
-    /** Notes that the parent of a block that the node posted is missing. */
+    /** Records that the parent of a block that the node posted is missing. */
     fill(parent: MissingParent): void {
       [height, lacksBlocks] = [parent.height, true];
     },

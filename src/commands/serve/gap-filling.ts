@@ -35,7 +35,7 @@ export interface GapFillingOptions {
   log: (event: FillEvent) => void;
 }
 
-/** Requests to the node a second. */
+/** Maximum requests to the node per second. */
 const RATE = 200;
 /** Milliseconds between a failure and the next try, since the node keeps posting the refused block. */
 const PAUSE_MS = 10_000;

@@ -39,7 +39,7 @@ const RETRY_CAP_MS = 300 * SECOND;
 /** Maximum concurrent deliveries. */
 const CONCURRENCY = 32;
 
-function rulesOf(
+function toRules(
   settings: Settings,
   { timeoutMs = TIMEOUT_MS, retryCapMs = RETRY_CAP_MS, concurrency = CONCURRENCY }: Environment['deliveryRules'],
 ): HookRules {
@@ -66,7 +66,7 @@ function rulesOf(
  * exists when keys are needed.
  * @throws OperatorError for files of keys that can't be used
  */
-function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, log: Log): Access {
+function openAccess(settings: Settings, refused: WrongKeys, sessions: Sessions, log: Log): Access {
   const { data, adminKey, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
   const admin = adminKey === null ? adminKeyOf(data) : namedAdminKey(adminKey);
   const hosts = [apiHost, ...hostNames(allowedHosts)];
@@ -106,10 +106,10 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment } = options;
   const { clock, random, send, deliveryRules } = environment;
   const refused = wrongKeys(log, clock.now);
-  const allowed = accessOf(settings, refused, openSessions(clock), log);
+  const allowed = openAccess(settings, refused, openSessions(clock), log);
   const hooks = startChainhooks({
     ...options,
-    rules: rulesOf(settings, deliveryRules),
+    rules: toRules(settings, deliveryRules),
     sealing: servedSealing(settings, settings.cluster !== null, log),
     clock,
     random,

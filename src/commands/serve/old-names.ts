@@ -29,7 +29,7 @@ function requireFile(path: string): void {
   if (!existsSync(path)) throw new OperatorError(`${path} doesn't exist.`, REMEDY);
 }
 
-function publishedHash(path: string): string {
+function readPublishedHash(path: string): string {
   const file = `${path}.sha256`;
   requireFile(file);
   return readFileSync(file, 'utf8').trim().split(/\s/)[0]?.toLowerCase() ?? '';
@@ -40,7 +40,7 @@ async function checkFile(path: string): Promise<void> {
   requireFile(path);
   const hasher = new Bun.CryptoHasher('sha256');
   for await (const chunk of createReadStream(path)) hasher.update(chunk);
-  if (hasher.digest('hex') !== publishedHash(path))
+  if (hasher.digest('hex') !== readPublishedHash(path))
     throw new OperatorError(`${path} doesn't match the SHA-256 in its .sha256 file.`, REMEDY);
 }
 
@@ -58,7 +58,7 @@ async function* linesOf(path: string): AsyncGenerator<Line> {
 }
 
 /** In the export, each zonefile is on one line. */
-const unescaped = (text: string): string => text.replaceAll('\\n', '\n');
+const unescapeLines = (text: string): string => text.replaceAll('\\n', '\n');
 
 const isHash = (text: string | undefined): text is string => text !== undefined && /^([0-9a-fA-F]{2})*$/.test(text);
 
@@ -103,7 +103,7 @@ async function* zonefilesOf(path: string): AsyncGenerator<{ hash: string; conten
   let hash: string | null = null;
   for await (const { text, number } of linesOf(path)) {
     if (hash !== null) {
-      yield { hash, content: unescaped(text) };
+      yield { hash, content: unescapeLines(text) };
       hash = null;
     } else if (text !== '') {
       if (!isHash(text)) throw brokenError(path, number, 'no hash of a zonefile');
@@ -147,9 +147,9 @@ async function* oldNames(directory: string): AsyncGenerator<OldNameRow> {
   yield* namesOf(names);
 }
 
-function sourceOf(directory: string): string {
+function readSource(directory: string): string {
   const hasher = new Bun.CryptoHasher('sha256');
-  for (const file of Object.values(FILES)) hasher.update(publishedHash(join(directory, file)));
+  for (const file of Object.values(FILES)) hasher.update(readPublishedHash(join(directory, file)));
   return `old names ${hasher.digest('hex')}`;
 }
 
@@ -203,7 +203,7 @@ export async function importOldNames(
   }
 
   let done = Promise.resolve();
-  const source = directory === null ? '' : sourceOf(directory);
+  const source = directory === null ? '' : readSource(directory);
   if (directory !== null && ingest.imported(source).rows === 0) {
     for await (const _ of oldNames(directory));
     done = work(directory, source).catch((cause: unknown) => log({ event: 'old_names_failed', cause }));

@@ -116,7 +116,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
   };
 }
 
-const { atOnce, bytes: mostBytes, megabytes } = SQL_LIMITS;
+const { atOnce, bytes: maxBytes, megabytes } = SQL_LIMITS;
 
 const TOO_MUCH = 'TOO_MUCH_WORK';
 const LIMITED =
@@ -142,7 +142,7 @@ async function readOutput({ lines, ended }: OwnProcess): Promise<{ parts: Buffer
     const part = Buffer.from(message.part, 'base64');
     parts.push(part);
     bytes += part.length;
-    if (bytes > mostBytes) throw tooLargeError(`${mostBytes / 1e6} MB`);
+    if (bytes > maxBytes) throw tooLargeError(`${maxBytes / 1e6} MB`);
   }
   const { errors } = await ended;
   throw new ApiError(503, `The query process stopped before the query ended. ${errors.trim().slice(-1_000)}`.trim());

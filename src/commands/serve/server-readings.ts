@@ -191,7 +191,7 @@ export interface SystemStateOptions {
   settings: Settings;
   sources: Sources;
   listeners: SystemState['listeners'];
-  /** API threads. */
+  /** Number of API threads. */
   threads: number;
   valueIndexes: readonly ValueIndex[];
 }
@@ -209,7 +209,7 @@ const settingsOf = ({ settings, sources }: SystemStateOptions): SystemState['set
 const MICROSECONDS = 1_000_000;
 
 /** The journal of a data directory, without counting its entries, which would read all of it. */
-function journalOf(directory: string): SystemState['journal'] {
+function readJournal(directory: string): SystemState['journal'] {
   const journal = openJournalReader(directory);
   try {
     const span = journal.span();
@@ -224,7 +224,7 @@ function journalOf(directory: string): SystemState['journal'] {
 }
 
 /** Unix seconds at which the newest entry of a journal was received; null if the journal is empty. */
-export const newestEntryAt = (directory: string): number | null => journalOf(directory).newest_at;
+export const newestEntryAt = (directory: string): number | null => readJournal(directory).newest_at;
 
 function makingState(index: ValueIndex): SystemState['value_indexes'][number]['state'] {
   if (!index.wanted) return 'removing';
@@ -255,7 +255,7 @@ export function systemState(options: SystemStateOptions): SystemState {
       files: [...fileSizes(directory)].map(([name, bytes]) => ({ name, bytes })),
       free_bytes: freeBytes(directory),
     },
-    journal: journalOf(directory),
+    journal: readJournal(directory),
     durability: DURABILITY,
     value_indexes: options.valueIndexes.map(valueIndexState),
   };

@@ -16,7 +16,6 @@ import type { WriterHealth } from '../../store/ingest/writer-health.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { readOrReason } from './server-readings.ts';
 
-/** The filling of missing blocks. */
 export interface Filling {
   /** Why it fails; null if it doesn't. */
   failure: string | null;
@@ -60,7 +59,7 @@ const RATE_SECONDS = 120;
 /** Temporary states, and the state of a server that is up to date. */
 const quiet: ReadonlySet<ServerStatus['state']> = new Set(['starting', 'catching_up', 'live']);
 
-function foreignNode(node: NodeInfo | null, chainId: number | null, nodeRpc: string): StateReadings['wrongChain'] {
+function chainProblem(node: NodeInfo | null, chainId: number | null, nodeRpc: string): StateReadings['wrongChain'] {
   if (node === null || chainId === null || node.chainId === chainId) return null;
   const [theirs, ours] = [chainIdText(node.chainId), chainIdText(chainId)];
   return {
@@ -70,7 +69,7 @@ function foreignNode(node: NodeInfo | null, chainId: number | null, nodeRpc: str
 }
 
 /** Reports blocks that couldn't be filled at the start, before the node posts a block that is refused for them. */
-function unfilled({ failure, goal = 0 }: Filling, height: number | null): StateReadings['refusal'] {
+function unfilledProblem({ failure, goal = 0 }: Filling, height: number | null): StateReadings['refusal'] {
   if (failure === null || height === null || height >= goal) return null;
   return { problem: blocksText(height + 1, goal), remedy: BEING_FILLED };
 }
@@ -166,9 +165,9 @@ export function watchState(
     const filling = options.filling();
     const startFilling = height === null ? filling : null;
     if (refusal?.why === 'wrong_chain') return { wrongChain: refusal, refusal: null, filling: startFilling };
-    const wrongChain = foreignNode(info, chainId, nodeRpc);
+    const wrongChain = chainProblem(info, chainId, nodeRpc);
     if (refusal !== null) return { wrongChain, refusal, filling: refusal.why === 'gap' ? filling : startFilling };
-    const gap = filling === null ? null : unfilled(filling, height);
+    const gap = filling === null ? null : unfilledProblem(filling, height);
     return { wrongChain, refusal: gap, filling: gap === null ? startFilling : filling };
   }
 

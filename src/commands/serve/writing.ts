@@ -102,7 +102,7 @@ export interface CopyLog {
 }
 
 /** The thread's answer. */
-export interface CopiedLog extends CopyLog {
+export interface CopyResult extends CopyLog {
   isCopied: boolean;
 }
 
@@ -112,7 +112,7 @@ function checkpointClient(crashed: (cause: unknown) => void) {
   /** Running copies, by path. */
   const copying = new Map<string, PromiseWithResolvers<boolean>>();
 
-  function copied({ path, isCopied }: CopiedLog): void {
+  function copied({ path, isCopied }: CopyResult): void {
     copying.get(path)?.resolve(isCopied);
     copying.delete(path);
   }
@@ -122,7 +122,7 @@ function checkpointClient(crashed: (cause: unknown) => void) {
     copy(path: string): Promise<boolean> {
       const copy = Promise.withResolvers<boolean>();
       copying.set(path, copy);
-      thread ??= startThread<CopiedLog, CopyLog>({
+      thread ??= startThread<CopyResult, CopyLog>({
         module: checkpointThreadUrl,
         start: null,
         heard: copied,

@@ -1,7 +1,7 @@
 /** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
 import { systemClock } from '../../../src/base/clock.ts';
 import {
-  type Appended,
+  type AppendResult,
   LogUnavailableError,
   LogUnknownOutcomeError,
   type SharedLog,
@@ -58,12 +58,12 @@ export class MemoryLog {
     this.leases = new MemoryLeases(now, () => this.isAway);
   }
 
-  add(entry: Entry, head: Head): Appended {
+  add(entry: Entry, head: Head): AppendResult {
     return this.addTogether([entry], head);
   }
 
   /** Accepts entries as the engine does: only if their predecessor matches and their numbers are free. */
-  addTogether(entries: readonly Entry[], { id, chain }: Head): Appended {
+  addTogether(entries: readonly Entry[], { id, chain }: Head): AppendResult {
     const at = this.entries.findLastIndex((entry) => entry.id === id);
     const previous = at < 0 ? LOG_START : this.entries[at]!;
     const next = this.entries[at + 1]?.id ?? Number.POSITIVE_INFINITY;
@@ -105,7 +105,7 @@ export class MemoryLog {
       return { fate, answer: answered };
     }
 
-    const append = async (entries: readonly Entry[], head: Head): Promise<Appended> => {
+    const append = async (entries: readonly Entry[], head: Head): Promise<AppendResult> => {
       const fate = way.fate('append');
       const life = this.#life;
       requireReach();
