@@ -41,7 +41,7 @@ async function start({
 }: ThreadStart) {
   const registry = new Registry();
   outputMetrics(registry, lossyOutputs);
-  const printed = form.pretty
+  const baseLog = form.pretty
     ? prettyLog({
         level: settings.logLevel,
         colors: form.colors,
@@ -49,14 +49,14 @@ async function start({
         now: systemClock.now,
       })
     : createLog(settings.logLevel);
-  const { log: recent, read } = recentLog(printed, settings.logLevel, systemClock.now);
+  const { log: recent, read } = recentLog(baseLog, settings.logLevel, systemClock.now);
   const log = reportingDropped(recent, lossyOutputs);
-  const committed = new CommitCount(commits);
+  const commitCount = new CommitCount(commits);
   const turns = new Turns(systemClock);
   const snapshots = openSnapshots(settings.data, {
     log: snapshotLog(registry, log),
-    before: () => committed.await(),
-    sharing: { turn: systemClock.turn, commits: () => committed.now() },
+    before: () => commitCount.await(),
+    sharing: { turn: systemClock.turn, commits: () => commitCount.now() },
     turns,
   });
   const node = nodeRpc(settings.nodeRpc);
@@ -108,9 +108,9 @@ for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
   );
 }
 try {
-  const started = await start(workerData as ThreadStart);
-  listen(started);
-  say({ kind: 'listening', url: started.server.url });
+  const thread = await start(workerData as ThreadStart);
+  listen(thread);
+  say({ kind: 'listening', url: thread.server.url });
 } catch (error) {
   const operatorError = operatorErrorOf(error, (workerData as ThreadStart).settings.data);
   if (operatorError === null) throw error;

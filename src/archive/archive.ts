@@ -137,7 +137,7 @@ async function listEntryObjects(store: ObjectStoreReads): Promise<string[]> {
   if (store.listsAtOnce === true) return store.list('');
   const names: string[] = [];
   // Open parts come first: an open part is removed once its segment exists.
-  for (const beginning of [OPEN_PARTS, SEGMENTS]) names.push(...(await store.list(beginning)));
+  for (const prefix of [OPEN_PARTS, SEGMENTS]) names.push(...(await store.list(prefix)));
   return names;
 }
 
@@ -370,7 +370,7 @@ export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<V
     const last = previous === undefined ? LOG_START : { id: previous.last, chain: previous.chain };
     return { range, last, gap: faultBefore(range, last) };
   });
-  const read = mapAhead(steps, async ({ range, last, gap }) => ({
+  const results = mapAhead(steps, async ({ range, last, gap }) => ({
     name: segmentName(range),
     first: range.first,
     last: range.last,
@@ -380,7 +380,7 @@ export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<V
   /** The identity that the entries give the log; null after a fault. */
   let identity: string | null = null;
   let isSound = true;
-  for await (const { gap, segment, ...segmentFacts } of read) {
+  for await (const { gap, segment, ...segmentFacts } of results) {
     const fault = typeof segment === 'string' ? segment : null;
     if (gap !== null) yield { ...segmentFacts, fault: gap };
     yield { ...segmentFacts, fault };

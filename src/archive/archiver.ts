@@ -34,9 +34,9 @@ import {
   SEGMENT,
   SegmentError,
   type SegmentRange,
-  segmentBeginning,
   segmentContent,
   segmentName,
+  segmentPrefix,
 } from './segment.ts';
 import type { Signer } from './signing.ts';
 
@@ -131,7 +131,7 @@ export class Archiver {
   /** Open parts, each with its last entry. */
   #open = new Map<string, number>();
   /** First and last entry of this writer's open part, as it wrote or found it; null if there is none. */
-  #opened: { first: number; last: number } | null = null;
+  #ownPart: { first: number; last: number } | null = null;
   /** The log that the archive belongs to; null before the first round. */
   #identity: Identity | null = null;
   /** The sealed segments that follow each other. */
@@ -207,7 +207,7 @@ export class Archiver {
   async #recordContents({ host, epoch, identity }: Round, { segments, open }: Contents): Promise<void> {
     this.#listed = new Map(segments.map((range) => [range.first, range]));
     this.#open = new Map();
-    this.#opened = null;
+    this.#ownPart = null;
     for (const range of segments) this.#requireEntry(range, segmentName(range), identity);
     // A stale list may lack the open part from this writer's previous run, which this run would replace.
     const ownName = openName(host, epoch);
@@ -300,7 +300,7 @@ export class Archiver {
       if (part === null) return;
       this.#requireEntry(part, name, identity);
       this.#open.set(name, part.last);
-      if (isOwn) this.#opened = { first: part.first, last: part.last };
+      if (isOwn) this.#ownPart = { first: part.first, last: part.last };
     } catch (error) {
       // A damaged part has no readable entry that the journal lacks. It stays, unless it is this writer's own part.
       if (!(error instanceof ArchiveDamagedError)) throw error;
@@ -311,7 +311,7 @@ export class Archiver {
     const { store } = this.#options;
     const [{ id: first }, { id: last, chain }] = [entries[0]!, entries.at(-1)!];
     const name = segmentName({ first, last, chain });
-    const other = (await store.list(segmentBeginning(first))).find((listed) => listed !== name);
+    const other = (await store.list(segmentPrefix(first))).find((listed) => listed !== name);
     if (other !== undefined) throw divergedError(store.location, identity, `it has ${other}, and the log has ${name}`);
     const content = segmentContent(this.#sealed.chain, entries);
     if (!(await store.create(name, await compressPart(content)))) await this.#requireContent(name, content);
@@ -342,11 +342,11 @@ export class Archiver {
     const { store, archived } = this.#options;
     const last = entries.at(-1)?.id ?? this.#sealed.id;
     const first = this.#sealed.id + 1;
-    const isThere = this.#opened?.first === first && this.#opened.last === last;
+    const isThere = this.#ownPart?.first === first && this.#ownPart.last === last;
     if (last >= first && !isThere) {
       await store.write(name, await compressPart(segmentContent(this.#sealed.chain, entries)));
       this.#open.set(name, last);
-      this.#opened = { first, last };
+      this.#ownPart = { first, last };
     }
     archived(last);
   }

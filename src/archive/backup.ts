@@ -43,7 +43,7 @@ export interface Backup {
 
 function countSent(store: ObjectStore): { store: ObjectStore; sent: () => number } {
   let sent = 0;
-  const counted: ObjectStore = {
+  const countingStore: ObjectStore = {
     ...store,
     async create(name, bytes) {
       const isNew = await store.create(name, bytes);
@@ -55,7 +55,7 @@ function countSent(store: ObjectStore): { store: ObjectStore; sent: () => number
       sent += bytes.length;
     },
   };
-  return { store: counted, sent: () => sent };
+  return { store: countingStore, sent: () => sent };
 }
 
 /** @throws OperatorError if the directory has no block to archive yet */

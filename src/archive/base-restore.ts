@@ -52,7 +52,7 @@ export interface ChoosingOptions {
   /** Returns the last of the entries that follow each other from entry 1, as far as a base needs them. */
   findLastUpTo: (base: BaseManifest) => Promise<number>;
   /** Called with each skipped base and the reason, as the end of a sentence. */
-  skipped: (name: string, why: string) => void;
+  skipped: (name: string, reason: string) => void;
 }
 
 const OTHER_BASE =
@@ -77,12 +77,15 @@ export async function chooseBase(options: ChoosingOptions): Promise<ChosenBase |
   for (const named of bases.filter(({ id }) => choice === null || id === choice)) {
     const base = await readBase(store, named);
     if (choice === null && isAfter(base)) continue;
-    const why = isAfter(base) ? 'it comes after the end of the restore' : await unfitReason(base, options);
-    if (choice !== null && why !== null) {
-      throw new OperatorError(`${named.name} of the archive at ${store.location} can't be used: ${why}.`, OTHER_BASE);
+    const reason = isAfter(base) ? 'it comes after the end of the restore' : await unfitReason(base, options);
+    if (choice !== null && reason !== null) {
+      throw new OperatorError(
+        `${named.name} of the archive at ${store.location} can't be used: ${reason}.`,
+        OTHER_BASE,
+      );
     }
-    if (why === null) return base;
-    skipped(named.name, why);
+    if (reason === null) return base;
+    skipped(named.name, reason);
   }
   if (choice === null) return null;
   throw new OperatorError(`The archive at ${store.location} doesn't contain a base for entry ${choice}.`, OTHER_BASE);
@@ -181,8 +184,8 @@ export async function loadBase({ staging, store, base, report, making, turn }: L
   try {
     const parts = partsOf(store, base, loader.tables);
     const remaining = parts.slice(loader.loaded());
-    const read = mapAhead(remaining, async (item) => ({ ...item, rows: await readRows(store, item.part) }));
-    for await (const { rows, ...item } of read) {
+    const results = mapAhead(remaining, async (item) => ({ ...item, rows: await readRows(store, item.part) }));
+    for await (const { rows, ...item } of results) {
       load(store, loader, item, rows);
       report(loader.loaded(), parts.length);
       await turn();

@@ -118,8 +118,8 @@ async function missingPart(store: ObjectStore, parts: Iterable<string>): Promise
 }
 
 /** @throws PassingError if the archive lacks a part that a base relies on: another host removed it in the meantime */
-async function requireParts(store: ObjectStore, relied: ReadonlySet<string>): Promise<void> {
-  const missing = await missingPart(store, relied);
+async function requireParts(store: ObjectStore, existing: ReadonlySet<string>): Promise<void> {
+  const missing = await missingPart(store, existing);
   if (missing === undefined) return;
   throw new PassingError(
     `The archive at ${store.location} lacks ${missing}, which it had at the start of the base.`,
@@ -175,24 +175,24 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
     return null;
   const reliable = await reliableParts(store);
   /** Parts that this run did not create. */
-  const relied = new Set<string>();
+  const existing = new Set<string>();
   let [sentParts, sentBytes, reusedParts] = [0, 0, 0];
   const tables: BaseTableParts[] = [];
   for (const [index, table] of snapshot.tables.entries()) {
     const parts = reusable(earlier, table, reliable);
     reusedParts += parts.length;
-    for (const { sha256 } of parts) relied.add(partName(sha256));
+    for (const { sha256 } of parts) existing.add(partName(sha256));
     const reusedBytes = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-    const added = snapshot.rows(table, parts.at(-1)?.to ?? null);
-    for (const { content, ...part } of partsOfRows(added, reusedBytes, size)) {
+    const newRows = snapshot.rows(table, parts.at(-1)?.to ?? null);
+    for (const { content, ...part } of partsOfRows(newRows, reusedBytes, size)) {
       const object = partName(part.sha256);
       if (!reliable.has(object)) {
         const packed = await compressPart(content);
-        if (!(await store.create(object, packed))) relied.add(object);
+        if (!(await store.create(object, packed))) existing.add(object);
         reliable.add(object);
         sentParts += 1;
         sentBytes += packed.length;
-      } else relied.add(object);
+      } else existing.add(object);
       parts.push(part);
       report({ table: table.name, number: index + 1, total: snapshot.tables.length, sentBytes });
       await pause(clock, part.bytes / BYTES_PER_MS, signal);
@@ -201,12 +201,12 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
     tables.push({ name: table.name, columns: table.columns.map((column) => column.name), parts });
   }
   if (!(await isArchived(options, state))) return null;
-  await requireParts(store, relied);
+  await requireParts(store, existing);
   const manifest = toManifest(options, state, tables);
   if (signal.aborted) return null;
   await store.create(name, await packManifest(manifest));
   try {
-    await requireParts(store, relied);
+    await requireParts(store, existing);
   } catch (error) {
     // Another host removed a part between the two checks, so this host has lost its lease.
     await store.remove(name);

@@ -163,8 +163,8 @@ async function unpack(store: ObjectStoreReads, name: string, object: Uint8Array,
   try {
     return await decompress(object, { maxOutputLength: maxBytes });
   } catch (cause) {
-    const why = hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? 'it is too large' : "it can't be decompressed";
-    throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: ${why}`, { cause });
+    const reason = hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? 'it is too large' : "it can't be decompressed";
+    throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: ${reason}`, { cause });
   }
 }
 
@@ -247,11 +247,11 @@ export async function readNewestBase(store: ObjectStoreReads): Promise<BaseManif
 async function readSoundBase(store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> {
   const base = await readManifest(store, named);
   if (base === null) return null;
-  const holding = await holds(store, named);
-  if (holding === 'this') return base;
+  const match = await holds(store, named);
+  if (match === 'this') return base;
   throw new ArchiveDamagedError(
     store,
-    holding === 'other'
+    match === 'other'
       ? `${named.name} belongs to another log: entry ${named.id} of its segments has another chain value`
       : `entry ${named.id}, the last one of ${named.name}, is missing`,
   );

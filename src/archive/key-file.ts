@@ -29,8 +29,8 @@ function loadSigner(directory: string): Signer | null {
  * @throws OperatorError if the file can't be read or written, or has no key
  */
 export function loadOrCreateSigner(directory: string): Signer {
-  const stored = loadSigner(directory);
-  if (stored !== null) return stored;
+  const signer = loadSigner(directory);
+  if (signer !== null) return signer;
   makePrivateDirectory(directory);
   const file = wholeFile(keyFile(directory), FILE_MODE);
   try {
@@ -44,8 +44,8 @@ export function loadOrCreateSigner(directory: string): Signer {
 
 /** Like {@link loadSigner}. @throws OperatorError also if there is no key */
 export function loadRequiredSigner(directory: string): Signer {
-  const stored = loadSigner(directory);
-  if (stored !== null) return stored;
+  const signer = loadSigner(directory);
+  if (signer !== null) return signer;
   throw new OperatorError(
     `Can't sign the public archive: ${keyFile(directory)} is missing.`,
     'Create it with stackside archive key. In a cluster, copy the file of another host: all hosts need the same one.',

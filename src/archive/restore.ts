@@ -73,7 +73,7 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   /** The base to start from; the newest that fits if omitted. */
   base?: BaseChoice;
   /** Called with each skipped base and the reason, as the end of a sentence. */
-  skipped?: (name: string, why: string) => void;
+  skipped?: (name: string, reason: string) => void;
   /** Called while a base is loaded. */
   loading?: (progress: BaseLoading) => void;
   report: (progress: RestoreProgress) => void;
@@ -223,8 +223,8 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
   if (base !== null) await makeBase(options, staging, base);
   const ingest = openIngest({ directory: staging, chainId: archive.chain_id, machine, log, load: 'bulk' });
   try {
-    const restored = lastApplied(ingest);
-    const isChanged = identity !== null && restored !== undefined && lastIdentityIn([restored]) === identity;
+    const lastEntry = lastApplied(ingest);
+    const isChanged = identity !== null && lastEntry !== undefined && lastIdentityIn([lastEntry]) === identity;
     if (!isChanged && !(await applyEntries(ingest, options, last)) && identity !== null) options.leftNothingOut?.();
     ingest.commit();
     if (identity === null) requireNamedIdentity(store, archive.identity, ingest);

@@ -55,10 +55,10 @@ const DIGITS = 12;
 const digits = (id: number): string => String(id).padStart(DIGITS, '0');
 
 /** Returns the name prefix of all sealed segments that begin with an entry. */
-export const segmentBeginning = (first: number): string => `${SEGMENTS}${digits(first)}-`;
+export const segmentPrefix = (first: number): string => `${SEGMENTS}${digits(first)}-`;
 
 export const segmentName = ({ first, last, chain }: SegmentRange): string =>
-  `${segmentBeginning(first)}${digits(last)}-${chain.toHex()}.zst`;
+  `${segmentPrefix(first)}${digits(last)}-${chain.toHex()}.zst`;
 
 /** Parses the range in a sealed segment's name; returns null for any other name. */
 export function parseSegmentName(name: string): SegmentRange | null {
@@ -184,10 +184,10 @@ function* parseEntries(body: Buffer, { first, before }: Header): Generator<Entry
     const end = line.next + bytes;
     if (body[end] !== LINE_FEED)
       throw new SegmentError(`the text of entry ${id} has a different length than its header states`);
-    const encoded = body.subarray(line.next, end);
-    const text = strictText(encoded);
+    const textBytes = body.subarray(line.next, end);
+    const text = strictText(textBytes);
     if (text === null) throw new SegmentError(`the text of entry ${id} is not UTF-8`);
-    chain = nextChain(chain, { id, receivedAt, path, text: encoded });
+    chain = nextChain(chain, { id, receivedAt, path, text: textBytes });
     yield { id, receivedAt, path, text, chain };
     offset = end + 1;
   }
@@ -196,14 +196,14 @@ function* parseEntries(body: Buffer, { first, before }: Header): Generator<Entry
 /**
  * Reads a segment and verifies that it is consistent: its entries match its first line, and their chain values lead from start
  * to end. The caller checks whether the segment follows the one before it.
- * @param named the range in its name; null for an open part
+ * @param range the range in its name; null for an open part
  * @throws SegmentError
  */
-export async function readSegment(object: Uint8Array, named: SegmentRange | null): Promise<Segment> {
+export async function readSegment(object: Uint8Array, range: SegmentRange | null): Promise<Segment> {
   const { header, body } = parseHeader(await decompressSegment(object));
   const { first, last } = header;
   const chain = Uint8Array.fromHex(header.chain);
-  if (named !== null && (named.first !== first || named.last !== last || !sameChain(named.chain, chain))) {
+  if (range !== null && (range.first !== first || range.last !== last || !sameChain(range.chain, chain))) {
     throw new SegmentError(`it contains entries ${first} to ${last}, which doesn't match its name`);
   }
   const entries = [...parseEntries(body, header)];

@@ -42,9 +42,9 @@ export function loadSeenArchive(directory: string): SeenArchive | null {
 }
 
 /** Writes the note, and replaces an earlier one. @throws OperatorError if the note can't be written */
-export function saveSeenArchive(directory: string, seen: SeenArchive): void {
+export function saveSeenArchive(directory: string, archive: SeenArchive): void {
   onFile(directory, () => makePrivateDirectory(directory));
-  writeWhole(notePath(directory), `${JSON.stringify(seen)}\n`, FILE_MODE);
+  writeWhole(notePath(directory), `${JSON.stringify(archive)}\n`, FILE_MODE);
 }
 
 /** The newest head of an archive that a reader has seen. */
@@ -124,10 +124,10 @@ export function signedArchive({ source, key, saw, lacks, ...options }: SignedArc
   return {
     location: source.location,
     listsAtOnce: true,
-    async list(beginning) {
+    async list(prefix) {
       const { base, segments, open } = await readNewestHead();
       return [IDENTITY, ...(base === null ? [] : [base.name]), ...segments, ...(open === null ? [] : [open])]
-        .filter((name) => name.startsWith(beginning))
+        .filter((name) => name.startsWith(prefix))
         .sort();
     },
     async read(name, bounds) {

@@ -58,12 +58,12 @@ async function readPosition(
   head: Head,
 ): Promise<DirectoryPosition> {
   const entry = journal.head().id;
-  const shared = Math.min(entry, head.id);
-  if (shared === LOG_START.id) return { entry, fits: true };
+  const common = Math.min(entry, head.id);
+  if (common === LOG_START.id) return { entry, fits: true };
   const [row] = await engine.read((run) =>
-    run<{ chain: Uint8Array }>(`SELECT chain FROM ${tables.log} WHERE seq = $1`, [shared]),
+    run<{ chain: Uint8Array }>(`SELECT chain FROM ${tables.log} WHERE seq = $1`, [common]),
   );
-  const journalChain = journal.chainAt(shared);
+  const journalChain = journal.chainAt(common);
   return { entry, fits: row !== undefined && journalChain !== null && sameChain(row.chain, journalChain) };
 }
 
@@ -75,14 +75,14 @@ const MAX_LISTED = 10;
 export async function missingEntries(log: PostgresLog): Promise<{ first: number; last: number }[]> {
   const { engine, tables } = log.access;
   const batch = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_BATCH}) AS batch`;
-  const counted = `SELECT max(seq) AS newest, count(*) AS number FROM ${batch}`;
+  const countBatch = `SELECT max(seq) AS newest, count(*) AS number FROM ${batch}`;
   const holes =
     'SELECT before + 1 AS first, seq - 1 AS last' +
     ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${batch}) AS pair` +
     ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MAX_LISTED}`;
   const gaps: { first: number; last: number }[] = [];
   for (let last = LOG_START.id; gaps.length < MAX_LISTED; ) {
-    const [row] = await engine.read((run) => run<{ newest: string | null; number: string }>(counted, [last]));
+    const [row] = await engine.read((run) => run<{ newest: string | null; number: string }>(countBatch, [last]));
     if (row?.newest == null) break;
     if (Number(row.newest) - last !== Number(row.number)) {
       const rows = await engine.read((run) => run<{ first: string; last: string }>(holes, [last]));

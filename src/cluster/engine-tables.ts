@@ -31,12 +31,12 @@ export function tableNames(prefix: string) {
       'Set --cluster-prefix to at most 31 lower-case letters, digits and _; it must not start with a digit.',
     );
   }
-  const named = (name: string): string => `${prefix}stackside_${name}`;
+  const tableName = (name: string): string => `${prefix}stackside_${name}`;
   return {
-    log: named('log'),
-    lease: named('lease'),
-    meta: named('meta'),
-    hosts: named('hosts'),
+    log: tableName('log'),
+    lease: tableName('lease'),
+    meta: tableName('meta'),
+    hosts: tableName('hosts'),
   };
 }
 
@@ -111,11 +111,11 @@ export async function requireRights({ engine, tables }: EngineAccess): Promise<v
   const rows = requiredRights(tables).flatMap((row) =>
     row.tables.flatMap((name) => row.rights.map((privilege) => `('${name}', '${privilege}')`)),
   );
-  const lacking =
+  const missingRights =
     `SELECT current_user AS role, privilege || ' ON ' || name AS missing FROM (VALUES ${rows.join(', ')})` +
     ' AS needed (name, privilege) WHERE NOT has_table_privilege(name, privilege)';
   try {
-    const missing = await engine.read((run) => run<{ role: string; missing: string }>(lacking));
+    const missing = await engine.read((run) => run<{ role: string; missing: string }>(missingRights));
     const [first] = missing;
     if (first === undefined) return;
     throw new OperatorError(

@@ -76,7 +76,7 @@ export interface ClusterHostOptions {
 /** An event or a command that waits to be appended. */
 interface Submission {
   change: Change;
-  resolve: (submitted: Submitted) => void;
+  resolve: (outcome: Submitted) => void;
   reject: (error: unknown) => void;
 }
 
@@ -167,9 +167,9 @@ export class ClusterHost {
     const { clock, random } = this.#options;
     // Old tables must not decide whether a command is refused.
     if (this.#levelAt === null) throw new HostBehindError();
-    const sent = { ...command, uuid: random.uuid(), isBatched };
+    const uniqueCommand = { ...command, uuid: random.uuid(), isBatched };
     await this.#requireLog();
-    const submit = () => this.#submit({ command: sent, receivedAt: microseconds(clock), clock });
+    const submit = () => this.#submit({ command: uniqueCommand, receivedAt: microseconds(clock), clock });
     const { result } = await (isBatched ? this.#batched.run(submit) : submit());
     return result;
   }
@@ -202,9 +202,9 @@ export class ClusterHost {
     try {
       const outcomes = await this.#appendChanges(batch.map(({ change }) => change));
       for (const [index, submission] of batch.entries()) {
-        const submitted = outcomes[index]!;
-        if (submitted === null) await this.#settle([submission]);
-        else submission.resolve(submitted);
+        const outcome = outcomes[index]!;
+        if (outcome === null) await this.#settle([submission]);
+        else submission.resolve(outcome);
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -217,9 +217,9 @@ export class ClusterHost {
     if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
     // The log may have failed by now. If each waiting job tried the log, the last job would wait for all their timeouts.
     if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
-    const submitted = await this.#guard(this.#race(changes));
-    if (submitted.some((outcome) => outcome?.isAppended)) this.#recordLevel();
-    return submitted;
+    const outcomes = await this.#guard(this.#race(changes));
+    if (outcomes.some((outcome) => outcome?.isAppended)) this.#recordLevel();
+    return outcomes;
   }
 
   /**
@@ -233,8 +233,8 @@ export class ClusterHost {
       if (this.#head !== null && !this.isNear()) throw new HostBehindError();
       let orphan: UnknownParentError | null = null;
       try {
-        const submitted = await this.#attempt(changes);
-        if (submitted !== 'conflict') return submitted;
+        const outcomes = await this.#attempt(changes);
+        if (outcomes !== 'conflict') return outcomes;
         this.#conflicts += 1;
         say({ event: 'log_conflict', entry: entries.position().id + 1 });
       } catch (error) {
@@ -261,9 +261,9 @@ export class ClusterHost {
     const { entries } = this.#options;
     const head = entries.position();
     const outcomes = changes.map((change) => this.#applyChange(change, changes.length === 1));
-    const appended = entries.uncommitted();
+    const newEntries = entries.uncommitted();
     try {
-      if (appended.length > 0 && (await this.#endOnError(this.#appendTimed(appended, head))) === 'conflict') {
+      if (newEntries.length > 0 && (await this.#endOnError(this.#appendTimed(newEntries, head))) === 'conflict') {
         entries.rollback();
         return 'conflict';
       }
@@ -273,7 +273,7 @@ export class ClusterHost {
     }
     entries.commit();
     // If the transaction was ended during the append, the host follows its own entries.
-    if (entries.position().id < head.id + appended.length) {
+    if (entries.position().id < head.id + newEntries.length) {
       throw new StoreUnavailableError('io_error', new Error('the transaction was ended during the append'));
     }
     return outcomes;
@@ -292,9 +292,9 @@ export class ClusterHost {
   async #appendTimed(entries: readonly Entry[], head: Head): Promise<AppendResult> {
     const { log, clock, metrics } = this.#options;
     await this.#requireChain(true);
-    const started = clock.monotonic();
+    const startedAt = clock.monotonic();
     const outcome = await appendAndConfirm(log, entries, head);
-    if (outcome === 'appended') metrics.appended((clock.monotonic() - started) / 1000, entries.length);
+    if (outcome === 'appended') metrics.appended((clock.monotonic() - startedAt) / 1000, entries.length);
     return outcome;
   }
 

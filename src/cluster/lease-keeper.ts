@@ -171,15 +171,15 @@ export class LeaseKeeper implements Lease {
 
   async stop(): Promise<void> {
     const { clock } = this.#options;
-    const stopped = this.#loop?.stop();
+    const loopEnd = this.#loop?.stop();
     const lease = this.#lease;
     if (lease !== null) this.#end();
     await this.#workEnd;
-    const answered = new AbortController();
-    const done = Promise.all([lease === null ? null : this.#release(lease), stopped]);
-    void done.then(() => answered.abort());
+    const answer = new AbortController();
+    const done = Promise.all([lease === null ? null : this.#release(lease), loopEnd]);
+    void done.then(() => answer.abort());
     // Don't wait long for the engine: the lease ends by itself.
-    await pause(clock, ASK_MS, answered.signal);
+    await pause(clock, ASK_MS, answer.signal);
   }
 
   /** Requests or renews the lease. @returns milliseconds until the next time */
@@ -249,8 +249,8 @@ export class LeaseKeeper implements Lease {
 
   async #renew(lease: CurrentLease): Promise<void> {
     if (!this.#options.isFit()) return this.#giveUp(lease, "this host is behind the log, or can't write");
-    const lacking = this.#lackReason();
-    if (lacking !== null) return this.#giveUp(lease, lacking);
+    const reason = this.#lackReason();
+    if (reason !== null) return this.#giveUp(lease, reason);
     const end = this.#endFromNow();
     const isMine = await this.#setUntil(lease, LEASE_SECONDS);
     // If the lease has ended by now, the work was stopped, and the next lease has a higher epoch.

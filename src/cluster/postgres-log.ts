@@ -196,12 +196,12 @@ export class PostgresLog implements SharedLog {
    * polls.
    */
   async wait(lastId: number, signal: AbortSignal): Promise<void> {
-    const notified = new AbortController();
-    const waiter = { lastId, wake: () => notified.abort() };
+    const notification = new AbortController();
+    const waiter = { lastId, wake: () => notification.abort() };
     this.#waiting.add(waiter);
     try {
       if (await this.#isBeyond(lastId)) return;
-      await pause(this.#clock, LOOK_MS, AbortSignal.any([signal, notified.signal]));
+      await pause(this.#clock, LOOK_MS, AbortSignal.any([signal, notification.signal]));
     } finally {
       this.#waiting.delete(waiter);
     }
@@ -219,9 +219,9 @@ export class PostgresLog implements SharedLog {
   }
 
   async close(): Promise<void> {
-    const closed = this.access.engine.close();
+    const engineEnd = this.access.engine.close();
     for (const { wake } of this.#waiting) wake();
-    await closed;
+    await engineEnd;
   }
 
   /** Starts to listen, unless it has started. @throws LogUnavailableError */

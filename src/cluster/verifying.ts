@@ -26,7 +26,7 @@ export function startVerifying({ log, missing, entries, isHeld, clock, say }: Ve
   let lastEntry: VerifiedEntry | null = null;
   let verified = 0;
   let filled = 0;
-  let rest = 0;
+  let restTurns = 0;
 
   async function handle(fault: LogFault): Promise<void> {
     const { first, last } = fault;
@@ -56,21 +56,21 @@ export function startVerifying({ log, missing, entries, isHeld, clock, say }: Ve
     verified = next?.id ?? lastEntry.id;
     lastEntry = next;
     if (next !== null) return;
-    rest = REST;
+    restTurns = REST;
     for (const first of faults.keys()) if (!passFaults.has(first)) faults.delete(first);
   }
 
   function reset(): void {
     lastEntry = null;
-    rest = 0;
+    restTurns = 0;
     verified = 0;
     faults.clear();
   }
 
   async function turn(): Promise<void> {
     if (!isHeld()) return reset();
-    if (rest > 0) {
-      rest -= 1;
+    if (restTurns > 0) {
+      restTurns -= 1;
       return;
     }
     await verifyBatch();

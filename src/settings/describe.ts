@@ -48,14 +48,14 @@ export const variableNames = ({ variables, hostAndPort = [] }: Grouped): string[
 ];
 
 /** Returns the settings of a server that differ from their defaults, for the log. */
-export function changedSettings(used: Settings): Record<string, unknown> {
+export function changedSettings(values: Settings): Record<string, unknown> {
   const changed = settingsOfCommand('serve').filter(([name, declared]) => {
-    return (used as Record<string, unknown>)[name] !== defaultOf(declared, 'serve');
+    return (values as Record<string, unknown>)[name] !== defaultOf(declared, 'serve');
   });
   return Object.fromEntries(
     changed.map(([name, declared]) => [
       printedName(name),
-      jsonValue(declared, (used as Record<string, unknown>)[name]),
+      jsonValue(declared, (values as Record<string, unknown>)[name]),
     ]),
   );
 }

@@ -95,11 +95,11 @@ export function group<S extends Record<string, Pick<Setting, 'variable' | 'other
   heading: string,
   settings: S,
 ): { [N in keyof S]: Grouped<S[N]> } {
-  const grouped = Object.entries(settings).map(([name, declared]) => {
+  const entries = Object.entries(settings).map(([name, declared]) => {
     const { flag, variable = variableOf(name, flag), otherVariables = [] } = declared;
     return [name, { ...declared, group: heading, variables: [variable, ...otherVariables] }];
   });
-  return Object.fromEntries(grouped) as { [N in keyof S]: Grouped<S[N]> };
+  return Object.fromEntries(entries) as { [N in keyof S]: Grouped<S[N]> };
 }
 
 /** Commands that open a server. */
@@ -185,7 +185,7 @@ export const defaultOf = ({ type, except }: Setting<TSchema>, command: CommandNa
   return exception !== undefined && 'default' in exception ? exception.default : type.default;
 };
 
-function checked(
+function checkValue(
   { type, read, accepts, secret }: Setting<TSchema>,
   text: unknown,
   source: NonNullable<Source>,
@@ -226,7 +226,7 @@ function readPair(
   const { [userVariable]: user = '', [passwordVariable]: password = '' } = environment;
   const credentials = user === '' ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
   const text = urlOf(host, portText, type.default ?? 'http://127.0.0.1:80').replace('://', `://${credentials}`);
-  return checked(declared, text, { kind: 'variable', name });
+  return checkValue(declared, text, { kind: 'variable', name });
 }
 
 /**
@@ -241,10 +241,10 @@ export function resolve(
   environment: NodeJS.ProcessEnv,
 ): SettingValue {
   const { flag, variables, hostAndPort = [] } = declared;
-  if (flag !== null && value !== undefined) return checked(declared, value, { kind: 'flag', name: flagName(flag) });
+  if (flag !== null && value !== undefined) return checkValue(declared, value, { kind: 'flag', name: flagName(flag) });
   for (const name of variables) {
     const text = environment[name];
-    if (text !== undefined && text !== '') return checked(declared, text, { kind: 'variable', name });
+    if (text !== undefined && text !== '') return checkValue(declared, text, { kind: 'variable', name });
   }
   for (const pair of hostAndPort) {
     const settingValue = readPair(declared, pair, environment);

@@ -134,11 +134,11 @@ export function directoryFiles(location: string): ObjectStore {
   return {
     location: path,
     read: readFrom(path),
-    list: (beginning) =>
+    list: (prefix) =>
       whileOnFile(path, async () => {
         if (!existsSync(path)) return [];
         return readdirSync(path)
-          .filter((name) => name.startsWith(beginning))
+          .filter((name) => name.startsWith(prefix))
           .sort();
       }),
     create: (name, bytes) => writeFile(join(path, name), bytes, (file) => file.commitNew()),

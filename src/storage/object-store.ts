@@ -35,7 +35,7 @@ export interface BackupSource {
 /** A store that can also list its files. Its functions throw OperatorError. */
 export interface ObjectStoreReads extends BackupSource {
   /** Returns the names that start with a text, sorted. */
-  list(beginning: string): Promise<string[]>;
+  list(prefix: string): Promise<string[]>;
   /** Whether a list of all names reflects a single moment. */
   readonly listsAtOnce?: true;
 }

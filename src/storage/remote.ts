@@ -29,7 +29,7 @@ export function webSource(
     random,
     retrying,
     redirect: 'follow',
-    refused: ({ status }) =>
+    toRefusalError: ({ status }) =>
       MISSING.has(status)
         ? null
         : new OperatorError(
@@ -82,7 +82,7 @@ const PASSING: ReadonlySet<string | null> = new Set([
   ...['ConditionalRequestConflict', 'OperationAborted'],
 ]);
 
-function refused(location: string, refusal: Refusal): OperatorError | null {
+function toRefusalError(location: string, refusal: Refusal): OperatorError | null {
   const code = parseCode(refusal);
   if (refusal.status === NOT_FOUND && code !== 'NoSuchBucket') return null;
   if (refusal.status === PRECONDITION_FAILED) return null;
@@ -193,7 +193,7 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
     random,
     retrying,
     redirect: 'manual',
-    refused: (refusal) => refused(location, refusal),
+    toRefusalError: (refusal) => toRefusalError(location, refusal),
     mayPass: (refusal) => PASSING.has(parseCode(refusal)),
   };
 
@@ -205,11 +205,11 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
       'Use a server that supports ListObjectsV2 with start-after, and a key that only this archive uses.',
     );
 
-  async function requestPage(beginning: string, lastName: string): Promise<ReturnType<typeof readPage>> {
+  async function requestPage(prefix: string, lastName: string): Promise<ReturnType<typeof readPage>> {
     const query = {
       'list-type': '2',
       'encoding-type': 'url',
-      prefix: `${key}/${beginning}`,
+      prefix: `${key}/${prefix}`,
       'start-after': `${key}/${lastName}`,
     };
     const listUrl = () => signedUrl(bucketAccess(), 'GET', '', query);
@@ -221,11 +221,11 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
   return {
     location,
     read: (name, bounds) => getFile(transfer, urlOf('GET', name), bounds),
-    async list(beginning) {
+    async list(prefix) {
       const names: string[] = [];
       let last = '';
       for (let isLast = false; !isLast; ) {
-        const listPage = await requestPage(beginning, last);
+        const listPage = await requestPage(prefix, last);
         isLast = listPage.isLast;
         if (!isLast && listPage.keys.length === 0) {
           throw listError('the server announces another page, and sends an empty one');
@@ -237,7 +237,7 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
           names.push(name);
           last = name;
         }
-        if (names.length > MAX_NAMES) throw listError(`more than ${MAX_NAMES} names begin with ${beginning}`);
+        if (names.length > MAX_NAMES) throw listError(`more than ${MAX_NAMES} names begin with ${prefix}`);
       }
       return names.sort();
     },

@@ -43,7 +43,7 @@ export interface Transfer {
    * Converts a permanent rejection to an error. Returns null if it means that the file doesn't exist, or that it must
    * not be replaced.
    */
-  refused: (refusal: Refusal) => OperatorError | null;
+  toRefusalError: (refusal: Refusal) => OperatorError | null;
   /** Called with the reason before a request is repeated for the first time. */
   retrying?: ((reason: string) => void) | undefined;
   /** Reports whether a client error may pass although its status isn't one of {@link PASSING}. */
@@ -87,8 +87,8 @@ const CERTIFICATE: ReadonlySet<unknown> = new Set([
 ]);
 
 /** @throws OperatorError if a request with TLS was redirected to plain HTTP */
-function requireTls(requested: string, { url, redirected }: Response, location: string): void {
-  if (!redirected || !requested.startsWith('https:') || url.startsWith('https:')) return;
+function requireTls(requestUrl: string, { url, redirected }: Response, location: string): void {
+  if (!redirected || !requestUrl.startsWith('https:') || url.startsWith('https:')) return;
   throw new OperatorError(
     `${location} redirects to plain HTTP.`,
     "Stackside doesn't follow it. Use another URL of the same files.",
@@ -102,7 +102,7 @@ type UrlOf = () => string | Promise<string>;
 async function attemptOnce<T>(
   urlOf: UrlOf,
   init: BunFetchRequestInit,
-  { location, clock, redirect, refused, mayPass = () => false }: Transfer,
+  { location, clock, redirect, toRefusalError: refused, mayPass = () => false }: Transfer,
   consume: (response: Response, guard: StallGuard) => Promise<T>,
 ): Promise<T | null> {
   const url = await urlOf();

@@ -26,7 +26,7 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
    * Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it.
    * @returns false if it found a difference, which sets the exit code
    */
-  run(reading: ResolvedSettings<C>, options: Options, ...args: Arguments): Promise<boolean> | Promise<void>;
+  run(resolved: ResolvedSettings<C>, options: Options, ...args: Arguments): Promise<boolean> | Promise<void>;
 }
 
 const isSwitch = (flag: string): boolean => !/[<[]/.test(flag);
@@ -262,14 +262,14 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   command.settingsOf = settingsOf;
   if (mainSettings !== undefined) withHelpAll(command, flags, mainSettings);
 
-  command.action(async (...received: unknown[]) => {
+  command.action(async (...callArguments: unknown[]) => {
     // Commander passes the arguments, the options and the command.
-    const args = received.slice(0, -2) as unknown as Arguments;
-    const reading = readSettingsOf(settingsOf, flagValues(command, flags), process.env);
+    const args = callArguments.slice(0, -2) as unknown as Arguments;
+    const resolved = readSettingsOf(settingsOf, flagValues(command, flags), process.env);
     requireOneFormat(command);
     if (!logs) warnOfIgnoredVariables();
-    const { data = null } = reading.settings as { data?: string };
-    const agrees = await onData(data, () => run(reading, command.opts() as Options, ...args));
+    const { data = null } = resolved.settings as { data?: string };
+    const agrees = await onData(data, () => run(resolved, command.opts() as Options, ...args));
     if (agrees === false) process.exitCode = EXIT.difference;
   });
   return command;

@@ -47,7 +47,7 @@ const jsonOf = (rows: readonly Row[]): string =>
   )}\n`;
 
 /** Prints a server's settings. A secret is printed as `<set>`. */
-export function printSettings(reading: ResolvedSettings<'serve'>, format: SettingsFormat): void {
-  const rows = rowsOf(reading);
+export function printSettings(resolved: ResolvedSettings<'serve'>, format: SettingsFormat): void {
+  const rows = rowsOf(resolved);
   process.stdout.write(format === 'json' ? jsonOf(rows) : tableOf(rows));
 }

@@ -223,11 +223,11 @@ export async function reportCluster(settings: ClusterSettings, { format, verify 
 }
 
 function verificationLines({ verified, faults }: { verified: number; faults: readonly LogFault[] }): string[] {
-  const named = ({ first, last }: LogFault): string =>
+  const rangeText = ({ first, last }: LogFault): string =>
     first === last ? `entry ${first}` : `each from ${first} to ${last}`;
   return [
     line('verified', `up to entry ${verified}: ${faults.length === 0 ? 'nothing is wrong' : 'the log is corrupt'}`),
-    ...faults.map((fault) => line('corrupt', `${named(fault)} ${fault.fault}`)),
+    ...faults.map((fault) => line('corrupt', `${rangeText(fault)} ${fault.fault}`)),
   ];
 }
 

@@ -61,13 +61,13 @@ function unansweredReason(answer: Answer | NoAnswer, whose: string): string | nu
 }
 
 function answerDifferences(route: string, ours: Answer, theirs: Answer): Difference[] {
-  const whole = (path: string, here: unknown, there: unknown): Difference[] => [
+  const bodyDifference = (path: string, here: unknown, there: unknown): Difference[] => [
     { path, location: path, ours: here, theirs: there, isOrder: false },
   ];
-  if (ours.status !== theirs.status) return whole(STATUS, ours.status, theirs.status);
+  if (ours.status !== theirs.status) return bodyDifference(STATUS, ours.status, theirs.status);
   // The texts of errors may differ.
   if (ours.status >= BAD) return [];
-  if (ours.type !== theirs.type) return whole(CONTENT_TYPE, ours.type, theirs.type);
+  if (ours.type !== theirs.type) return bodyDifference(CONTENT_TYPE, ours.type, theirs.type);
   return differencesOf(ours.body, theirs.body).filter((difference) => isCompared(difference, route));
 }
 
@@ -125,8 +125,8 @@ class Comparison {
       result instanceof NoAnswer || result.every(({ reason }) => reason !== null);
     const result = await this.compareOnce(question);
     if (question.isFixed || isSettled(result)) return result;
-    for (let tried = 0; tried < MAX_ATTEMPTS; tried++) {
-      if (tried > 0) await pause(clock, SETTLE_MS);
+    for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+      if (attempts > 0) await pause(clock, SETTLE_MS);
       const before = await readTips(ours, theirs);
       if (Math.abs(before.ours.height - before.theirs.height) > NEAR) return 'moved';
       const retry = await this.compareOnce(question);

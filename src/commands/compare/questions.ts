@@ -183,8 +183,8 @@ const fits = (source: Source, path: string, missingParameters: ReadonlySet<strin
 
 /** @throws Error for a parameter without a source, which a new route may have */
 function sourceFor(path: string, missingParameters: ReadonlySet<string>): Source {
-  const fitting = SOURCES.find((source) => fits(source, path, missingParameters));
-  if (fitting !== undefined) return fitting;
+  const match = SOURCES.find((source) => fits(source, path, missingParameters));
+  if (match !== undefined) return match;
   throw new Error(
     `${path}: no values for ${[...missingParameters].join(', ')}; a new parameter needs a source in questions.ts`,
   );

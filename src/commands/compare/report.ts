@@ -61,7 +61,7 @@ export function routeTally({ routes }: Tally, route: string): RouteTally {
   return totals;
 }
 
-function shortened(value: unknown): string {
+function shorten(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = JSON.stringify(value);
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`;
@@ -83,7 +83,7 @@ export function addFinding(
       path,
       reason: reason === null ? null : { here: reason.here, there: reason.there },
       count: 1,
-      example: { target, at: location, ours: shortened(ours), theirs: shortened(theirs) },
+      example: { target, at: location, ours: shorten(ours), theirs: shorten(theirs) },
     });
   }
 }

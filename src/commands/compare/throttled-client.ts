@@ -204,10 +204,10 @@ export class ThrottledClient {
     await this.#turn();
     this.requests += 1;
     const { clock, key, userAgent } = this.options;
-    const sent = { accept: '*/*', 'user-agent': userAgent, ...(key === null ? {} : { 'x-api-key': key }) };
+    const requestHeaders = { accept: '*/*', 'user-agent': userAgent, ...(key === null ? {} : { 'x-api-key': key }) };
     const limits = { server: this.url, timeoutMs: ANSWER_MS, clock };
     try {
-      const response = await wholeAnswer(url, { headers: sent }, limits);
+      const response = await wholeAnswer(url, { headers: requestHeaders }, limits);
       const { status, headers } = response;
       const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
       return { status, type, headers, body: parseBody(await response.text()) };

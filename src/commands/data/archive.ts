@@ -189,9 +189,9 @@ async function restoreFromArchive(
         chainId,
         machine: silentMachine,
         ...choice,
-        skipped(name, why) {
+        skipped(name, reason) {
           lines.erase();
-          process.stderr.write(`${name} is skipped: ${why}.\n`);
+          process.stderr.write(`${name} is skipped: ${reason}.\n`);
         },
         loading: ({ name, entry, position, part, parts }) =>
           lines.draw(() =>
@@ -213,9 +213,9 @@ async function restoreFromArchive(
         clock: systemClock,
       }),
   );
-  const restored = `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n`;
-  if (choice.until === null) return restored;
-  return restored + identityText(store, position.id, identity) + (isWhole ? WHOLE : '');
+  const text = `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n`;
+  if (choice.until === null) return text;
+  return text + identityText(store, position.id, identity) + (isWhole ? WHOLE : '');
 }
 
 /** Prints the public key of a data directory, which readers of its public archive give. */

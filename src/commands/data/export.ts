@@ -71,10 +71,10 @@ function startStream(start: QueryStart): { stream: Readable; end: Promise<QueryE
 }
 
 function summary(to: string, { rows, blocks }: QueryEnd): string {
-  const exported = `${to}: ${plural(rows, 'row')}`;
-  if (blocks === null) return `${exported}\n`;
+  const text = `${to}: ${plural(rows, 'row')}`;
+  if (blocks === null) return `${text}\n`;
   const { first, last, lastHash } = blocks;
-  return `${exported} of blocks ${first} to ${last} (${toHex(lastHash)}); continue with --from-height ${last + 1}\n`;
+  return `${text} of blocks ${first} to ${last} (${toHex(lastHash)}); continue with --from-height ${last + 1}\n`;
 }
 
 /**

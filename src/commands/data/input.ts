@@ -246,8 +246,8 @@ export function rowReader(file: string, canReread: boolean, fixedFormat: Recordi
     const match = canReread ? await findFormat(file) : null;
     if (match !== null) return reader.decide(match);
     const problem = `Row ${row} of ${file} can be read in two ways`;
-    const why = canReread ? 'no row shows which is meant' : 'no row before it shows which is meant';
-    throw new OperatorError(`${problem}, and ${why}.`, REMEDY, { cause });
+    const reason = canReread ? 'no row shows which is meant' : 'no row before it shows which is meant';
+    throw new OperatorError(`${problem}, and ${reason}.`, REMEDY, { cause });
   }
 
   return async (bytes: Uint8Array, row: number): Promise<RecordedEvent | null> => {

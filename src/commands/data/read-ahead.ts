@@ -66,7 +66,7 @@ const MAX_THREADS = 8;
 /** Returns how many threads read ahead on this machine: the writer keeps one core. With 0, the writer reads by itself. */
 export const threadsOfCores = (): number => Math.min(MAX_THREADS, availableParallelism() - 1);
 
-const lost = (cause: unknown): PassingError =>
+const lostThreadError = (cause: unknown): PassingError =>
   new PassingError('A reading thread stopped before the end of its input.', 'Repeat the command.', { cause });
 
 /**
@@ -76,19 +76,19 @@ const lost = (cause: unknown): PassingError =>
  * @throws OperatorError of a reading thread; PassingError if a thread ends
  */
 export function readAhead(
-  reading: ReadAheadInput<RecordingSource>,
+  input: ReadAheadInput<RecordingSource>,
   threads: number,
   module?: URL,
 ): AsyncGenerator<RowBatch>;
-export function readAhead(reading: ReadAheadInput<JournalSource>, threads: number): AsyncGenerator<PreparedEntry[]>;
+export function readAhead(input: ReadAheadInput<JournalSource>, threads: number): AsyncGenerator<PreparedEntry[]>;
 export async function* readAhead(
-  reading: ReadAheadInput,
+  input: ReadAheadInput,
   threads: number,
   module = readingThreadUrl,
 ): AsyncGenerator<unknown> {
   const readers = Array.from({ length: threads }, (_, index) => {
-    const start: ReaderStart = { ...reading, share: { index, threads: threads } };
-    return startStream<RowBatch | PreparedEntry[]>({ module, start, lost });
+    const start: ReaderStart = { ...input, share: { index, threads } };
+    return startStream<RowBatch | PreparedEntry[]>({ module, start, lost: lostThreadError });
   });
   try {
     for (let batch = 0; ; batch++) {

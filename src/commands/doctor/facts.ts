@@ -131,8 +131,8 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
   // With --from, the server itself continues an unfinished restore.
   const isRestoring = from === null && isUnfinished(data);
   const isEmpty = !isRestoring && valueOrError(() => !isPresent(indexPath(data))).value === true;
-  const read = valueOrError(() => onFile(indexPath(data), directory));
-  const status = read.error === null ? read : (otherVersion() ?? read);
+  const facts = valueOrError(() => onFile(indexPath(data), directory));
+  const status = facts.error === null ? facts : (otherVersion() ?? facts);
   return {
     ...answer,
     settings,

@@ -38,12 +38,12 @@ const hookCommand =
       ...declared,
       settingsOf: 'hooks',
       options: [...options, consumerOption()],
-      async run(reading, chosen: { consumer?: string }, ...args: string[]) {
+      async run(resolved, values: { consumer?: string }, ...args: string[]) {
         const [actions, { keyFor }] = await Promise.all([import('./hooks.ts'), import('../cli/client.ts')]);
-        const { consumer } = chosen;
-        const { url } = reading.settings;
-        const connection = { url, key: keyFor(reading), ...(consumer === undefined ? {} : { consumer }) };
-        await action(actions)(connection, ...([...args, chosen] as never[]));
+        const { consumer } = values;
+        const { url } = resolved.settings;
+        const connection = { url, key: keyFor(resolved), ...(consumer === undefined ? {} : { consumer }) };
+        await action(actions)(connection, ...([...args, values] as never[]));
       },
     });
 
@@ -171,14 +171,14 @@ const commands: readonly Adder[] = [
         new Option('--secret-file <file>', 'File with the signing secret that deliveries are verified with'),
         switchOption('--claim', 'Request the deliveries that wait for this port at once'),
       ],
-      async run(reading, choice: ListenChoice) {
+      async run(resolved, choice: ListenChoice) {
         const [{ listenForDeliveries }, { printWaiting }, { keyFor }] = await Promise.all([
           import('./listen.ts'),
           import('./hooks.ts'),
           import('../cli/client.ts'),
         ]);
-        const { url, signingSecret } = reading.settings;
-        const connection = { url, key: keyFor(reading) };
+        const { url, signingSecret } = resolved.settings;
+        const connection = { url, key: keyFor(resolved) };
         await listenForDeliveries(choice, signingSecret, (port) => printWaiting(connection, port, choice.claim));
       },
     }),

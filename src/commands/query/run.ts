@@ -92,7 +92,8 @@ function watchLimits(
   };
 }
 
-const lost = (cause: unknown): Error => new Error('the query thread stopped before the query ended', { cause });
+const lostThreadError = (cause: unknown): Error =>
+  new Error('the query thread stopped before the query ended', { cause });
 
 /**
  * Runs a query, and passes its output on part by part. The thread makes few parts ahead.
@@ -107,7 +108,7 @@ export async function runQuery(
   write: (bytes: Uint8Array) => Promise<void>,
   machine: WatchedProcess = thisProcess,
 ): Promise<QueryEnd> {
-  const stream = startStream<Uint8Array, QueryEnd>({ module: queryThreadUrl, start, lost });
+  const stream = startStream<Uint8Array, QueryEnd>({ module: queryThreadUrl, start, lost: lostThreadError });
   const limit = Promise.withResolvers<never>();
   const endWatch = watchLimits(limits, machine, limit.reject);
 

@@ -77,7 +77,7 @@ class ApiThread {
 
   constructor(start: ThreadStart, { clock, crashed, lines }: ThreadParts) {
     this.#clock = clock;
-    const ended = (cause: unknown) => {
+    const endWithError = (cause: unknown) => {
       this.#listening.reject(cause);
       crashed(cause);
     };
@@ -90,7 +90,7 @@ class ApiThread {
           this.#listening.reject(errorOfMessage(message.error));
           return;
         case 'crashed':
-          ended(message.cause);
+          endWithError(message.cause);
           return;
         case 'said':
           lines?.print(message.line);
@@ -102,7 +102,7 @@ class ApiThread {
           this.#stopped.resolve();
       }
     };
-    this.#thread = startThread<FromThread, ToThread>({ module: apiThreadUrl, start, heard, ended });
+    this.#thread = startThread<FromThread, ToThread>({ module: apiThreadUrl, start, heard, ended: endWithError });
   }
 
   /** Resolves with the thread's URL. */

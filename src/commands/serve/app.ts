@@ -210,7 +210,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   const clientAddress = (request: Request): string =>
     passedPeer(request.headers, internalToken) ??
     addressOf(app.server?.requestIP(request)?.address ?? '', request.headers);
-  const marked =
+  const markClient =
     (forward: Forward): Forward =>
     (request) => {
       markPeer(request.headers, internalToken, clientAddress(request));
@@ -234,7 +234,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     limiter,
     askAccount: options.askAccount,
     standing: async () => (await operations.readiness()).reason,
-    ...(mainThread === null ? {} : { mainThread: marked(mainThread) }),
+    ...(mainThread === null ? {} : { mainThread: markClient(mainThread) }),
   };
   families.push([...changeRoutes({ snapshots, clock, turns, ...options.changes })]);
   const managing = [

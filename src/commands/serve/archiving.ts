@@ -175,9 +175,9 @@ const MAX_BEHIND_SECONDS = 60;
 
 const HOUR_MS = 3_600_000;
 
-type Shared = 'directory' | 'location' | 'lease' | 'worker' | 'clock' | 'random' | 'registry' | 'log';
+type SharedOption = 'directory' | 'location' | 'lease' | 'worker' | 'clock' | 'random' | 'registry' | 'log';
 
-export interface BasesOptions extends Pick<ArchivingOptions, Shared> {
+export interface BasesOptions extends Pick<ArchivingOptions, SharedOption> {
   /** Hours between two bases; 0 for bases only on request. */
   hours: number;
   /** The archive as it is written; null while another host does. */
@@ -213,7 +213,7 @@ export function startBases(options: BasesOptions) {
     overdue: overdueSeconds(),
   }));
 
-  function hear(news: ArchiveNews, started: number): void {
+  function hear(news: ArchiveNews, startedAt: number): void {
     if (news.kind === 'step') {
       step = news.step;
       return;
@@ -227,7 +227,7 @@ export function startBases(options: BasesOptions) {
     newest = news.base;
     if (news.kind === 'newest') return;
     const { entry, height } = news.base;
-    const seconds = Math.round((clock.monotonic() - started) / 1_000);
+    const seconds = Math.round((clock.monotonic() - startedAt) / 1_000);
     const { sentParts, sentBytes } = news;
     log({
       event: 'archive_base_made',
@@ -249,9 +249,9 @@ export function startBases(options: BasesOptions) {
     if (state.failing || state.behind_seconds > MAX_BEHIND_SECONDS) return false;
     archived = state.entry;
     const ending = new AbortController();
-    const started = clock.monotonic();
+    const startedAt = clock.monotonic();
     const tell = (news: ArchiveNews): void => {
-      hear(news, started);
+      hear(news, startedAt);
       // If another host has the lease now, this host must stop writing.
       if (lease()?.epoch !== epoch) ending.abort();
     };
@@ -286,8 +286,8 @@ export function startBases(options: BasesOptions) {
     turn,
     passes: (error) => error instanceof OperatorError,
     failed({ message: reason, remedy, cause }) {
-      const why = { reason, remedy, ...(cause === undefined ? {} : { cause }) };
-      log({ event: 'service_failing', service: 'bases', place: location, ...why });
+      const details = { reason, remedy, ...(cause === undefined ? {} : { cause }) };
+      log({ event: 'service_failing', service: 'bases', place: location, ...details });
     },
   });
   return {

@@ -34,14 +34,14 @@ export const serve = command('serve', {
       ['table', 'json'],
     ).preset('table'),
   ],
-  async run(reading, { printSettings: format }: { printSettings?: SettingsFormat }) {
+  async run(resolved, { printSettings: format }: { printSettings?: SettingsFormat }) {
     if (format !== undefined) {
       const { printSettings } = await import('../cli/show-settings.ts');
       warnOfIgnoredVariables();
-      return printSettings(reading, format);
+      return printSettings(resolved, format);
     }
     const { runServe } = await import('./serve.ts');
-    await runServe(reading);
+    await runServe(resolved);
   },
 });
 
@@ -79,9 +79,9 @@ export const openConsole = command('hooks', {
   name: 'console',
   summary: 'Print a link that signs a browser in to the console of a running Stackside',
   example: 'stackside console --data /srv/stacks',
-  async run(reading) {
+  async run(resolved) {
     const { keyFor, printSignInLink } = await import('../cli/client.ts');
-    await printSignInLink({ url: reading.settings.url, key: keyFor(reading) });
+    await printSignInLink({ url: resolved.settings.url, key: keyFor(resolved) });
   },
 });
 
@@ -268,16 +268,16 @@ const types = command('devnet mine', {
 export function addDevnetCommands(program: OwnCommand): void {
   // Flags after the name of a subcommand are those of the subcommand.
   const devnetCommand = addCommand(program, devnet).enablePositionalOptions();
-  for (const { body, until, ...named } of steering) {
+  for (const { body, until, ...declared } of steering) {
     addCommand(
       devnetCommand,
       command('devnet mine', {
-        ...named,
+        ...declared,
         options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
         async run({ settings }, options: Record<string, number>, ...args: string[]) {
           const { callDevnet } = await import('../cli/client.ts');
           const end = until === undefined ? undefined : options[until.attributeName()];
-          const path = `/stackside/v1/devnet/${named.name}`;
+          const path = `/stackside/v1/devnet/${declared.name}`;
           process.stdout.write(`${JSON.stringify(await callDevnet(settings.url, path, body(end, ...args)))}\n`);
         },
       }),

@@ -219,13 +219,13 @@ async function readProject(
     } catch (error) {
       if (!settings.watch || files.length === 0 || !(error instanceof OperatorError)) throw error;
       log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
-      const changed = Promise.withResolvers<void>();
+      const change = Promise.withResolvers<void>();
       const end = watching(
         () => files,
         clock,
-        async () => changed.resolve(),
+        async () => change.resolve(),
       );
-      const isEnded = await Promise.race([changed.promise, ended.then(() => true)]);
+      const isEnded = await Promise.race([change.promise, ended.then(() => true)]);
       await end();
       if (isEnded === true) throw error;
     }
@@ -281,13 +281,13 @@ export async function startDevnet(
       isInRealTime: interval !== 0,
       otherObserver: url === null ? undefined : { url, clock, log },
     };
-    const saved = file === null || project === null ? null : readState(file, seed, project);
+    const savedState = file === null || project === null ? null : readState(file, seed, project);
     const real =
       engine === null || project === null
         ? null
         : await realNetwork(project, engine, {
             node: options,
-            saved,
+            saved: savedState,
             readAgain: (files) => readWhole({ ...settings, clarity: project.directory }, files),
           });
     const node = real?.node ?? new SimulatedNode(options);
@@ -329,7 +329,7 @@ export async function startDevnet(
       await Promise.race([deployment.done.promise, ended]);
     }
     // A chain that never had its contracts isn't worth a file.
-    const hasContracts = saved !== null || deployment.problem === null;
+    const hasContracts = savedState !== null || deployment.problem === null;
     const stop = async (): Promise<void> => {
       await services.stop();
       if (file !== null && hasContracts) writeState(file, real.saved());

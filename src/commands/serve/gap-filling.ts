@@ -79,32 +79,32 @@ export function gapFilling(options: GapFillingOptions) {
     const lease = await claim();
     if (lease === null) return;
     let renewedAt = clock.monotonic();
-    const losing = new AbortController();
+    const loss = new AbortController();
     try {
       const { height: to_height, indexBlockHash } = parent;
       // A retry after a failure isn't logged.
       if (lastReason === '') log({ event: 'gap_filling', to_height, index_block_hash: toHex(indexBlockHash) });
       const network = ingest.network() ?? networkOf((await node.info()).chainId);
       const throttledNode = new ThrottledNode(node, { rate: RATE, clock, signal });
-      const filled = await fillTo(
+      const result = await fillTo(
         parent,
         { snapshots, history: ingest.history, network, receive: receiveAndCommit },
         {
           node: throttledNode,
           authorization,
           clock,
-          signal: AbortSignal.any([signal, losing.signal]),
+          signal: AbortSignal.any([signal, loss.signal]),
           ...(start === null ? {} : { from: start.from }),
           async progress() {
             start?.started();
             if (clock.monotonic() - renewedAt < PAUSE_MS) return;
             renewedAt = clock.monotonic();
-            if (!(await lease.renew())) losing.abort();
+            if (!(await lease.renew())) loss.abort();
           },
         },
       );
       lastReason = '';
-      const { blocks, burnBlocks: burn_blocks, height, unanswered: accounts_not_compared } = filled;
+      const { blocks, burnBlocks: burn_blocks, height, unanswered: accounts_not_compared } = result;
       log({ event: 'gap_filled', blocks, burn_blocks, height, accounts_not_compared });
     } finally {
       await lease.release();

@@ -148,8 +148,8 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
       async (event: ReceivedEvent): Promise<Outcome> => {
         if (event.path !== '/new_block' || !isEmpty()) return receive(event);
         const from_height = heightOf(event) ?? 0;
-        const tried = from_height > 1 ? attempt() : null;
-        const obstacle = await tried?.catch((error) => {
+        const attempted = from_height > 1 ? attempt() : null;
+        const obstacle = await attempted?.catch((error) => {
           if (error instanceof NodeUnreachableError) return toObstacle(error.message);
           throw error;
         });

@@ -43,11 +43,11 @@ function toRules(
   settings: Settings,
   { timeoutMs = TIMEOUT_MS, retryCapMs = RETRY_CAP_MS, concurrency = CONCURRENCY }: Environment['deliveryRules'],
 ): HookRules {
-  const allowed = allowedNetworks(settings.hookTargets);
-  if (allowed === null) throw new Error('networks are checked when the settings are read');
+  const networks = allowedNetworks(settings.hookTargets);
+  if (networks === null) throw new Error('networks are checked when the settings are read');
   return {
     targets: {
-      allowed,
+      allowed: networks,
       plainHttp: settings.hookHttp,
       settings: { allowed: '--hook-targets', plainHttp: '--hook-http' },
     },
@@ -66,13 +66,13 @@ function toRules(
  * exists when keys are needed.
  * @throws OperatorError for files of keys that can't be used
  */
-function openAccess(settings: Settings, refused: WrongKeys, sessions: Sessions, log: Log): Access {
+function openAccess(settings: Settings, keyFailures: WrongKeys, sessions: Sessions, log: Log): Access {
   const { data, adminKey, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
   const admin = adminKey === null ? adminKeyOf(data) : namedAdminKey(adminKey);
   const hosts = [apiHost, ...hostNames(allowedHosts)];
   if (hookAccess === 'key') {
     const consumers = hookKeys === null ? [] : keysOf(hookKeys);
-    return access({ keys: { consumers, admin }, hosts, wrongKeys: refused, sessions });
+    return access({ keys: { consumers, admin }, hosts, wrongKeys: keyFailures, sessions });
   }
   if (hookKeys !== null) {
     throw new OperatorError("--hook-keys can't be combined with --hook-access open.", 'Set only one of them.');
@@ -82,7 +82,7 @@ function openAccess(settings: Settings, refused: WrongKeys, sessions: Sessions, 
     problem: 'With --hook-access open, everybody who reaches a port can manage chainhooks.',
     remedy: 'Let only trusted clients reach the ports, or omit --hook-access.',
   });
-  return access({ keys: null, hosts, wrongKeys: refused, sessions });
+  return access({ keys: null, hosts, wrongKeys: keyFailures, sessions });
 }
 
 export interface ServedHooks {
@@ -105,8 +105,8 @@ export interface ServeHooksOptions extends Writing, Pick<Base, 'settings' | 'env
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment } = options;
   const { clock, random, send, deliveryRules } = environment;
-  const refused = wrongKeys(log, clock.now);
-  const allowed = openAccess(settings, refused, openSessions(clock), log);
+  const keyFailures = wrongKeys(log, clock.now);
+  const hookAccess = openAccess(settings, keyFailures, openSessions(clock), log);
   const hooks = startChainhooks({
     ...options,
     rules: toRules(settings, deliveryRules),
@@ -118,7 +118,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   });
   const read: ReadHooks = (look) => options.snapshots.read(look);
   const api = {
-    access: allowed,
+    access: hookAccess,
     // Immutable once stored, which it is before a registration is answered.
     ownerOf: hooks.store.records.owner,
     management: management(hooks, read),
@@ -127,7 +127,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
     trials: trials(hooks, read),
     backfills: hookBackfills(hooks, read),
   };
-  return { hooks, api, wrongKeys: refused.total, signInPath: () => signInLink(allowed, OPERATOR).path };
+  return { hooks, api, wrongKeys: keyFailures.total, signInPath: () => signInLink(hookAccess, OPERATOR).path };
 }
 
 /** Starts the chainhooks of a server, with metrics. */

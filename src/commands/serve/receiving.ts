@@ -56,18 +56,18 @@ function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourcePa
     metrics: watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0, clock.now)),
     clock,
     ...(fill === null ? {} : { fill }),
-    refused(now) {
-      refusal = now;
+    refused(latest) {
+      refusal = latest;
     },
   });
   const state = { refusal: () => refusal };
   if (url === null) {
     receiver = openPort(base, intake);
     const endpoint = new URL(browserUrl(receiver.url)).host;
-    const misconfigured = nodeConfig === null ? null : observerProblem(nodeConfig, endpoint);
-    const config = nodeConfig === null ? 'unknown' : (misconfigured ?? 'right');
-    if (misconfigured !== null) {
-      const { problem, remedy, section: observer } = misconfigured;
+    const configProblem = nodeConfig === null ? null : observerProblem(nodeConfig, endpoint);
+    const config = nodeConfig === null ? 'unknown' : (configProblem ?? 'right');
+    if (configProblem !== null) {
+      const { problem, remedy, section: observer } = configProblem;
       log({ event: 'setup_warning', problem, remedy, observer });
     }
     return {
@@ -144,10 +144,10 @@ export function receiveChain(base: Base, { ingest, cluster, ended }: ReceivingPa
   const starting = requiresWhole(settings)
     ? null
     : services.use('history start', startBelowTip({ ingest, filling, node, clock, log }));
-  const received = starting?.around(receive) ?? receive;
+  const receiveEvent = starting?.around(receive) ?? receive;
   const events = receiveEvents(base, {
     ingest,
-    receive: following?.around(received) ?? received,
+    receive: following?.around(receiveEvent) ?? receiveEvent,
     caughtUp: cluster?.caughtUp ?? (async () => {}),
     fill: fillers.length === 0 ? null : fill,
   });

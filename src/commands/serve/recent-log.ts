@@ -69,13 +69,13 @@ export function recentLog(log: Log, minLevel: Level, now: () => number): { log: 
 
 /** The events of all threads. @param threads the main one first; null for one that did not answer */
 export function systemLog(threads: readonly (ThreadLog | null)[]): SystemLog {
-  const answered = threads.filter((log) => log !== null);
-  const counted = Map.groupBy(
-    answered.flatMap(({ kinds }) => kinds),
+  const logs = threads.filter((log) => log !== null);
+  const byEvent = Map.groupBy(
+    logs.flatMap(({ kinds }) => kinds),
     ({ event }) => event,
   );
   return {
-    kinds: [...counted.values()].flatMap((same) =>
+    kinds: [...byEvent.values()].flatMap((same) =>
       same.slice(0, 1).map((kind) => ({
         ...kind,
         count: same.reduce((sum, { count }) => sum + count, 0),

@@ -106,11 +106,11 @@ export async function serveUntilSignal(
     process.on(kind, (cause: unknown) => crash(log, cause));
   }
   await ready(running);
-  const ended = await (running.failed === null ? signalled : Promise.race([signalled, running.failed]));
-  if (ended instanceof OperatorError) log({ event: 'host_ended', problem: ended.message, remedy: ended.remedy });
-  else log({ event: 'stopping', signal: ended });
+  const end = await (running.failed === null ? signalled : Promise.race([signalled, running.failed]));
+  if (end instanceof OperatorError) log({ event: 'host_ended', problem: end.message, remedy: end.remedy });
+  else log({ event: 'stopping', signal: end });
   await running.stop();
-  if (ended instanceof OperatorError) throw ended;
+  if (end instanceof OperatorError) throw end;
 }
 
 /** The exit code of a server that a signal stopped. The next start continues an unfinished restore. */

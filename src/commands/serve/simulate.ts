@@ -27,13 +27,13 @@ function waitingText(url: string, cause: unknown): string {
 
 /** Posts the events to an observer. @param url of the observer, such as `http://127.0.0.1:3700` */
 export async function postDevnet(options: DevnetOptions, url: string): Promise<void> {
-  let refused: NodeEvent | null = null;
-  const posted = await postEvents(devnetEvents(options), url, {
+  let lastRefused: NodeEvent | null = null;
+  const count = await postEvents(devnetEvents(options), url, {
     onRetry(event, cause) {
-      if (event === refused) return;
-      refused = event;
+      if (event === lastRefused) return;
+      lastRefused = event;
       process.stderr.write(`${waitingText(url, cause)}\n`);
     },
   });
-  process.stderr.write(`${posted} events posted to ${url}\n`);
+  process.stderr.write(`${count} events posted to ${url}\n`);
 }

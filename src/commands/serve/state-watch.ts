@@ -138,7 +138,7 @@ export function watchState(
   const { snapshots, node, nodeRpc, clock, log } = options;
   const seconds = () => clock.monotonic() / 1_000;
   const movement = new Movement(seconds());
-  let logged = '';
+  let loggedState = '';
   /** Number of the readings so far, and of the newest one that ended. */
   let [readings, newest] = [0, 0];
 
@@ -150,8 +150,8 @@ export function watchState(
     }));
 
   function logChange({ state, reason, next, observer }: ServerStatus): void {
-    if (state === logged) return;
-    logged = state;
+    if (state === loggedState) return;
+    loggedState = state;
     const change = { state, reason, next, ...(observer === null ? {} : { observer }) };
     log({ event: quiet.has(state) ? 'state_changed' : 'state_degraded', ...change });
   }
@@ -189,13 +189,13 @@ export function watchState(
     const height = tip?.height ?? null;
     const nodeHeight = info?.height ?? null;
     const chainId = index?.chainId ?? options.chainId;
-    const blocked = obstacles(info, { chainId, height });
+    const blockers = obstacles(info, { chainId, height });
     const now = seconds();
     // A slow reading must not count as a newer one.
     const isNewest = order > newest;
     if (isNewest) {
       newest = order;
-      movement.add(now, height, nodeHeight, options.refusal() !== null || blocked.refusal !== null);
+      movement.add(now, height, nodeHeight, options.refusal() !== null || blockers.refusal !== null);
     }
     const source = options.source();
     const tipAge = tip === null ? null : Math.round(clock.now() / 1_000 - tip.time);
@@ -203,7 +203,7 @@ export function watchState(
     const status = findServerStatus({
       writeFailure: options.health?.failing()?.message ?? null,
       readFailure,
-      ...blocked,
+      ...blockers,
       source,
       nodeRpc,
       nodeHeight,

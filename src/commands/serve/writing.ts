@@ -110,22 +110,22 @@ export interface CopyResult extends CopyLog {
 function checkpointClient(crashed: (cause: unknown) => void) {
   let thread: Thread<CopyLog> | null = null;
   /** Running copies, by path. */
-  const copying = new Map<string, PromiseWithResolvers<boolean>>();
+  const copies = new Map<string, PromiseWithResolvers<boolean>>();
 
-  function copied({ path, isCopied }: CopyResult): void {
-    copying.get(path)?.resolve(isCopied);
-    copying.delete(path);
+  function resolveCopy({ path, isCopied }: CopyResult): void {
+    copies.get(path)?.resolve(isCopied);
+    copies.delete(path);
   }
 
   return {
     /** Copies the log of a file. @returns whether that succeeded */
     copy(path: string): Promise<boolean> {
       const copy = Promise.withResolvers<boolean>();
-      copying.set(path, copy);
+      copies.set(path, copy);
       thread ??= startThread<CopyResult, CopyLog>({
         module: checkpointThreadUrl,
         start: null,
-        heard: copied,
+        heard: resolveCopy,
         ended: crashed,
       });
       thread.say({ path });
@@ -133,7 +133,7 @@ function checkpointClient(crashed: (cause: unknown) => void) {
     },
     /** Ends the thread after the running copies. */
     async stop(): Promise<void> {
-      await Promise.all([...copying.values()].map(({ promise }) => promise));
+      await Promise.all([...copies.values()].map(({ promise }) => promise));
       await thread?.stop();
     },
   };

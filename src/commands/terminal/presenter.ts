@@ -166,7 +166,7 @@ const networkText = (chainId: number | null): string =>
 const nodeText = (nodeRpc: string, height: number | null): string =>
   height === null ? `${nodeRpc} does not answer` : `${nodeRpc} answers, at height ${height.toLocaleString('en')}`;
 
-const indented = (lines: readonly string[]): string => lines.map((line) => `    ${line}`).join('\n');
+const indent = (lines: readonly string[]): string => lines.map((line) => `    ${line}`).join('\n');
 
 export interface ServePage {
   version: string;
@@ -201,7 +201,7 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
   const { state, reason, next, observer } = readiness;
   const page = `${version}: Stacks chain data and chainhooks next to your node\n\n${rows(lines)}\n`;
   if (state === 'live') return page;
-  const toml = observer === null ? '' : `\n${indented(observer.trimEnd().split('\n'))}\n`;
+  const toml = observer === null ? '' : `\n${indent(observer.trimEnd().split('\n'))}\n`;
   return `${page}\n${stateText(state, reason)}\n${next}\n${toml}`;
 }
 
@@ -237,8 +237,8 @@ export function devnetPage({ api, interval, accounts, contracts }: DevnetPage): 
     ['Try', `curl ${url}/extended/v2/blocks/latest`],
     ['', `curl ${url}/extended/v3/mempool/transactions`],
   ]);
-  const texts = accounts.map(({ name, address, secret }) => `${name}\n${indented([address, secret])}`);
-  const deployed = contracts.length === 0 ? '' : `\nContracts:\n${indented([...contracts])}\n`;
+  const texts = accounts.map(({ name, address, secret }) => `${name}\n${indent([address, secret])}`);
+  const deployed = contracts.length === 0 ? '' : `\nContracts:\n${indent([...contracts])}\n`;
   const keys = texts.length === 0 ? '' : `\nAnyone can know these keys: use them only here.\n\n${texts.join('\n')}\n`;
   const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain with real contracts';
   return `Stackside serves a ${chain} ${tempoText(interval)}. Ctrl-C stops it.\n\n${lines}\n${deployed}${keys}`;

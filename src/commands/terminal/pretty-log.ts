@@ -22,7 +22,7 @@ const valueText = (value: unknown): string =>
 /** The time of day in UTC. @param now Unix milliseconds */
 export const timeOfDay = (now: number): string => new Date(now).toISOString().slice(11, 19);
 
-const indented = (text: string): string => `\n    ${text.trimEnd().replaceAll('\n', '\n    ')}`;
+const indent = (text: string): string => `\n    ${text.trimEnd().replaceAll('\n', '\n    ')}`;
 
 /** The state of a server with its reason, as one line. */
 export const stateText = (state: ServerState, reason: string | null): string => {
@@ -31,8 +31,7 @@ export const stateText = (state: ServerState, reason: string | null): string => 
 };
 
 /** The section that the node's configuration needs, below a line. */
-const sectionText = (observer: string | undefined): string =>
-  observer === undefined ? '' : `\n${indented(observer)}\n`;
+const sectionText = (observer: string | undefined): string => (observer === undefined ? '' : `\n${indent(observer)}\n`);
 
 /** Fields with a special format. */
 type Fields = { cause?: unknown; remedy?: string; observer?: string } & Record<string, unknown>;
@@ -40,13 +39,13 @@ type Fields = { cause?: unknown; remedy?: string; observer?: string } & Record<s
 function textOf({ event, ...fields }: LogEvent): string {
   if (event === 'state_changed' || event === 'state_degraded') {
     const { state, reason, next, observer } = fields as Pick<StateEvent, 'state' | 'reason' | 'next' | 'observer'>;
-    return `${stateText(state, reason)}${indented(next)}${sectionText(observer)}`;
+    return `${stateText(state, reason)}${indent(next)}${sectionText(observer)}`;
   }
   const { cause, remedy, observer, ...others } = fields as Fields;
-  const stack = cause instanceof Error ? indented(cause.stack ?? String(cause)) : '';
+  const stack = cause instanceof Error ? indent(cause.stack ?? String(cause)) : '';
   const rest = stack === '' && cause !== undefined ? { ...others, cause } : others;
   const values = Object.entries(rest).map(([name, value]) => ` ${name}=${valueText(value)}`);
-  return `${event}${values.join('')}${remedy === undefined ? '' : indented(remedy)}${sectionText(observer)}${stack}`;
+  return `${event}${values.join('')}${remedy === undefined ? '' : indent(remedy)}${sectionText(observer)}${stack}`;
 }
 
 /** An event on one line; the operator's next step and an error's stack follow on separate lines. @param now Unix milliseconds */
