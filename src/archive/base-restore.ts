@@ -79,10 +79,7 @@ export async function chooseBase(options: ChoosingOptions): Promise<ChosenBase |
     if (choice === null && isAfter(base)) continue;
     const reason = isAfter(base) ? 'it comes after the end of the restore' : await unfitReason(base, options);
     if (choice !== null && reason !== null) {
-      throw new OperatorError(
-        `${named.name} of the archive at ${store.location} can't be used: ${reason}.`,
-        OTHER_BASE,
-      );
+      throw new OperatorError(`${base.name} of the archive at ${store.location} can't be used: ${reason}.`, OTHER_BASE);
     }
     if (reason === null) return base;
     skipped(named.name, reason);

@@ -52,11 +52,8 @@ export async function clusterStatus(log: PostgresLog, journal: OwnJournal | null
   };
 }
 
-async function readPosition(
-  { engine, tables }: EngineAccess,
-  journal: OwnJournal,
-  head: Head,
-): Promise<DirectoryPosition> {
+async function readPosition(access: EngineAccess, journal: OwnJournal, head: Head): Promise<DirectoryPosition> {
+  const { engine, tables } = access;
   const entry = journal.head().id;
   const common = Math.min(entry, head.id);
   if (common === LOG_START.id) return { entry, fits: true };

@@ -150,11 +150,8 @@ export async function heal(log: Log, journal: OwnJournal, head: Head): Promise<H
  * @returns whether the log has them
  * @throws LogUnavailableError, OperatorError
  */
-export async function fillHole(
-  log: Log,
-  journal: OwnJournal,
-  { first, last }: Omit<LogFault, 'fault'>,
-): Promise<boolean> {
+export async function fillHole(log: Log, journal: OwnJournal, hole: Omit<LogFault, 'fault'>): Promise<boolean> {
+  const { first, last } = hole;
   let head = await headAt(log, first - 1);
   if (!hasEntry(journal, head) || !hasEntry(journal, await entryAt(log, last + 1))) return false;
   while (head.id < last) {

@@ -43,7 +43,7 @@ const statuses =
   (here: number, ...there: readonly number[]) =>
   ({ ours, theirs }: Difference): boolean =>
     ours === here && there.includes(Number(theirs));
-const hasParameter = (target: string, name: string): boolean => new URLSearchParams(target.split('?')[1]).has(name);
+const hasQuery = (target: string, name: string): boolean => new URLSearchParams(target.split('?')[1]).has(name);
 const lastSegment = (target: string): string => target.split('?')[0]?.split('/').at(-1) ?? '';
 
 /** The row of a list that a difference is in; the whole body if it is in none. */
@@ -115,7 +115,7 @@ export const referenceReasons: readonly KnownReason[] = [
     routes: /^\/extended\/v3\//,
     paths: ['limit', 'results[*]', 'cursor.next'],
     when: ({ path, ours, theirs }, { target, ours: here, theirs: there }) =>
-      !hasParameter(target, 'limit') &&
+      !hasQuery(target, 'limit') &&
       fieldOf(here, 'limit') === 20 &&
       fieldOf(there, 'limit') === 100 &&
       (path === 'limit' || (path === 'cursor.next' ? theirs === null : ours === undefined)),
@@ -135,8 +135,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: '`next_cursor` is null in that case',
     routes: /^\/extended\/v2\//,
     paths: ['next_cursor'],
-    when: ({ ours, theirs }, { target }) =>
-      typeof ours === 'string' && theirs === null && hasParameter(target, 'offset'),
+    when: ({ ours, theirs }, { target }) => typeof ours === 'string' && theirs === null && hasQuery(target, 'offset'),
   },
   {
     ...forRoute('/extended/v2/burn-blocks'),
@@ -292,7 +291,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: 'the two may be mixed up',
     routes: /^\/extended\/v1\/address\/\{principal\}\/nonces$/,
     paths: NONCES,
-    when: (_, { target }) => hasParameter(target, 'block_height') || hasParameter(target, 'block_hash'),
+    when: (_, { target }) => hasQuery(target, 'block_height') || hasQuery(target, 'block_hash'),
   },
   {
     where: 'STX balances',
@@ -308,7 +307,7 @@ export const referenceReasons: readonly KnownReason[] = [
     there: "it comes from any stacking event except pox-5; an unlock of pox-3 doesn't end it",
     routes: V1_STX,
     paths: LOCKS,
-    when: (_, { target }) => hasParameter(target, 'until_block'),
+    when: (_, { target }) => hasQuery(target, 'until_block'),
   },
   {
     ...forRoute('/extended/v3/principals/{principal}/balances/ft'),
@@ -419,7 +418,7 @@ export const referenceReasons: readonly KnownReason[] = [
     routes: /^\/extended\/v3\/staking\/bonds\/\{bond_index\}\/allowlist$/,
     paths: ['results[*]', 'cursor.next'],
     when: (diff, { target }) =>
-      hasParameter(target, 'cursor') && (diff.path === 'cursor.next' ? diff.ours === null : onlyOne(diff)),
+      hasQuery(target, 'cursor') && (diff.path === 'cursor.next' ? diff.ours === null : onlyOne(diff)),
   },
   {
     ...forRoute('/v1/names/{name}'),

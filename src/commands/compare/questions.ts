@@ -204,8 +204,8 @@ export interface Plan {
 
 function toPlan({ path, detail }: Route): Plan {
   const parameters = detail.parameters as readonly Parameter[];
-  const isRequired = (parameter: Parameter): boolean =>
-    parameter.in === 'path' || parameter.required || REQUIRED[path] === parameter.name;
+  const isRequired = (field: Parameter): boolean =>
+    field.in === 'path' || field.required || REQUIRED[path] === field.name;
   const missingParameters = new Set(parameters.filter(isRequired).map(({ name }) => name));
   const required: Source[] = [];
   while (missingParameters.size > 0) {

@@ -74,9 +74,7 @@ export function addFinding(
   target: string,
   reason: KnownReason | null,
 ): void {
-  const same = findings.find(
-    (finding) => finding.path === path && (finding.reason?.here ?? null) === (reason?.here ?? null),
-  );
+  const same = findings.find((item) => item.path === path && (item.reason?.here ?? null) === (reason?.here ?? null));
   if (same !== undefined) same.count += 1;
   else if (findings.length < MAX_FINDINGS) {
     findings.push({
