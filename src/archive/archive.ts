@@ -324,7 +324,7 @@ async function findChainValue(store: ObjectStoreReads, entry: number): Promise<U
 }
 
 /** Returns whether an archive has an entry: this one, another one in its place, or none yet. @throws ArchiveDamagedError */
-export async function holds(store: ObjectStoreReads, { id, chain }: Head): Promise<'this' | 'other' | 'none'> {
+export async function compareEntry(store: ObjectStoreReads, { id, chain }: Head): Promise<'this' | 'other' | 'none'> {
   const chainValue = await findChainValue(store, id);
   if (chainValue === null) return 'none';
   return sameChain(chainValue, chain) ? 'this' : 'other';

@@ -10,7 +10,7 @@ import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapsho
 import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError, holds } from './archive.ts';
+import { ArchiveDamagedError, compareEntry } from './archive.ts';
 import {
   BASE_FORMAT,
   type BaseManifest,
@@ -130,7 +130,7 @@ async function requireParts(store: ObjectStore, existing: ReadonlySet<string>): 
 /** Waits until the archive has the entry of the base. @returns false if the signal stopped the wait */
 async function isArchived({ store, clock, signal }: BaseWriterOptions, { position }: BaseState): Promise<boolean> {
   while (!signal.aborted) {
-    if ((await holds(store, position)) === 'this') return true;
+    if ((await compareEntry(store, position)) === 'this') return true;
     await pause(clock, LOOK_MS, signal);
   }
   return false;

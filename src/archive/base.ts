@@ -23,7 +23,7 @@ import { checker } from '../http/checker.ts';
 import { compressPart, hashOfPart, maxCompressedSize, type ObjectStoreReads } from '../storage/object-store.ts';
 import type { RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
-import { ArchiveDamagedError, faultIn, holds, readVerified, type VerifiedObject } from './archive.ts';
+import { ArchiveDamagedError, compareEntry, faultIn, readVerified, type VerifiedObject } from './archive.ts';
 
 /** Version of the format of bases. */
 export const BASE_FORMAT = 1;
@@ -247,7 +247,7 @@ export async function readNewestBase(store: ObjectStoreReads): Promise<BaseManif
 async function readSoundBase(store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> {
   const base = await readManifest(store, named);
   if (base === null) return null;
-  const match = await holds(store, named);
+  const match = await compareEntry(store, named);
   if (match === 'this') return base;
   throw new ArchiveDamagedError(
     store,

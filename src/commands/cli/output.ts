@@ -104,9 +104,9 @@ function fileKind(file: string): 'nothing' | 'file' | 'device' {
 const CHUNK = 16_384;
 
 /** Adds line ends, joins short lines to longer texts, and counts the lines that were read. */
-function joinLines(lines: Iterable<string>): { ended: Iterable<string>; count(): number } {
+function joinLines(lines: Iterable<string>): { chunks: Iterable<string>; count(): number } {
   let count = 0;
-  function* ended(): Generator<string> {
+  function* chunks(): Generator<string> {
     let chunk = '';
     for (const line of lines) {
       count += 1;
@@ -117,7 +117,7 @@ function joinLines(lines: Iterable<string>): { ended: Iterable<string>; count():
     }
     if (chunk !== '') yield chunk;
   }
-  return { ended: ended(), count: () => count };
+  return { chunks: chunks(), count: () => count };
 }
 
 /**
@@ -140,8 +140,8 @@ export async function writeFile(file: string, open: () => Content, overwrite: bo
  * @throws OperatorError if it can't be written, or exists and must not be replaced
  */
 export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
-  const { ended, count } = joinLines(lines);
-  await writeFile(file, () => ended, overwrite);
+  const { chunks, count } = joinLines(lines);
+  await writeFile(file, () => chunks, overwrite);
   process.stderr.write(`${file}: ${plural(count(), 'row')}\n`);
 }
 
@@ -152,7 +152,7 @@ export const writeOutput = (stream: Writable, output: Uint8Array | string): Prom
   });
 
 /** Prints lines until stdout is closed or fails; see {@link guardOutput}. */
-export const printLines = (lines: Iterable<string>): Promise<void> => print(joinLines(lines).ended);
+export const printLines = (lines: Iterable<string>): Promise<void> => print(joinLines(lines).chunks);
 
 /** Prints until stdout is closed or fails; see {@link guardOutput}. */
 export async function print(content: Content): Promise<void> {
@@ -196,16 +196,16 @@ export async function interruptible<T>(
   work: () => Promise<T>,
   code: number = EXIT.interrupted,
 ): Promise<T> {
-  const interrupted = (signal: NodeJS.Signals) => {
+  const handleSignal = (signal: NodeJS.Signals) => {
     leave(signal);
     process.exit(code);
   };
   const signals = stopSignals();
-  for (const name of signals) process.once(name, interrupted);
+  for (const name of signals) process.once(name, handleSignal);
   try {
     return await work();
   } finally {
-    for (const name of signals) process.off(name, interrupted);
+    for (const name of signals) process.off(name, handleSignal);
   }
 }
 

@@ -103,7 +103,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     }
   }
 
-  function failed({ message: reason, remedy, cause }: OperatorError): void {
+  function logFailure({ message: reason, remedy, cause }: OperatorError): void {
     log({
       event: 'service_failing',
       service: 'archive',
@@ -121,7 +121,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     waits: { firstMs: 2 * everyMs, mostMs: MAX_WAIT_MS, random: random.number },
     turn: round,
     passes: (error) => error instanceof OperatorError,
-    failed,
+    failed: logFailure,
     recovered(count) {
       if (isHeld) log({ event: 'service_resumed', service: 'archive', place: location, failures: count });
     },
@@ -135,7 +135,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
       await round(ended.signal);
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
-      if (!ended.signal.aborted) failed(error);
+      if (!ended.signal.aborted) logFailure(error);
     }
   }
 

@@ -109,7 +109,7 @@ export function archiveFollowing(options: FollowingOptions) {
   }
 
   /** Offers the events of the archive, from the next one on. */
-  async function read(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
+  async function offerEntries(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
     next = from;
     for await (const entries of entriesAfter(archive, { id: from - 1 })) {
       for (const entry of entries) {
@@ -119,13 +119,13 @@ export function archiveFollowing(options: FollowingOptions) {
     }
   }
 
-  /** {@link read}, from ever earlier segments while the parent of a block is missing: the archive left this chain below. */
+  /** Offers the entries, from earlier segments while a block's parent is missing: the archive left this chain below them. */
   async function readAll(signal: AbortSignal): Promise<void> {
     const archive = await open();
     let from = next ?? (await findEntryBelow(archive, history.tip().height - BELOW_TIP));
     for (let steps = 0; ; steps++) {
       try {
-        return await read(archive, from, signal);
+        return await offerEntries(archive, from, signal);
       } catch (error) {
         if (!(error instanceof UnknownParentError) || steps === MAX_STEPS_BACK) throw error;
         const earlier = await findEntryBefore(archive, from);

@@ -177,9 +177,9 @@ function systemOf(
   const { clock, cores, startOwnProcess: start } = environment;
   const { data: directory } = settings;
   const threads = apiThreadCount(settings.threads, cores);
-  const failed = (cause: unknown) =>
+  const logFailure = (cause: unknown) =>
     log({ event: 'unexpected_error', part: 'request', method: 'GET', path: '/metrics', cause });
-  const alerts = services.use('alerts', watchAlerts(clock, operations.metrics, failed));
+  const alerts = services.use('alerts', watchAlerts(clock, operations.metrics, logFailure));
   return {
     state: () =>
       systemState({ settings, sources, listeners: [...listeners], threads, valueIndexes: ingest.valueIndexes.all() }),

@@ -53,7 +53,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
   const seconds = (): number => Math.floor(clock.now() / 1_000);
 
   /** Parses a line. @returns whether it has the command's format */
-  function read(inspection: Check | Tables, line: string): boolean {
+  function addLine(inspection: Check | Tables, line: string): boolean {
     const message = parsedJson(line);
     if ('findings' in inspection) {
       if (!Value.Check(CheckLine, message)) return false;
@@ -69,7 +69,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
 
   async function follow(process: OwnProcess, inspection: Check | Tables): Promise<void> {
     for await (const line of process.lines) {
-      if (read(inspection, line)) continue;
+      if (addLine(inspection, line)) continue;
       inspection.problem = UNKNOWN_LINE;
       process.kill();
       break;
@@ -101,10 +101,10 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
       const inspection: Check | Tables = kind === 'check' ? { ...base, findings: [] } : { ...base, sizes: [] };
       if ('findings' in inspection) newest.check = inspection;
       else newest.tables = inspection;
-      const cancelled = () => {
+      const markCancelled = () => {
         inspection.state = 'cancelled';
       };
-      running = { process, cancelled, over: follow(process, inspection) };
+      running = { process, cancelled: markCancelled, over: follow(process, inspection) };
       return true;
     },
     cancel,

@@ -155,7 +155,7 @@ function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
 }
 
 const latencyOf = (times: EventTimes | null) =>
-  times === null ? null : { events: times.events, median_ms: rounded(times.medianMs), p99_ms: rounded(times.p99Ms) };
+  times === null ? null : { events: times.events, median_ms: round(times.medianMs), p99_ms: round(times.p99Ms) };
 
 const growthOf = (growth: ReturnType<DiskSpace['growth']>): ServerStatus['disk']['growth'] =>
   growth === null
@@ -167,23 +167,23 @@ const growthOf = (growth: ReturnType<DiskSpace['growth']>): ServerStatus['disk']
       };
 
 /** Rounds a value to the digits that a chart shows. */
-const rounded = (value: number): number => Number(value.toPrecision(4));
-const roundedOrNull = (value: number | null): number | null => (value === null ? null : rounded(value));
+const round = (value: number): number => Number(value.toPrecision(4));
+const roundOrNull = (value: number | null): number | null => (value === null ? null : round(value));
 
 function historyOf(hour: LastHour): ServerHistory {
   const samples = hour.samples();
   return {
     interval_seconds: hour.intervalSeconds,
     times: samples.map(({ time }) => time),
-    events_per_second: samples.map(({ eventsPerSecond }) => rounded(eventsPerSecond)),
-    requests_per_second: samples.map(({ requestsPerSecond }) => rounded(requestsPerSecond)),
-    request_ms: samples.map(({ requestMs }) => roundedOrNull(requestMs)),
+    events_per_second: samples.map(({ eventsPerSecond }) => round(eventsPerSecond)),
+    requests_per_second: samples.map(({ requestsPerSecond }) => round(requestsPerSecond)),
+    request_ms: samples.map(({ requestMs }) => roundOrNull(requestMs)),
     deliveries_succeeded: samples.map(({ delivered }) => delivered),
     deliveries_failed: samples.map(({ failed }) => failed),
-    delivery_ms: samples.map(({ deliveryMs }) => roundedOrNull(deliveryMs)),
-    slowest_delivery_ms: samples.map(({ slowestDeliveryMs }) => roundedOrNull(slowestDeliveryMs)),
+    delivery_ms: samples.map(({ deliveryMs }) => roundOrNull(deliveryMs)),
+    slowest_delivery_ms: samples.map(({ slowestDeliveryMs }) => roundOrNull(slowestDeliveryMs)),
     memory_bytes: samples.map(({ memoryBytes }) => memoryBytes),
-    cpu_share: samples.map(({ cpuShare }) => rounded(cpuShare)),
+    cpu_share: samples.map(({ cpuShare }) => round(cpuShare)),
   };
 }
 
