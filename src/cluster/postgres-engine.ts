@@ -40,7 +40,6 @@ const SESSION = { application_name: 'stackside', synchronous_commit: 'on', state
  */
 export const WAITING_COMMIT = "SELECT pg_logical_emit_message(true, 'stackside', '')";
 
-/** Parameters of statements. */
 type Parameter = string | number | Uint8Array | null | ReturnType<SQL['array']>;
 
 /** Runs a statement of a session. */

@@ -98,7 +98,6 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const optional = <K extends string>(name: K, value: string | undefined): { [N in K]?: string } =>
   (value === undefined ? {} : { [name]: value }) as { [N in K]?: string };
 
-/** How to reach a bucket. */
 interface Bucket {
   /** Its URL, without a slash at the end. */
   address: string;

@@ -61,7 +61,6 @@ export async function* rowsOf(
 const BATCH_BYTES = 250_000;
 const BATCH_ROWS = 500;
 
-/** Rows as a thread hands them over. */
 export interface RowBatch {
   rows: RecordingRow[];
   /** Bytes of the file that were read, before decompression. */

@@ -37,7 +37,6 @@ export interface ThreadStart {
   log: { pretty: boolean; colors: boolean };
 }
 
-/** The reports of a thread. */
 interface Reports {
   metrics: ThreadMetrics;
   log: ThreadLog;

@@ -10,7 +10,6 @@ import { serverVersion } from '../cli/this-program.ts';
 import type { Environment } from '../serve/environment.ts';
 import { hasColors, prettyLine, prettyLog, stateText } from './pretty-log.ts';
 
-/** A running server. */
 export interface ServerInfo {
   /** URL of the API; null if this process doesn't serve it. */
   api: string | null;
