@@ -339,9 +339,12 @@ test('v1_miner_rewards equals the API', async () => {
 });
 
 test('v1_names equals the API', async () => {
-  const active = rows('SELECT name, is_active, tx_id FROM v1_names WHERE is_active');
+  const active = rows(`SELECT name, is_active, n.tx_id, owner FROM v1_names n
+    LEFT JOIN v1_nfts ON asset_identifier LIKE '%.bns::names' AND value = token_value WHERE is_active`);
   expect(active.map(({ name }) => String(name)).sort()).toEqual((await get('/v1/names')).sort());
-  for (const { name, tx_id } of active) expect((await get(`/v1/names/${name}`)).last_txid).toBe(tx_id);
+  for (const { name, tx_id, owner } of active) {
+    expect(await get(`/v1/names/${name}`)).toMatchObject({ last_txid: tx_id, address: owner });
+  }
 });
 
 test('v1_burn_blocks and v1_burn_rewards equal the API', async () => {

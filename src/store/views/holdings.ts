@@ -135,6 +135,9 @@ const minerRewards = view({
   range: 'block_height',
 });
 
+/** Returns SQL for the hex of a serialized Clarity buffer that contains a text. */
+const bufferOf = (text: string): string => `'02' || printf('%08x', length(${text})) || lower(hex(${text}))`;
+
 const REVOKED = storedNameOperation.numberOf('name-revoke');
 
 const names = view({
@@ -144,8 +147,13 @@ const names = view({
     name: text('o.name', 'Name with its namespace, such as `alice.btc`'),
     namespace: text('o.namespace', 'Namespace'),
     is_active: integer(`o.operation <> ${REVOKED}`, '0 if the last operation revoked the name'),
-    operated_by: text('p.address', 'Principal that made the last operation: the owner, or the importer'),
+    operated_by: text('p.address', 'Principal that made the last operation: after a transfer, the former owner'),
     ...place,
+    token_value: text(
+      `'0x0c00000002046e616d65' || ${bufferOf('substr(o.name, 1, length(o.name) - length(o.namespace) - 1)')} ||
+      '096e616d657370616365' || ${bufferOf('o.namespace')}`,
+      'Serialized Clarity value of the NFT of `bns::names`: `v1_nfts` has its owner',
+    ),
   },
   from: `name_operations o JOIN transactions t ON t.position = o.position JOIN blocks b ON ${inBlock('t.position')}
   JOIN principals p ON p.id = o.sender_id
