@@ -123,7 +123,7 @@ test('a result contains its columns and values and shows if it was cut; formats 
 test.each([
   ['SELECT 1,\n  unknown', 'no such column: unknown (line 2, column 3).'],
   ['SELECT * FROM hook_secrets', 'Only the views can be queried; their names start with v1_.'],
-  ['SELECT ?1', 'The query has 1 parameters, but 0 values were given.'],
+  ['SELECT ?1', 'The query has 1 parameter, but the number of values is 0.'],
 ])('%s is refused in words', async (query, words) => {
   const answer = await ask(query);
   const { message } = (await answer.json()) as { message: string };

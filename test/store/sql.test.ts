@@ -30,14 +30,16 @@ test('rows have their columns in order, with any names, and exact integers', () 
   expect(rowsOf(query)).toEqual([[1n, 2n, new Uint8Array(1), 9007199254740993n, null, 1.5]]);
   expect(rowsOf('VALUES (1), (2) -- two')).toEqual([[1n], [2n]]);
   expect(rowsOf('WITH one AS (SELECT 1) SELECT * FROM one')).toEqual([[1n]]);
+  expect(rowsOf("SELECT ';'; -- it's /* one */; \n/* query\n*/ ")).toEqual([[';']]);
+  expect(rowsOf("SELECT ';--'")).toEqual([[';--']]);
   const names = resultOf(db, 'EXPLAIN QUERY PLAN SELECT * FROM v1_blocks').columns.map(({ name }) => name);
   expect(names).toEqual(['id', 'parent', 'notused', 'detail']);
 });
 
 test('a query has as many values as parameters', () => {
   expect([...resultOf(db, 'SELECT ?2, :name, ?1', ['a', null, true]).rows()]).toEqual([[null, 1n, 'a']]);
-  expect(() => rowsOf('SELECT ?1')).toThrow('The query has 1 parameters, but 0 values were given.');
-  expect(() => resultOf(db, 'SELECT 1', ['a'])).toThrow('has 0 parameters, but 1 values were given.');
+  expect(() => rowsOf('SELECT ?1')).toThrow('The query has 1 parameter, but the number of values is 0.');
+  expect(() => resultOf(db, 'SELECT 1', ['a'])).toThrow('has 0 parameters, but the number of values is 1.');
 });
 
 test('columns of one name keep the order of the rows', () => {

@@ -1,6 +1,7 @@
 /** Queries of analysts: any single SELECT over the index, through a connection that only reads. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
+import { plural } from '../../base/format.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Connection } from '../files/connection.ts';
 import { openReader } from '../files/database.ts';
@@ -148,9 +149,18 @@ const withUniqueNames = (sql: string, count: number): string =>
 function requireParameters(count: number, values: readonly SqlParameter[]): void {
   if (count === values.length) return;
   throw new OperatorError(
-    `The query has ${count} parameters, but ${values.length} values were given.`,
-    'Give a value for each parameter, from ?1 on.',
+    `The query has ${plural(count, 'parameter')}, but the number of values is ${values.length}.`,
+    'Give a value for each parameter, from ?1 on, or write the values into the query.',
   );
+}
+
+/** The semicolon at the end of a query, with the comments after it. */
+const END = /;(?:\s|--.*|\/\*[^]*?\*\/)*$/;
+
+/** Returns a query without its end. In `SELECT ';--'`, the semicolon is no end, so the text is tried as a whole first. */
+function withoutEnd(db: Connection, text: string): string {
+  const sql = text.replace(/[;\s]+$/, '');
+  return isOneSelect(db, sql) ? sql : sql.replace(END, '');
 }
 
 /**
@@ -160,7 +170,7 @@ function requireParameters(count: number, values: readonly SqlParameter[]): void
  * @throws OperatorError if the text is none of these; iterating throws it if the query fails
  */
 export function resultOf(db: Connection, text: string, parameters: readonly SqlParameter[] = []): Result {
-  const sql = text.replace(/[;\s]+$/, '');
+  const sql = onQuery(db, text, () => withoutEnd(db, text));
   return onQuery(db, sql, () => {
     const query = preparedQuery(db, sql);
     if (!query.reader || !query.readonly || !isOneSelect(db, sql)) throw notOneQueryError();
