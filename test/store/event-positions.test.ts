@@ -2,8 +2,9 @@
 import { expect, test } from 'bun:test';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
-import { openAt, openNew, simulatedEvents } from '../support/data/ingest.ts';
+import { entryOf, openAt, openNew, simulatedEvents } from '../support/data/ingest.ts';
 
 const SOURCE = 'a stream';
 const events = simulatedEvents({ seed: 13, blocks: 2, transactionsPerBlock: 2, forkEvery: 0 });
@@ -56,4 +57,25 @@ test("a rejected event doesn't change the position", () => {
   const refused = { path: '/new_block', text: '{}', receivedAt: 0 };
   expect(() => open.ingest.receive(numbered(refused, 2))).toThrow(PayloadError);
   expect(open.ingest.imported(SOURCE).rows).toBe(1);
+});
+
+test('a rejected event keeps the positions of the events that commit with it', () => {
+  using open = openNew();
+  const { ingest } = open;
+  const refused = { path: '/new_block', text: '{}', receivedAt: 0 };
+  ingest.apply(numbered(events[0]!, 1));
+  ingest.setImported('a recording', { rows: 7, digest: 'seven' });
+  expect(() => ingest.apply(numbered(refused, 2))).toThrow(PayloadError);
+  // A parent that is missing is found while the event is applied, in the transaction.
+  expect(() => ingest.apply(numbered(events.at(-1)!, 3))).toThrow(UnknownParentError);
+  ingest.commit();
+  expect(ingest.position().id).toBe(entryOf(1));
+  expect(ingest.imported(SOURCE)).toEqual({ rows: 1, digest: '1-0' });
+  expect(ingest.imported('a recording')).toEqual({ rows: 7, digest: 'seven' });
+
+  // A repeated event makes no entry, so the transaction has only its position.
+  expect(ingest.apply(numbered(events[0]!, 4))).toBe('repeated');
+  expect(() => ingest.apply(numbered(events.at(-1)!, 5))).toThrow(UnknownParentError);
+  ingest.commit();
+  expect(ingest.imported(SOURCE)).toEqual({ rows: 4, digest: '4-0' });
 });

@@ -224,8 +224,8 @@ export class Writer {
   #entries: NewEntry[] = [];
   /** Log lines of its entries. They are written when the entries are durable. */
   #lines: IngestEvent[] = [];
-  /** Whether it stores the position of a source. */
-  #hasProgress = false;
+  /** Positions of sources that it stores, by source. */
+  #sourcePositions = new Map<string, Imported>();
 
   /** Bytes of the pending group. */
   #bytes = 0;
@@ -462,7 +462,7 @@ export class Writer {
   setImported(source: string, upTo: Imported): void {
     this.#begin();
     this.#guarded(() => this.#options.journal.imports.set(source, upTo));
-    this.#hasProgress = true;
+    this.#sourcePositions.set(source, upTo);
   }
 
   // ── Entries that only the journal has ──
@@ -639,7 +639,7 @@ export class Writer {
   /** Ends the open transaction. @throws StoreUnavailableError; then it is rolled back, or in the journal */
   #settle(durability: Exclude<Durability, 'end'>): void {
     if (!this.#isOpen) return;
-    const hasWritten = this.#entries.length > 0 || this.#hasProgress;
+    const hasWritten = this.#entries.length > 0 || this.#sourcePositions.size > 0;
     if (!hasWritten) this.#discardEmptyTransaction();
     else if (durability === 'each') this.#commitBoth();
     else this.#commitGroup();
@@ -750,10 +750,11 @@ export class Writer {
 
   /**
    * Undoes changes after the last entry of the open transaction: rolls the transaction back, and applies its entries again.
-   * That costs less than a savepoint before each entry.
+   * That costs less than a savepoint before each entry. The positions of sources are stored again, too.
    */
   #takeBack(isLive: boolean): void {
     const entries = this.#entries;
+    const sourcePositions = this.#sourcePositions;
     this.rollback();
     for (const { event, ...head } of entries) {
       this.#begin();
@@ -762,6 +763,7 @@ export class Writer {
       this.#append(event, head);
       this.#lines.push(...blockLines(applied));
     }
+    for (const [source, upTo] of sourcePositions) this.setImported(source, upTo);
   }
 
   /**
@@ -870,7 +872,7 @@ export class Writer {
   #forgetEntries(): void {
     this.#entries = [];
     this.#lines = [];
-    this.#hasProgress = false;
+    this.#sourcePositions = new Map();
   }
 
   #bePatientOnce(): void {
