@@ -4,7 +4,7 @@ import type { EffectOf } from '../../chain/effect.ts';
 import { accountStates } from '../queries/accounts/account-states.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
-import type { Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import { accountCheckpointsTable, startingAccountsTable, tokenCheckpointsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -57,10 +57,10 @@ const UNASKED = { balance: null, locked: null, unlock_height: null, nonce: null 
 export function touchMarks(db: Database, { accounts }: HotRows) {
   const start = historyStartQuery(db);
   const mark = inserterIfAbsent(db, startingAccountsTable);
-  const unmark = db.prepare<null, [number]>(
-    `DELETE FROM starting_accounts
-      WHERE principal_id = ?1 AND balance IS NULL AND NOT EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1)`,
-  );
+  const unmark = query<null, [number]>`
+    DELETE FROM starting_accounts
+     WHERE principal_id = ?1 AND balance IS NULL
+       AND NOT EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1)`.prepared(db);
   let isBegun = false;
   return {
     /** Reads whether the index begins at a block. Called before the effects of each block. */

@@ -66,9 +66,9 @@ export function blockWriter(db: Database) {
   const newest = query<Sums>`
     SELECT preceding_transactions + transactions AS transactions, stx_supply, stx_balances, stx_holders, stx_accounts
       FROM blocks ORDER BY height DESC LIMIT 1`.prepared(db);
-  const setSums = db.prepare<null, [number, string, string, number, number]>(
-    'UPDATE blocks SET stx_supply = ?2, stx_balances = ?3, stx_holders = ?4, stx_accounts = ?5 WHERE height = ?1',
-  );
+  const setSums = query<null, [number, string, string, number, number]>`
+    UPDATE blocks SET stx_supply = ?2, stx_balances = ?3, stx_holders = ?4, stx_accounts = ?5
+     WHERE height = ?1`.prepared(db);
   /** The sums up to the block that is being applied. A revert removes them with the block's row. */
   let sums = EMPTY_CHAIN;
 
@@ -126,10 +126,9 @@ export function anchorWriter(db: Database) {
   const newest = query<Last>`
     SELECT ordinal, hash, blocks FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1`.prepared(db);
   const anchors = table(db, anchorBurnBlocksTable);
-  const count = db.prepare(
-    `UPDATE anchor_burn_blocks SET blocks = blocks + ?2, transactions = transactions + ?3, rows = rows + ?4
-      WHERE ordinal = ?1`,
-  );
+  const count = query<null, [number, number, number, number]>`
+    UPDATE anchor_burn_blocks SET blocks = blocks + ?2, transactions = transactions + ?3, rows = rows + ?4
+     WHERE ordinal = ?1`.prepared(db);
 
   return ({ sign, block }: EffectOf<'anchor'>): void => {
     const last = newest.get();
@@ -183,9 +182,9 @@ export function activityWriter({ principals, assets }: Dictionaries, { dailyCoun
 
 /** Applies effects on confirmed microblocks: adds and removes rows at the tip. */
 export function confirmedMicroblockWriter(db: Database) {
-  const last = db.prepare<{ ordinal: number | null }, []>('SELECT max(ordinal) AS ordinal FROM microblocks');
+  const last = query<{ ordinal: number | null }>`SELECT max(ordinal) AS ordinal FROM microblocks`.prepared(db);
   const insert = inserter(db, microblocksTable);
-  const remove = db.prepare<null, [number]>('DELETE FROM microblocks WHERE height = ?1');
+  const remove = query<null, [number]>`DELETE FROM microblocks WHERE height = ?1`.prepared(db);
 
   return ({ sign, height, microblocks }: EffectOf<'microblocks'>): void => {
     if (sign === -1) {

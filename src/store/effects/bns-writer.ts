@@ -22,9 +22,9 @@ export function bnsWriter(db: Database, { principals }: Dictionaries): (effect: 
   const last = query<LastOperation, [number, number]>`
     SELECT position, event_index, operation FROM bns_names WHERE contract_id = ?1 AND bns_id = ?2
      ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
-  const mark = db.prepare<null, [number, number, number, number, number]>(
-    'UPDATE bns_names SET current = ?5 WHERE contract_id = ?1 AND bns_id = ?2 AND position = ?3 AND event_index = ?4',
-  );
+  const mark = query<null, [number, number, number, number, number]>`
+    UPDATE bns_names SET current = ?5
+     WHERE contract_id = ?1 AND bns_id = ?2 AND position = ?3 AND event_index = ?4`.prepared(db);
   const lastPrimary = query<LastPrimary, [number, number]>`
     SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
      ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);

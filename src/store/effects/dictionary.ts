@@ -1,12 +1,13 @@
 /** Numbers of texts that occur in many rows: principals and asset identifiers. */
 import type { Database } from 'bun:sqlite';
+import { query } from '../rows/statement.ts';
 
 /** Maximum of cached texts. The full cache is cleared, because a plain map takes a fifth of the time of an LRU cache. */
 const CACHED = 100_000;
 
 function dictionary(db: Database, table: 'principals' | 'assets', column: 'address' | 'identifier') {
-  const find = db.prepare<{ id: number }, [string]>(`SELECT id FROM ${table} WHERE ${column} = ?1`);
-  const insert = db.prepare<null, [string]>(`INSERT INTO ${table} (${column}) VALUES (?1)`);
+  const find = query<{ id: number }, [string]>`SELECT id FROM ${table} WHERE ${column} = ?1`.prepared(db);
+  const insert = query<null, [string]>`INSERT INTO ${table} (${column}) VALUES (?1)`.prepared(db);
   const cache = new Map<string, number>();
   return {
     /** The number of a text, which is added if it is new. */

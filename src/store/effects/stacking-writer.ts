@@ -156,9 +156,10 @@ export function stackingWriter(db: Database, dictionaries: Dictionaries) {
  */
 export function rewardSetWriter(db: Database) {
   const addCycle = inserterIfAbsent(db, rewardCyclesTable);
-  const removeCycle = db.prepare<null, [number, number]>('DELETE FROM reward_cycles WHERE cycle = ?1 AND height = ?2');
+  const removeCycle = query<null, [number, number]>`
+    DELETE FROM reward_cycles WHERE cycle = ?1 AND height = ?2`.prepared(db);
   const addSigner = inserter(db, cycleSignersTable);
-  const removeSigners = db.prepare<null, [number]>('DELETE FROM cycle_signers WHERE cycle = ?1');
+  const removeSigners = query<null, [number]>`DELETE FROM cycle_signers WHERE cycle = ?1`.prepared(db);
 
   return ({ sign, height, rewardSet }: EffectOf<'reward_set'>): void => {
     const { cycle } = rewardSet;

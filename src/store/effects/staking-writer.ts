@@ -326,10 +326,11 @@ type BondTotalsWriter = ReturnType<typeof bondTotals>;
 
 /** Writes the sums of bonds. */
 function bondTotals(db: Database) {
-  const find = db.prepare<TotalsRow, [number]>(`SELECT ${SUM_COLUMNS.join(', ')} FROM bonds WHERE bond_index = ?1`);
-  const set = db.prepare<null, [number, number, string, number, string, string, string]>(
-    `UPDATE bonds SET ${SUM_COLUMNS.map((column, index) => `${column} = ?${index + 2}`).join(', ')} WHERE bond_index = ?1`,
-  );
+  const find = query<TotalsRow, [number]>`
+    SELECT ${SUM_COLUMNS.join(', ')} FROM bonds WHERE bond_index = ?1`.prepared(db);
+  const sets = SUM_COLUMNS.map((column, index) => `${column} = ?${index + 2}`);
+  const set = query<null, [number, number, string, number, string, string, string]>`
+    UPDATE bonds SET ${sets.join(', ')} WHERE bond_index = ?1`.prepared(db);
   return {
     /** Adds to the sums of a bond. In a partial history, a bond may have been set up before the first block: it has no sums. */
     move(bond: number, by: Partial<BondTotals>): void {
@@ -352,9 +353,9 @@ const CYCLE_SUMS = ['bonds', 'stakes', 'reserve', 'claimed'] as const;
 
 /** Writes the rewards of reward cycles. */
 function cycleRewardsWriter(db: Database) {
-  const find = db.prepare<Stored<'cycle_rewards'>, [number]>('SELECT * FROM cycle_rewards WHERE cycle = ?1');
+  const find = query<Stored<'cycle_rewards'>, [number]>`SELECT * FROM cycle_rewards WHERE cycle = ?1`.prepared(db);
   const set = upserter(db, cycleRewardsTable, { replaced: CYCLE_SUMS });
-  const remove = db.prepare('DELETE FROM cycle_rewards WHERE cycle = ?1');
+  const remove = query<null, [number]>`DELETE FROM cycle_rewards WHERE cycle = ?1`.prepared(db);
   return {
     /** Adds sats to the sums of a cycle, or subtracts them. @param by in the order of {@link CYCLE_SUMS} */
     move(cycle: number, sign: Sign, by: readonly [bigint, bigint, bigint, bigint]): void {
@@ -423,17 +424,17 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
       FROM bond_positions p JOIN bonds b ON b.bond_index = p.bond_index
      WHERE b.first_cycle <= ?1 AND b.unlock_cycle > ?1 AND p.weight_cycle <= ?1
      ORDER BY p.staker_id, p.bond_index, p.position, p.event_index`.prepared(db);
-  const share = db.prepare<Stored<'staking_shares', 'earned' | 'claimed'>, [number, number, number, number]>(
-    'SELECT earned, claimed FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
-  );
+  const share = query<Stored<'staking_shares', 'earned' | 'claimed'>, [number, number, number, number]>`
+    SELECT earned, claimed FROM staking_shares
+     WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4`.prepared(db);
   const setShare = upserter(db, stakingSharesTable, { replaced: ['earned', 'claimed'] });
-  const removeShare = db.prepare(
-    'DELETE FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
-  );
+  const removeShare = query<null, [number, number, number, number]>`
+    DELETE FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4`.prepared(db);
   const sums = query<Stored<'staking_rewards', 'accrued' | 'claimed'>, [number, number]>`
     SELECT accrued, claimed FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2`.prepared(db);
   const setSums = upserter(db, stakingRewardsTable, { replaced: ['accrued', 'claimed'] });
-  const removeSums = db.prepare('DELETE FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2');
+  const removeSums = query<null, [number, number]>`
+    DELETE FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2`.prepared(db);
 
   function move(staker: number, bond: number, accrued: bigint, claimed: bigint): void {
     if (accrued === 0n && claimed === 0n) return;
@@ -502,12 +503,13 @@ const NO_CYCLE = -1;
 /** Writes keys of signers: registrations, the last of which is current, grants and revocations. */
 function signerKeyWriter(db: Database, { principals }: Dictionaries) {
   const keys = table(db, signerKeysTable);
-  const forget = db.prepare<null, [number]>('UPDATE signer_keys SET current = 0 WHERE signer_id = ?1 AND current = 1');
-  const recall = db.prepare<null, [number]>(
-    `UPDATE signer_keys SET current = 1 WHERE (signer_id, position, event_index) =
-       (SELECT signer_id, position, event_index FROM signer_keys
-         WHERE signer_id = ?1 AND action = ${KEY_ACTION.register} ORDER BY position DESC, event_index DESC LIMIT 1)`,
-  );
+  const forget = query<null, [number]>`
+    UPDATE signer_keys SET current = 0 WHERE signer_id = ?1 AND current = 1`.prepared(db);
+  const recall = query<null, [number]>`
+    UPDATE signer_keys SET current = 1 WHERE (signer_id, position, event_index) =
+      (SELECT signer_id, position, event_index FROM signer_keys
+        WHERE signer_id = ?1 AND action = ${KEY_ACTION.register}
+        ORDER BY position DESC, event_index DESC LIMIT 1)`.prepared(db);
 
   function add(change: StakingChangeOf<'signer_key'>, { position, index }: At): void {
     const signer = principals.id(change.signer);
@@ -555,7 +557,8 @@ function history<S extends HistoryShape>(db: Database, shape: S) {
   const rows = table(db, shape);
   const current = query<StoredRow<S>, number[]>`
     SELECT ${Object.keys(shape.columns).join(', ')} FROM ${shape.name} WHERE ${ofOwner} AND current = 1`.prepared(db);
-  const forget = db.prepare<null, number[]>(`UPDATE ${shape.name} SET current = 0 WHERE ${ofOwner} AND current = 1`);
+  const forget = query<null, number[]>`
+    UPDATE ${shape.name} SET current = 0 WHERE ${ofOwner} AND current = 1`.prepared(db);
   const recall = query<null, number[]>`
     UPDATE ${shape.name} SET current = 1 WHERE (${owner.join(', ')}, position, event_index) =
       (SELECT ${owner.join(', ')}, position, event_index FROM ${shape.name}

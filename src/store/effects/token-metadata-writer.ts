@@ -36,7 +36,8 @@ type Notification = Stored<'token_events', 'position' | 'event_index' | 'kind' |
 
 /** Reads and changes rows of tokens, in the open transaction. */
 export function tokenRows(db: Database) {
-  const findContract = db.prepare<TokenContractRow, [number]>('SELECT * FROM token_contracts WHERE contract_id = ?1');
+  const findContract = query<TokenContractRow, [number]>`
+    SELECT * FROM token_contracts WHERE contract_id = ?1`.prepared(db);
   const findJob = query<JobRow, [number, string, number]>`
     SELECT * FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3`.prepared(db);
   const setJob = upserter(db, tokenJobsTable, {
@@ -50,15 +51,16 @@ export function tokenRows(db: Database) {
   const insertToken = inserterIfAbsent(db, tokensTable);
   const findToken = query<Stored<'tokens'>, [number, string]>`
     SELECT * FROM tokens WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
-  const dropToken = db.prepare<null, [number, string]>('DELETE FROM tokens WHERE contract_id = ?1 AND token_id = ?2');
+  const dropToken = query<null, [number, string]>`
+    DELETE FROM tokens WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
   const setQueueing = query<null, [number, string | null, number]>`
     UPDATE token_contracts SET queued_up_to = ?2, is_forced = ?3 WHERE contract_id = ?1`.prepared(db);
   // Finds notifications about one token, or about all tokens of a contract, from a position on.
   const notifications = (order: string) =>
-    db.prepare<Notification, [number, string, number, number]>(
-      `SELECT position, event_index, kind, ttl FROM token_events
-        WHERE contract_id = ?1 AND token_id = ?2 AND kind = ?3 AND position >= ?4 ORDER BY ${order} LIMIT 1`,
-    );
+    query<Notification, [number, string, number, number]>`
+      SELECT position, event_index, kind, ttl FROM token_events
+       WHERE contract_id = ?1 AND token_id = ?2 AND kind = ?3 AND position >= ?4
+       ORDER BY ${order} LIMIT 1`.prepared(db);
   const oldest = notifications('position');
   const newest = notifications('position DESC, event_index DESC');
   const lastMint = query<Stored<'token_events', 'position'>, [number, string]>`
@@ -155,13 +157,13 @@ export type TokenRows = ReturnType<typeof tokenRows>;
 export function metadataWriters(db: Database, { principals, assets }: Dictionaries) {
   const rows = tokenRows(db);
   const addContract = inserter(db, tokenContractsTable);
-  const dropContract = db.prepare<null, [number]>('DELETE FROM token_contracts WHERE contract_id = ?1');
+  const dropContract = query<null, [number]>`DELETE FROM token_contracts WHERE contract_id = ?1`.prepared(db);
   const drop = ['tokens', 'token_events', 'token_jobs'].map((table) =>
-    db.prepare<null, [number]>(`DELETE FROM ${table} WHERE contract_id = ?1`),
+    query<null, [number]>`DELETE FROM ${table} WHERE contract_id = ?1`.prepared(db),
   );
   const tokensOfContract = query<{ tokens: number }, [number]>`
     SELECT count(*) AS tokens FROM tokens WHERE contract_id = ?1`.prepared(db);
-  const jobs = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE contract_id = ?1');
+  const jobs = query<JobRow, [number]>`SELECT * FROM token_jobs WHERE contract_id = ?1`.prepared(db);
   const addEvent = inserter(db, tokenEventsTable);
   const parts = namePartWriter(db);
   const dropEvent = query<null, [number, string, number, number, number]>`
@@ -169,12 +171,12 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
      WHERE contract_id = ?1 AND token_id = ?2 AND kind = ?3 AND position = ?4 AND event_index = ?5`.prepared(db);
   const anyEvent = query<{ found: number }, [number, string]>`
     SELECT 1 AS found FROM token_events WHERE contract_id = ?1 AND token_id = ?2 LIMIT 1`.prepared(db);
-  const unlist = db.prepare<null, [number]>('UPDATE token_contracts SET listed = 0 WHERE contract_id = ?1');
+  const unlist = query<null, [number]>`UPDATE token_contracts SET listed = 0 WHERE contract_id = ?1`.prepared(db);
   const ofAsset = query<Stored<'token_contracts', 'contract_id'>, [number]>`
     SELECT contract_id FROM token_contracts WHERE asset_id = ?1`.prepared(db);
   const setSupply = query<null, [number, string, string]>`
     UPDATE tokens SET supply = ?3 WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
-  const askedSince = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE asked_height >= ?1');
+  const askedSince = query<JobRow, [number]>`SELECT * FROM token_jobs WHERE asked_height >= ?1`.prepared(db);
   const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
 
   const known = (contract: string): TokenContractRow | null => {

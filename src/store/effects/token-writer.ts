@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import { EVENT_KIND, TOKEN } from '../rows/enums.ts';
-import { prepared, query, type Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { nftInstancesTable } from '../rows/tables.ts';
 import { tokenCounter } from './account-writer.ts';
@@ -86,22 +86,20 @@ function holdingCounter(hot: HotRows) {
   };
 }
 
+type InstanceEvent = Stored<'events', 'position' | 'event_index' | 'recipient_id'>;
+
 /** Applies effects on instances. */
 function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot: HotRows) {
   const find = query<Stored<'nft_instances', 'owner_id' | 'events'>, [number, Uint8Array]>`
     SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2`.prepared(db);
   const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
-  const remove = db.prepare<null, [number, Uint8Array]>('DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2');
+  const remove = query<null, [number, Uint8Array]>`
+    DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2`.prepared(db);
   // The instance's last event before another.
-  const former = prepared<
-    Stored<'events', 'position' | 'event_index' | 'recipient_id'>,
-    [number, Uint8Array, number, number]
-  >(
-    db,
-    `SELECT position, event_index, recipient_id FROM events
-      WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} AND (position, event_index) < (?3, ?4)
-      ORDER BY position DESC, event_index DESC LIMIT 1`,
-  );
+  const former = query<InstanceEvent, [number, Uint8Array, number, number]>`
+    SELECT position, event_index, recipient_id FROM events
+     WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} AND (position, event_index) < (?3, ?4)
+     ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
   const countOwner = holdingCounter(hot);
   const { assetTotals } = hot;
   const parts = namePartWriter(db);

@@ -232,9 +232,9 @@ export interface DeliveryKey {
 /** Removes deliveries. */
 function deliveryForgetting(db: Database) {
   const { aged, finishedBefore, newestSurplus, surplus, allOf } = statements(db, sql);
-  const forgetAttempts = db.prepare<null, [number]>('DELETE FROM hook_attempts WHERE delivery_id = ?1');
-  const forgetBody = db.prepare<null, [number]>('DELETE FROM hook_bodies WHERE delivery_id = ?1');
-  const forgetRow = db.prepare<null, [number]>('DELETE FROM hook_deliveries WHERE id = ?1');
+  const forgetAttempts = query<null, [number]>`DELETE FROM hook_attempts WHERE delivery_id = ?1`.prepared(db);
+  const forgetBody = query<null, [number]>`DELETE FROM hook_bodies WHERE delivery_id = ?1`.prepared(db);
+  const forgetRow = query<null, [number]>`DELETE FROM hook_deliveries WHERE id = ?1`.prepared(db);
 
   function forget(rows: readonly { id: number }[]): number {
     for (const { id } of rows) {

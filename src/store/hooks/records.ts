@@ -97,7 +97,7 @@ export function recordReads(db: Database) {
   const read = statements(db, sql);
   const progress = query<ProgressRow>`
     SELECT hooks_evaluated, hooks_cursor_height, hooks_cursor_hash, hooks_evaluated_at FROM progress`.prepared(db);
-  const epoch = db.prepare<Stored<'progress', 'hooks_epoch'>, []>('SELECT hooks_epoch FROM progress');
+  const epoch = query<Stored<'progress', 'hooks_epoch'>>`SELECT hooks_epoch FROM progress`.prepared(db);
 
   /** Number of a consumer's hooks, without deleted ones. */
   const count = (consumer: string): number => read.total.get(consumer)?.total ?? 0;
@@ -202,9 +202,9 @@ export function hookRecords(db: Database) {
     UPDATE hooks SET definition = ?2, url = ?3, expires_at = ?4 WHERE id = ?1`.prepared(db);
   const remove = query<null, [number, number]>`
     UPDATE hooks SET stage = ${IDLE}, expires_at = NULL, deleted_at = ?2 WHERE id = ?1`.prepared(db);
-  const join = db.prepare<null, [number, number | null]>(
-    `UPDATE hooks SET stage = ${LIVE}, joined = (SELECT hooks_evaluated FROM progress), expires_at = ?2 WHERE id = ?1`,
-  );
+  const join = query<null, [number, number | null]>`
+    UPDATE hooks SET stage = ${LIVE}, joined = (SELECT hooks_evaluated FROM progress), expires_at = ?2
+     WHERE id = ?1`.prepared(db);
   const leave = query<null, [number, number]>`
     UPDATE hooks SET stage = ?2, expires_at = NULL,
            (status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height) =
@@ -216,30 +216,28 @@ export function hookRecords(db: Database) {
     UPDATE hooks SET cursor_height = ?2, cursor_hash = ?3 WHERE id = ?1`.prepared(db);
   const openWindow = query<null, [number]>`
     UPDATE hooks SET window_evaluated = evaluated, window_occurrences = occurrences WHERE id = ?1`.prepared(db);
-  const advanceOne = db.prepare<null, [number, number, Uint8Array, number]>(
-    `UPDATE hooks SET evaluated = evaluated + 1, status = max(status, ${STREAMING}), cursor_height = ?2, cursor_hash = ?3,
-            last_evaluated_at = ?4, last_evaluated_height = ?2 WHERE id = ?1`,
-  );
-  const occurred = db.prepare<null, [number, number, number]>(
-    `UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3 WHERE id = ?1`,
-  );
+  const advanceOne = query<null, [number, number, Uint8Array, number]>`
+    UPDATE hooks SET evaluated = evaluated + 1, status = max(status, ${STREAMING}), cursor_height = ?2, cursor_hash = ?3,
+           last_evaluated_at = ?4, last_evaluated_height = ?2 WHERE id = ?1`.prepared(db);
+  const occurred = query<null, [number, number, number]>`
+    UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3
+     WHERE id = ?1`.prepared(db);
   const occurredNext = query<{ sequence: number }, [number, number, number]>`
     UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3,
            sequence = sequence + 1 WHERE id = ?1 RETURNING sequence`.prepared(db);
   const nextSequence = query<{ sequence: number }, [number]>`
     UPDATE hooks SET sequence = sequence + 1 WHERE id = ?1 RETURNING sequence`.prepared(db);
-  const delivered = db.prepare<null, [number, number, number | null]>(
-    'UPDATE hooks SET consecutive_failures = 0, last_delivery_at = ?2, last_delivery_status = ?3 WHERE id = ?1',
-  );
-  const failed = db.prepare<null, [number, number | null]>(
-    'UPDATE hooks SET consecutive_failures = consecutive_failures + 1, last_delivery_status = ?2 WHERE id = ?1',
-  );
-  const forget = db.prepare<null, [number]>('DELETE FROM hooks WHERE id = ?1');
-  const setProgress = db.prepare<null, [number, number, Uint8Array, number | null]>(
-    `UPDATE progress
-        SET hooks_evaluated = ?1, hooks_cursor_height = ?2, hooks_cursor_hash = ?3, hooks_evaluated_at = ?4`,
-  );
-  const setEpoch = db.prepare<null, [number]>('UPDATE progress SET hooks_epoch = ?1');
+  const delivered = query<null, [number, number, number | null]>`
+    UPDATE hooks SET consecutive_failures = 0, last_delivery_at = ?2, last_delivery_status = ?3
+     WHERE id = ?1`.prepared(db);
+  const failed = query<null, [number, number | null]>`
+    UPDATE hooks SET consecutive_failures = consecutive_failures + 1, last_delivery_status = ?2
+     WHERE id = ?1`.prepared(db);
+  const forget = query<null, [number]>`DELETE FROM hooks WHERE id = ?1`.prepared(db);
+  const setProgress = query<null, [number, number, Uint8Array, number | null]>`
+    UPDATE progress SET hooks_evaluated = ?1, hooks_cursor_height = ?2, hooks_cursor_hash = ?3,
+                        hooks_evaluated_at = ?4`.prepared(db);
+  const setEpoch = query<null, [number]>`UPDATE progress SET hooks_epoch = ?1`.prepared(db);
 
   return {
     ...recordReads(db),

@@ -68,15 +68,15 @@ function hookLedger(db: Database) {
   const add = upserter(db, hookLedgerTable, { replaced: ['places'] });
   const remove = query<null, [Uint8Array, number]>`
     DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2`.prepared(db);
-  const removeAllOf = db.prepare<null, [number]>('DELETE FROM hook_ledger WHERE hook_id = ?1');
+  const removeAllOf = query<null, [number]>`DELETE FROM hook_ledger WHERE hook_id = ?1`.prepared(db);
   const { ofBlock, orphansOf } = statements(db, ledgerSql);
   // A block that left the chain and was not rolled back yet stays, however old it is.
-  const forget = db.prepare<null, [number, number]>(
-    `DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (
-       SELECT l.index_block_hash, l.hook_id FROM hook_ledger l
-         JOIN blocks b ON b.index_block_hash = l.index_block_hash
-        WHERE l.burn_block_height < ?1 ORDER BY l.burn_block_height, l.index_block_hash, l.hook_id LIMIT ?2)`,
-  );
+  const forget = query<null, [number, number]>`
+    DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (
+      SELECT l.index_block_hash, l.hook_id FROM hook_ledger l
+        JOIN blocks b ON b.index_block_hash = l.index_block_hash
+       WHERE l.burn_block_height < ?1
+       ORDER BY l.burn_block_height, l.index_block_hash, l.hook_id LIMIT ?2)`.prepared(db);
   return {
     add: (hash: Uint8Array, hookId: number, height: number, burnBlockHeight: number, txIndexes: readonly number[]) => {
       add({
@@ -118,7 +118,7 @@ export function hookSecrets(db: Database) {
   const set = query<null, [string, Uint8Array, number]>`
     INSERT INTO hook_secrets VALUES (?1, ?2, NULL, ?3)
     ON CONFLICT (consumer) DO UPDATE SET previous = secret, secret = ?2, rotated_at = ?3`.prepared(db);
-  const remove = db.prepare<null, [string]>('DELETE FROM hook_secrets WHERE consumer = ?1');
+  const remove = query<null, [string]>`DELETE FROM hook_secrets WHERE consumer = ?1`.prepared(db);
   return {
     ...secretReads(db),
     /** Sets a consumer's secret. The one before becomes the previous one. */

@@ -30,7 +30,7 @@ export function burnBlockWriter(db: Database) {
   const rewards = burnRewardWriter(db);
   const at = query<Stored<'burn_blocks', 'hash' | 'parent_hash' | 'is_filled'>, [number]>`
     SELECT hash, parent_hash, is_filled FROM burn_blocks WHERE height = ?1`.prepared(db);
-  const newest = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM burn_blocks');
+  const newest = query<{ height: number | null }>`SELECT max(height) AS height FROM burn_blocks`.prepared(db);
   const withPayouts = query<Stored<'burn_blocks', 'height' | 'payload'>, [number]>`
     SELECT height, payload FROM burn_blocks WHERE height >= ?1 AND is_filled = 0 ORDER BY height`.prepared(db);
   const orphan = query<Row, [Uint8Array]>`
@@ -41,11 +41,12 @@ export function burnBlockWriter(db: Database) {
   const orphanBetween = query<null, [number, number]>`
     INSERT OR IGNORE INTO orphaned_burn_blocks (hash, height, parent_hash, payload)
     SELECT hash, height, parent_hash, payload FROM burn_blocks WHERE height BETWEEN ?1 AND ?2`.prepared(db);
-  const removeBetween = db.prepare<null, [number, number]>('DELETE FROM burn_blocks WHERE height BETWEEN ?1 AND ?2');
-  const adopt = db.prepare<null, [Uint8Array]>('DELETE FROM orphaned_burn_blocks WHERE hash = ?1');
-  const raise = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = max(burn_block_height, ?1)');
+  const removeBetween = query<null, [number, number]>`
+    DELETE FROM burn_blocks WHERE height BETWEEN ?1 AND ?2`.prepared(db);
+  const adopt = query<null, [Uint8Array]>`DELETE FROM orphaned_burn_blocks WHERE hash = ?1`.prepared(db);
+  const raise = query<null, [number]>`UPDATE progress SET burn_block_height = max(burn_block_height, ?1)`.prepared(db);
 
-  const countCompletion = db.prepare<null, []>('UPDATE progress SET completions = completions + 1');
+  const countCompletion = query<null>`UPDATE progress SET completions = completions + 1`.prepared(db);
 
   /** Finds the orphan with this hash and height. A node may announce a parent with a wrong height, or parents in a circle. */
   function orphanAt(height: number, hash: Uint8Array | null): Row | null {
@@ -172,7 +173,7 @@ function burnRewardWriter(db: Database) {
      WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`.prepared(db);
   const addOutput = inserter(db, poxTransactionsTable);
   const removals = ['burn_rewards', 'burn_slot_holders', 'pox_transactions'].map((table) =>
-    db.prepare<null, [number]>(`DELETE FROM ${table} WHERE height >= ?1`),
+    query<null, [number]>`DELETE FROM ${table} WHERE height >= ?1`.prepared(db),
   );
 
   return {

@@ -16,8 +16,8 @@ import type { TransactionListener } from './event.ts';
 export type ChainIdentity = ReturnType<typeof chainIdentity>;
 
 export function chainIdentity(db: Database) {
-  const find = db.prepare<Stored<'progress', 'chain_id'>, []>('SELECT chain_id FROM progress');
-  const set = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
+  const find = query<Stored<'progress', 'chain_id'>>`SELECT chain_id FROM progress`.prepared(db);
+  const set = query<null, [number]>`UPDATE progress SET chain_id = ?1`.prepared(db);
   /** The chain id in the index; undefined if it must be read. */
   let cachedChainId: number | null | undefined;
 
@@ -119,10 +119,10 @@ export function originCheck(db: Database): (block: Block) => void {
   const firstParent = query<{ hash: Uint8Array }>`
     SELECT parent_index_block_hash AS hash FROM blocks WHERE height = 1
      UNION ALL SELECT parent_index_block_hash FROM orphaned_blocks WHERE height = 1 LIMIT 1`.prepared(db);
-  const confirmedAnchor = db.prepare<Stored<'anchor_burn_blocks', 'hash'>, [number, number]>(
-    `SELECT hash FROM anchor_burn_blocks
-      WHERE height = ?1 AND ?1 + ?2 <= (SELECT height FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1)`,
-  );
+  const confirmedAnchor = query<Stored<'anchor_burn_blocks', 'hash'>, [number, number]>`
+    SELECT hash FROM anchor_burn_blocks
+     WHERE height = ?1
+       AND ?1 + ?2 <= (SELECT height FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1)`.prepared(db);
 
   const parentOf = query<{ parent_hash: Uint8Array | null }, [Uint8Array]>`
     SELECT parent_hash FROM burn_blocks WHERE hash = ?1

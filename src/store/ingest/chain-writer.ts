@@ -171,12 +171,12 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   const mover = tipMover(tip, orphans, apply, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
   const setStart = historyStartWriter(db);
-  const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
+  const setBurnHeight = query<null, [number]>`UPDATE progress SET burn_block_height = ?1`.prepared(db);
   const minerOf = query<Stored<'blocks', 'miner_tx_id'>, [Uint8Array]>`
     SELECT miner_tx_id FROM blocks WHERE index_block_hash = ?1`.prepared(db);
   const setMiner = query<null, [Uint8Array, Uint8Array]>`
     UPDATE blocks SET miner_tx_id = ?2 WHERE index_block_hash = ?1`.prepared(db);
-  const countCompletion = db.prepare<null, []>('UPDATE progress SET completions = completions + 1');
+  const countCompletion = query<null>`UPDATE progress SET completions = completions + 1`.prepared(db);
 
   /** Stores block 0, and applies it if there is no other block. */
   function addGenesis(block: Block): void {

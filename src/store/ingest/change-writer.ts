@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
 import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
+import { query } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { changesTable } from '../rows/tables.ts';
 
@@ -41,7 +42,7 @@ export type ChangeWriter = ReturnType<typeof changeWriter>;
 /** Writes through this connection, inside the transaction that is open on it. */
 export function changeWriter(db: Database) {
   const insert = numberedInserter(db, changesTable);
-  const forget = db.prepare<null, [number]>('DELETE FROM changes WHERE id <= ?1');
+  const forget = query<null, [number]>`DELETE FROM changes WHERE id <= ?1`.prepared(db);
   /**
    * Moved transactions by id. One event may move a transaction several times: a fork restores it and mines it again.
    */

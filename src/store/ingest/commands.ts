@@ -13,6 +13,7 @@ import { parsedJson } from '../../base/json.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/connection.ts';
 import { type Entry, withheld } from '../log/entry.ts';
+import { query } from '../rows/statement.ts';
 import type { ReceivedEvent, TransactionListener } from './event.ts';
 
 /**
@@ -226,7 +227,7 @@ export type EntryCommands = ReturnType<typeof entryCommands>;
 
 /** Applies commands in the open transaction. */
 export function entryCommands(db: Database, commands: KnownCommands) {
-  const totalChanges = db.prepare<{ changes: number }, []>('SELECT total_changes() AS changes');
+  const totalChanges = query<{ changes: number }>`SELECT total_changes() AS changes`.prepared(db);
   const changes = (): number => totalChanges.get()?.changes ?? 0;
   const results = returnedResults();
 

@@ -1,5 +1,6 @@
 /** Stores payouts of the faucets, for as long as they count against the limits. */
 import type { Database } from 'bun:sqlite';
+import { query } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { faucetRequestsTable } from '../rows/tables.ts';
 
@@ -32,15 +33,15 @@ export type FaucetCommands = ReturnType<typeof faucetCommands>;
 
 /** The table of requests. Functions that write are called in a transaction. Times are Unix milliseconds. */
 export function faucetRequests(db: Database) {
-  const count = db.prepare<{ requests: number }, [string, string, number]>(
-    'SELECT count(*) AS requests FROM faucet_requests WHERE currency = ?1 AND address = ?2 AND requested_at > ?3',
-  );
+  const count = query<{ requests: number }, [string, string, number]>`
+    SELECT count(*) AS requests FROM faucet_requests
+     WHERE currency = ?1 AND address = ?2 AND requested_at > ?3`.prepared(db);
   const add = inserter(db, faucetRequestsTable);
-  const remove = db.prepare<null, [string, string, number]>(
-    `DELETE FROM faucet_requests WHERE rowid =
-       (SELECT rowid FROM faucet_requests WHERE currency = ?1 AND address = ?2 AND requested_at = ?3 LIMIT 1)`,
-  );
-  const forget = db.prepare<null, [number]>('DELETE FROM faucet_requests WHERE requested_at < ?1');
+  const remove = query<null, [string, string, number]>`
+    DELETE FROM faucet_requests WHERE rowid =
+      (SELECT rowid FROM faucet_requests
+        WHERE currency = ?1 AND address = ?2 AND requested_at = ?3 LIMIT 1)`.prepared(db);
+  const forget = query<null, [number]>`DELETE FROM faucet_requests WHERE requested_at < ?1`.prepared(db);
   return {
     /** Number of requests of an address since a time. */
     count: (currency: Currency, address: string, since: number): number =>

@@ -144,7 +144,7 @@ export const startCommand = (args: HistoryStartFacts, random: Pick<RandomSource,
 
 /** Makes a function that stores where the history starts, and deletes the accounts of a former start. */
 export function historyStartWriter(db: Database): (facts: HistoryStartFacts) => void {
-  const clearAccounts = db.prepare<null, []>('DELETE FROM starting_accounts');
+  const clearAccounts = query<null>`DELETE FROM starting_accounts`.prepared(db);
   const set = query<null, [number, Uint8Array, Uint8Array, Uint8Array, number] | [null, null, null, null, null]>`
     UPDATE progress SET start_height = ?1, start_index_block_hash = ?2, start_block_hash = ?3,
                         start_burn_block_hash = ?4, start_burn_block_height = ?5`.prepared(db);

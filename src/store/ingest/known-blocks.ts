@@ -44,7 +44,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
   const canonical = query<Stored<'blocks', 'height'>, [Uint8Array]>`
     SELECT height FROM blocks WHERE index_block_hash = ?1`.prepared(db);
 
-  const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
+  const tip = query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`.prepared(db);
 
   const historyStart = historyStartQuery(db);
   const branchAt = branchQuery(db, historyStart);
@@ -112,9 +112,9 @@ export function orphanWriter(db: Database) {
   const addTransaction = inserterIfAbsent(db, orphanedTransactionsTable);
   const removeTransaction = query<null, [Uint8Array, Uint8Array]>`
     DELETE FROM orphaned_transactions WHERE tx_id = ?1 AND index_block_hash = ?2`.prepared(db);
-  const find = db.prepare<OrphanedBlock, [Uint8Array]>(
-    'SELECT height, index_block_hash, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1',
-  );
+  const find = query<OrphanedBlock, [Uint8Array]>`
+    SELECT height, index_block_hash, parent_index_block_hash FROM orphaned_blocks
+     WHERE index_block_hash = ?1`.prepared(db);
 
   return {
     find: (indexBlockHash: Uint8Array): OrphanedBlock | null => find.get(indexBlockHash),

@@ -10,6 +10,7 @@ import { type RandomSource, systemRandom } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
 import { type Entry, type Head, headAfter } from '../log/entry.ts';
 import { logIdentityQuery } from '../queries/blocks/chain.ts';
+import { query } from '../rows/statement.ts';
 import { COMMAND_PATH, type EntryCommand, LOG_IDENTITY } from './commands.ts';
 import type { TransactionListener } from './event.ts';
 
@@ -53,7 +54,7 @@ export function lastIdentityIn(entries: readonly Pick<Entry, 'path' | 'text'>[])
  */
 export function logIdentity(db: Database, changed: () => void) {
   const find = logIdentityQuery(db);
-  const set = db.prepare<null, [Uint8Array]>('UPDATE progress SET log_identity = ?1');
+  const set = query<null, [Uint8Array]>`UPDATE progress SET log_identity = ?1`.prepared(db);
   /** Whether an earlier look-up found an identity. */
   let isKnown = false;
 

@@ -87,7 +87,7 @@ function addedRow(content: TransactionContent, receipt: Receipt, principals: Dic
  * mempool raises the version. It is a time, so that two states never share a version, even after a rebuild or a restore.
  */
 function mempoolSummary(db: Database) {
-  const find = db.prepare<{ version: number }, []>('SELECT mempool_version AS version FROM progress');
+  const find = query<{ version: number }>`SELECT mempool_version AS version FROM progress`.prepared(db);
   const set = query<null, [number, number]>`
     UPDATE progress SET mempool_version = ?1, mempool_pending = mempool_pending + ?2`.prepared(db);
   /** Null until it is read. */
@@ -128,12 +128,13 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
   const insert = inserter(db, mempoolTransactionsTable);
   const setState = query<null, [number, number, Uint8Array | null]>`
     UPDATE mempool_transactions SET state = ?2, replaced_by_tx_id = ?3 WHERE rowid = ?1`.prepared(db);
-  const setDropped = db.prepare<null, [number, number]>('UPDATE mempool_transactions SET state = ?2 WHERE rowid = ?1');
+  const setDropped = query<null, [number, number]>`
+    UPDATE mempool_transactions SET state = ?2 WHERE rowid = ?1`.prepared(db);
   const setReceipt = query<null, [number, number, number]>`
     UPDATE mempool_transactions SET received_at = ?2, receipt_block_height = ?3 WHERE rowid = ?1`.prepared(db);
   const raise = query<null, [number]>`
     UPDATE mempool_transactions SET receipt_block_height = ?1 WHERE receipt_block_height < ?1`.prepared(db);
-  const remove = db.prepare<null, [number]>('DELETE FROM mempool_transactions WHERE rowid = ?1');
+  const remove = query<null, [number]>`DELETE FROM mempool_transactions WHERE rowid = ?1`.prepared(db);
   const summary = mempoolSummary(db);
   const lists = pendingLists(db);
 

@@ -118,9 +118,9 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   const rivals = nonceRivals(db, dictionaries, rows);
   const receipts = minedReceipts(db);
   const drops = earlyDrops(db);
-  const withoutNonce = db.prepare<Stored<'transactions', 'position'>, [Uint8Array]>(
-    'SELECT position FROM transactions INDEXED BY transactions_without_nonce WHERE tx_id = ?1 AND nonce IS NULL',
-  );
+  const withoutNonce = query<Stored<'transactions', 'position'>, [Uint8Array]>`
+    SELECT position FROM transactions INDEXED BY transactions_without_nonce
+     WHERE tx_id = ?1 AND nonce IS NULL`.prepared(db);
 
   /**
    * Finds the canonical transaction with an id; null if there is none. It searches by nonce: nonces lie close to each other
@@ -285,9 +285,9 @@ function earlyDrops(db: Database) {
   const add = inserterIfAbsent(db, earlyDropsTable);
   const find = query<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>`
     SELECT state, replaced_by_tx_id, height FROM early_drops WHERE tx_id = ?1`.prepared(db);
-  const remove = db.prepare<null, [Uint8Array]>('DELETE FROM early_drops WHERE tx_id = ?1');
-  const forget = db.prepare<null, [number]>('DELETE FROM early_drops WHERE height < ?1');
-  const raise = db.prepare<null, [number]>('UPDATE early_drops SET height = ?1 WHERE height < ?1');
+  const remove = query<null, [Uint8Array]>`DELETE FROM early_drops WHERE tx_id = ?1`.prepared(db);
+  const forget = query<null, [number]>`DELETE FROM early_drops WHERE height < ?1`.prepared(db);
+  const raise = query<null, [number]>`UPDATE early_drops SET height = ?1 WHERE height < ?1`.prepared(db);
 
   return {
     /** @param tipHeight when the node posted it @returns false if the transaction already has an early drop */
@@ -324,7 +324,7 @@ function minedReceipts(db: Database) {
   const add = inserterIfAbsent(db, minedReceiptsTable);
   const take = query<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>`
     DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height`.prepared(db);
-  const forget = db.prepare<null, [number]>('DELETE FROM mined_receipts WHERE position < ?1');
+  const forget = query<null, [number]>`DELETE FROM mined_receipts WHERE position < ?1`.prepared(db);
   /** The lowest position that a reorganization may revert. */
   const reach = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - RETAINED_BLOCKS), 0);
 

@@ -1,7 +1,7 @@
 /** Reads rows of the mempool's table, with the columns that decide their state. */
 import type { Database } from 'bun:sqlite';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
-import { type AsText, prepared, type Stored } from '../rows/statement.ts';
+import { type AsText, prepared, query, type Stored } from '../rows/statement.ts';
 
 const { pending: PENDING } = MEMPOOL_STATE;
 
@@ -52,10 +52,11 @@ export const usersOfNonces = (select: string): string =>
 /** Finds rows of the table. */
 export function storedRows(db: Database) {
   const select = `SELECT ${mempoolColumns} FROM mempool_transactions WHERE`;
-  const byId = db.prepare<MempoolRow, [Uint8Array]>(`${select} tx_id = ?1`);
+  const byId = query<MempoolRow, [Uint8Array]>`${select} tx_id = ?1`.prepared(db);
   const byNonces = prepared<MempoolRow, [number, bigint, number, bigint]>(db, usersOfNonces(select));
-  const staleByTime = db.prepare<MempoolRow, [number]>(`${select} state = ${PENDING} AND received_at <= ?1`);
-  const staleByHeight = db.prepare<MempoolRow, [number]>(`${select} state = ${PENDING} AND receipt_block_height <= ?1`);
+  const staleByTime = query<MempoolRow, [number]>`${select} state = ${PENDING} AND received_at <= ?1`.prepared(db);
+  const staleByHeight = query<MempoolRow, [number]>`
+    ${select} state = ${PENDING} AND receipt_block_height <= ?1`.prepared(db);
   return {
     find: (txId: Uint8Array): MempoolRow | null => byId.get(txId),
     using: ({ sender, nonce, payer, payerNonce }: Spends): MempoolRow[] =>

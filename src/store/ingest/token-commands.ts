@@ -56,10 +56,10 @@ const isFailed = (answer: object): answer is FailedTry => 'state' in answer;
 export function tokenCommands(db: Database) {
   const rows = tokenRows(db);
   const parts = namePartWriter(db);
-  const principal = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
+  const principal = query<{ id: number }, [string]>`SELECT id FROM principals WHERE address = ?1`.prepared(db);
   const blockOf = query<Stored<'blocks', 'height'>, [Uint8Array]>`
     SELECT height FROM blocks WHERE index_block_hash = ?1`.prepared(db);
-  const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
+  const tip = query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`.prepared(db);
   const setFacts = query<null, [number, string, number, ...(string | null)[]]>`
     UPDATE tokens SET written_at = ?3, name = ?4, symbol = ?5, decimals = ?6, supply = ?7, uri = ?8
      WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
@@ -67,7 +67,8 @@ export function tokenCommands(db: Database) {
     UPDATE token_contracts SET name_key = ?2, symbol_key = ?3 WHERE contract_id = ?1`.prepared(db);
   const setLast = query<null, [number, number | null]>`
     UPDATE token_contracts SET last_token_id = ?2 WHERE contract_id = ?1`.prepared(db);
-  const setListed = db.prepare<null, [number, number]>('UPDATE token_contracts SET listed = ?2 WHERE contract_id = ?1');
+  const setListed = query<null, [number, number]>`
+    UPDATE token_contracts SET listed = ?2 WHERE contract_id = ?1`.prepared(db);
   const raise = query<null, [number]>`
     UPDATE progress SET tokens_version = max(tokens_version + 1, ?1) WHERE id = 1`.prepared(db);
   const moves = query<Stored<'events', 'kind' | 'amount'>, [number, number]>`

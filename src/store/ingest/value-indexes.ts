@@ -37,7 +37,7 @@ export function chooseValueIndexes(
   const unused = present.filter((index) => !choices.some((choice) => isSame(choice, index)));
   const added = choices.filter((choice) => !present.some((index) => isSame(choice, index)));
   if (unused.length === 0 && added.length === 0) return;
-  const leave = db.prepare<null, [number]>('UPDATE value_indexes SET wanted = 0 WHERE id = ?1');
+  const leave = query<null, [number]>`UPDATE value_indexes SET wanted = 0 WHERE id = ?1`.prepared(db);
   const add = numberedInserter(db, valueIndexesTable);
   write(() => {
     const tip = db.query<{ tip: number | null }, []>('SELECT max(height) AS tip FROM blocks').get()?.tip ?? 0;
@@ -74,7 +74,8 @@ type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'
 
 /** Reads the logs or calls below the position down to which an index is filled, newest first. */
 function olderOnes(db: Database, limit: number) {
-  const contractId = db.prepare<Stored<'principals', 'id'>, [string]>('SELECT id FROM principals WHERE address = ?1');
+  const contractId = query<Stored<'principals', 'id'>, [string]>`
+    SELECT id FROM principals WHERE address = ?1`.prepared(db);
   const logs = query<LogRow, [number, number, number, number]>`
     SELECT position, event_index, value FROM events
      WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND (position, event_index) < (?2, ?3)
@@ -116,7 +117,7 @@ export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => V
   const removeEntries = query<null, [number, number]>`
     DELETE FROM value_index_entries WHERE (index_id, path, value, position, event_index) IN
       (SELECT * FROM value_index_entries WHERE index_id = ?1 LIMIT ?2)`.prepared(db);
-  const remove = db.prepare<null, [number]>('DELETE FROM value_indexes WHERE id = ?1');
+  const remove = query<null, [number]>`DELETE FROM value_indexes WHERE id = ?1`.prepared(db);
 
   /** @returns whether the index is removed */
   function shrink({ id }: ValueIndex): boolean {
