@@ -7,8 +7,8 @@ import { query, type Stored } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';
 import { bnsNamespacesTable, bnsNamesTable, bnsPrimaryNamesTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
+import { history } from './history.ts';
 
-type LastOperation = Stored<'bns_names', 'position' | 'event_index' | 'operation'>;
 type LastPrimary = Stored<'bns_primary_names', 'bns_id'>;
 
 /** The place of a change. */
@@ -16,15 +16,9 @@ type Place = Stored<'bns_names', 'contract_id' | 'position' | 'event_index'>;
 
 /** Makes the applier of changes to the second name system. */
 export function bnsWriter(db: Database, { principals }: Dictionaries): (effect: EffectOf<'bns'>) => void {
-  const names = table(db, bnsNamesTable);
+  const names = history(db, bnsNamesTable, { current: `operation <> ${BNS_BURN}` });
   const namespaces = table(db, bnsNamespacesTable);
   const primaries = table(db, bnsPrimaryNamesTable);
-  const last = query<LastOperation, [number, number]>`
-    SELECT position, event_index, operation FROM bns_names WHERE contract_id = ?1 AND bns_id = ?2
-     ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
-  const mark = query<null, [number, number, number, number, number]>`
-    UPDATE bns_names SET current = ?5
-     WHERE contract_id = ?1 AND bns_id = ?2 AND position = ?3 AND event_index = ?4`.prepared(db);
   const lastPrimary = query<LastPrimary, [number, number]>`
     SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
      ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
@@ -32,27 +26,11 @@ export function bnsWriter(db: Database, { principals }: Dictionaries): (effect: 
     DELETE FROM bns_primary_names
      WHERE contract_id = ?1 AND principal_id = ?2 AND position = ?3 AND event_index = ?4`.prepared(db);
 
-  const isCurrent = (operation: number): 0 | 1 => (operation === BNS_BURN ? 0 : 1);
-
-  function operate(sign: 1 | -1, place: Place, change: BnsNameChange): void {
-    const { id: bns_id, name, namespace, renewalHeight } = change;
+  function operate(sign: 1 | -1, { contract_id, position, event_index: index }: Place, change: BnsNameChange): void {
+    const { id: bns_id, name, namespace, renewalHeight: renewal_height } = change;
     const operation = storedBnsOperation.numberOf(change.operation);
-    if (sign === -1) names.remove({ ...place, bns_id });
-    const before = last.get(place.contract_id, bns_id);
-    if (before !== null) {
-      const current = sign === 1 ? 0 : isCurrent(before.operation);
-      mark.run(place.contract_id, bns_id, before.position, before.event_index, current);
-    }
-    if (sign === -1) return;
-    names.add({
-      ...place,
-      bns_id,
-      operation,
-      name,
-      namespace,
-      renewal_height: renewalHeight,
-      current: isCurrent(operation),
-    });
+    const row = { contract_id, bns_id, operation, name, namespace, renewal_height };
+    names.move(sign, row, { position, index }, operation !== BNS_BURN);
   }
 
   const primaryOf = ({ contract_id }: Place, principal_id: number): number | null =>

@@ -3,38 +3,21 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { storedNameOperation } from '../rows/enums.ts';
-import { query, type Stored } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';
 import { nameOperationsTable, namespacesTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
-
-type LastOperation = Stored<'name_operations', 'position' | 'event_index'>;
+import { history } from './history.ts';
 
 /** Appliers of effects on names, by kind of effect. */
 export function nameWriters(db: Database, { principals }: Dictionaries) {
-  const operations = table(db, nameOperationsTable);
+  const operations = history(db, nameOperationsTable);
   const namespaces = table(db, namespacesTable);
-  const last = query<LastOperation, [string]>`
-    SELECT position, event_index FROM name_operations
-     WHERE name = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
-  const mark = query<null, [string, number, number, number]>`
-    UPDATE name_operations SET current = ?4 WHERE name = ?1 AND position = ?2 AND event_index = ?3`.prepared(db);
 
-  function moveName({ sign, position, index, operation }: EffectOf<'name_operation'>): void {
-    const { name, namespace, operation: word, sender, zonefileHash } = operation;
-    const key = { name, position, event_index: index };
-    if (sign === -1) operations.remove(key);
-    const before = last.get(name);
-    if (before !== null) mark.run(name, before.position, before.event_index, sign === 1 ? 0 : 1);
-    if (sign === -1) return;
-    operations.add({
-      ...key,
-      namespace,
-      operation: storedNameOperation.numberOf(word),
-      sender_id: principals.id(sender),
-      zonefile_hash: zonefileHash,
-      current: 1,
-    });
+  function moveName({ sign, operation: { operation, ...change }, ...place }: EffectOf<'name_operation'>): void {
+    const { name, namespace, sender, zonefileHash } = change;
+    const sender_id = principals.id(sender);
+    const row = { name, namespace, operation: storedNameOperation.numberOf(operation), sender_id };
+    operations.move(sign, { ...row, zonefile_hash: zonefileHash }, place);
   }
 
   function moveNamespace({ sign, position, index, change }: EffectOf<'namespace'>): void {

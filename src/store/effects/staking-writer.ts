@@ -7,15 +7,7 @@ import type { EffectOf, Sign } from '../../chain/effect.ts';
 import type { BitcoinOutput, StakingChangeOf } from '../../chain/pox/staking.ts';
 import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/enums.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import {
-  inserterIfAbsent,
-  type KeyOf,
-  type NewRow,
-  type StoredRow,
-  type TableShape,
-  table,
-  upserter,
-} from '../rows/table.ts';
+import { inserterIfAbsent, table, upserter } from '../rows/table.ts';
 import {
   bondAllowancesTable,
   bondPositionsTable,
@@ -28,6 +20,7 @@ import {
   stakingSharesTable,
 } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
+import { type EventPlace, history } from './history.ts';
 
 type StakingEffect = EffectOf<'staking'>;
 
@@ -81,10 +74,10 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
     SELECT 1 AS found FROM stakes WHERE staker_id = ?1 AND position = ?2 AND event_index = ?3`.prepared(db);
 
   return {
-    change(change: StakingChangeOf<'stake' | 'stake_update'>, at: At, sign: Sign): void {
+    change(change: StakingChangeOf<'stake' | 'stake_update'>, place: EventPlace, sign: Sign): void {
       const owner = { staker_id: principals.id(change.staker) };
       if (sign === -1) {
-        stakes.remove(owner, at);
+        stakes.remove(owner, place);
         return;
       }
       const from = change.kind === 'stake' ? change.firstCycle : change.fromCycle;
@@ -99,20 +92,20 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
           unlock_cycle: change.unlockCycle,
           unlock_height: change.unlockHeight,
         },
-        at,
+        place,
       );
     },
 
     /** Ends a stake whose STX a bond locks from a cycle on. */
-    end(staker: string, cycle: number, at: At): void {
+    end(staker: string, cycle: number, place: EventPlace): void {
       const stake = stakes.current({ staker_id: principals.id(staker) });
       if (stake === null || stake.amount === '0') return;
-      stakes.add({ ...stake, address: staker, amount: '0', from_cycle: cycle }, at);
+      stakes.add({ ...stake, address: staker, amount: '0', from_cycle: cycle }, place);
     },
 
     /** Reverts `end` at this event, if it changed something. */
-    resume(staker: number, at: At): void {
-      if (changedAt.get(staker, at.position, at.index) !== null) stakes.remove({ staker_id: staker }, at);
+    resume(staker: number, place: EventPlace): void {
+      if (changedAt.get(staker, place.position, place.index) !== null) stakes.remove({ staker_id: staker }, place);
     },
   };
 }
@@ -147,7 +140,7 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
 
   return {
     /** Adds a bond. If a bond is set up twice, the first one counts. */
-    bond(bond: StakingChangeOf<'bond'>, { position, index }: At, sign: Sign): void {
+    bond(bond: StakingChangeOf<'bond'>, { position, index }: EventPlace, sign: Sign): void {
       if (sign === -1) {
         removeBond.run(bond.bond, position, index);
         return;
@@ -167,7 +160,7 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
       });
     },
 
-    allowance({ bond, staker, sats }: StakingChangeOf<'allowance'>, { position, index }: At, sign: Sign): void {
+    allowance({ bond, staker, sats }: StakingChangeOf<'allowance'>, { position, index }: EventPlace, sign: Sign): void {
       const event = { bond_index: bond, position, event_index: index };
       allowances.move(sign, { ...event, staker_id: principals.id(staker), sats: sats.toString() });
       totals.move(bond, { allowed: sign, capacity: BigInt(sign) * sats });
@@ -220,7 +213,11 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
   }
 
   /** @param first the first cycle of the staker in the bond */
-  function enrol(change: StakingChangeOf<'registration' | 'registration_update'>, at: At, first: number): void {
+  function enrol(
+    change: StakingChangeOf<'registration' | 'registration_update'>,
+    place: EventPlace,
+    first: number,
+  ): void {
     const [sats, stx] = [change.sats.toString(), change.stx.toString()];
     positions.add(
       {
@@ -233,18 +230,18 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
         btc_locked: sats,
         stx_locked: stx,
         registered_sats: sats,
-        enrolled_at: at.position,
+        enrolled_at: place.position,
         first_cycle: first,
         weight: sats,
         weight_cycle: change.firstCycle,
       },
-      at,
+      place,
     );
   }
 
   function reduce(
     { bond, staker }: StakingChangeOf<'early_exit' | 'withdrawal'>,
-    at: At & { burnHeight: number },
+    place: EventPlace & { burnHeight: number },
     sign: Sign,
     restOf: (before: Position) => Rest,
   ): void {
@@ -254,7 +251,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
     if (position === null) return;
     counted(key, 0, () => {
       if (sign === -1) {
-        positions.remove(key, at);
+        positions.remove(key, place);
         return;
       }
       const { btcLocked, weight, earlyExit, active } = restOf(position);
@@ -267,43 +264,43 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
           active: Number(active),
           btc_locked: btcLocked,
           weight,
-          weight_cycle: Math.max(position.first_cycle, times === null ? 0 : cycleAt(at.burnHeight, times)),
+          weight_cycle: Math.max(position.first_cycle, times === null ? 0 : cycleAt(place.burnHeight, times)),
         },
-        at,
+        place,
       );
     });
   }
 
   return {
-    registration(change: StakingChangeOf<'registration'>, at: At, sign: Sign): void {
+    registration(change: StakingChangeOf<'registration'>, place: EventPlace, sign: Sign): void {
       const key = { staker_id: principals.id(change.staker), bond_index: change.bond };
-      const event = { bond_index: change.bond, position: at.position, event_index: at.index };
+      const event = { bond_index: change.bond, position: place.position, event_index: place.index };
       counted(key, sign, () => {
         if (sign === -1) {
-          stakes.resume(key.staker_id, at);
-          positions.remove(key, at);
+          stakes.resume(key.staker_id, place);
+          positions.remove(key, place);
           registrations.remove(event);
           return;
         }
         registrations.add({ ...event, staker_id: key.staker_id, outputs: outputsColumn(change.outputs) });
-        enrol(change, at, change.firstCycle);
-        stakes.end(change.staker, change.firstCycle, at);
+        enrol(change, place, change.firstCycle);
+        stakes.end(change.staker, change.firstCycle, place);
       });
     },
 
-    registrationUpdate(change: StakingChangeOf<'registration_update'>, at: At, sign: Sign): void {
+    registrationUpdate(change: StakingChangeOf<'registration_update'>, place: EventPlace, sign: Sign): void {
       const key = { staker_id: principals.id(change.staker), bond_index: change.bond };
       counted(key, 0, () => {
-        if (sign === -1) positions.remove(key, at);
-        else enrol(change, at, positions.current(key)?.first_cycle ?? change.firstCycle);
+        if (sign === -1) positions.remove(key, place);
+        else enrol(change, place, positions.current(key)?.first_cycle ?? change.firstCycle);
       });
     },
 
-    earlyExit: (change: StakingChangeOf<'early_exit'>, at: At & { burnHeight: number }, sign: Sign): void =>
-      reduce(change, at, sign, afterEarlyExit),
+    earlyExit: (change: StakingChangeOf<'early_exit'>, place: EventPlace & { burnHeight: number }, sign: Sign): void =>
+      reduce(change, place, sign, afterEarlyExit),
 
-    withdrawal: (change: StakingChangeOf<'withdrawal'>, at: At & { burnHeight: number }, sign: Sign): void =>
-      reduce(change, at, sign, afterWithdrawal(change.sats)),
+    withdrawal: (change: StakingChangeOf<'withdrawal'>, place: EventPlace & { burnHeight: number }, sign: Sign): void =>
+      reduce(change, place, sign, afterWithdrawal(change.sats)),
   };
 }
 
@@ -360,7 +357,7 @@ function cycleRewardsWriter(db: Database) {
     /** Adds sats to the sums of a cycle, or subtracts them. @param by in the order of {@link CYCLE_SUMS} */
     move(cycle: number, sign: Sign, by: readonly [bigint, bigint, bigint, bigint]): void {
       const cycleRow = find.get(cycle);
-      const sums = CYCLE_SUMS.map((column, at) => BigInt(cycleRow?.[column] ?? 0) + BigInt(sign) * by[at]!);
+      const sums = CYCLE_SUMS.map((column, i) => BigInt(cycleRow?.[column] ?? 0) + BigInt(sign) * by[i]!);
       if (sums.every((sum) => sum === 0n)) {
         remove.run(cycle);
         return;
@@ -502,82 +499,18 @@ const NO_CYCLE = -1;
 
 /** Writes keys of signers: registrations, the last of which is current, grants and revocations. */
 function signerKeyWriter(db: Database, { principals }: Dictionaries) {
+  const registrations = history(db, signerKeysTable, { among: `action = ${KEY_ACTION.register}` });
   const keys = table(db, signerKeysTable);
-  const forget = query<null, [number]>`
-    UPDATE signer_keys SET current = 0 WHERE signer_id = ?1 AND current = 1`.prepared(db);
-  const recall = query<null, [number]>`
-    UPDATE signer_keys SET current = 1 WHERE (signer_id, position, event_index) =
-      (SELECT signer_id, position, event_index FROM signer_keys
-        WHERE signer_id = ?1 AND action = ${KEY_ACTION.register}
-        ORDER BY position DESC, event_index DESC LIMIT 1)`.prepared(db);
 
-  function add(change: StakingChangeOf<'signer_key'>, { position, index }: At): void {
-    const signer = principals.id(change.signer);
-    const registers = change.action === 'register';
-    if (registers) forget.run(signer);
-    keys.add({
-      signer_id: signer,
-      position,
-      event_index: index,
+  return (change: StakingChangeOf<'signer_key'>, place: EventPlace, sign: Sign): void => {
+    const row = {
+      signer_id: principals.id(change.signer),
       action: storedKeyAction.numberOf(change.action),
       signer_key: change.key,
       auth_id: change.authId?.toString() ?? null,
-      current: Number(registers),
       address: change.signer,
-    });
-  }
-
-  function remove(change: StakingChangeOf<'signer_key'>, { position, index }: At): void {
-    const signer = principals.id(change.signer);
-    keys.remove({ signer_id: signer, position, event_index: index });
-    if (change.action === 'register') recall.run(signer);
-  }
-
-  return (change: StakingChangeOf<'signer_key'>, at: At, sign: Sign): void =>
-    sign === 1 ? add(change, at) : remove(change, at);
-}
-
-/** Position and index of an event. */
-interface At {
-  position: number;
-  index: number;
-}
-
-type PositionColumn = 'position' | 'event_index';
-type HistoryShape = TableShape<{ position: 'integer'; event_index: 'integer'; current: 'integer' }>;
-
-/** The key columns that identify the owner of the rows' states. */
-type OwnerOf<S extends TableShape> = Omit<KeyOf<S>, PositionColumn>;
-
-/** Writes a table with the states of something after each of its events; the last state is marked `current`. */
-function history<S extends HistoryShape>(db: Database, shape: S) {
-  const owner = shape.key.filter((column) => column !== 'position' && column !== 'event_index');
-  const ofOwner = owner.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
-  const before = `(position, event_index) < (?${owner.length + 1}, ?${owner.length + 2})`;
-  const rows = table(db, shape);
-  const current = query<StoredRow<S>, number[]>`
-    SELECT ${Object.keys(shape.columns).join(', ')} FROM ${shape.name} WHERE ${ofOwner} AND current = 1`.prepared(db);
-  const forget = query<null, number[]>`
-    UPDATE ${shape.name} SET current = 0 WHERE ${ofOwner} AND current = 1`.prepared(db);
-  const recall = query<null, number[]>`
-    UPDATE ${shape.name} SET current = 1 WHERE (${owner.join(', ')}, position, event_index) =
-      (SELECT ${owner.join(', ')}, position, event_index FROM ${shape.name}
-        WHERE ${ofOwner} AND ${before} ORDER BY position DESC, event_index DESC LIMIT 1)`.prepared(db);
-  const idsOf = (of: OwnerOf<S>): number[] => owner.map((column) => Number(of[column as keyof OwnerOf<S>]));
-
-  return {
-    /** The last state; null if there is none. */
-    current: (of: OwnerOf<S>): StoredRow<S> | null => current.get(...idsOf(of)),
-    /** Adds the state after an event, which becomes the current one. */
-    add(state: Omit<NewRow<S>, PositionColumn | 'current'>, { position, index }: At): void {
-      const row = { ...state, position, event_index: index, current: 1 } as unknown as NewRow<S> & OwnerOf<S>;
-      forget.run(...idsOf(row));
-      rows.add(row);
-    },
-    /** Removes the state after an event; the one before becomes current. */
-    remove(of: OwnerOf<S>, { position, index }: At): void {
-      rows.remove({ ...of, position, event_index: index } as unknown as KeyOf<S>);
-      recall.run(...idsOf(of), position, index);
-    },
+    };
+    if (change.action === 'register') registrations.move(sign, row, place);
+    else keys.move(sign, { ...row, position: place.position, event_index: place.index, current: 0 });
   };
 }
