@@ -1,6 +1,9 @@
-/** Tables with rows that block after block changes. All writers of a connection share their caches. */
-import type { Database } from 'bun:sqlite';
-import { rowCache } from '../rows/row-cache.ts';
+/**
+ * The hot-row cache: rows that block after block changes, such as rows of busy accounts. Each is read once, changed in
+ * memory, and written before the commit. All writers of a connection share the caches.
+ */
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import { type KeyOf, type NewRow, type StoredRow, type TableShape, upserter } from '../rows/table.ts';
 import {
   accountsTable,
   assetTotalsTable,
@@ -8,6 +11,91 @@ import {
   ftBalancesTable,
   nftHoldingsTable,
 } from '../rows/tables.ts';
+
+interface CachedRow<R> {
+  /** Null if the table has no such row. */
+  row: R | null;
+  /** Whether the table's row differs. */
+  isChanged: boolean;
+}
+
+/** Maximum number of cached rows of a table; rows of accounts then take some 4 MB. */
+const MAX_CACHED = 8_000;
+
+/** The statements that read and write rows of a table. */
+function statements<S extends TableShape>(db: Database, { name, key, columns }: S, shape: S) {
+  const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
+  const names = Object.keys(columns);
+  return {
+    find: db.prepare<StoredRow<S>, SQLQueryBindings[]>(`SELECT ${names.join(', ')} FROM ${name} WHERE ${where}`),
+    set: upserter(db, shape, { replaced: names.filter((column) => !key.includes(column)) as never[] }),
+    remove: db.prepare<null, SQLQueryBindings[]>(`DELETE FROM ${name} WHERE ${where}`),
+  };
+}
+
+/** Makes a cache of a table with integers below 2^53, texts and bytes. @param maxRows maximum number of rows */
+export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows = MAX_CACHED) {
+  const { find, set, remove } = statements(db, shape, shape);
+  const names = shape.key as readonly (keyof KeyOf<S>)[];
+  const rows = new Map<SQLQueryBindings, CachedRow<StoredRow<S>>>();
+  let changed: [key: SQLQueryBindings[], cached: CachedRow<StoredRow<S>>][] = [];
+
+  const [first, ...others] = names;
+  const valuesOf = (key: KeyOf<S>): SQLQueryBindings[] => names.map((name) => key[name] as SQLQueryBindings);
+  function nameOf(key: KeyOf<S>): SQLQueryBindings {
+    let text = key[first!] as SQLQueryBindings;
+    for (const name of others) text = `${text}/${key[name]}`;
+    return text;
+  }
+
+  function store(): void {
+    const writing = changed;
+    changed = [];
+    for (const [key, cached] of writing) {
+      cached.isChanged = false;
+      if (cached.row === null) remove.run(...key);
+      else set(cached.row as unknown as NewRow<S>);
+    }
+  }
+
+  function forget(): void {
+    rows.clear();
+    changed = [];
+  }
+
+  function cache(name: SQLQueryBindings, row: StoredRow<S> | null): CachedRow<StoredRow<S>> {
+    if (rows.size >= maxRows) {
+      store();
+      forget();
+    }
+    const cached = { row, isChanged: false };
+    rows.set(name, cached);
+    return cached;
+  }
+
+  function change(key: KeyOf<S>, row: StoredRow<S> | null): void {
+    const name = nameOf(key);
+    const cached = rows.get(name) ?? cache(name, row);
+    cached.row = row;
+    if (!cached.isChanged) changed.push([valuesOf(key), cached]);
+    cached.isChanged = true;
+  }
+
+  return {
+    /** The row in the open transaction; null if there is none. Must not be changed: `put` replaces it. */
+    get(key: KeyOf<S>): StoredRow<S> | null {
+      const name = nameOf(key);
+      return (rows.get(name) ?? cache(name, find.get(...valuesOf(key)))).row;
+    },
+    /** Adds a row, or replaces the one of its key. */
+    put: (row: StoredRow<S>) => change(row as unknown as KeyOf<S>, row),
+    remove: (key: KeyOf<S>) => change(key, null),
+    /** Writes the changed rows; called before each commit, and before others read the table in the open transaction. */
+    store,
+    /** Discards all rows, because all writes since the last commit are rolled back. */
+    forget,
+  };
+}
 
 /** Makes the caches of the tables. */
 export function hotRows(db: Database) {

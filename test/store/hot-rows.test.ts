@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { rowCache } from '../../src/store/effects/hot-rows.ts';
 import { openWriter } from '../../src/store/files/database.ts';
-import { rowCache } from '../../src/store/rows/row-cache.ts';
 import type { Stored } from '../../src/store/rows/statement.ts';
 import { nftHoldingsTable } from '../../src/store/rows/tables.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
