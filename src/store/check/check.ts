@@ -6,7 +6,7 @@ import type { Head } from '../log/entry.ts';
 import { type CheckResult, CheckRun, type CheckWatch } from './checks.ts';
 import { checkIndexSchema, checkJournal, checkPages, checkViews } from './files.ts';
 import { checkTables } from './tables.ts';
-import { valueIndexProblems } from './value-indexes.ts';
+import { checkValueIndexes } from './value-indexes.ts';
 
 /** Number of checks that are not deep: pages and schema of both files, views, entries of the journal, and whether it fits. */
 const FILE_CHECKS = 7;
@@ -18,14 +18,6 @@ function checkIndex(run: CheckRun, directory: string): Head | null {
   if (!checkIndexSchema(run, db)) return null;
   checkViews(run, db);
   return positionIn(db);
-}
-
-/** Checks the indexes of decoded values in one snapshot. */
-function checkValueIndexes(run: CheckRun, directory: string): void {
-  using db = openReader(directory);
-  db.run('BEGIN');
-  run.expect(1);
-  run.examine('decoded values of logs and calls', () => valueIndexProblems(db));
 }
 
 export interface CheckOptions {

@@ -3,11 +3,13 @@ import type { Database } from 'bun:sqlite';
 import { positionText } from '../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
 import { entriesOf } from '../effects/value-index-writer.ts';
+import { openReader } from '../files/database.ts';
 import type { ValueIndex } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
+import type { CheckRun } from './checks.ts';
 
 type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 
@@ -62,4 +64,12 @@ export function* valueIndexProblems(db: Database): Generator<string> {
     'SELECT DISTINCT index_id FROM value_index_entries WHERE index_id NOT IN (SELECT id FROM value_indexes)',
   );
   for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which doesn't exist`;
+}
+
+/** Checks the indexes in one snapshot. */
+export function checkValueIndexes(run: CheckRun, directory: string): void {
+  using db = openReader(directory);
+  db.run('BEGIN');
+  run.expect(1);
+  run.examine('decoded values of logs and calls', () => valueIndexProblems(db));
 }
