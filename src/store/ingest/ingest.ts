@@ -153,8 +153,8 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
     health,
     log,
     requireLock,
-    first(of) {
-      const start = of === null ? null : router.startsAt(of.payload, of.event);
+    first(received) {
+      const start = received === null ? null : router.startsAt(received.payload, received.event);
       return [
         ...(logName.isMissing() ? [identityCommand(newIdentity(random), random)] : []),
         ...(start === null ? [] : [startCommand(start, random)]),

@@ -4,7 +4,7 @@
  *     begin · apply · append to the journal · commit the journal, which is synced · commit the index
  *
  * `apply` does this for every entry: an event or a command of this host, an event of an import, an entry of a log that is followed
- * or restored. An entry that can't be applied is refused and never appended. The journal commits before the index. So after a
+ * or restored (`entry-applier.ts`). An entry that can't be applied is refused and never appended. The journal commits before the index. So after a
  * crash at any moment, an entry that is not in the journal was not acknowledged and will come again, and one that is in the
  * journal but not in the index is applied before anything else. A host that shares a log appends its entries to that log between
  * `apply` and `commit`, and rolls back if the log has another entry.
@@ -22,13 +22,18 @@ import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { collectAll } from '../../base/garbage.ts';
 import { StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
-import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
-import { BUSY_TIMEOUT_MS, isStorageError, rollBack, setPatience, touch } from '../files/connection.ts';
-import type { Imported, Journal } from '../files/journal.ts';
+import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
+import type { Imported } from '../files/journal.ts';
 import type { IndexPosition } from '../files/journal-link.ts';
-import { compressed, type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
-import { COMMAND_PATH, type EntryCommand, type EntryCommands, type SentCommand } from './commands.ts';
+import { compressed, type Entry, type Head, headAfter } from '../log/entry.ts';
 import type { CommitCount } from './commit-count.ts';
+import {
+  type ApplierOptions,
+  type Change,
+  entryApplier,
+  ForeignEntryError,
+  InapplicableEntryError,
+} from './entry-applier.ts';
 import {
   type IngestEvent,
   type IngestLog,
@@ -40,45 +45,10 @@ import {
 } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import { GroupTimer } from './group-timer.ts';
-import { UnknownParentError } from './known-blocks.ts';
 import type { WriterHealth } from './writer-health.ts';
 import { WriterQueue } from './writer-queue.ts';
 
-/** Thrown if an entry of the log doesn't follow the host's last entry: its number or chain value differs. */
-export class ForeignEntryError extends Error {
-  override readonly name = 'ForeignEntryError';
-  constructor(
-    /** The number of the entry. */
-    readonly id: number,
-    /** The host's last entry. */
-    readonly last: number,
-  ) {
-    super(`entry ${id} of the log does not follow entry ${last} of this host`);
-  }
-}
-
-/** Thrown if this program can't apply an entry that another host applied. */
-class InapplicableEntryError extends OperatorError {
-  constructor(
-    readonly id: number,
-    options: { cause: Error },
-  ) {
-    const { cause } = options;
-    const ofOperator = cause instanceof OperatorError;
-    super(
-      `Entry ${id} of the log can't be applied: ${ofOperator ? cause.message.replace(/\.$/, '') : cause.message}.`,
-      ofOperator ? cause.remedy : 'Run the same Stackside version as the newest host, with the same chain settings.',
-      options,
-    );
-  }
-}
-
-/** Returns whether the entry itself is the reason for the failure, not a file that can't be written or read. */
-const isCausedByEntry = ({ path }: Entry, cause: unknown): cause is Error =>
-  cause instanceof PayloadError ||
-  cause instanceof UnknownParentError ||
-  // Another host has applied the command, so this host can't reject it.
-  (path === COMMAND_PATH && cause instanceof Error && !isStorageError(cause));
+export { type Change, ForeignEntryError } from './entry-applier.ts';
 
 /** Bytes of events at which a group is committed at once: a longer commit would stall the thread for too long. */
 const GROUP_BYTES = 4_000_000;
@@ -87,36 +57,23 @@ const GROUP_BYTES = 4_000_000;
  * so large groups write fewer pages.
  */
 const GROUP_BYTES_OF_IMPORT = 32_000_000;
-/**
- * Number of newest entries that may be repeated by an event that changes nothing in the index: several nodes may post it,
- * each of them twice.
- */
-const LOOK_BACK = 1_000;
 
 /**
  * How far both files are:
  * - `unknown`: a call failed, or none was made yet. The journal may be ahead. No transaction is open.
+ * - `lost`: as `unknown`, and the failure undid a pending group, which readers may have seen and `publish` has yet to replay.
  * - `committed`: both files have the same last entry.
  * - `pending`: the index's transaction is open with entries that the journal has committed. Readers of this process see them.
  *
- * In the last two, further entries may be in an open transaction of both files (`#isOpen`). Nobody sees them.
+ * In the last two, further entries may be in an open transaction of both files (`#transaction`). Nobody sees them.
  */
-type Base = 'unknown' | 'committed' | 'pending';
+type Base = 'unknown' | 'lost' | 'committed' | 'pending';
 
-interface WriterOptions {
+interface WriterOptions extends ApplierOptions {
   index: Database;
-  journal: Journal;
   /** The position of the index, read and written in its open transaction. */
   indexPosition: IndexPosition;
   router: Pick<EventRouter, 'apply' | 'requireOwnChain' | 'store'>;
-  commands: Pick<EntryCommands, 'apply' | 'propose'>;
-  /**
-   * Returns commands that must become entries before an event or command of this host, in the open transaction. The writer
-   * applies and appends them together with it.
-   * @param of the event and its payload; null for a command
-   * @throws the same errors as the event
-   */
-  first: (of: { event: ReceivedEvent; payload: EventPayload } | null) => readonly EntryCommand[];
   listeners: readonly TransactionListener[];
   /** Counts the commits of the index. */
   commits: CommitCount;
@@ -138,17 +95,6 @@ interface WriterOptions {
  */
 export type Durability = 'each' | 'group' | 'end';
 
-/** An event or a command of this host, which becomes the next entry; or the next entry of a shared or restored log. */
-export type Change =
-  /**
-   * `isShared`: whether other hosts append to the log, too. Without them, the node repeats an event before it sends another
-   * one.
-   */
-  | { event: ReceivedEvent; isShared?: boolean }
-  /** `receivedAt` in Unix microseconds. */
-  | { command: SentCommand; receivedAt: number; clock: Pick<Clock, 'monotonic'> }
-  | { entry: Entry };
-
 /** The outcome of a change. */
 export interface Submitted {
   /** The result of the command's function; for a batched command, whether its work is done. */
@@ -157,29 +103,27 @@ export interface Submitted {
   isAppended: boolean;
 }
 
-/** The payload of an event. */
-type EventPayload = Parameters<EventRouter['apply']>[0];
-
-/** A change that is applied in the open transaction but not yet appended. */
-interface AppliedChange {
-  result: unknown;
-  /** Commands that become entries before the change's entry. */
-  first: readonly ReceivedEvent[];
-  /** The event that becomes the change's entry; null if it had no effect. */
-  event: ReceivedEvent | null;
-  /** How the chain changed; null if it didn't. */
-  applied: Applied | null;
-}
-
 /** An entry of the open transaction. */
 interface NewEntry extends Head {
   event: ReceivedEvent;
+  /** Log lines, which are written when the entry is durable. */
+  lines: readonly IngestEvent[];
 }
+
+/** A transaction that is open on both files; `local` opens only that of the index. */
+interface Transaction {
+  entries: NewEntry[];
+  /** Positions of sources that it stores, by source. */
+  sourcePositions: Map<string, Imported>;
+}
+
+const newTransaction = (): Transaction => ({ entries: [], sourcePositions: new Map() });
 
 const headOf = ({ id, chain }: Head): Head => ({ id, chain });
 
 /** Returns the log lines for the blocks that an entry reverted and applied. */
-function blockLines({ change }: Applied): IngestEvent[] {
+function blockLines(applied: Applied | null): IngestEvent[] {
+  const change = applied?.change ?? null;
   if (change === null) return [];
   return [
     ...change.reverted.map(({ height, indexBlockHash }) => ({
@@ -199,15 +143,14 @@ export class Writer {
   /** The order of all writes, if the process writes more than the node's events. */
   readonly queue = new WriterQueue();
   readonly #options: WriterOptions;
+  readonly #applier: ReturnType<typeof entryApplier>;
   #base: Base = 'unknown';
-  /** Whether a transaction is open on both files. */
-  #isOpen = false;
+  /** Null if none is open. */
+  #transaction: Transaction | null = null;
   /** Counts transactions that were opened or whose changes were lost. */
   #changes = 0;
   /** Whether the open transaction of the index includes all rows that were buffered in memory. */
   #isStored = false;
-  /** Whether a failure undid the pending group, which readers may have seen, and `publish` has not tried to replay it. */
-  #isGroupLost = false;
   /**
    * Whether to wait for a lock of another process. The wait blocks this thread, so the writer waits only once until the lock
    * is free.
@@ -216,17 +159,6 @@ export class Writer {
   /** The last entry in the index's open transaction; null until it is read. */
   #position: Head | null = null;
   #committedPosition: Head | null = null;
-  /** The last event. A node that missed the response sends it again. */
-  readonly #last = lastEvent();
-
-  // The open transaction.
-  /** Its entries. */
-  #entries: NewEntry[] = [];
-  /** Log lines of its entries. They are written when the entries are durable. */
-  #lines: IngestEvent[] = [];
-  /** Positions of sources that it stores, by source. */
-  #sourcePositions = new Map<string, Imported>();
-
   /** Bytes of the pending group. */
   #bytes = 0;
   /** Timer for the commit of the pending group; null if each event has a separate commit. */
@@ -238,13 +170,23 @@ export class Writer {
   constructor(options: WriterOptions) {
     const { clock, commits, listeners, upTo } = options;
     this.#options = options;
+    this.#applier = entryApplier(options, () => this.position());
     this.#upTo = upTo;
     const isAwaited = () => commits.isAwaited() || listeners.some((listener) => listener.awaitsCommit?.() === true);
     this.#timer = clock === null ? null : new GroupTimer({ clock, isAwaited, commit: () => this.publish() });
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#transaction !== null;
+  }
+
+  /** Whether the position of both files is known. */
+  get #isKnown(): boolean {
+    return this.#base === 'committed' || this.#base === 'pending';
+  }
+
+  get #entries(): readonly NewEntry[] {
+    return this.#transaction?.entries ?? [];
   }
 
   /** The last entry of the index, including the open transaction. */
@@ -264,7 +206,7 @@ export class Writer {
    * @returns false if no group is pending, if another transaction is open, or if the store fails
    */
   showPending(): boolean {
-    if (this.#isOpen || this.#base !== 'pending' || !this.#options.index.inTransaction) return false;
+    if (this.isOpen || this.#base !== 'pending' || !this.#options.index.inTransaction) return false;
     if (this.#isStored) return true;
     try {
       this.#guarded(() => this.#storeRows());
@@ -303,13 +245,12 @@ export class Writer {
    */
   apply(change: Change, durability: Durability, isLive = true): Submitted {
     // The payload is read before the transaction starts, so an unreadable event doesn't affect the transaction.
-    const apply = this.#reading(change, isLive);
+    const apply = this.#applier.read(change, isLive);
     this.#begin();
     const { result, first, event, applied } = this.#inTransaction(isLive, apply);
     if (event !== null) {
-      for (const one of first) this.#append(one);
-      this.#append(event, 'entry' in change ? headOf(change.entry) : undefined);
-      if (applied !== null) this.#lines.push(...blockLines(applied));
+      for (const command of first) this.#append(command, null);
+      this.#append(event, applied, 'entry' in change ? headOf(change.entry) : undefined);
     } else if (first.length > 0) {
       // The change had no effect, so these commands don't become entries either.
       this.#takeBack(isLive);
@@ -327,7 +268,7 @@ export class Writer {
     const durability = this.#timer === null ? 'each' : 'group';
     // Applies entries that only the journal has first, so that it recognises a repeated event.
     this.recover();
-    if (!this.#last.is(event)) return this.apply({ event }, durability).isAppended ? 'applied' : 'repeated';
+    if (!this.#applier.last.is(event)) return this.apply({ event }, durability).isAppended ? 'applied' : 'repeated';
     this.#saveSourcePosition(event);
     this.#settle(durability);
     return 'repeated';
@@ -365,92 +306,23 @@ export class Writer {
     this.#settle(durability);
   }
 
-  /** Reads a change. @returns a function that applies it in the open transaction */
-  #reading(change: Change, isLive: boolean): () => AppliedChange {
-    if ('entry' in change) return () => this.#appliedNext(change.entry, isLive);
-    if ('command' in change) {
-      const { command, receivedAt, clock } = change;
-      return () => {
-        const first = this.#applyFirst(null, receivedAt);
-        return { first, applied: null, ...this.#options.commands.propose(command, receivedAt, clock) };
-      };
-    }
-    const { event, isShared = false } = change;
-    const payload = event.prepared?.payload ?? readPayload(event.path, event.text);
-    return () => {
-      if (isShared && this.#isRepeated(event, payload)) return { result: null, first: [], event: null, applied: null };
-      this.#options.router.requireOwnChain(payload);
-      const first = this.#applyFirst({ event, payload }, event.receivedAt);
-      const id = this.position().id + first.length + 1;
-      const applied = this.#options.router.apply(payload, event, id, isLive);
-      return { result: null, first, event: applied.outcome === 'applied' ? event : null, applied };
-    };
-  }
-
   /**
-   * Returns whether one of the newest entries has the same event. Most repeated events have no effect anyway. Events that the
-   * index ignores are searched in the journal.
+   * Appends an entry to the journal, in the open transaction.
+   * @param applied how the chain changed; null if it didn't
+   * @param head its number and chain value
    */
-  #isRepeated(event: ReceivedEvent, payload: EventPayload): boolean {
-    if (this.#last.is(event)) return true;
-    return payload.kind === 'other' && this.#options.journal.holdsAfter(this.position().id - LOOK_BACK, event);
-  }
-
-  /** Applies the entry of a log that follows the last one. @throws ForeignEntryError, InapplicableEntryError */
-  #appliedNext(entry: Entry, isLive: boolean): AppliedChange {
-    const { id, chain } = this.position();
-    const isNext = entry.id === id + 1 && sameChain(nextChain(chain, entry), entry.chain);
-    if (!isNext) throw new ForeignEntryError(entry.id, id);
-    try {
-      // An entry without effect keeps its number. An earlier version of this program may have given it an effect.
-      return { result: null, first: [], event: entry, applied: this.#applyEntry(entry, isLive) };
-    } catch (cause) {
-      throw isCausedByEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
-    }
-  }
-
-  /** Applies the commands that must come before an event or a command. @returns the events that become their entries */
-  #applyFirst(of: Parameters<WriterOptions['first']>[0], receivedAt: number): ReceivedEvent[] {
-    const { first, commands } = this.#options;
-    const events = first(of).map((command) => ({
-      path: COMMAND_PATH,
-      text: JSON.stringify(command),
-      receivedAt,
-    }));
-    for (const event of events) commands.apply(event);
-    return events;
-  }
-
-  /** Applies an entry that has its number, in the open transaction. */
-  #applyEntry(entry: Entry | PreparedEntry, isLive: boolean): Applied {
-    const { router, commands, journal } = this.#options;
-    const { id, path, receivedAt } = entry;
-    const content = 'content' in entry ? entry.content : entry;
-    if ('payload' in content) {
-      const event: ReceivedEvent = {
-        path,
-        receivedAt,
-        get text() {
-          const again = journal.read(id);
-          if (again === undefined) throw journal.missing(id);
-          return again.text;
-        },
-      };
-      return router.apply(content.payload, event, id, isLive);
-    }
-    const { text } = content;
-    if (path !== COMMAND_PATH) return router.apply(readEntry(path, text), { path, text, receivedAt }, id, isLive);
-    commands.apply({ text, receivedAt });
-    return { outcome: 'applied', change: null };
-  }
-
-  /** Appends an entry to the journal, in the open transaction. @param head its number and chain value */
-  #append(event: ReceivedEvent, head = headAfter(this.position(), event, event.prepared?.text)): void {
+  #append(
+    event: ReceivedEvent,
+    applied: Applied | null,
+    head = headAfter(this.position(), event, event.prepared?.text),
+  ): void {
+    const { entries } = this.#begin();
     const { path, receivedAt, prepared } = event;
     const text = prepared?.text.compressed ?? compressed(event.text);
     this.#guarded(() => this.#options.journal.append({ path, receivedAt, ...head }, text));
     this.#position = head;
-    this.#entries.push({ ...head, event: event instanceof PreparedEvent ? event.unread : event });
+    const unread = event instanceof PreparedEvent ? event.unread : event;
+    entries.push({ ...head, event: unread, lines: blockLines(applied) });
   }
 
   /** Stores how far the source of an event is read. */
@@ -460,9 +332,9 @@ export class Writer {
 
   /** Stored with the next entries that become durable. */
   setImported(source: string, upTo: Imported): void {
-    this.#begin();
+    const { sourcePositions } = this.#begin();
     this.#guarded(() => this.#options.journal.imports.set(source, upTo));
-    this.#sourcePositions.set(source, upTo);
+    sourcePositions.set(source, upTo);
   }
 
   // ── Entries that only the journal has ──
@@ -504,7 +376,7 @@ export class Writer {
       log({ event: 'journal_replayed', events: end - first });
     }
     // A commit that failed may still be durable. The node then repeats an event that the journal has.
-    this.#last.note(journal.read(end));
+    this.#applier.last.record(journal.read(end));
     this.#committed();
   }
 
@@ -516,7 +388,7 @@ export class Writer {
       this.#base = 'pending';
       const next = this.position().id + 1;
       if (entry.id !== next) throw journal.missing(next);
-      for (const line of blockLines(this.#applyEntry(entry, isLive()))) log(line);
+      for (const line of blockLines(this.#applier.applyEntry(entry, isLive()))) log(line);
       this.#position = headOf(entry);
       this.#bytes += 'length' in entry ? entry.length : entry.text.length;
       if (this.#bytes < GROUP_BYTES_OF_IMPORT) continue;
@@ -533,11 +405,11 @@ export class Writer {
    * @throws errors of `work`, StoreUnavailableError
    */
   local<T>(work: () => T): T {
-    if (this.#isOpen) throw new Error('a transaction is open');
+    if (this.isOpen) throw new Error('a transaction is open');
     this.#commitPending();
     const result = this.#guarded(() => {
       this.#recover();
-      this.#isOpen = true;
+      this.#transaction = newTransaction();
       this.#changes += 1;
       this.#options.index.run('BEGIN IMMEDIATE');
       const done = work();
@@ -579,7 +451,7 @@ export class Writer {
   publish(): void {
     this.#timer?.end();
     if (!this.#triedToCommit()) this.#triedToCommit();
-    this.#isGroupLost = false;
+    if (this.#base === 'lost') this.#base = 'unknown';
   }
 
   /**
@@ -604,28 +476,28 @@ export class Writer {
 
   /** Rolls back the open transaction. Entries that the journal committed are replayed. @throws StoreUnavailableError */
   rollback(): void {
-    if (!this.#isOpen) return;
+    if (!this.isOpen) return;
     this.abandon();
-    if (this.#base === 'unknown') this.recover();
+    if (!this.#isKnown) this.recover();
   }
 
   /** Rolls back the open transaction. Entries that the journal committed are replayed before the next one. */
   abandon(): void {
-    if (!this.#isOpen) return;
+    if (!this.isOpen) return;
     this.#forget();
     this.#guarded(() => this.#rollBackFiles());
-    this.#isOpen = false;
     if (this.#base === 'pending') this.#loseTrack();
   }
 
   /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
-  #begin(): void {
+  #begin(): Transaction {
     const { index, journal } = this.#options;
+    const open = this.#transaction;
+    if (open !== null) {
+      this.#guarded(() => this.#requireOpen());
+      return open;
+    }
     this.#guarded(() => {
-      if (this.#isOpen) {
-        this.#requireOpen();
-        return;
-      }
       this.#recover();
       this.#changes += 1;
       this.#isStored = false;
@@ -633,14 +505,15 @@ export class Writer {
       journal.begin();
       this.#position ??= this.#options.indexPosition.current();
     });
-    this.#isOpen = true;
+    this.#transaction = newTransaction();
+    return this.#transaction;
   }
 
   /** Ends the open transaction. @throws StoreUnavailableError; then it is rolled back, or in the journal */
   #settle(durability: Exclude<Durability, 'end'>): void {
-    if (!this.#isOpen) return;
-    const hasWritten = this.#entries.length > 0 || this.#sourcePositions.size > 0;
-    if (!hasWritten) this.#discardEmptyTransaction();
+    if (this.#transaction === null) return;
+    const { entries, sourcePositions } = this.#transaction;
+    if (entries.length === 0 && sourcePositions.size === 0) this.#discardEmptyTransaction();
     else if (durability === 'each') this.#commitBoth();
     else this.#commitGroup();
   }
@@ -671,7 +544,6 @@ export class Writer {
       return;
     }
     this.#guarded(() => this.#commitJournal());
-    this.#isOpen = false;
     this.#base = 'pending';
     this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
     this.#noteDurable();
@@ -693,7 +565,7 @@ export class Writer {
    * @throws StoreUnavailableError; then its entries are in the journal
    */
   #commitPending(): void {
-    if (this.#isOpen || (this.#base !== 'pending' && !this.#isGroupLost)) return;
+    if (this.isOpen || (this.#base !== 'pending' && this.#base !== 'lost')) return;
     this.#guarded(() => {
       this.#noteLoss();
       if (this.#base === 'pending') this.#commitIndex();
@@ -708,7 +580,7 @@ export class Writer {
    * pending transaction, or the reader's transaction could not be ended. Pending entries are replayed from the journal.
    */
   #noteLoss(): void {
-    if (this.#isOpen || this.#base === 'unknown') return;
+    if (this.isOpen || !this.#isKnown) return;
     if (this.#options.index.inTransaction === (this.#base === 'pending')) return;
     this.#loseTrack();
     this.#forget();
@@ -731,7 +603,7 @@ export class Writer {
       return;
     }
     this.#guarded(() => this.#options.journal.rollback());
-    this.#isOpen = false;
+    this.#transaction = null;
   }
 
   /**
@@ -753,15 +625,15 @@ export class Writer {
    * That costs less than a savepoint before each entry. The positions of sources are stored again, too.
    */
   #takeBack(isLive: boolean): void {
-    const entries = this.#entries;
-    const sourcePositions = this.#sourcePositions;
+    if (this.#transaction === null) return;
+    const { entries, sourcePositions } = this.#transaction;
     this.rollback();
-    for (const { event, ...head } of entries) {
+    for (const { id, chain, event } of entries) {
       this.#begin();
       const { path, receivedAt, text } = event;
-      const applied = this.#guarded(() => this.#applyEntry({ ...head, path, receivedAt, text }, isLive));
-      this.#append(event, head);
-      this.#lines.push(...blockLines(applied));
+      const entry = { id, chain, path, receivedAt, text };
+      const applied = this.#guarded(() => this.#applier.applyEntry(entry, isLive));
+      this.#append(event, applied, { id, chain });
     }
     for (const [source, upTo] of sourcePositions) this.setImported(source, upTo);
   }
@@ -784,13 +656,12 @@ export class Writer {
   #undo(error: unknown): unknown {
     const { health } = this.#options;
     const cause = health.failed(error);
-    const isKnown = this.#isOpen && this.#base === 'committed' && unavailable(error) === null;
-    this.#isOpen = false;
+    const isUnchanged = this.isOpen && this.#base === 'committed' && unavailable(error) === null;
     this.#loseTrack();
     this.#forget();
     try {
       this.#rollBackFiles();
-      if (isKnown) this.#base = 'committed';
+      if (isUnchanged) this.#base = 'committed';
     } catch (another) {
       health.failed(another);
     }
@@ -799,14 +670,13 @@ export class Writer {
 
   /** Notes that a call failed: how far both files are is unknown, and a pending group is lost. */
   #loseTrack(): void {
-    this.#isGroupLost ||= this.#base === 'pending';
-    this.#base = 'unknown';
+    this.#base = this.#base === 'pending' || this.#base === 'lost' ? 'lost' : 'unknown';
   }
 
   #recover(): void {
     this.#bePatientOnce();
     this.#noteLoss();
-    if (this.#base !== 'unknown') return;
+    if (this.#isKnown) return;
     this.#rollBackFiles();
     this.#forget();
     this.#replayJournal();
@@ -843,17 +713,16 @@ export class Writer {
 
   /** Records that the entries of the open transaction are in the journal, and writes their log lines. */
   #noteDurable(): void {
-    const newest = this.#entries.at(-1);
-    if (newest !== undefined) this.#last.note(newest.event);
-    const lines = this.#lines;
-    this.#forgetEntries();
-    for (const line of lines) this.#options.log(line);
+    const entries = this.#entries;
+    this.#transaction = null;
+    const newest = entries.at(-1);
+    if (newest !== undefined) this.#applier.last.record(newest.event);
+    for (const { lines } of entries) for (const line of lines) this.#options.log(line);
   }
 
   #committed(): void {
-    this.#isOpen = false;
+    this.#transaction = null;
     this.#base = 'committed';
-    this.#isGroupLost = false;
     this.#bytes = 0;
     this.#timer?.end();
     this.#committedPosition = this.position();
@@ -865,14 +734,8 @@ export class Writer {
     this.#isStored = false;
     this.#position = null;
     this.#bytes = 0;
-    this.#forgetEntries();
+    this.#transaction = null;
     for (const listener of this.#options.listeners) listener.undone();
-  }
-
-  #forgetEntries(): void {
-    this.#entries = [];
-    this.#lines = [];
-    this.#sourcePositions = new Map();
   }
 
   #bePatientOnce(): void {
@@ -892,26 +755,4 @@ function* entriesUpTo(entries: Iterable<Entry>, last: number): Generator<Entry> 
     yield entry;
     if (entry.id === last) return;
   }
-}
-
-interface SentEvent {
-  path: string;
-  text: string;
-}
-
-const hashOf = (text: string): bigint => Bun.hash(text) as bigint;
-
-/** Remembers the last event by path, length and hash. */
-function lastEvent() {
-  let last: { path: string; length: number; hash: bigint } | null = null;
-  return {
-    /** Returns whether an event equals the last noted event. */
-    is: ({ path, text }: SentEvent): boolean =>
-      last !== null && path === last.path && text.length === last.length && hashOf(text) === last.hash,
-
-    /** @param event undefined if there is none */
-    note(event: SentEvent | undefined): void {
-      last = event === undefined ? null : { path: event.path, length: event.text.length, hash: hashOf(event.text) };
-    },
-  };
 }
