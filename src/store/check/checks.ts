@@ -17,7 +17,7 @@ export const isCheckFailure = (error: Error): boolean =>
 
 const MAX_FINDINGS_SHOWN = 10;
 
-function shown(problems: Iterable<string>): string[] {
+function summarize(problems: Iterable<string>): string[] {
   const first: string[] = [];
   let others = 0;
   for (const problem of problems) {
@@ -33,7 +33,7 @@ function shown(problems: Iterable<string>): string[] {
  */
 function examined(name: string, find: () => Iterable<string>): CheckResult {
   try {
-    return { name, problems: shown(find()) };
+    return { name, problems: summarize(find()) };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (isCheckFailure(error)) throw error;
@@ -58,18 +58,18 @@ const unwatched: CheckWatch = { at: () => {}, found: () => {} };
 
 export class CheckRun {
   readonly results: CheckResult[] = [];
-  private begun = 0;
+  private started = 0;
   private name = '';
 
-  /** @param of number of checks so far */
+  /** @param total number of checks so far */
   constructor(
-    private of: number,
+    private total: number,
     private readonly watch: CheckWatch = unwatched,
   ) {}
 
   /** Adds checks that will be run to their number. */
   expect(checks: number): void {
-    this.of += checks;
+    this.total += checks;
   }
 
   /**
@@ -78,7 +78,7 @@ export class CheckRun {
    * @throws SQLiteError if something other than damage keeps it from reading
    */
   examine(name: string, find: () => Iterable<string>): boolean {
-    this.begun += 1;
+    this.started += 1;
     this.name = name;
     this.reportProgress('');
     const result = examined(name, find);
@@ -88,7 +88,7 @@ export class CheckRun {
 
   /** Reports progress of the present check. */
   reportProgress(detail: string): void {
-    this.watch.at(this.name, { number: this.begun, of: this.of }, detail);
+    this.watch.at(this.name, { number: this.started, of: this.total }, detail);
   }
 
   add(result: CheckResult): void {

@@ -67,20 +67,20 @@ function schemaOf(db: Database): Map<Stored, string> {
 }
 
 /** The schema of a new file, by the statements that create it. */
-const schemaOfNew = memoize((made) => {
+const schemaOfNew = memoize((createSql) => {
   using fresh = new Database(':memory:');
-  fresh.run(made);
+  fresh.run(createSql);
   return schemaOf(fresh);
 });
 
 /**
- * @param made the statements that create a new file
+ * @param createSql the statements that create a new file
  * @param besides names that other checks cover
  */
-function differingSchema(db: Database, made: string, besides: readonly string[] = []): string[] {
-  const [actual, expected] = [schemaOf(db), schemaOfNew(made)];
+function differingSchema(db: Database, createSql: string, besides: readonly string[] = []): string[] {
+  const [actual, expected] = [schemaOf(db), schemaOfNew(createSql)];
   return [...new Set([...actual.keys(), ...expected.keys()])]
-    .filter((name) => actual.get(name) !== expected.get(name) && !besides.some((one) => one === name))
+    .filter((name) => actual.get(name) !== expected.get(name) && !besides.some((other) => other === name))
     .map((name) => `${name} differs from a new file`);
 }
 

@@ -74,8 +74,8 @@ function compare(a: Value, b: Value): number {
 }
 
 function compareKeys(ours: readonly Value[], theirs: readonly Value[], key: readonly number[]): number {
-  for (const at of key) {
-    const order = compare(ours[at] ?? null, theirs[at] ?? null);
+  for (const index of key) {
+    const order = compare(ours[index] ?? null, theirs[index] ?? null);
     if (order !== 0) return order;
   }
   return 0;
@@ -121,7 +121,7 @@ export function* rowDifferences(stored: Database, rebuilt: Database, table: Tabl
   const key = keyOf(rebuilt, table.name).map((name) => columns.indexOf(name));
   const textOf = keyTexts([rebuilt, stored]);
   const nameOf = (row: readonly Value[]): string =>
-    key.map((at) => textOf(columns[at] ?? '', row[at] ?? null)).join(', ');
+    key.map((index) => textOf(columns[index] ?? '', row[index] ?? null)).join(', ');
 
   const [ours, theirs] = [rowsOf(stored, table), rowsOf(rebuilt, table)];
   let [our, their] = [ours.next(), theirs.next()];
@@ -131,7 +131,7 @@ export function* rowDifferences(stored: Database, rebuilt: Database, table: Tabl
     else if (order > 0 && their.done !== true) yield `${nameOf(their.value)}: the row is missing`;
     else if (our.done !== true && their.done !== true) {
       const [row, right] = [our.value, their.value];
-      const differing = columns.filter((_, at) => !isSame(row[at] ?? null, right[at] ?? null));
+      const differing = columns.filter((_, index) => !isSame(row[index] ?? null, right[index] ?? null));
       if (differing.length > 0) yield `${nameOf(right)}: differs in ${differing.join(', ')}`;
     }
     if (order <= 0) our = ours.next();

@@ -130,12 +130,12 @@ export interface TableSize {
 /**
  * Measures the tables and indexes of a data directory, while the writer may go on. To measure one, SQLite reads all of its
  * pages.
- * @param at called before each one, with its number and name
+ * @param report called before each one, with its number and name
  * @throws OperatorError if there is no index, or it can't be read
  */
 export function* tableSizes(
   directory: string,
-  at: (step: { number: number; of: number; name: string }) => void,
+  report: (step: { number: number; of: number; name: string }) => void,
 ): Generator<TableSize> {
   using db = openReader(directory);
   const all = db
@@ -146,9 +146,9 @@ export function* tableSizes(
   const size = db.query<{ bytes: number }, [string]>(
     'SELECT pgsize AS bytes FROM dbstat WHERE name = ?1 AND aggregate = TRUE',
   );
-  for (const [index, one] of all.entries()) {
-    at({ number: index + 1, of: all.length, name: one.name });
-    const bytes = onFile(indexPath(directory), () => size.get(one.name)?.bytes ?? 0);
-    yield { ...one, bytes };
+  for (const [index, item] of all.entries()) {
+    report({ number: index + 1, of: all.length, name: item.name });
+    const bytes = onFile(indexPath(directory), () => size.get(item.name)?.bytes ?? 0);
+    yield { ...item, bytes };
   }
 }

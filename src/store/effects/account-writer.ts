@@ -173,8 +173,8 @@ export function checkpointWriter(
     const { sign, height, items } = effect;
     const principal = principals.id(effect.principal);
     const account = counts.get({ principal_id: principal });
-    const after = account === null ? 0 : account.transactions + account.rewards;
-    if (Math.floor(after / every) === Math.floor((after - items) / every)) return;
+    const total = account === null ? 0 : account.transactions + account.rewards;
+    if (Math.floor(total / every) === Math.floor((total - items) / every)) return;
     if (sign === 1) add(principal, height);
     else remove(principal, height);
   };

@@ -73,8 +73,8 @@ function cycleStackers(db: Database) {
   function signerOfMember(stacker: number, cycle: number, pool: number, address: Uint8Array | null): Uint8Array | null {
     const joined = oldestOfPool.get(stacker, TERM.pooled, cycle, pool, address);
     if (joined === null) throw new Error('the newest term is one of the pool');
-    const of = [pool, cycle, address, joined.position, joined.event_index] as const;
-    return (commitmentAfter.get(...of) ?? commitmentBefore.get(...of))?.signer_key ?? null;
+    const key = [pool, cycle, address, joined.position, joined.event_index] as const;
+    return (commitmentAfter.get(...key) ?? commitmentBefore.get(...key))?.signer_key ?? null;
   }
 
   function refresh(cycle: number, role: number, stacker: number): void {

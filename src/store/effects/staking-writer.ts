@@ -243,7 +243,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
     { bond, staker }: StakingChangeOf<'early_exit' | 'withdrawal'>,
     place: EventPlace & { burnHeight: number },
     sign: Sign,
-    restOf: (before: Position) => Rest,
+    restOf: (position: Position) => Rest,
   ): void {
     const key = { staker_id: principals.id(staker), bond_index: bond };
     const position = positions.current(key);
@@ -445,12 +445,12 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
   function addTo({ staker, address, signer, bond, cycle }: Share, by: { earned: bigint; claimed: bigint }): void {
     if (by.earned === 0n && by.claimed === 0n) return;
     const shareRow = share.get(staker, bond, signer, cycle);
-    const before = BigInt(shareRow?.earned ?? 0);
-    const [earned, claimed] = [before + by.earned, BigInt(shareRow?.claimed ?? 0) + by.claimed];
+    const earnedBefore = BigInt(shareRow?.earned ?? 0);
+    const [earned, claimed] = [earnedBefore + by.earned, BigInt(shareRow?.claimed ?? 0) + by.claimed];
     const amounts = { address, earned: earned.toString(), claimed: claimed.toString() };
     if (earned === 0n && claimed === 0n) removeShare.run(staker, bond, signer, cycle);
     else setShare({ staker_id: staker, bond_index: bond, signer_id: signer, cycle, ...amounts });
-    move(staker, bond, earned / PRECISION - before / PRECISION, by.claimed);
+    move(staker, bond, earned / PRECISION - earnedBefore / PRECISION, by.claimed);
   }
 
   const accrue = ({ units, ...weight }: Weight, bond: number, cycle: number, rate: bigint, sign: 1 | -1): void =>
@@ -487,8 +487,8 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
 
     claim({ staker: address, signer, cycle, bond, sats }: StakingChangeOf<'reward_claim'>, sign: 1 | -1): void {
       const claimed = BigInt(sign) * sats;
-      const of = { staker: principals.id(address), address, signer: principals.id(signer) };
-      addTo({ ...of, bond: bond ?? NO_BOND, cycle }, { earned: 0n, claimed });
+      const key = { staker: principals.id(address), address, signer: principals.id(signer) };
+      addTo({ ...key, bond: bond ?? NO_BOND, cycle }, { earned: 0n, claimed });
       if (bond !== null) totals.move(bond, { paidOut: claimed });
     },
   };

@@ -69,11 +69,11 @@ export function tokenRows(db: Database) {
 
   const countJob = (work: number, state: number, by: 1 | -1): void => countJobs(`${work}/${state}`, by);
 
-  function putJob(row: JobRow, before: JobRow | null): void {
+  function putJob(row: JobRow, previous: JobRow | null): void {
     setJob(row);
-    if (before?.state === row.state) return;
+    if (previous?.state === row.state) return;
     countJob(row.work, row.state, 1);
-    if (before !== null) countJob(before.work, before.state, -1);
+    if (previous !== null) countJob(previous.work, previous.state, -1);
   }
 
   function removeJob(contractId: number, tokenId: string, work: TokenWork): void {
@@ -85,12 +85,12 @@ export function tokenRows(db: Database) {
 
   /** Queues work, as if it had never been tried. Work that waits for its first try stays where it is. */
   function queue(contractId: number, tokenId: string, work: TokenWork, position: number): void {
-    const before = findJob.get(contractId, tokenId, TOKEN_WORK[work]);
-    if (before?.state === JOB_STATE.pending && before.tries === 0) return;
+    const previous = findJob.get(contractId, tokenId, TOKEN_WORK[work]);
+    if (previous?.state === JOB_STATE.pending && previous.tries === 0) return;
     const key = { contract_id: contractId, token_id: tokenId, work: TOKEN_WORK[work] };
-    const asked_height = before?.asked_height ?? null;
+    const asked_height = previous?.asked_height ?? null;
     const row = { ...key, state: JOB_STATE.pending, tries: 0, position, not_before: null, asked_height };
-    putJob(row, before);
+    putJob(row, previous);
   }
 
   return {
@@ -179,7 +179,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   const askedSince = query<JobRow, [number]>`SELECT * FROM token_jobs WHERE asked_height >= ?1`.prepared(db);
   const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
 
-  const known = (contract: string): TokenContractRow | null => {
+  const findContract = (contract: string): TokenContractRow | null => {
     const id = principals.find(contract);
     return id === null ? null : rows.contract(id);
   };
@@ -209,7 +209,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   }
 
   function undeploy({ position, contract }: EffectOf<'token_contract'>): void {
-    const row = known(contract);
+    const row = findContract(contract);
     if (row?.position !== position) return;
     const id = row.contract_id;
     const tokens = tokensOfContract.get(id)?.tokens ?? 0;
@@ -275,7 +275,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     },
 
     token_mint({ sign, position, index, mint }: EffectOf<'token_mint'>): void {
-      const row = known(mint.contract);
+      const row = findContract(mint.contract);
       if (!isOf(row, mint.family)) return;
       const tokenId = storedTokenId(mint.token);
       if (sign === -1) {
@@ -294,7 +294,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     },
 
     token_update(effect: EffectOf<'token_update'>): void {
-      const row = known(effect.update.contract);
+      const row = findContract(effect.update.contract);
       if (row === null) return;
       if (effect.sign === 1) update(effect, row);
       else unupdate(effect, row);
@@ -304,16 +304,16 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     moveSupply({ sign, asset, supply }: EffectOf<'ft_token'>): void {
       if (supply === 0n) return;
       const contract = ofAsset.get(assets.id(asset));
-      const before = contract === null ? null : (rows.token(contract.contract_id, FT_TOKEN_ID)?.supply ?? null);
-      if (contract === null || before === null) return;
-      setSupply.run(contract.contract_id, FT_TOKEN_ID, String(BigInt(before) + BigInt(sign) * supply));
+      const supplyBefore = contract === null ? null : (rows.token(contract.contract_id, FT_TOKEN_ID)?.supply ?? null);
+      if (contract === null || supplyBefore === null) return;
+      setSupply.run(contract.contract_id, FT_TOKEN_ID, String(BigInt(supplyBefore) + BigInt(sign) * supply));
     },
 
     /** Queues lookups again that were made at an orphaned block or above: the answers may only be true on that fork. */
     askAgainFrom(height: number): void {
       for (const row of askedSince.all(height)) {
-        const again = { state: JOB_STATE.pending, tries: 0, not_before: null, asked_height: null };
-        rows.putJob({ ...row, ...again }, row);
+        const reset = { state: JOB_STATE.pending, tries: 0, not_before: null, asked_height: null };
+        rows.putJob({ ...row, ...reset }, row);
       }
     },
   };

@@ -145,8 +145,8 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
     const last = former.get(assetId, value, position, index);
     if (last === null) remove.run(assetId, value);
     else {
-      const { recipient_id: owner_id, position: at, event_index } = last;
-      set({ asset_id: assetId, value, owner_id, position: at, event_index, events });
+      const { recipient_id: owner_id, position: lastPosition, event_index } = last;
+      set({ asset_id: assetId, value, owner_id, position: lastPosition, event_index, events });
     }
     move(effect, assetId, ownerBefore, last?.recipient_id ?? null);
   };

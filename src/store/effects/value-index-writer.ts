@@ -45,10 +45,10 @@ export function valueIndexWriter(db: Database) {
     position: EventPosition,
     fieldsAt: () => ClarityFields,
   ): void {
-    const of = bySubject[subject].get(contract);
-    if (of === undefined) return;
+    const indexes = bySubject[subject].get(contract);
+    if (indexes === undefined) return;
     // Positions before `from` are not in the index yet; batches will add the logs and calls that are there by then.
-    const within = of.filter(({ from }) => compared(position, from) >= 0);
+    const within = indexes.filter(({ from }) => compared(position, from) >= 0);
     if (within.length === 0) return;
     const fields = fieldsAt();
     for (const index of within) write(sign, index, position, fields);
@@ -58,12 +58,12 @@ export function valueIndexWriter(db: Database) {
     /** Reads the list of indexes. Called before the effects of each block, since batches between blocks change it. */
     begin(): void {
       const wantedIndexes = all().filter((index) => index.wanted);
-      const of = (subject: ValueSubject) =>
+      const byContract = (subject: ValueSubject) =>
         Map.groupBy(
           wantedIndexes.filter((index) => index.subject === subject),
           ({ contract }) => contract,
         );
-      bySubject = { logs: of('logs'), calls: of('calls') };
+      bySubject = { logs: byContract('logs'), calls: byContract('calls') };
     },
 
     log({ sign, position, index, event }: EffectOf<'event'>): void {

@@ -66,8 +66,8 @@ export function backfillReads(db: Database) {
     /** Number of a hook's unfinished backfills. */
     openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
     /** Backfills of a hook, newest first. */
-    page: (hookId: number, limit: number, at: Cursor | null): Page<Backfill> =>
-      readPage({ limit, at, total: total.get(hookId)?.total ?? 0, ...newest([hookId]), itemOf: backfillOf }),
+    page: (hookId: number, limit: number, cursor: Cursor | null): Page<Backfill> =>
+      readPage({ limit, at: cursor, total: total.get(hookId)?.total ?? 0, ...newest([hookId]), itemOf: backfillOf }),
   };
 }
 

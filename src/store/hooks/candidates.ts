@@ -50,14 +50,16 @@ export function hookCandidates(db: Database) {
       const rows = keys.map(({ kind, principal }) =>
         (kind === 'logs' ? logged : involved).get(principal, positionOf(height, 0)),
       );
-      return heights(rows).reduce<number | null>((least, one) => (least === null || one < least ? one : least), null);
+      const candidates = heights(rows);
+      return candidates.length === 0 ? null : Math.min(...candidates);
     },
     /** The last height up to `height` that has one of the keys; null if none has. */
     previous(keys: readonly IndexKey[], height: number): number | null {
       const rows = keys.map(({ kind, principal }) =>
         (kind === 'logs' ? lastLogged : lastInvolved).get(principal, positionOf(height + 1, 0)),
       );
-      return heights(rows).reduce<number | null>((most, one) => (most === null || one > most ? one : most), null);
+      const candidates = heights(rows);
+      return candidates.length === 0 ? null : Math.max(...candidates);
     },
     /**
      * The interface of the contract deployed up to a height, or in block 0, which is in every branch: JSON; null if there is

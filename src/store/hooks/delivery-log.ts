@@ -16,12 +16,12 @@ import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { hookDeliveriesTable } from '../rows/tables.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 
-const shown = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');
+const names = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');
 
 export type DeliveryRow = Omit<Stored<'hook_deliveries'>, 'min_height' | 'max_height'>;
 
 /** Columns of a delivery, for a query of these rows. */
-export const deliveryColumns = shown.join(', ');
+export const deliveryColumns = names.join(', ');
 
 /** Conditions in SQL for open and for finished deliveries. Each has an index. */
 export const isOpen = `state <= ${storedState.numberOf('failed')}`;
@@ -146,18 +146,18 @@ export function deliveryLog(db: Database) {
     lastDead: (hookId: number): Delivery | undefined =>
       optional(read.lastOfState.get(hookId, storedState.numberOf('dead')), deliveryOf),
     /** Deliveries of a hook, newest first. */
-    page: (hookId: number, filter: DeliveryFilter, limit: number, at: Cursor | null): Page<Delivery> =>
+    page: (hookId: number, filter: DeliveryFilter, limit: number, cursor: Cursor | null): Page<Delivery> =>
       readPage({
         limit,
-        at,
+        at: cursor,
         total: filter.states.reduce((sum, word) => sum + countOf(hookId, filter, word), 0),
         ...newest(hookId, filter),
         itemOf: deliveryOf,
       }),
     /** Deliveries in the order of creation, after the id `after`. */
-    inOrder: (hookId: number, filter: DeliveryFilter, after: number, limit: number): Delivery[] =>
+    inOrder: (hookId: number, filter: DeliveryFilter, afterId: number, limit: number): Delivery[] =>
       newest(hookId, filter)
-        .rows([after + 1], true, limit)
+        .rows([afterId + 1], true, limit)
         .map(deliveryOf),
     /** Attempts of a delivery, newest first. */
     attempts: (id: number, limit = MAX_ATTEMPTS): Attempt[] => read.attempts.all(id, limit),

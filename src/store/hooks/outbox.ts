@@ -139,7 +139,7 @@ function deliveryInserter(db: Database) {
   const compressedBody = bodyCompressor();
   return (delivery: NewDelivery, now: number): number => {
     const parts = partsOf(delivery.body ?? '');
-    const [least, greatest] = heights(delivery.blocks);
+    const [lowest, highest] = heights(delivery.blocks);
     const id = insert({
       webhook_id: delivery.webhookId,
       hook_id: delivery.hookId,
@@ -153,8 +153,8 @@ function deliveryInserter(db: Database) {
       tried_since: null,
       attempts: 0,
       blocks: JSON.stringify(delivery.blocks),
-      min_height: least,
-      max_height: greatest,
+      min_height: lowest,
+      max_height: highest,
       body_bytes: parts.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0),
       body_sha256: sha256(parts),
       backfill_id: delivery.backfillId,
@@ -248,27 +248,27 @@ function deliveryForgetting(db: Database) {
   return {
     /**
      * Removes the bodies of finished deliveries that were made before a time, oldest first.
-     * @param after the last delivery with a removed body
+     * @param key the key of the delivery whose body was removed last
      */
-    forgetBodies(after: DeliveryKey, before: number, limit: number): { count: number; last: DeliveryKey | undefined } {
-      const rows = aged.all(after.createdAt, after.id, before, limit);
+    forgetBodies(key: DeliveryKey, time: number, limit: number): { count: number; last: DeliveryKey | undefined } {
+      const rows = aged.all(key.createdAt, key.id, time, limit);
       for (const row of rows) forgetBody.run(row.id);
       const last = rows.at(-1);
       return { count: rows.length, last: last && { createdAt: last.created_at, id: last.id } };
     },
     /** Removes finished deliveries made before a time, with attempts and bodies. @returns how many */
-    forgetRows: (before: number, limit: number): number => forget(finishedBefore.all(before, limit)),
+    forgetRows: (time: number, limit: number): number => forget(finishedBefore.all(time, limit)),
     /** Removes deliveries of a hook, in any state. @returns the number removed */
     forgetOf: (hookId: number, limit: number): number => forget(allOf.all(hookId, limit)),
-    /** Removes the bodies of a hook's delivered deliveries, except the newest ones. @param after id of the last removed body */
+    /** Removes the bodies of a hook's delivered deliveries, except the newest ones. @param lastId id of the delivery whose body was removed last */
     trimBodies(
       hookId: number,
-      most: number,
-      after: number,
+      maxBodies: number,
+      lastId: number,
       limit: number,
     ): { count: number; last: number | undefined } {
-      const newest = newestSurplus.get(hookId, most);
-      const rows = newest === null ? [] : surplus.all(hookId, after, newest.id, limit);
+      const newest = newestSurplus.get(hookId, maxBodies);
+      const rows = newest === null ? [] : surplus.all(hookId, lastId, newest.id, limit);
       for (const { id } of rows) forgetBody.run(id);
       return { count: rows.length, last: rows.at(-1)?.id };
     },

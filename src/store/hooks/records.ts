@@ -135,9 +135,9 @@ export function recordReads(db: Database) {
         count,
       })),
     /** Hooks with more than a number of deliveries. */
-    withLongLog: (least: number): number[] => read.withLongLog.all(least).map(({ id }) => id),
+    withLongLog: (deliveries: number): number[] => read.withLongLog.all(deliveries).map(({ id }) => id),
     /** A hook that was deleted before a time; null if there is none. */
-    deletedBefore: (before: number): number | null => read.deletedBefore.get(before)?.id ?? null,
+    deletedBefore: (time: number): number | null => read.deletedBefore.get(time)?.id ?? null,
     /** Live hooks that expire at this number of evaluated blocks. */
     usedUp: (evaluated: number): number[] => read.expiring.all(evaluated).map(({ id }) => id),
     progress: (): HookProgress => {

@@ -58,7 +58,7 @@ function rowsByNonce() {
     remove(account: number, nonce: number | bigint, row: OrderedRow): void {
       const key = nonceKey(nonce);
       const groups = accounts.get(account);
-      const others = groups?.get(key)?.filter((one) => one !== row) ?? [];
+      const others = groups?.get(key)?.filter((other) => other !== row) ?? [];
       if (others.length > 0) groups?.set(key, others);
       else if (groups?.size === 1 && groups.has(key)) accounts.delete(account);
       else groups?.delete(key);

@@ -28,7 +28,7 @@ function storedPayload(row: Pick<Row, 'payload'>): BurnBlockPayload {
 
 export function burnBlockWriter(db: Database) {
   const rewards = burnRewardWriter(db);
-  const at = query<Stored<'burn_blocks', 'hash' | 'parent_hash' | 'is_filled'>, [number]>`
+  const canonicalAt = query<Stored<'burn_blocks', 'hash' | 'parent_hash' | 'is_filled'>, [number]>`
     SELECT hash, parent_hash, is_filled FROM burn_blocks WHERE height = ?1`.prepared(db);
   const newest = query<{ height: number | null }>`SELECT max(height) AS height FROM burn_blocks`.prepared(db);
   const withPayouts = query<Stored<'burn_blocks', 'height' | 'payload'>, [number]>`
@@ -59,7 +59,7 @@ export function burnBlockWriter(db: Database) {
     const branch: Row[] = [];
     for (let row = orphanAt(height, hash); row !== null; row = orphanAt(row.height - 1, row.parent_hash)) {
       branch.unshift(row);
-      const below = at.get(row.height - 1);
+      const below = canonicalAt.get(row.height - 1);
       if (row.parent_hash === null || (below !== null && same(below.hash, row.parent_hash))) break;
     }
     return branch;
@@ -68,19 +68,19 @@ export function burnBlockWriter(db: Database) {
   /** Returns the last height of the unbroken canonical chain that starts at `height`; `height` if it has no block. */
   function topOfBranch(height: number): number {
     let top = height;
-    for (let below = at.get(top), above = at.get(top + 1); below !== null && above !== null; above = at.get(top + 1)) {
-      if (above.parent_hash !== null && !same(above.parent_hash, below.hash)) break;
-      below = above;
-      top += 1;
+    for (let row = canonicalAt.get(top); row !== null; top += 1) {
+      const above = canonicalAt.get(top + 1);
+      if (above === null || (above.parent_hash !== null && !same(above.parent_hash, row.hash))) break;
+      row = above;
     }
     return top;
   }
 
-  /** Rewrites the payouts from a height on. @param known a payload that the caller has already parsed */
-  function renumber(from: number, known: BurnBlockPayload): void {
+  /** Rewrites the payouts from a height on. @param parsed a payload that the caller has already parsed */
+  function renumber(from: number, parsed: BurnBlockPayload): void {
     rewards.removeFrom(from);
     for (const row of withPayouts.iterate(from)) {
-      rewards.add(row.height === known.burn_block_height && !isFilled(known) ? known : storedPayload(row));
+      rewards.add(row.height === parsed.burn_block_height && !isFilled(parsed) ? parsed : storedPayload(row));
     }
   }
 
@@ -94,9 +94,9 @@ export function burnBlockWriter(db: Database) {
       const hash = fromHex(payload.burn_block_hash);
       const parent = payload.parent_burn_block_hash == null ? null : fromHex(payload.parent_burn_block_hash);
       const isPosted = !isFilled(payload);
-      const known = at.get(height);
-      if (known !== null && same(known.hash, hash)) {
-        if (!isPosted || known.is_filled === 0) return false;
+      const canonical = canonicalAt.get(height);
+      if (canonical !== null && same(canonical.hash, hash)) {
+        if (!isPosted || canonical.is_filled === 0) return false;
         complete.run(height, parent, compressed(text));
         renumber(height, payload);
         raise.run(height);
@@ -107,8 +107,8 @@ export function burnBlockWriter(db: Database) {
       const orphaned = isPosted ? null : orphanAt(height, hash);
       const row = orphaned ?? { height, hash, parent_hash: parent, payload: compressed(text) };
       const isWithout = isFilled(orphaned === null ? payload : storedPayload(orphaned));
-      const child = at.get(height + 1);
-      const isGap = known === null && child?.parent_hash != null && same(child.parent_hash, hash);
+      const child = canonicalAt.get(height + 1);
+      const isGap = canonical === null && child?.parent_hash != null && same(child.parent_hash, hash);
       const branch = isGap ? [] : branchTo(height - 1, parent);
       const first = branch[0]?.height ?? height;
       if (!isGap) {
@@ -122,7 +122,7 @@ export function burnBlockWriter(db: Database) {
       }
       insert({ ...row, is_filled: Number(isWithout) });
       adopt.run(hash);
-      if (!isWithout || known !== null || branch.length > 0) renumber(first, payload);
+      if (!isWithout || canonical !== null || branch.length > 0) renumber(first, payload);
       if (newest.get()?.height === height) raise.run(height);
       else countCompletion.run();
       return true;

@@ -83,10 +83,10 @@ export class ForeignChainError extends PayloadError {
 /** Makes the error for a transaction of another chain. @param isEmpty whether the data has no block, so that --network decides */
 export function foreignTransaction(
   { txId, chainId }: Pick<TransactionContent, 'txId' | 'chainId'>,
-  own: number,
+  ownChainId: number,
   isEmpty: boolean,
 ): ForeignChainError {
-  const [theirs, ours] = [chainIdText(chainId), chainIdText(own)];
+  const [theirs, ours] = [chainIdText(chainId), chainIdText(ownChainId)];
   const expected = isEmpty ? `--network is ${ours}` : `this data to chain ${ours}`;
   return new ForeignChainError(
     `Transaction ${toHex(txId)} belongs to chain ${theirs}, but ${expected}; to store it, start with --network ${theirs} and another --data directory`,
@@ -131,10 +131,10 @@ export function originCheck(db: Database): (block: Block) => void {
   /** Returns the hashes of a Bitcoin block and its announced ancestors. A node may announce parents in a circle. */
   function withAncestors(hash: Uint8Array): Set<string> {
     const hashes = new Set<string>();
-    let at: Uint8Array | null = hash;
-    for (let depth = 0; at !== null && depth <= DEEPEST_FORK; depth++) {
-      hashes.add(at.toHex());
-      at = parentOf.get(at)?.parent_hash ?? null;
+    let ancestor: Uint8Array | null = hash;
+    for (let depth = 0; ancestor !== null && depth <= DEEPEST_FORK; depth++) {
+      hashes.add(ancestor.toHex());
+      ancestor = parentOf.get(ancestor)?.parent_hash ?? null;
     }
     return hashes;
   }
@@ -142,10 +142,10 @@ export function originCheck(db: Database): (block: Block) => void {
   const isAnnounced = (hash: Uint8Array): boolean => parentOf.get(hash) !== null;
   const forked = (a: Uint8Array, b: Uint8Array): boolean => !withAncestors(a).isDisjointFrom(withAncestors(b));
 
-  function requireSame(field: string, actual: Uint8Array, stored: { hash: Uint8Array } | null, of: string): void {
+  function requireSame(field: string, actual: Uint8Array, stored: { hash: Uint8Array } | null, subject: string): void {
     if (stored === null || Buffer.compare(actual, stored.hash) === 0) return;
     throw new ForeignChainError(
-      `${field} is ${toHex(actual)}, and ${of} of this data's chain is ${toHex(stored.hash)}`,
+      `${field} is ${toHex(actual)}, and ${subject} of this data's chain is ${toHex(stored.hash)}`,
     );
   }
 

@@ -133,8 +133,8 @@ function tipMover(
     /** Reverts the blocks above a height. @returns them, the highest first */
     revertTo(height: number, network: Network): Block[] {
       const reverted: Block[] = [];
-      for (let at = tip(); at.height > height; at = tip()) {
-        const block = wholeBlock(at.indexBlockHash, network);
+      for (let newest = tip(); newest.height > height; newest = tip()) {
+        const block = wholeBlock(newest.indexBlockHash, network);
         apply(undone(effectsOf(block)));
         orphans.add(block);
         reverted.push(block);
@@ -161,7 +161,7 @@ export const chainReader = (db: Database, payloads: BlockPayloads) => ({
 
 export function chainWriter(db: Database, { effects: effectsWriter, mempool, payloads }: Writers) {
   const orphans = orphanWriter(db);
-  const known = knownBlocks(db, orphans);
+  const blocks = knownBlocks(db, orphans);
   const { stored, complete } = storedBlocks(db, payloads);
   const tip = lazy(tipReader(db));
   const apply: ApplyEffects = (effects) => {
@@ -181,7 +181,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   /** Stores block 0, and applies it if there is no other block. */
   function addGenesis(block: Block): void {
     orphans.add(block);
-    if (known.tipHeight() !== null) return;
+    if (blocks.tipHeight() !== null) return;
     collectFor(block);
     apply(effectsOf(block));
     collectFor(block);
@@ -191,33 +191,33 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   /**
    * Moves the chain to a block that is higher than the tip.
    * @param parent an orphan, or null if the parent is the tip itself
-   * @param own the effects of the block
+   * @param effects effects of the block
    */
-  function growTo(block: Block, parent: Uint8Array | null, network: Network, own: Iterable<Effect>): ChainChange {
+  function growTo(block: Block, parent: Uint8Array | null, network: Network, effects: Iterable<Effect>): ChainChange {
     const change: ChainChange = { reverted: [], applied: [] };
-    if (block.height === 1 && known.tipHeight() === 0) {
+    if (block.height === 1 && blocks.tipHeight() === 0) {
       // Block 1 comes with the transactions of block 0.
       effectsWriter.empty();
       tip.clear();
     }
     if (parent !== null) {
-      const { forkHeight, hashes } = known.branchOf(parent);
+      const { forkHeight, hashes } = blocks.branchOf(parent);
       change.reverted = mover.revertTo(forkHeight, network);
       change.applied = hashes.map((hash) => mover.restore(hash, network));
     }
-    apply(own);
+    apply(effects);
     change.applied.push(block);
     return change;
   }
 
   /** Updates the mempool with the transactions that a change of the chain restored and confirmed. */
-  function updateMempool({ reverted, applied }: ChainChange, before: Tip, now: number): void {
+  function updateMempool({ reverted, applied }: ChainChange, tipBefore: Tip, now: number): void {
     const transactionsOf = ({ height, transactions }: Block): ConfirmedTransaction[] =>
       transactions.map((content, index) => ({ content, position: positionOf(height, index) }));
     const restored = reverted.flatMap((block): RestoredTransaction[] =>
       transactionsOf(block).map((transaction) => ({ ...transaction, burnBlockTime: block.burnBlockTime })),
     );
-    const heights = { before: before.height, after: tip().height };
+    const heights = { before: tipBefore.height, after: tip().height };
     mempool.chainChanged(restored, applied.flatMap(transactionsOf), heights, now);
   }
 
@@ -231,7 +231,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
 
   /** Replaces a stored block with another version. Blocks above a canonical one are reverted and applied again. */
   function replace(storedBlock: Block, block: Block, journalId: number, network: Network, now: number): ChainChange {
-    const before = tip();
+    const tipBefore = tip();
     const isCanonical = minerOf.get(block.indexBlockHash) !== null;
     const reverted = isCanonical ? mover.revertTo(block.height - 1, network) : [];
     orphans.remove(storedBlock);
@@ -243,16 +243,16 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     apply(effectsOf(block));
     const above = reverted.slice(0, -1).toReversed();
     const applied = [block, ...above.map(({ indexBlockHash }) => mover.restore(indexBlockHash, network))];
-    updateMempool({ reverted, applied }, before, now);
+    updateMempool({ reverted, applied }, tipBefore, now);
     return { reverted, applied };
   }
 
   /** Orphans all blocks of the chain. @returns them, the highest first */
   function empty(network: Network): Block[] {
     const reverted: Block[] = [];
-    const bottom = known.bottom();
+    const bottom = blocks.bottom();
     for (let { height } = tip(); height > bottom; height--) {
-      const block = complete(stored(known.hashAt(height)!, network), network);
+      const block = complete(stored(blocks.hashAt(height)!, network), network);
       orphans.add(block);
       reverted.push(block);
     }
@@ -270,25 +270,25 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
      * @param now Unix microseconds
      */
     startHistory(start: HistoryStartFacts, network: Network, now: number): ChainChange {
-      const before = tip();
-      const isFirst = known.tipHeight() === null;
+      const tipBefore = tip();
+      const isFirst = blocks.tipHeight() === null;
       const reverted = empty(network);
       setStart(start);
       tip.clear();
-      if (isFirst) mempool.startedAbove(known.bottom());
-      updateMempool({ reverted, applied: [] }, before, now);
+      if (isFirst) mempool.startedAbove(blocks.bottom());
+      updateMempool({ reverted, applied: [] }, tipBefore, now);
       return { reverted, applied: [] };
     },
 
     /** Whether the chain has no canonical block. */
-    isEmpty: () => known.tipHeight() === null,
+    isEmpty: () => blocks.tipHeight() === null,
     /** A stored block as it was received: block 1 without the transactions of block 0. */
     stored,
     payload: payloads.read,
-    branchOf: known.branchOf,
-    hashAt: known.hashAt,
-    bottom: known.bottom,
-    isKnown: known.isKnown,
+    branchOf: blocks.branchOf,
+    hashAt: blocks.hashAt,
+    bottom: blocks.bottom,
+    isKnown: blocks.isKnown,
 
     /**
      * Completes a filled block by the node's own event: adds the miner's transaction on Bitcoin, which no RPC interface has.
@@ -321,25 +321,25 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
      */
     add(announced: AnnouncedBlock, journalId: number, network: Network, now: number): ChainChange {
       const { height, parentIndexBlockHash: parent } = announced;
-      const before = tip();
-      const parentStatus = known.statusOfParent(parent, height);
+      const tipBefore = tip();
+      const parentStatus = blocks.statusOfParent(parent, height);
       const { block, effects: ready } = announced.read(network);
-      checkChain(block, network, known.tipHeight() === null);
+      checkChain(block, network, blocks.tipHeight() === null);
       checkOrigin(block);
       payloads.store(block.indexBlockHash, journalId);
-      mempool.collectGarbage(before, now);
+      mempool.collectGarbage(tipBefore, now);
       if (height === 0) {
         addGenesis(block);
         return { reverted: [], applied: [] };
       }
-      if (height <= before.height) {
+      if (height <= tipBefore.height) {
         orphans.add(complete(block, network));
         return { reverted: [], applied: [] };
       }
       const completeBlock = complete(block, network);
-      const own = completeBlock === block && ready !== undefined ? ready : effectsOf(completeBlock);
-      const change = growTo(completeBlock, parentStatus === 'orphan' ? parent : null, network, own);
-      updateMempool(change, before, now);
+      const effects = completeBlock === block && ready !== undefined ? ready : effectsOf(completeBlock);
+      const change = growTo(completeBlock, parentStatus === 'orphan' ? parent : null, network, effects);
+      updateMempool(change, tipBefore, now);
       setBurnHeight.run(block.burnBlockHeight);
       return change;
     },

@@ -18,10 +18,10 @@ import type { ReceivedEvent, TransactionListener } from './event.ts';
 
 /**
  * Applies a command in the open transaction. If it throws, the command is rolled back.
- * @param at Unix milliseconds
+ * @param time Unix milliseconds
  */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments and a result of its own
-export type ApplyCommand = (args: any, at: number) => any;
+export type ApplyCommand = (args: any, time: number) => any;
 
 /**
  * A command whose work is done in batches, until the work is done or its turn is over. A replay of the command applies the
@@ -29,7 +29,7 @@ export type ApplyCommand = (args: any, at: number) => any;
  */
 export interface BatchedCommand<A> {
   /** @returns a function that applies a batch, and returns whether the work is done */
-  batch(args: A, at: number): () => boolean;
+  batch(args: A, time: number): () => boolean;
 }
 
 /** The functions that apply commands, by type. */
@@ -97,17 +97,17 @@ export function knownCommands() {
     has: (type: string): boolean => commands.has(type),
 
     /** Applies a command without batches. */
-    apply({ type, args }: Command, at: number): unknown {
+    apply({ type, args }: Command, time: number): unknown {
       const command = commands.get(type);
       if (typeof command !== 'function') throw new Error(`no command of the type ${type} is applied at once`);
-      return command(args, at);
+      return command(args, time);
     },
 
     /** @returns a function that applies a batch of a command */
-    batch({ type, args }: Command, at: number): () => boolean {
+    batch({ type, args }: Command, time: number): () => boolean {
       const command = commands.get(type);
       if (command === undefined || typeof command === 'function') throw new Error(`${type} has no batches`);
-      return command.batch(args, at);
+      return command.batch(args, time);
     },
   };
 }
@@ -196,24 +196,24 @@ const MAX_RESULTS = 1_000;
 /** Remembers the results of own commands that came back as entries of the log. */
 function returnedResults() {
   /** Commands of this host by uuid, with the result once they are applied, and null before. */
-  const own = new Map<string, { result: unknown } | null>();
+  const sent = new Map<string, { result: unknown } | null>();
   let uncommitted = new Map<string, { result: unknown }>();
 
   return {
     /** Notes that this process sends the command. */
     send(uuid: string): void {
-      if (own.has(uuid)) return;
-      own.set(uuid, null);
-      const [oldest] = own.keys();
-      if (own.size > MAX_RESULTS && oldest !== undefined) own.delete(oldest);
+      if (sent.has(uuid)) return;
+      sent.set(uuid, null);
+      const [oldest] = sent.keys();
+      if (sent.size > MAX_RESULTS && oldest !== undefined) sent.delete(oldest);
     },
     note(uuid: string, result: unknown): void {
-      if (own.has(uuid)) uncommitted.set(uuid, { result });
+      if (sent.has(uuid)) uncommitted.set(uuid, { result });
     },
-    of: (uuid: string): { result: unknown } | null => own.get(uuid) ?? null,
+    of: (uuid: string): { result: unknown } | null => sent.get(uuid) ?? null,
     listener: {
       committed() {
-        for (const [uuid, result] of uncommitted) own.set(uuid, result);
+        for (const [uuid, result] of uncommitted) sent.set(uuid, result);
         uncommitted = new Map();
       },
       undone() {
@@ -231,9 +231,9 @@ export function entryCommands(db: Database, commands: KnownCommands) {
   const changes = (): number => totalChanges.get()?.changes ?? 0;
   const results = returnedResults();
 
-  function applied({ type, args, steps }: EntryCommand, at: number): unknown {
-    if (steps === undefined) return commands.apply({ type, args }, at);
-    const batch = commands.batch({ type, args }, at);
+  function applyCommand({ type, args, steps }: EntryCommand, time: number): unknown {
+    if (steps === undefined) return commands.apply({ type, args }, time);
+    const batch = commands.batch({ type, args }, time);
     let done = false;
     for (let count = 0; count < steps; count++) done = batch();
     return done;
@@ -249,7 +249,7 @@ export function entryCommands(db: Database, commands: KnownCommands) {
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
       if (!commands.has(command.type)) throw unknownCommand(command.type);
-      results.note(command.uuid, applied(command, millisecondsOf(entry)));
+      results.note(command.uuid, applyCommand(command, millisecondsOf(entry)));
     },
 
     /**
@@ -264,21 +264,21 @@ export function entryCommands(db: Database, commands: KnownCommands) {
     ): ProposedCommand {
       const returned = results.of(uuid);
       if (returned !== null) return { ...returned, event: null };
-      const before = changes();
+      const changesBefore = changes();
       results.send(uuid);
       // The command is read from the text of its entry, as other hosts read it.
       const command = commandOf(JSON.stringify({ uuid, type, args }));
-      const at = millisecondsOf({ receivedAt });
+      const time = millisecondsOf({ receivedAt });
       let result: unknown;
       if (isBatched) {
-        const { batches, done } = applyBatches(commands.batch(command, at), clock);
+        const { batches, done } = applyBatches(commands.batch(command, time), clock);
         command.steps = batches;
         result = done;
       } else {
-        result = commands.apply(command, at);
+        result = commands.apply(command, time);
       }
       const event = { path: COMMAND_PATH, text: JSON.stringify(command), receivedAt };
-      return { result, event: changes() === before ? null : event };
+      return { result, event: changes() === changesBefore ? null : event };
     },
   };
 }

@@ -213,10 +213,10 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
     unknownCounts: unknown.counts,
 
     commands: {
-      /** @param at Unix milliseconds */
-      [HISTORY_START](facts: HistoryStartFacts, at: number): void {
-        const change = chain.startHistory(facts, identity.networkOrTest(), at * MICROSECONDS_PER_MILLISECOND);
-        changed(change, at);
+      /** @param time Unix milliseconds */
+      [HISTORY_START](facts: HistoryStartFacts, time: number): void {
+        const change = chain.startHistory(facts, identity.networkOrTest(), time * MICROSECONDS_PER_MILLISECOND);
+        changed(change, time);
       },
     },
 
@@ -235,14 +235,14 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
      * @throws ForeignChainError if all of them belong to other chains
      */
     requireOwnChain(payload: NodePayload | PreparedPayload): void {
-      const own = identity.chainId();
-      if (own === null) return;
+      const ownChainId = identity.chainId();
+      if (ownChainId === null) return;
       // Almost all events end here, without being decoded twice.
-      if (payload.kind === 'mempool' && payload.rawTransactions.some((raw) => hasChainId(raw, own))) return;
+      if (payload.kind === 'mempool' && payload.rawTransactions.some((raw) => hasChainId(raw, ownChainId))) return;
       const contents = announcedIn(payload);
       const [first] = contents;
-      if (first === undefined || contents.some(({ chainId }) => chainId === 0 || chainId === own)) return;
-      throw foreignTransaction(first, own, chain.isEmpty());
+      if (first === undefined || contents.some(({ chainId }) => chainId === 0 || chainId === ownChainId)) return;
+      throw foreignTransaction(first, ownChainId, chain.isEmpty());
     },
 
     /**

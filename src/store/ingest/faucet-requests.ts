@@ -19,9 +19,9 @@ interface Gift {
 /** The commands of faucets. */
 export const faucetCommands = ({ add, remove, forgetBefore }: ReturnType<typeof faucetRequests>) => ({
   /** @returns the time of the payout, in Unix milliseconds */
-  'faucet.add'({ currency, address, ip }: Gift, at: number): number {
-    add(currency, address, at, ip);
-    return at;
+  'faucet.add'({ currency, address, ip }: Gift, time: number): number {
+    add(currency, address, time, ip);
+    return time;
   },
   /** Removes a payout that was not sent. `added`: the time that `faucet.add` returned. */
   'faucet.take_back': ({ currency, address, added }: Omit<Gift, 'ip'> & { added: number }): void =>
@@ -46,10 +46,10 @@ export function faucetRequests(db: Database) {
     /** Number of requests of an address since a time. */
     count: (currency: Currency, address: string, since: number): number =>
       count.get(currency, address, since)?.requests ?? 0,
-    add: (currency: Currency, address: string, at: number, ip: string) =>
-      add({ currency, address, requested_at: at, ip }),
+    add: (currency: Currency, address: string, time: number, ip: string) =>
+      add({ currency, address, requested_at: time, ip }),
     /** Removes a request that was added at a time. */
-    remove: (currency: Currency, address: string, at: number): void => void remove.run(currency, address, at),
+    remove: (currency: Currency, address: string, time: number): void => void remove.run(currency, address, time),
     /** Removes requests before a time. */
     forgetBefore: (time: number): void => void forget.run(time),
   };

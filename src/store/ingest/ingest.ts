@@ -128,19 +128,19 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
     identity,
     log,
     requiresWhole: () => requestedHistory === 'full',
-    changed: (change, at) => machine.follower.changed(change, at),
+    changed: (change, time) => machine.follower.changed(change, time),
   });
-  const known = knownCommands();
-  const commands = entryCommands(db, known);
+  const registry = knownCommands();
+  const commands = entryCommands(db, registry);
   const logName = logIdentity(db, () => machine.follower.identityChanged());
-  known.add(logName.commands);
-  known.add(router.commands);
-  known.add(oldNameCommands(db));
-  known.add(faucetCommands(faucetRequests(db)));
-  known.add(tokenCommands(db));
+  registry.add(logName.commands);
+  registry.add(router.commands);
+  registry.add(oldNameCommands(db));
+  registry.add(faucetCommands(faucetRequests(db)));
+  registry.add(tokenCommands(db));
   const history = historyOf(router.chain, identity.networkOrTest);
   const machine = compose({ store: hookStore(db), history, network: identity.network });
-  known.add(machine.commands);
+  registry.add(machine.commands);
   /** Changes of entries that are replayed at the start, or imported, are not pushed to subscribers. */
   let isLive = false;
   const writer = new Writer({
@@ -208,7 +208,7 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
     return makeSecondaryIndexes(db, indexPath(home));
   }
   // Comes last, so that errors which keep a server from its start are reported before.
-  if (load !== 'bulk') for (const one of secondaryIndexesLeft()) log({ event: 'secondary_index_begun', ...one });
+  if (load !== 'bulk') for (const step of secondaryIndexesLeft()) log({ event: 'secondary_index_begun', ...step });
 
   const entries: HostEntries = {
     position: () => writer.committedPosition(),

@@ -58,7 +58,7 @@ function pendingLists(db: Database) {
 /** Returns the row of a transaction that becomes pending. */
 function addedRow(content: TransactionContent, receipt: Receipt, principals: Dictionaries['principals']): AddedRow {
   const { sender, sponsor, payload, raw } = content;
-  const shown = payloadColumns(payload, sender.address, principals);
+  const columns = payloadColumns(payload, sender.address, principals);
   return {
     tx_id: content.txId,
     state: PENDING,
@@ -71,12 +71,12 @@ function addedRow(content: TransactionContent, receipt: Receipt, principals: Dic
     sponsor_id: sponsor === null ? null : principals.id(sponsor.address),
     sponsor_nonce: sponsor?.nonce ?? null,
     fee: sortable(content.fee.toString()),
-    recipient_id: shown.recipientId,
-    amount: shown.amount,
-    memo: shown.memo,
-    contract_id: shown.contractId,
-    function_name: shown.functionName,
-    clarity_version: shown.clarityVersion,
+    recipient_id: columns.recipientId,
+    amount: columns.amount,
+    memo: columns.memo,
+    contract_id: columns.contractId,
+    function_name: columns.functionName,
+    clarity_version: columns.clarityVersion,
     size: raw.length,
     raw,
   };

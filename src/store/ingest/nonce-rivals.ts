@@ -90,13 +90,13 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
    * @returns the pending rows, and all rows in any state, by the nonce of their origin
    */
   function connected(first: MempoolRow): { waiting: MempoolRow[]; byOrigin: Map<string, MempoolRow[]> } {
-    const found = new Map([[keyOf(first), first]]);
+    const waiting = new Map([[keyOf(first), first]]);
     const byOrigin = new Map<string, MempoolRow[]>();
     const payers = new Set<string>();
     const join = (rivals: readonly MempoolRow[]) => {
-      for (const row of rivals) if (row.state === PENDING && !found.has(keyOf(row))) found.set(keyOf(row), row);
+      for (const row of rivals) if (row.state === PENDING && !waiting.has(keyOf(row))) waiting.set(keyOf(row), row);
     };
-    for (const row of found.values()) {
+    for (const row of waiting.values()) {
       const { sender, nonce, payer, payerNonce } = spendsOfRow(row);
       const [origin, paidBy] = [originOf(row), payerOf(row)];
       if (!byOrigin.has(origin)) {
@@ -112,7 +112,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       const spent = users({ sender: payer, nonce: payerNonce, payer, payerNonce });
       join(spent.filter((other) => payerOf(other) === paidBy));
     }
-    return { waiting: [...found.values()].sort(byArrival), byOrigin };
+    return { waiting: [...waiting.values()].sort(byArrival), byOrigin };
   }
 
   /**

@@ -130,7 +130,7 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
 
   function finish(): Rebuilt {
     ingest.catchUp();
-    for (const one of ingest.makeSecondaryIndexes()) making(one);
+    for (const progress of ingest.makeSecondaryIndexes()) making(progress);
     ingest.catchUp();
     const tipHeight = ingest.tipHeight();
     opened.dispose();

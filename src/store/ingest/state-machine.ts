@@ -28,9 +28,9 @@ export type ComposeMachine = (parts: MachineParts) => StateMachine;
 export interface ChainFollower extends TransactionListener {
   /**
    * May write. An error that it throws rolls back the event.
-   * @param at Unix milliseconds of the entry that changed the chain
+   * @param time Unix milliseconds of the entry that changed the chain
    */
-  changed(change: ChainChange, at: number): void;
+  changed(change: ChainChange, time: number): void;
   /** Called when the log gets another identity, because it was restored to an earlier point. May write. */
   identityChanged(): void;
   committed(): void;

@@ -90,19 +90,19 @@ export function tokenCommands(db: Database) {
     job !== null && (job.state === JOB_STATE.pending || job.not_before !== null);
 
   /** Returns when to read a token that changes by itself again, in Unix milliseconds; null for other tokens. */
-  function readAgainAt(token: Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, at: number): number | null {
+  function readAgainAt(token: Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, time: number): number | null {
     const notification = rows.notification(token.contract_id, token.token_id, token.position);
     if (notification?.kind !== TOKEN_EVENT.dynamic) return null;
-    return at + Math.max(notification.ttl ?? DYNAMIC_SECONDS, MIN_SECONDS) * 1_000;
+    return time + Math.max(notification.ttl ?? DYNAMIC_SECONDS, MIN_SECONDS) * 1_000;
   }
 
-  function failed(job: JobRow, { state, wait }: FailedTry, at: number, asked_height: number) {
+  function failed(job: JobRow, { state, wait }: FailedTry, time: number, asked_height: number) {
     rows.putJob(
       {
         ...job,
         state: JOB_STATE[state],
         tries: job.tries + 1,
-        not_before: wait === null ? null : at + wait,
+        not_before: wait === null ? null : time + wait,
         asked_height,
       },
       job,
@@ -126,13 +126,13 @@ export function tokenCommands(db: Database) {
     tokenId: string,
     facts: TokenFacts,
     height: number,
-    at: number,
+    time: number,
   ): void {
     const { contract_id, asset_id } = contract;
     const { name, symbol, decimals, uri } = facts;
     const supply =
       facts.supply !== null && asset_id !== null ? supplyNow(facts.supply, asset_id, height) : facts.supply;
-    setFacts.run(contract_id, tokenId, at, name, symbol, decimals, supply, uri);
+    setFacts.run(contract_id, tokenId, time, name, symbol, decimals, supply, uri);
     if (contract.family === TOKEN_FAMILY.ft) {
       const [nameKey, symbolKey] = [name, symbol].map((text) => (text === null ? null : folded(text)));
       setKeys.run(contract_id, nameKey ?? null, symbolKey ?? null);
@@ -142,7 +142,7 @@ export function tokenCommands(db: Database) {
   }
 
   /** @returns whether the answer counts */
-  function answerFacts(answered: Extract<TokenAnswer, { work: 'facts' }>, at: number): boolean {
+  function answerFacts(answered: Extract<TokenAnswer, { work: 'facts' }>, time: number): boolean {
     const height = blockOf.get(fromHex(answered.tip))?.height;
     const contract = contractOf(answered.contract);
     if (height === undefined || contract === null) return false;
@@ -153,23 +153,23 @@ export function tokenCommands(db: Database) {
     if (tipHeight() - height > MAX_BLOCKS) return false;
     const { answer } = answered;
     if (isFailed(answer)) {
-      const again = answer.state === 'failed' && answer.wait === null ? readAgainAt(token, at) : null;
-      failed(job, again === null ? answer : { ...answer, wait: again - at }, at, height);
+      const nextRead = answer.state === 'failed' && answer.wait === null ? readAgainAt(token, time) : null;
+      failed(job, nextRead === null ? answer : { ...answer, wait: nextRead - time }, time, height);
       return true;
     }
-    writeFacts(contract, tokenId, answer, height, at);
-    done(job, height, readAgainAt(token, at));
+    writeFacts(contract, tokenId, answer, height, time);
+    done(job, height, readAgainAt(token, time));
     return true;
   }
 
-  function answerLast(answered: Extract<TokenAnswer, { work: 'last_token_id' }>, at: number): boolean {
+  function answerLast(answered: Extract<TokenAnswer, { work: 'last_token_id' }>, time: number): boolean {
     const height = blockOf.get(fromHex(answered.tip))?.height;
     const contract = contractOf(answered.contract);
     const job = contract === null ? null : rows.job(contract.contract_id, ALL_TOKENS, 'last_token_id');
     if (height === undefined || contract === null || !isOpen(job) || heightOf(contract.position) > height) return false;
     const { answer } = answered;
     if (isFailed(answer)) {
-      failed(job, answer, at, height);
+      failed(job, answer, time, height);
       return true;
     }
     setLast.run(contract.contract_id, answer.last);
@@ -177,8 +177,8 @@ export function tokenCommands(db: Database) {
     return true;
   }
 
-  const answer = (answered: TokenAnswer, at: number): boolean =>
-    answered.work === 'facts' ? answerFacts(answered, at) : answerLast(answered, at);
+  const answer = (answered: TokenAnswer, time: number): boolean =>
+    answered.work === 'facts' ? answerFacts(answered, time) : answerLast(answered, time);
 
   /** Adds tokens up to the last one that the node returned. @returns whether the last token is added */
   function list(contract: TokenContractRow, last: number): boolean {
@@ -219,9 +219,9 @@ export function tokenCommands(db: Database) {
 
   return {
     /** Stores the node's answers. @returns how many of them counted */
-    'tokens.answer'({ answers }: { answers: readonly TokenAnswer[] }, at: number): number {
-      const counted = answers.filter((answered) => answer(answered, at)).length;
-      if (counted > 0) raise.run(at * 1_000);
+    'tokens.answer'({ answers }: { answers: readonly TokenAnswer[] }, time: number): number {
+      const counted = answers.filter((answered) => answer(answered, time)).length;
+      if (counted > 0) raise.run(time * 1_000);
       return counted;
     },
 

@@ -131,9 +131,9 @@ export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => V
     // Reads everything before the first write: a statement must not continue while rows of its transaction change.
     const ones: Indexed[] = [];
     let bytes = 0;
-    for (const one of older(index)) {
-      ones.push(one);
-      bytes += one.bytes;
+    for (const item of older(index)) {
+      ones.push(item);
+      bytes += item.bytes;
       if (bytes >= BATCH_BYTES) break;
     }
     for (const { position, fields } of ones) write(1, index, position, fields());
@@ -145,7 +145,7 @@ export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => V
   }
 
   return () => {
-    const index = all().find((one) => !one.wanted || !isWhole(one));
+    const index = all().find((candidate) => !candidate.wanted || !isWhole(candidate));
     if (index === undefined) return null;
     return { index, ended: index.wanted ? fill(index) : shrink(index) };
   };

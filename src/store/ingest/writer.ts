@@ -209,7 +209,7 @@ export class Writer {
     if (this.isOpen || this.#base !== 'pending' || !this.#options.index.inTransaction) return false;
     if (this.#isStored) return true;
     try {
-      this.#guarded(() => this.#storeRows());
+      this.#undoOnError(() => this.#storeRows());
       return true;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
@@ -247,7 +247,7 @@ export class Writer {
     // The payload is read before the transaction starts, so an unreadable event doesn't affect the transaction.
     const apply = this.#applier.read(change, isLive);
     this.#begin();
-    const { result, first, event, applied } = this.#inTransaction(isLive, apply);
+    const { result, first, event, applied } = this.#takeBackOnError(isLive, apply);
     if (event !== null) {
       for (const command of first) this.#append(command, null);
       this.#append(event, applied, 'entry' in change ? headOf(change.entry) : undefined);
@@ -288,7 +288,7 @@ export class Writer {
     isLive: boolean,
     turn: () => Promise<void>,
   ): Promise<void> {
-    const last = this.#guarded(() => {
+    const last = this.#undoOnError(() => {
       this.#recover();
       return this.position().id;
     });
@@ -319,7 +319,7 @@ export class Writer {
     const { entries } = this.#begin();
     const { path, receivedAt, prepared } = event;
     const text = prepared?.text.compressed ?? compressed(event.text);
-    this.#guarded(() => this.#options.journal.append({ path, receivedAt, ...head }, text));
+    this.#undoOnError(() => this.#options.journal.append({ path, receivedAt, ...head }, text));
     this.#position = head;
     const unread = event instanceof PreparedEvent ? event.unread : event;
     entries.push({ ...head, event: unread, lines: blockLines(applied) });
@@ -333,7 +333,7 @@ export class Writer {
   /** Stored with the next entries that become durable. */
   setImported(source: string, upTo: Imported): void {
     const { sourcePositions } = this.#begin();
-    this.#guarded(() => this.#options.journal.imports.set(source, upTo));
+    this.#undoOnError(() => this.#options.journal.imports.set(source, upTo));
     sourcePositions.set(source, upTo);
   }
 
@@ -344,7 +344,7 @@ export class Writer {
    * @throws OperatorError if an entry doesn't follow the one before, StoreUnavailableError
    */
   replay(entries: Iterable<PreparedEntry>): void {
-    this.#guarded(() => {
+    this.#undoOnError(() => {
       this.#recover();
       this.#replay(entries);
     });
@@ -359,9 +359,9 @@ export class Writer {
     this.#upTo = Number.POSITIVE_INFINITY;
     this.#commitPending();
     this.recover();
-    for (let before = -1; before < this.position().id; ) {
-      before = this.position().id;
-      this.#guarded(() => this.#replayJournal());
+    for (let lastId = -1; lastId < this.position().id; ) {
+      lastId = this.position().id;
+      this.#undoOnError(() => this.#replayJournal());
     }
   }
 
@@ -377,7 +377,7 @@ export class Writer {
     }
     // A commit that failed may still be durable. The node then repeats an event that the journal has.
     this.#applier.last.record(journal.read(end));
-    this.#committed();
+    this.#recordCommit();
   }
 
   /** Applies entries of the journal to the pending group. */
@@ -393,7 +393,7 @@ export class Writer {
       this.#bytes += 'length' in entry ? entry.length : entry.text.length;
       if (this.#bytes < GROUP_BYTES_OF_IMPORT) continue;
       this.#commitIndex();
-      this.#committed();
+      this.#recordCommit();
       collectAll();
     }
   }
@@ -407,7 +407,7 @@ export class Writer {
   local<T>(work: () => T): T {
     if (this.isOpen) throw new Error('a transaction is open');
     this.#commitPending();
-    const result = this.#guarded(() => {
+    const result = this.#undoOnError(() => {
       this.#recover();
       this.#transaction = newTransaction();
       this.#changes += 1;
@@ -416,7 +416,7 @@ export class Writer {
       this.#commitIndex();
       return done;
     });
-    this.#committed();
+    this.#recordCommit();
     return result;
   }
 
@@ -424,7 +424,7 @@ export class Writer {
   probe(): void {
     const { index, journal } = this.#options;
     this.#begin();
-    this.#guarded(() => {
+    this.#undoOnError(() => {
       touch(index);
       journal.touch();
     });
@@ -450,7 +450,7 @@ export class Writer {
    */
   publish(): void {
     this.#timer?.end();
-    if (!this.#triedToCommit()) this.#triedToCommit();
+    if (!this.#tryToCommit()) this.#tryToCommit();
     if (this.#base === 'lost') this.#base = 'unknown';
   }
 
@@ -459,7 +459,7 @@ export class Writer {
    * @returns false if the store failed, which the writer's health records, or if the journal is damaged, which the next write
    *   reports
    */
-  #triedToCommit(): boolean {
+  #tryToCommit(): boolean {
     try {
       this.#commitPending();
       return true;
@@ -471,7 +471,7 @@ export class Writer {
 
   /** Brings the index to the head of the journal, if a failure left it behind. @throws StoreUnavailableError */
   recover(): void {
-    this.#guarded(() => this.#recover());
+    this.#undoOnError(() => this.#recover());
   }
 
   /** Rolls back the open transaction. Entries that the journal committed are replayed. @throws StoreUnavailableError */
@@ -484,9 +484,9 @@ export class Writer {
   /** Rolls back the open transaction. Entries that the journal committed are replayed before the next one. */
   abandon(): void {
     if (!this.isOpen) return;
-    this.#forget();
-    this.#guarded(() => this.#rollBackFiles());
-    if (this.#base === 'pending') this.#loseTrack();
+    this.#discardMemory();
+    this.#undoOnError(() => this.#rollBackFiles());
+    if (this.#base === 'pending') this.#markUnknown();
   }
 
   /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
@@ -494,10 +494,10 @@ export class Writer {
     const { index, journal } = this.#options;
     const open = this.#transaction;
     if (open !== null) {
-      this.#guarded(() => this.#requireOpen());
+      this.#undoOnError(() => this.#requireOpen());
       return open;
     }
-    this.#guarded(() => {
+    this.#undoOnError(() => {
       this.#recover();
       this.#changes += 1;
       this.#isStored = false;
@@ -521,7 +521,7 @@ export class Writer {
   /** Makes the open transaction durable and readable. @throws StoreUnavailableError; then it is rolled back, or in the journal */
   #commitBoth(): void {
     const { health } = this.#options;
-    this.#guarded(() => {
+    this.#undoOnError(() => {
       this.#requireOpen();
       // The journal first: if the commit of the index is lost, the journal replays it.
       this.#commitJournal();
@@ -529,8 +529,8 @@ export class Writer {
     });
     // `local` doesn't call this: a small write may fit on a disk that is too full for events.
     health.succeeded();
-    this.#noteDurable();
-    this.#committed();
+    this.#recordDurable();
+    this.#recordCommit();
   }
 
   /**
@@ -543,10 +543,10 @@ export class Writer {
       this.#commitBoth();
       return;
     }
-    this.#guarded(() => this.#commitJournal());
+    this.#undoOnError(() => this.#commitJournal());
     this.#base = 'pending';
     this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
-    this.#noteDurable();
+    this.#recordDurable();
     if (this.#timer === null) {
       if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
       this.#commitPending();
@@ -566,24 +566,24 @@ export class Writer {
    */
   #commitPending(): void {
     if (this.isOpen || (this.#base !== 'pending' && this.#base !== 'lost')) return;
-    this.#guarded(() => {
-      this.#noteLoss();
+    this.#undoOnError(() => {
+      this.#detectLoss();
       if (this.#base === 'pending') this.#commitIndex();
       else this.#recover();
     });
     this.#options.health.succeeded();
-    this.#committed();
+    this.#recordCommit();
   }
 
   /**
    * Detects that the index's transaction changed between two calls of the writer: a reader failed and SQLite ended the
    * pending transaction, or the reader's transaction could not be ended. Pending entries are replayed from the journal.
    */
-  #noteLoss(): void {
+  #detectLoss(): void {
     if (this.isOpen || !this.#isKnown) return;
     if (this.#options.index.inTransaction === (this.#base === 'pending')) return;
-    this.#loseTrack();
-    this.#forget();
+    this.#markUnknown();
+    this.#discardMemory();
   }
 
   /**
@@ -602,7 +602,7 @@ export class Writer {
       this.rollback();
       return;
     }
-    this.#guarded(() => this.#options.journal.rollback());
+    this.#undoOnError(() => this.#options.journal.rollback());
     this.#transaction = null;
   }
 
@@ -610,7 +610,7 @@ export class Writer {
    * Runs `work` in the open transaction. If it throws, the earlier entries stay applied, unless the store fails.
    * @throws errors of `work`, StoreUnavailableError
    */
-  #inTransaction<T>(isLive: boolean, work: () => T): T {
+  #takeBackOnError<T>(isLive: boolean, work: () => T): T {
     try {
       return work();
     } catch (error) {
@@ -632,7 +632,7 @@ export class Writer {
       this.#begin();
       const { path, receivedAt, text } = event;
       const entry = { id, chain, path, receivedAt, text };
-      const applied = this.#guarded(() => this.#applier.applyEntry(entry, isLive));
+      const applied = this.#undoOnError(() => this.#applier.applyEntry(entry, isLive));
       this.#append(event, applied, { id, chain });
     }
     for (const [source, upTo] of sourcePositions) this.setImported(source, upTo);
@@ -641,7 +641,7 @@ export class Writer {
   /**
    * Runs a part of a transaction. If it throws, the transaction is rolled back and the state of both files counts as unknown.
    */
-  #guarded<T>(part: () => T): T {
+  #undoOnError<T>(part: () => T): T {
     try {
       return part();
     } catch (error) {
@@ -657,8 +657,8 @@ export class Writer {
     const { health } = this.#options;
     const cause = health.failed(error);
     const isUnchanged = this.isOpen && this.#base === 'committed' && unavailable(error) === null;
-    this.#loseTrack();
-    this.#forget();
+    this.#markUnknown();
+    this.#discardMemory();
     try {
       this.#rollBackFiles();
       if (isUnchanged) this.#base = 'committed';
@@ -669,16 +669,16 @@ export class Writer {
   }
 
   /** Notes that a call failed: how far both files are is unknown, and a pending group is lost. */
-  #loseTrack(): void {
+  #markUnknown(): void {
     this.#base = this.#base === 'pending' || this.#base === 'lost' ? 'lost' : 'unknown';
   }
 
   #recover(): void {
-    this.#bePatientOnce();
-    this.#noteLoss();
+    this.#updateBusyTimeout();
+    this.#detectLoss();
     if (this.#isKnown) return;
     this.#rollBackFiles();
-    this.#forget();
+    this.#discardMemory();
     this.#replayJournal();
     for (const listener of this.#options.listeners) listener.recovered?.();
   }
@@ -712,7 +712,7 @@ export class Writer {
   }
 
   /** Records that the entries of the open transaction are in the journal, and writes their log lines. */
-  #noteDurable(): void {
+  #recordDurable(): void {
     const entries = this.#entries;
     this.#transaction = null;
     const newest = entries.at(-1);
@@ -720,7 +720,7 @@ export class Writer {
     for (const { lines } of entries) for (const line of lines) this.#options.log(line);
   }
 
-  #committed(): void {
+  #recordCommit(): void {
     this.#transaction = null;
     this.#base = 'committed';
     this.#bytes = 0;
@@ -729,7 +729,7 @@ export class Writer {
     for (const listener of this.#options.listeners) listener.committed?.();
   }
 
-  #forget(): void {
+  #discardMemory(): void {
     this.#changes += 1;
     this.#isStored = false;
     this.#position = null;
@@ -738,7 +738,7 @@ export class Writer {
     for (const listener of this.#options.listeners) listener.undone();
   }
 
-  #bePatientOnce(): void {
+  #updateBusyTimeout(): void {
     const { index, journal, health } = this.#options;
     const isPatient = health.failing()?.failure !== 'busy';
     if (isPatient === this.#isPatient) return;

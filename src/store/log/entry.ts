@@ -60,13 +60,13 @@ export interface MostEntries {
 }
 
 /** Yields the first entries up to a maximum size; at least one entry, if there is one. */
-export function* firstEntries(entries: Iterable<Entry>, most: MostEntries): Generator<Entry> {
+export function* firstEntries(entries: Iterable<Entry>, maximum: MostEntries): Generator<Entry> {
   let [count, bytes] = [0, 0];
   for (const entry of entries) {
     yield entry;
     count += 1;
     bytes += entry.text.length;
-    if (count >= most.entries || bytes >= most.bytes) return;
+    if (count >= maximum.entries || bytes >= maximum.bytes) return;
   }
 }
 

@@ -209,9 +209,9 @@ export const assetEventKind = ({ kind, action }: Extract<ChainEvent, { action: A
 
 /** Asset and action of an event's kind. @throws Error if the event isn't of an asset */
 export function assetEventOf(kind: number): AssetEventKind {
-  const found = assetEvents.get(kind);
-  if (found === undefined) throw unknownNumber('events', 'kind', kind);
-  return found;
+  const assetEvent = assetEvents.get(kind);
+  if (assetEvent === undefined) throw unknownNumber('events', 'kind', kind);
+  return assetEvent;
 }
 
 const bitsOf = (...kinds: number[]): number => kinds.reduce((mask, kind) => mask | (1 << kind), 0);

@@ -65,7 +65,7 @@ interface Declared {
 
 /** Prepares all statements and lists of an object. SQLite compiles each of them at its first use. */
 export const statements = <Queries extends Readonly<Record<string, Declared>>>(db: Database, queries: Queries) =>
-  Object.fromEntries(Object.entries(queries).map(([name, one]) => [name, one.prepared(db)])) as {
+  Object.fromEntries(Object.entries(queries).map(([name, declared]) => [name, declared.prepared(db)])) as {
     [Name in keyof Queries]: ReturnType<Queries[Name]['prepared']>;
   };
 
