@@ -31,7 +31,7 @@ function summarize(problems: Iterable<string>): string[] {
  * Runs a check. An error that damaged values cause is a finding.
  * @throws SQLiteError if something other than damage keeps it from reading
  */
-function examined(name: string, find: () => Iterable<string>): CheckResult {
+function runCheck(name: string, find: () => Iterable<string>): CheckResult {
   try {
     return { name, problems: summarize(find()) };
   } catch (error) {
@@ -81,7 +81,7 @@ export class CheckRun {
     this.started += 1;
     this.name = name;
     this.reportProgress('');
-    const result = examined(name, find);
+    const result = runCheck(name, find);
     this.add(result);
     return result.problems.length === 0;
   }

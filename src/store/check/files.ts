@@ -45,7 +45,7 @@ function damagedPages(db: Database): string[] {
 }
 
 /** An SQL text without comments and superfluous space. */
-const bare = (sql: string): string => sql.replace(/--[^\n]*/g, '').replace(/\s+/g, ' ');
+const normalizeSql = (sql: string): string => sql.replace(/--[^\n]*/g, '').replace(/\s+/g, ' ');
 
 /** A value of a row; damage may have changed its type. */
 type Stored = string | number | Uint8Array | null;
@@ -61,7 +61,7 @@ function schemaOf(db: Database): Map<Stored, string> {
   return new Map(
     rows.map(({ name, type, of, sql }) => [
       name,
-      JSON.stringify([type, of, typeof sql === 'string' ? bare(sql) : sql]),
+      JSON.stringify([type, of, typeof sql === 'string' ? normalizeSql(sql) : sql]),
     ]),
   );
 }
@@ -75,12 +75,12 @@ const schemaOfNew = memoize((createSql) => {
 
 /**
  * @param createSql the statements that create a new file
- * @param besides names that other checks cover
+ * @param except names that other checks cover
  */
-function differingSchema(db: Database, createSql: string, besides: readonly string[] = []): string[] {
+function differingSchema(db: Database, createSql: string, except: readonly string[] = []): string[] {
   const [actual, expected] = [schemaOf(db), schemaOfNew(createSql)];
   return [...new Set([...actual.keys(), ...expected.keys()])]
-    .filter((name) => actual.get(name) !== expected.get(name) && !besides.some((other) => other === name))
+    .filter((name) => actual.get(name) !== expected.get(name) && !except.some((other) => other === name))
     .map((name) => `${name} differs from a new file`);
 }
 
@@ -149,7 +149,7 @@ function isJournalSchema(run: CheckRun, path: string): boolean {
 }
 
 /** Opens the journal; null if entries are missing at an end, which is a finding. */
-function openedJournal(run: CheckRun, directory: string): JournalReader | null {
+function openJournal(run: CheckRun, directory: string): JournalReader | null {
   try {
     return openJournalReader(directory);
   } catch (error) {
@@ -172,7 +172,7 @@ export function checkJournal(run: CheckRun, directory: string, position: Head | 
   }
   if (!checkPages(run, path, 'journal')) return;
   if (!isJournalSchema(run, path)) return;
-  using journal = openedJournal(run, directory);
+  using journal = openJournal(run, directory);
   if (journal === null) return;
   checkEntries(run, journal);
   run.examine('journal and index belong together', () =>

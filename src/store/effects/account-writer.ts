@@ -28,7 +28,7 @@ const emptyAccount = (principal_id: number, address: string): Account => ({
   nfts: 0,
 });
 
-const movedBy = (account: Account, effect: EffectOf<'account'>): Account => {
+const applyMove = (account: Account, effect: EffectOf<'account'>): Account => {
   const { sign } = effect;
   return {
     principal_id: account.principal_id,
@@ -61,19 +61,19 @@ export function touchMarks(db: Database, { accounts }: HotRows) {
     DELETE FROM starting_accounts
      WHERE principal_id = ?1 AND balance IS NULL
        AND NOT EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1)`.prepared(db);
-  let isBegun = false;
+  let isPartial = false;
   return {
     /** Reads whether the index begins at a block. Called before the effects of each block. */
     begin(): void {
-      isBegun = start() !== null;
+      isPartial = start() !== null;
     },
     /** A row of the account, or of its locks, was added. */
     touched(principal: number): void {
-      if (isBegun) mark({ principal_id: principal, ...UNASKED });
+      if (isPartial) mark({ principal_id: principal, ...UNASKED });
     },
     /** A row of the account, or of its locks, was removed. */
     left(principal: number): void {
-      if (isBegun && accounts.get({ principal_id: principal }) === null) unmark.run(principal);
+      if (isPartial && accounts.get({ principal_id: principal }) === null) unmark.run(principal);
     },
   };
 }
@@ -94,7 +94,7 @@ export function accountWriter(
     const key = { principal_id: principals.id(principal) };
     const row = accounts.get(key);
     const before = row ?? emptyAccount(key.principal_id, principal);
-    const after = movedBy(before, effect);
+    const after = applyMove(before, effect);
     if (after.transactions === 0 && after.rewards === 0) {
       accounts.remove(key);
       marks.left(key.principal_id);

@@ -169,7 +169,7 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
 }
 
 /** The new values of a position that an exit or a withdrawal reduces. */
-interface Rest {
+interface ReducedPosition {
   btcLocked: string;
   /** Sats that continue to earn rewards. */
   weight: string;
@@ -177,7 +177,7 @@ interface Rest {
   active: boolean;
 }
 
-const afterEarlyExit = ({ btc_locked }: Position): Rest => ({
+const afterEarlyExit = ({ btc_locked }: Position): ReducedPosition => ({
   btcLocked: btc_locked,
   weight: '0',
   earlyExit: true,
@@ -186,7 +186,7 @@ const afterEarlyExit = ({ btc_locked }: Position): Rest => ({
 
 const afterWithdrawal =
   (sats: bigint) =>
-  ({ early_exit, active, weight }: Position): Rest => ({
+  ({ early_exit, active, weight }: Position): ReducedPosition => ({
     btcLocked: sats.toString(),
     // A position that exited early earns nothing.
     weight: weight === '0' ? weight : sats.toString(),
@@ -202,7 +202,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
     SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds WHERE bond_index = ?1`.prepared(db);
 
   /** Changes a position, and adds the differences to the sums of its bond. */
-  function counted(key: { staker_id: number; bond_index: number }, registered: number, change: () => void): void {
+  function withSums(key: { staker_id: number; bond_index: number }, registered: number, change: () => void): void {
     const before = positions.current(key);
     change();
     const after = positions.current(key);
@@ -243,18 +243,18 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
     { bond, staker }: StakingChangeOf<'early_exit' | 'withdrawal'>,
     place: EventPlace & { burnHeight: number },
     sign: Sign,
-    restOf: (position: Position) => Rest,
+    toReduced: (position: Position) => ReducedPosition,
   ): void {
     const key = { staker_id: principals.id(staker), bond_index: bond };
     const position = positions.current(key);
     // A staker without a registration has no position to reduce or restore.
     if (position === null) return;
-    counted(key, 0, () => {
+    withSums(key, 0, () => {
       if (sign === -1) {
         positions.remove(key, place);
         return;
       }
-      const { btcLocked, weight, earlyExit, active } = restOf(position);
+      const { btcLocked, weight, earlyExit, active } = toReduced(position);
       const times = schedule.get(bond);
       positions.add(
         {
@@ -275,7 +275,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
     registration(change: StakingChangeOf<'registration'>, place: EventPlace, sign: Sign): void {
       const key = { staker_id: principals.id(change.staker), bond_index: change.bond };
       const event = { bond_index: change.bond, position: place.position, event_index: place.index };
-      counted(key, sign, () => {
+      withSums(key, sign, () => {
         if (sign === -1) {
           stakes.resume(key.staker_id, place);
           positions.remove(key, place);
@@ -290,7 +290,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
 
     registrationUpdate(change: StakingChangeOf<'registration_update'>, place: EventPlace, sign: Sign): void {
       const key = { staker_id: principals.id(change.staker), bond_index: change.bond };
-      counted(key, 0, () => {
+      withSums(key, 0, () => {
         if (sign === -1) positions.remove(key, place);
         else enrol(change, place, positions.current(key)?.first_cycle ?? change.firstCycle);
       });

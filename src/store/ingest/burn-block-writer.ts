@@ -106,7 +106,7 @@ export function burnBlockWriter(db: Database) {
       // An orphan that the node announced has payouts, which a filled block lacks.
       const orphaned = isPosted ? null : orphanAt(height, hash);
       const row = orphaned ?? { height, hash, parent_hash: parent, payload: compressed(text) };
-      const isWithout = isFilled(orphaned === null ? payload : storedPayload(orphaned));
+      const lacksPayouts = isFilled(orphaned === null ? payload : storedPayload(orphaned));
       const child = canonicalAt.get(height + 1);
       const isGap = canonical === null && child?.parent_hash != null && same(child.parent_hash, hash);
       const branch = isGap ? [] : branchTo(height - 1, parent);
@@ -120,9 +120,9 @@ export function burnBlockWriter(db: Database) {
         insert({ ...adopted, is_filled: Number(isFilled(storedPayload(adopted))) });
         adopt.run(adopted.hash);
       }
-      insert({ ...row, is_filled: Number(isWithout) });
+      insert({ ...row, is_filled: Number(lacksPayouts) });
       adopt.run(hash);
-      if (!isWithout || canonical !== null || branch.length > 0) renumber(first, payload);
+      if (!lacksPayouts || canonical !== null || branch.length > 0) renumber(first, payload);
       if (newest.get()?.height === height) raise.run(height);
       else countCompletion.run();
       return true;

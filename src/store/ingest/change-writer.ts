@@ -9,10 +9,10 @@ import { changesTable } from '../rows/tables.ts';
 /** Number of rows to keep: many times the rows that are added between two polls of a reader. */
 const MAX_ROWS = 20_000;
 /** Old rows are removed in batches of this size. */
-const FORGOTTEN_AT_ONCE = 1_000;
+const ROWS_PER_TRIM = 1_000;
 
 /** A transaction whose mempool state changed during the event. */
-interface Moved {
+interface MempoolMove {
   txId: Uint8Array;
   /** State of its row before the event; null if there was none. */
   from: number | null;
@@ -31,7 +31,7 @@ const {
 const publicState = (state: number | null): number | null => (state === REPLACED_AND_DROPPED ? REPLACED : state);
 
 /** The change to push; null for a mined transaction, which its block pushes, and for a state that is the same as before. */
-function kindOf({ from, to, announced }: Moved): ChangeKind | null {
+function kindOf({ from, to, announced }: MempoolMove): ChangeKind | null {
   if (to === MINED || (publicState(from) === publicState(to) && !announced)) return null;
   if (to !== PENDING) return 'dropped';
   return announced ? 'admitted' : 'restored';
@@ -42,17 +42,17 @@ export type ChangeWriter = ReturnType<typeof changeWriter>;
 /** Writes through this connection, inside the transaction that is open on it. */
 export function changeWriter(db: Database) {
   const insert = numberedInserter(db, changesTable);
-  const forget = query<null, [number]>`DELETE FROM changes WHERE id <= ?1`.prepared(db);
+  const trim = query<null, [number]>`DELETE FROM changes WHERE id <= ?1`.prepared(db);
   /**
    * Moved transactions by id. One event may move a transaction several times: a fork restores it and mines it again.
    */
-  const transactions = new Map<string, Moved>();
+  const transactions = new Map<string, MempoolMove>();
   /** Whether the changes of the event are pushed to subscribers. */
   let isLive = true;
 
   function write(kind: ChangeKind, subject: Uint8Array): void {
     const id = insert({ kind: storedChange.numberOf(kind), subject });
-    if (id % FORGOTTEN_AT_ONCE === 0) forget.run(id - MAX_ROWS);
+    if (id % ROWS_PER_TRIM === 0) trim.run(id - MAX_ROWS);
   }
 
   return {

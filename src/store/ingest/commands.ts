@@ -201,16 +201,16 @@ function returnedResults() {
 
   return {
     /** Notes that this process sends the command. */
-    send(uuid: string): void {
+    recordSent(uuid: string): void {
       if (sent.has(uuid)) return;
       sent.set(uuid, null);
       const [oldest] = sent.keys();
       if (sent.size > MAX_RESULTS && oldest !== undefined) sent.delete(oldest);
     },
-    note(uuid: string, result: unknown): void {
+    record(uuid: string, result: unknown): void {
       if (sent.has(uuid)) uncommitted.set(uuid, { result });
     },
-    of: (uuid: string): { result: unknown } | null => sent.get(uuid) ?? null,
+    find: (uuid: string): { result: unknown } | null => sent.get(uuid) ?? null,
     listener: {
       committed() {
         for (const [uuid, result] of uncommitted) sent.set(uuid, result);
@@ -249,7 +249,7 @@ export function entryCommands(db: Database, commands: KnownCommands) {
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
       if (!commands.has(command.type)) throw unknownCommand(command.type);
-      results.note(command.uuid, applyCommand(command, millisecondsOf(entry)));
+      results.record(command.uuid, applyCommand(command, millisecondsOf(entry)));
     },
 
     /**
@@ -262,10 +262,10 @@ export function entryCommands(db: Database, commands: KnownCommands) {
       receivedAt: number,
       clock: Pick<Clock, 'monotonic'>,
     ): ProposedCommand {
-      const returned = results.of(uuid);
+      const returned = results.find(uuid);
       if (returned !== null) return { ...returned, event: null };
       const changesBefore = changes();
-      results.send(uuid);
+      results.recordSent(uuid);
       // The command is read from the text of its entry, as other hosts read it.
       const command = commandOf(JSON.stringify({ uuid, type, args }));
       const time = millisecondsOf({ receivedAt });

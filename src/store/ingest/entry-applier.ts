@@ -33,10 +33,10 @@ export class InapplicableEntryError extends OperatorError {
     options: { cause: Error },
   ) {
     const { cause } = options;
-    const ofOperator = cause instanceof OperatorError;
+    const isForOperator = cause instanceof OperatorError;
     super(
-      `Entry ${id} of the log can't be applied: ${ofOperator ? cause.message.replace(/\.$/, '') : cause.message}.`,
-      ofOperator ? cause.remedy : 'Run the same Stackside version as the newest host, with the same chain settings.',
+      `Entry ${id} of the log can't be applied: ${isForOperator ? cause.message.replace(/\.$/, '') : cause.message}.`,
+      isForOperator ? cause.remedy : 'Run the same Stackside version as the newest host, with the same chain settings.',
       options,
     );
   }

@@ -58,7 +58,7 @@ export interface Applied {
 }
 
 const NOTHING: Applied = { outcome: 'repeated', change: null };
-const appliedWhere = (isNew: boolean): Applied => ({ outcome: isNew ? 'applied' : 'repeated', change: null });
+const toApplied = (isNew: boolean): Applied => ({ outcome: isNew ? 'applied' : 'repeated', change: null });
 
 /** Returns whether no known node or host posts to this path. */
 const isForeign = (path: string): boolean => !isEventPath(path) && !isHostPath(path) && path !== WITHHELD_PATH;
@@ -72,12 +72,12 @@ function unknownKindLog(log: IngestLog) {
   const counts = none();
   /** Counts since the last commit. The node sends a rolled-back event again. */
   let uncommitted = none();
-  const saidOf = new Map(unknownKinds.map((what) => [what, new Set<string>()]));
+  const loggedKinds = new Map(unknownKinds.map((what) => [what, new Set<string>()]));
   return {
     counts: counts as UnknownCounts,
     note(what: UnknownKind, kind: string): void {
       uncommitted[what] += 1;
-      const logged = saidOf.get(what)!;
+      const logged = loggedKinds.get(what)!;
       const reason = kind.slice(0, MAX_REASON);
       if (logged.size >= MAX_LOGGED || logged.has(reason)) return;
       logged.add(reason);
@@ -161,7 +161,7 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
 
   function announce({ contents, skipped }: AnnouncedTransactions, now: number): Applied {
     for (const reason of skipped) log({ event: 'node_data_unread', what: 'pending_transaction', reason });
-    return appliedWhere(mempool.announce(contents, { time: now, height: chain.tip().height }) > 0);
+    return toApplied(mempool.announce(contents, { time: now, height: chain.tip().height }) > 0);
   }
 
   function drop({ dropped_txids, reason, new_txid }: DroppedPayload, now: number): Applied {
@@ -170,7 +170,7 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
     const replacedBy = new_txid == null ? null : fromHex(new_txid);
     const drop = { state: state ?? DROPPED_FOR_UNKNOWN_REASON, replacedBy };
     const receipt = { time: now, height: chain.tip().height };
-    return appliedWhere(mempool.drop(dropped_txids.map(fromHex), drop, receipt) > 0);
+    return toApplied(mempool.drop(dropped_txids.map(fromHex), drop, receipt) > 0);
   }
 
   function route(payload: NodePayload | PreparedPayload, event: ReceivedEvent, journalId: number): Applied {
@@ -187,7 +187,7 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
         if (payload.chainId !== identity.chainId()) return route(readPayload(event.path, event.text), event, journalId);
         return addBlock({ ...payload.block, read: () => payload }, identity.networkOrTest, journalId, event);
       case 'burn_block':
-        return appliedWhere(burnBlocks.add(payload.burnBlock, event.text));
+        return toApplied(burnBlocks.add(payload.burnBlock, event.text));
       case 'mempool':
         return announce(announcedTransactions(payload.rawTransactions), now);
       case 'prepared_mempool':
@@ -195,15 +195,15 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
       case 'dropped':
         return drop(payload.dropped, now);
       case 'attachments':
-        return appliedWhere(addAttachments(payload.attachments) > 0);
+        return toApplied(addAttachments(payload.attachments) > 0);
       case 'starting_account': {
         const isNew = addStartingAccount(payload.account);
         if (isNew) mempool.accountKnown(now);
-        return appliedWhere(isNew);
+        return toApplied(isNew);
       }
       case 'other':
         if (isForeign(event.path)) unknown.note('path', event.path);
-        return appliedWhere(payload.journaled);
+        return toApplied(payload.journaled);
     }
   }
 

@@ -26,9 +26,9 @@ type Cancel = () => void;
 export class GroupTimer {
   readonly #options: GroupTimerOptions;
   /** Time of the group's first event, on the monotonic clock; null if no group is pending. */
-  #began: number | null = null;
+  #startedAt: number | null = null;
   /** The earliest time of the next commit. */
-  #rested = Number.NEGATIVE_INFINITY;
+  #restsUntil = Number.NEGATIVE_INFINITY;
   #cancelQuiet: Cancel | null = null;
   #cancelWindow: Cancel | null = null;
   /** End of the window, on the monotonic clock. */
@@ -39,14 +39,14 @@ export class GroupTimer {
   }
 
   /** Schedules the commit after an event joined the pending group. */
-  joined(): void {
+  schedule(): void {
     const { clock, commit, isAwaited } = this.#options;
     const now = clock.monotonic();
-    this.#began ??= now;
-    const last = this.#began + WINDOW_MS;
-    const end = isAwaited() ? Math.min(last, Math.max(this.#began + AWAITED_MS, this.#rested)) : last;
+    this.#startedAt ??= now;
+    const last = this.#startedAt + WINDOW_MS;
+    const end = isAwaited() ? Math.min(last, Math.max(this.#startedAt + AWAITED_MS, this.#restsUntil)) : last;
     this.#cancelQuiet?.();
-    this.#cancelQuiet = clock.after(Math.max(QUIET_MS, this.#rested - now), commit);
+    this.#cancelQuiet = clock.after(Math.max(QUIET_MS, this.#restsUntil - now), commit);
     // If every event restarted the timer, it would never fire.
     if (this.#cancelWindow !== null && end === this.#end) return;
     this.#cancelWindow?.();
@@ -55,23 +55,23 @@ export class GroupTimer {
   }
 
   /** Ends the wait, since the group is committed or lost. */
-  end(): void {
+  cancel(): void {
     this.#cancelQuiet?.();
     this.#cancelWindow?.();
-    this.#began = null;
+    this.#startedAt = null;
     this.#cancelQuiet = null;
     this.#cancelWindow = null;
   }
 
   /** Runs a commit, and measures how long the writer rests after it. @throws errors of `commit` */
-  measured(commit: () => void): void {
+  measure(commit: () => void): void {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
     try {
       commit();
     } finally {
       const ended = clock.monotonic();
-      this.#rested = ended + REST * (ended - startedAt);
+      this.#restsUntil = ended + REST * (ended - startedAt);
     }
   }
 }

@@ -97,7 +97,7 @@ function mempoolSummary(db: Database) {
   let more = 0;
   return {
     /** @param by change of the number of pending transactions */
-    waits(by: 1 | -1): void {
+    count(by: 1 | -1): void {
       more += by;
     },
     /** @param now Unix microseconds */
@@ -142,19 +142,19 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
    * Updates the counts and lists for a transaction that becomes pending or stops being pending. Rows that are not in the
    * table yet have no list.
    */
-  function waits(row: MempoolRow): void {
-    summary.waits(1);
+  function startWaiting(row: MempoolRow): void {
+    summary.count(1);
     if (row.id !== null) lists.add(row);
   }
-  function waitsNoMore(row: MempoolRow): void {
-    summary.waits(-1);
+  function stopWaiting(row: MempoolRow): void {
+    summary.count(-1);
     if (row.id !== null) lists.remove(row);
   }
 
   function add(content: TransactionContent, receipt: Receipt): void {
     added.add(addedRow(content, receipt, principals));
     changes.moved(content.txId, null, PENDING);
-    summary.waits(1);
+    summary.count(1);
   }
 
   function move(row: MempoolRow, state: MempoolState, replacedBy: Uint8Array | null = null): void {
@@ -162,8 +162,8 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     else setState.run(row.id, state, replacedBy);
     changes.moved(row.tx_id, row.state, state);
     if ((state === PENDING) === (row.state === PENDING)) return;
-    if (state === PENDING) waits(row);
-    else waitsNoMore(row);
+    if (state === PENDING) startWaiting(row);
+    else stopWaiting(row);
   }
 
   function store(): void {
@@ -193,7 +193,7 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
       if (row.id === null) added.remove(row.tx_id);
       else remove.run(row.id);
       changes.moved(row.tx_id, row.state, MINED);
-      if (row.state === PENDING) waitsNoMore(row);
+      if (row.state === PENDING) stopWaiting(row);
     },
     /** Makes a dropped row pending again. */
     receive(row: MempoolRow, receipt: Receipt): void {

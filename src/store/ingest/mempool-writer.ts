@@ -326,7 +326,7 @@ function minedReceipts(db: Database) {
     DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height`.prepared(db);
   const forget = query<null, [number]>`DELETE FROM mined_receipts WHERE position < ?1`.prepared(db);
   /** The lowest position that a reorganization may revert. */
-  const reach = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - RETAINED_BLOCKS), 0);
+  const floor = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - RETAINED_BLOCKS), 0);
 
   return {
     /**
@@ -334,7 +334,7 @@ function minedReceipts(db: Database) {
      * @returns whether it is new
      */
     store: (position: number, { time, height }: Receipt, tipHeight: number): boolean =>
-      position >= reach(tipHeight) && add({ position, received_at: time, receipt_block_height: height }) !== null,
+      position >= floor(tipHeight) && add({ position, received_at: time, receipt_block_height: height }) !== null,
 
     /** Removes and returns the receipt of a transaction that left the chain; null if it was never announced. */
     take(position: number): Receipt | null {
@@ -343,6 +343,6 @@ function minedReceipts(db: Database) {
     },
 
     /** Removes receipts that are too old for any reorganization at this height of the tip. */
-    trim: (tipHeight: number): void => void forget.run(reach(tipHeight)),
+    trim: (tipHeight: number): void => void forget.run(floor(tipHeight)),
   };
 }

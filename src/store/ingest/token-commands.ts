@@ -96,7 +96,7 @@ export function tokenCommands(db: Database) {
     return time + Math.max(notification.ttl ?? DYNAMIC_SECONDS, MIN_SECONDS) * 1_000;
   }
 
-  function failed(job: JobRow, { state, wait }: FailedTry, time: number, asked_height: number) {
+  function recordFailure(job: JobRow, { state, wait }: FailedTry, time: number, asked_height: number) {
     rows.putJob(
       {
         ...job,
@@ -109,7 +109,7 @@ export function tokenCommands(db: Database) {
     );
   }
 
-  const done = (job: JobRow, asked_height: number, not_before: number | null) =>
+  const recordAnswer = (job: JobRow, asked_height: number, not_before: number | null) =>
     rows.putJob({ ...job, state: JOB_STATE.done, tries: 0, not_before, asked_height }, job);
 
   /** Returns the current supply: the supply that the node returned at a height, with the mints and burns since. */
@@ -154,11 +154,11 @@ export function tokenCommands(db: Database) {
     const { answer } = answered;
     if (isFailed(answer)) {
       const nextRead = answer.state === 'failed' && answer.wait === null ? readAgainAt(token, time) : null;
-      failed(job, nextRead === null ? answer : { ...answer, wait: nextRead - time }, time, height);
+      recordFailure(job, nextRead === null ? answer : { ...answer, wait: nextRead - time }, time, height);
       return true;
     }
     writeFacts(contract, tokenId, answer, height, time);
-    done(job, height, readAgainAt(token, time));
+    recordAnswer(job, height, readAgainAt(token, time));
     return true;
   }
 
@@ -169,11 +169,11 @@ export function tokenCommands(db: Database) {
     if (height === undefined || contract === null || !isOpen(job) || heightOf(contract.position) > height) return false;
     const { answer } = answered;
     if (isFailed(answer)) {
-      failed(job, answer, time, height);
+      recordFailure(job, answer, time, height);
       return true;
     }
     setLast.run(contract.contract_id, answer.last);
-    done(job, height, null);
+    recordAnswer(job, height, null);
     return true;
   }
 

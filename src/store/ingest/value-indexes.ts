@@ -62,7 +62,7 @@ const BATCH_ROWS = 50;
 const BATCH_BYTES = 50_000;
 
 /** A log or call with its position and fields. */
-interface Indexed {
+interface LogOrCall {
   position: EventPosition;
   bytes: number;
   fields: () => ClarityFields;
@@ -73,7 +73,7 @@ type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'>;
 
 /** Reads the logs or calls below the position down to which an index is filled, newest first. */
-function olderOnes(db: Database, limit: number) {
+function olderItems(db: Database, limit: number) {
   const contractId = query<Stored<'principals', 'id'>, [string]>`
     SELECT id FROM principals WHERE address = ?1`.prepared(db);
   const logs = query<LogRow, [number, number, number, number]>`
@@ -86,7 +86,7 @@ function olderOnes(db: Database, limit: number) {
      WHERE t.contract_id = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position < ?2
      ORDER BY t.position DESC LIMIT ?3`.prepared(db);
 
-  return function* ({ subject, contract, from }: ValueIndex): Generator<Indexed> {
+  return function* ({ subject, contract, from }: ValueIndex): Generator<LogOrCall> {
     const id = contractId.get(contract)?.id;
     if (id === undefined) return;
     if (subject === 'logs') {
@@ -110,7 +110,7 @@ function olderOnes(db: Database, limit: number) {
  */
 export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => ValueIndexBatch | null {
   const all = valueIndexes(db);
-  const older = olderOnes(db, batchRows);
+  const older = olderItems(db, batchRows);
   const write = entryWriter(db);
   const moveTo = query<null, [number, number, number]>`
     UPDATE value_indexes SET from_position = ?2, from_event = ?3 WHERE id = ?1`.prepared(db);
@@ -129,16 +129,16 @@ export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => V
   /** @returns whether the index is complete */
   function fill(index: ValueIndex): boolean {
     // Reads everything before the first write: a statement must not continue while rows of its transaction change.
-    const ones: Indexed[] = [];
+    const items: LogOrCall[] = [];
     let bytes = 0;
     for (const item of older(index)) {
-      ones.push(item);
+      items.push(item);
       bytes += item.bytes;
       if (bytes >= BATCH_BYTES) break;
     }
-    for (const { position, fields } of ones) write(1, index, position, fields());
-    const last = ones.at(-1);
-    const isEnd = last === undefined || (ones.length < batchRows && bytes < BATCH_BYTES);
+    for (const { position, fields } of items) write(1, index, position, fields());
+    const last = items.at(-1);
+    const isEnd = last === undefined || (items.length < batchRows && bytes < BATCH_BYTES);
     const from = isEnd ? { position: 0, eventIndex: 0 } : last.position;
     moveTo.run(index.id, from.position, from.eventIndex);
     return isEnd;

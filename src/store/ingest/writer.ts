@@ -449,7 +449,7 @@ export class Writer {
    * journal once. If that fails, too, readers see the earlier state until a later write succeeds.
    */
   publish(): void {
-    this.#timer?.end();
+    this.#timer?.cancel();
     if (!this.#tryToCommit()) this.#tryToCommit();
     if (this.#base === 'lost') this.#base = 'unknown';
   }
@@ -557,7 +557,7 @@ export class Writer {
       this.publish();
       return;
     }
-    this.#timer.joined();
+    this.#timer.schedule();
   }
 
   /**
@@ -695,7 +695,7 @@ export class Writer {
     requireLock();
     const commit = (): void => commits.around(() => index.run('COMMIT'));
     if (this.#timer === null) commit();
-    else this.#timer.measured(commit);
+    else this.#timer.measure(commit);
   }
 
   /** Writes the rows that are buffered until the commit. */
@@ -724,7 +724,7 @@ export class Writer {
     this.#transaction = null;
     this.#base = 'committed';
     this.#bytes = 0;
-    this.#timer?.end();
+    this.#timer?.cancel();
     this.#committedPosition = this.position();
     for (const listener of this.#options.listeners) listener.committed?.();
   }

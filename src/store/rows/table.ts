@@ -31,10 +31,10 @@ interface Read extends Bound {
   'integer?': number | null;
 }
 
-type Given<C extends Columns> = { [Name in keyof C as C[Name] extends 'id' ? never : Name]: Bound[C[Name]] };
+type Writable<C extends Columns> = { [Name in keyof C as C[Name] extends 'id' ? never : Name]: Bound[C[Name]] };
 
 /** A row to write: all columns except the number that SQLite assigns. */
-export type NewRow<S extends TableShape> = Given<S['columns']>;
+export type NewRow<S extends TableShape> = Writable<S['columns']>;
 
 /** The columns that identify a row. */
 export type KeyOf<S extends TableShape> = { [Name in S['key'][number]]: Bound[S['columns'][Name]] };
@@ -52,7 +52,7 @@ export const tableShape = <const Name extends string, const C extends Columns, c
 type Values = SQLQueryBindings[];
 
 /** The columns of a new row. */
-const givenColumns = ({ columns }: TableShape): string[] =>
+const writtenColumns = ({ columns }: TableShape): string[] =>
   Object.keys(columns).filter((name) => columns[name] !== 'id');
 
 /**
@@ -68,7 +68,7 @@ function runner<Row extends object>(statement: Statement<null, Values>, columns:
 
 /** @param conflict the clause after the values */
 function insertion<S extends TableShape>(db: Database, shape: S, conflict = '') {
-  const columns = givenColumns(shape);
+  const columns = writtenColumns(shape);
   const parameters = columns.map((_, i) => `?${i + 1}`);
   const parts = [`INSERT INTO ${shape.name} (${columns.join(', ')}) VALUES (${parameters.join(', ')})`, conflict];
   return runner<NewRow<S>>(db.prepare(parts.join(' ').trimEnd()), columns);
