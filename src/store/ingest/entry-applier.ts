@@ -16,10 +16,9 @@ import { UnknownParentError } from './known-blocks.ts';
 /** Thrown if an entry of the log doesn't follow the host's last entry: its number or chain value differs. */
 export class ForeignEntryError extends Error {
   override readonly name = 'ForeignEntryError';
+  /** @param last the host's last entry */
   constructor(
-    /** The number of the entry. */
     readonly id: number,
-    /** The host's last entry. */
     readonly last: number,
   ) {
     super(`entry ${id} of the log does not follow entry ${last} of this host`);
@@ -78,7 +77,6 @@ interface AppliedChange {
   applied: Applied | null;
 }
 
-/** The payload of an event. */
 type EventPayload = Parameters<EventRouter['apply']>[0];
 
 export interface ApplierOptions {

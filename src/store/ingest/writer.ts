@@ -631,8 +631,7 @@ export class Writer {
     for (const { id, chain, event } of entries) {
       this.#begin();
       const { path, receivedAt, text } = event;
-      const entry = { id, chain, path, receivedAt, text };
-      const applied = this.#undoOnError(() => this.#applier.applyEntry(entry, isLive));
+      const applied = this.#undoOnError(() => this.#applier.applyEntry({ id, chain, path, receivedAt, text }, isLive));
       this.#append(event, applied, { id, chain });
     }
     for (const [source, upTo] of sourcePositions) this.setImported(source, upTo);
