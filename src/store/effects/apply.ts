@@ -26,7 +26,7 @@ import { nameWriters } from './name-writer.ts';
 import { rewardSetWriter, stackingWriter } from './stacking-writer.ts';
 import { stakingWriter } from './staking-writer.ts';
 import { metadataWriters } from './token-metadata-writer.ts';
-import { ftWriters, nftWriters } from './token-writer.ts';
+import { ftBalanceWriter, ftSupplyWriter, nftWriter } from './token-writer.ts';
 import { transactionWriter } from './transaction-writer.ts';
 import { valueIndexWriter } from './value-index-writer.ts';
 
@@ -57,7 +57,7 @@ function writersOf(
   const writeTransaction = transactionWriter(db, dictionaries);
   const writeEvent = eventWriter(db, dictionaries);
   const blocks = blockWriter(db);
-  const { ft_token: writeFtToken, ...ft } = ftWriters(db, dictionaries, hot);
+  const writeSupply = ftSupplyWriter(db, dictionaries, hot);
   const { moveSupply, askAgainFrom, ...metadata } = metadataWriters(db, dictionaries);
   return {
     block(effect) {
@@ -80,12 +80,12 @@ function writersOf(
     memo_transfer: memoTransferWriter(db, dictionaries),
     lock: stxLockWriter(db, dictionaries, marks),
     token_change: tokenChangeWriter(db, dictionaries),
-    ...ft,
+    ft_balance: ftBalanceWriter(dictionaries, hot),
     ft_token(effect) {
-      writeFtToken(effect);
+      writeSupply(effect);
       moveSupply(effect);
     },
-    ...nftWriters(db, dictionaries, hot),
+    nft_move: nftWriter(db, dictionaries, hot),
     ...metadata,
     ...nameWriters(db, dictionaries),
     bns: bnsWriter(db, dictionaries),

@@ -16,7 +16,7 @@ import { namePartWriter } from './name-part-writer.ts';
 const NO_TOTALS = { supply: '0', holders: 0, accounts: 0, mints: 0, events: 0 };
 
 /** Applies effects on balances of fungible tokens. */
-function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
+export function ftBalanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
   const { ftBalances, assetTotals } = hot;
   const countTokens = tokenCounter(hot, 'ft_tokens');
 
@@ -42,7 +42,7 @@ function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
 }
 
 /** Applies effects on the supplies of fungible tokens. */
-function supplyWriter(db: Database, { assets }: Dictionaries, { assetTotals }: HotRows) {
+export function ftSupplyWriter(db: Database, { assets }: Dictionaries, { assetTotals }: HotRows) {
   const parts = namePartWriter(db);
   return ({ sign, asset, supply, events: moved }: EffectOf<'ft_token'>): void => {
     const key = { token: TOKEN.ft, asset_id: assets.id(asset) };
@@ -56,12 +56,6 @@ function supplyWriter(db: Database, { assets }: Dictionaries, { assetTotals }: H
     else if (events === 0) parts.asset(-1, 'ft', key.asset_id, asset);
   };
 }
-
-/** Appliers of effects on fungible tokens, by kind of effect. */
-export const ftWriters = (db: Database, dictionaries: Dictionaries, hot: HotRows) => ({
-  ft_balance: balanceWriter(dictionaries, hot),
-  ft_token: supplyWriter(db, dictionaries, hot),
-});
 
 /** Counts the instances of owners. It returns by how many the collection has more holders. */
 function holdingCounter(hot: HotRows) {
@@ -88,8 +82,8 @@ function holdingCounter(hot: HotRows) {
 
 type InstanceEvent = Stored<'events', 'position' | 'event_index' | 'recipient_id'>;
 
-/** Applies effects on instances. */
-function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot: HotRows) {
+/** Applies effects on instances of non-fungible tokens. */
+export function nftWriter(db: Database, { principals, assets }: Dictionaries, hot: HotRows) {
   const find = query<Stored<'nft_instances', 'owner_id' | 'events'>, [number, Uint8Array]>`
     SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2`.prepared(db);
   const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
@@ -151,8 +145,3 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
     move(effect, assetId, ownerBefore, last?.recipient_id ?? null);
   };
 }
-
-/** Appliers of effects on non-fungible tokens, by kind of effect. */
-export const nftWriters = (db: Database, dictionaries: Dictionaries, hot: HotRows) => ({
-  nft_move: instanceWriter(db, dictionaries, hot),
-});

@@ -44,7 +44,7 @@ interface RouterOptions {
   /** Notified of each change of the chain, in its transaction. An error that it throws rolls back the event. */
   changed: ChainFollower['changed'];
   /** Whether a partial history is refused. */
-  requiresWhole: () => boolean;
+  requiresWhole: boolean;
   log: IngestLog;
 }
 
@@ -116,7 +116,8 @@ function announcedIn(payload: NodePayload | PreparedPayload): readonly Transacti
 export type EventRouter = ReturnType<typeof eventRouter>;
 
 /** Writes through this connection, inside the transaction that is open on it. */
-export function eventRouter({ db, journal, identity, changed, requiresWhole, log }: RouterOptions) {
+export function eventRouter({ db, journal, identity, changed, log, ...options }: RouterOptions) {
+  let { requiresWhole } = options;
   const names = dictionaries(db);
   const changes = changeWriter(db);
   const mempool = mempoolWriter(db, names, changes);
@@ -132,7 +133,7 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
   });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);
-  const startOf = historyStarts(chain, requiresWhole);
+  const startOf = historyStarts(chain, () => requiresWhole);
   const addStartingAccount = startingAccountWriter(db);
   /** Changes of the chain by the event that is being applied. */
   let chainChanges: Omit<Change, 'id'>[] = [];
@@ -211,6 +212,10 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
     /** The blocks of the chain, for look-ups. */
     chain,
     unknownCounts: unknown.counts,
+
+    allowPartialHistory(): void {
+      requiresWhole = false;
+    },
 
     commands: {
       /** @param time Unix milliseconds */

@@ -114,20 +114,19 @@ const historyOf = (chain: ChainLookups, network: () => Network): ChainHistory =>
 
 /** Opens the files, and makes the state machine and the writer. */
 function openParts(options: IngestOptions, opened: DisposableStack) {
-  const { log, machine: compose, load, lockLost = () => {}, random = systemRandom } = options;
+  const { log, machine: compose, lockLost = () => {}, random = systemRandom } = options;
   const files = openDataFiles(options, opened);
   const { db, journal, lock } = files;
   const requireLock = lockCheck(lock, lockLost);
   const health = writerHealth(log);
   const identity = chainIdentity(db);
   const commits = new CommitCount();
-  let { history: requestedHistory = 'any' } = options;
   const router = eventRouter({
     db,
     journal,
     identity,
     log,
-    requiresWhole: () => requestedHistory === 'full',
+    requiresWhole: options.history === 'full',
     changed: (change, time) => machine.follower.changed(change, time),
   });
   const registry = knownCommands();
@@ -141,8 +140,6 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
   const history = historyOf(router.chain, identity.networkOrTest);
   const machine = compose({ store: hookStore(db), history, network: identity.network });
   registry.add(machine.commands);
-  /** Changes of entries that are replayed at the start, or imported, are not pushed to subscribers. */
-  let isLive = false;
   const writer = new Writer({
     index: db,
     journal,
@@ -163,39 +160,21 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
     listeners: [router.listener, identity.listener, commands.listener, logName.listener, machine.follower],
     clock: options.clock ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
-    isLive: () => isLive,
   });
-  return {
-    files,
-    health,
-    identity,
-    commits,
-    router,
-    writer,
-    requireLock,
-    /** Pushes changes to subscribers from now on, except the changes of an import. */
-    beginLive(): void {
-      isLive = load !== 'bulk';
-    },
-    allowPartialHistory(): void {
-      requestedHistory = 'any';
-    },
-  };
+  return { files, health, identity, commits, router, writer, requireLock };
 }
 
 /** @param opened receives the opened files, which it closes in reverse order */
 function startIngest(options: IngestOptions, opened: DisposableStack) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
-  const { files, health, identity, commits, router, writer, requireLock, beginLive, allowPartialHistory } = openParts(
-    options,
-    opened,
-  );
+  const { files, health, identity, commits, router, writer, requireLock } = openParts(options, opened);
   const { home, db, journal } = files;
 
   if (chainId !== null) identity.require(chainId, directory);
   writer.recover();
   if (choices !== undefined) chooseValueIndexes(db, choices, (change) => writer.local(change));
-  beginLive();
+  // An import pushes no changes.
+  writer.isLive = load !== 'bulk';
   const reader = opened.use(openToRead(indexPath(home)));
   const published = {
     hooks: hookReads(reader),
@@ -253,7 +232,7 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
     apply: (event: ReceivedEvent): Outcome =>
       writer.apply({ event }, 'end', false).isAppended ? 'applied' : 'repeated',
     /** Accepts any block as the first one, even if the options require the genesis block. */
-    allowPartialHistory,
+    allowPartialHistory: router.allowPartialHistory,
     /** The last event that was applied. */
     position: () => writer.position(),
     /** Makes all applied events durable. Other connections may not see them before `commit`. @throws StoreUnavailableError */

@@ -84,8 +84,6 @@ interface WriterOptions extends ApplierOptions {
   clock: Pick<Clock, 'after' | 'monotonic'> | null;
   /** Number of the journal's last entry that is applied. */
   upTo: number;
-  /** Whether the changes of replayed entries are pushed to subscribers. */
-  isLive: () => boolean;
   log: IngestLog;
 }
 
@@ -142,6 +140,8 @@ function blockLines(applied: Applied | null): IngestEvent[] {
 export class Writer {
   /** The order of all writes, if the process writes more than the node's events. */
   readonly queue = new WriterQueue();
+  /** Whether the changes of replayed entries are pushed to subscribers. */
+  isLive = false;
   readonly #options: WriterOptions;
   readonly #applier: ReturnType<typeof entryApplier>;
   #base: Base = 'unknown';
@@ -382,13 +382,13 @@ export class Writer {
 
   /** Applies entries of the journal to the pending group. */
   #replay(entries: Iterable<Entry | PreparedEntry>): void {
-    const { index, journal, isLive, log } = this.#options;
+    const { index, journal, log } = this.#options;
     for (const entry of entries) {
       if (this.#base !== 'pending') index.run('BEGIN IMMEDIATE');
       this.#base = 'pending';
       const next = this.position().id + 1;
       if (entry.id !== next) throw journal.missing(next);
-      for (const line of blockLines(this.#applier.applyEntry(entry, isLive()))) log(line);
+      for (const line of blockLines(this.#applier.applyEntry(entry, this.isLive))) log(line);
       this.#position = headOf(entry);
       this.#bytes += 'length' in entry ? entry.length : entry.text.length;
       if (this.#bytes < GROUP_BYTES_OF_IMPORT) continue;
