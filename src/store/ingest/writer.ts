@@ -67,7 +67,7 @@ const GROUP_BYTES_OF_IMPORT = 32_000_000;
  *
  * In the last two, further entries may be in an open transaction of both files (`#transaction`). Nobody sees them.
  */
-type Base = 'unknown' | 'lost' | 'committed' | 'pending';
+type FileState = 'unknown' | 'lost' | 'committed' | 'pending';
 
 interface WriterOptions extends ApplierOptions {
   index: Database;
@@ -144,7 +144,7 @@ export class Writer {
   isLive = false;
   readonly #options: WriterOptions;
   readonly #applier: ReturnType<typeof entryApplier>;
-  #base: Base = 'unknown';
+  #state: FileState = 'unknown';
   /** Null if none is open. */
   #transaction: Transaction | null = null;
   /** Counts transactions that were opened or whose changes were lost. */
@@ -155,7 +155,7 @@ export class Writer {
    * Whether to wait for a lock of another process. The wait blocks this thread, so the writer waits only once until the lock
    * is free.
    */
-  #isPatient = true;
+  #waitsForLocks = true;
   /** The last entry in the index's open transaction; null until it is read. */
   #position: Head | null = null;
   #committedPosition: Head | null = null;
@@ -182,7 +182,7 @@ export class Writer {
 
   /** Whether the position of both files is known. */
   get #isKnown(): boolean {
-    return this.#base === 'committed' || this.#base === 'pending';
+    return this.#state === 'committed' || this.#state === 'pending';
   }
 
   get #entries(): readonly NewEntry[] {
@@ -206,7 +206,7 @@ export class Writer {
    * @returns false if no group is pending, if another transaction is open, or if the store fails
    */
   showPending(): boolean {
-    if (this.isOpen || this.#base !== 'pending' || !this.#options.index.inTransaction) return false;
+    if (this.isOpen || this.#state !== 'pending' || !this.#options.index.inTransaction) return false;
     if (this.#isStored) return true;
     try {
       this.#undoOnError(() => this.#storeRows());
@@ -256,7 +256,7 @@ export class Writer {
       this.#takeBack(isLive);
     }
     if ('event' in change) this.#saveSourcePosition(change.event);
-    if (durability !== 'end') this.#settle(durability);
+    if (durability !== 'end') this.#finish(durability);
     return { result, isAppended: event !== null };
   }
 
@@ -270,7 +270,7 @@ export class Writer {
     this.recover();
     if (!this.#applier.last.is(event)) return this.apply({ event }, durability).isAppended ? 'applied' : 'repeated';
     this.#saveSourcePosition(event);
-    this.#settle(durability);
+    this.#finish(durability);
     return 'repeated';
   }
 
@@ -299,11 +299,11 @@ export class Writer {
         await turn();
       }
     } catch (error) {
-      if (error instanceof ForeignEntryError || error instanceof InapplicableEntryError) this.#settle(durability);
+      if (error instanceof ForeignEntryError || error instanceof InapplicableEntryError) this.#finish(durability);
       else this.rollback();
       throw error;
     }
-    this.#settle(durability);
+    this.#finish(durability);
   }
 
   /**
@@ -372,7 +372,7 @@ export class Writer {
     const end = Math.min(journal.lastId(), this.#upTo);
     if (first < end) {
       this.#replay(entriesUpTo(journal.after(first), end));
-      if (this.#base === 'pending') this.#commitIndex();
+      if (this.#state === 'pending') this.#commitIndex();
       log({ event: 'journal_replayed', events: end - first });
     }
     // A commit that failed may still be durable. The node then repeats an event that the journal has.
@@ -384,8 +384,8 @@ export class Writer {
   #replay(entries: Iterable<Entry | PreparedEntry>): void {
     const { index, journal, log } = this.#options;
     for (const entry of entries) {
-      if (this.#base !== 'pending') index.run('BEGIN IMMEDIATE');
-      this.#base = 'pending';
+      if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
+      this.#state = 'pending';
       const next = this.position().id + 1;
       if (entry.id !== next) throw journal.missing(next);
       for (const line of blockLines(this.#applier.applyEntry(entry, this.isLive))) log(line);
@@ -435,13 +435,13 @@ export class Writer {
 
   /** Makes all applied changes durable and readable. @throws StoreUnavailableError */
   commit(): void {
-    this.#settle('each');
+    this.#finish('each');
     this.#commitPending();
   }
 
   /** Makes all applied changes durable. Readers may not see them before `commit`. @throws StoreUnavailableError */
   commitToJournal(): void {
-    this.#settle('group');
+    this.#finish('group');
   }
 
   /**
@@ -451,7 +451,7 @@ export class Writer {
   publish(): void {
     this.#timer?.cancel();
     if (!this.#tryToCommit()) this.#tryToCommit();
-    if (this.#base === 'lost') this.#base = 'unknown';
+    if (this.#state === 'lost') this.#state = 'unknown';
   }
 
   /**
@@ -486,7 +486,7 @@ export class Writer {
     if (!this.isOpen) return;
     this.#discardMemory();
     this.#undoOnError(() => this.#rollBackFiles());
-    if (this.#base === 'pending') this.#markUnknown();
+    if (this.#state === 'pending') this.#markUnknown();
   }
 
   /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
@@ -501,7 +501,7 @@ export class Writer {
       this.#recover();
       this.#changes += 1;
       this.#isStored = false;
-      if (this.#base !== 'pending') index.run('BEGIN IMMEDIATE');
+      if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
       journal.begin();
       this.#position ??= this.#options.indexPosition.current();
     });
@@ -510,7 +510,7 @@ export class Writer {
   }
 
   /** Ends the open transaction. @throws StoreUnavailableError; then it is rolled back, or in the journal */
-  #settle(durability: Exclude<Durability, 'end'>): void {
+  #finish(durability: Exclude<Durability, 'end'>): void {
     if (this.#transaction === null) return;
     const { entries, sourcePositions } = this.#transaction;
     if (entries.length === 0 && sourcePositions.size === 0) this.#discardEmptyTransaction();
@@ -544,7 +544,7 @@ export class Writer {
       return;
     }
     this.#undoOnError(() => this.#commitJournal());
-    this.#base = 'pending';
+    this.#state = 'pending';
     this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
     this.#recordDurable();
     if (this.#timer === null) {
@@ -565,10 +565,10 @@ export class Writer {
    * @throws StoreUnavailableError; then its entries are in the journal
    */
   #commitPending(): void {
-    if (this.isOpen || (this.#base !== 'pending' && this.#base !== 'lost')) return;
+    if (this.isOpen || (this.#state !== 'pending' && this.#state !== 'lost')) return;
     this.#undoOnError(() => {
       this.#detectLoss();
-      if (this.#base === 'pending') this.#commitIndex();
+      if (this.#state === 'pending') this.#commitIndex();
       else this.#recover();
     });
     this.#options.health.succeeded();
@@ -581,7 +581,7 @@ export class Writer {
    */
   #detectLoss(): void {
     if (this.isOpen || !this.#isKnown) return;
-    if (this.#options.index.inTransaction === (this.#base === 'pending')) return;
+    if (this.#options.index.inTransaction === (this.#state === 'pending')) return;
     this.#markUnknown();
     this.#discardMemory();
   }
@@ -598,7 +598,7 @@ export class Writer {
 
   /** Ends a transaction that wrote nothing. @throws StoreUnavailableError */
   #discardEmptyTransaction(): void {
-    if (this.#base !== 'pending') {
+    if (this.#state !== 'pending') {
       this.rollback();
       return;
     }
@@ -655,21 +655,21 @@ export class Writer {
   #undo(error: unknown): unknown {
     const { health } = this.#options;
     const cause = health.failed(error);
-    const isUnchanged = this.isOpen && this.#base === 'committed' && unavailable(error) === null;
+    const isUnchanged = this.isOpen && this.#state === 'committed' && unavailable(error) === null;
     this.#markUnknown();
     this.#discardMemory();
     try {
       this.#rollBackFiles();
-      if (isUnchanged) this.#base = 'committed';
-    } catch (another) {
-      health.failed(another);
+      if (isUnchanged) this.#state = 'committed';
+    } catch (rollbackError) {
+      health.failed(rollbackError);
     }
     return cause;
   }
 
   /** Notes that a call failed: how far both files are is unknown, and a pending group is lost. */
   #markUnknown(): void {
-    this.#base = this.#base === 'pending' || this.#base === 'lost' ? 'lost' : 'unknown';
+    this.#state = this.#state === 'pending' || this.#state === 'lost' ? 'lost' : 'unknown';
   }
 
   #recover(): void {
@@ -721,7 +721,7 @@ export class Writer {
 
   #recordCommit(): void {
     this.#transaction = null;
-    this.#base = 'committed';
+    this.#state = 'committed';
     this.#bytes = 0;
     this.#timer?.cancel();
     this.#committedPosition = this.position();
@@ -739,12 +739,12 @@ export class Writer {
 
   #updateBusyTimeout(): void {
     const { index, journal, health } = this.#options;
-    const isPatient = health.failing()?.failure !== 'busy';
-    if (isPatient === this.#isPatient) return;
-    const milliseconds = isPatient ? BUSY_TIMEOUT_MS : 0;
+    const waitsForLocks = health.failing()?.failure !== 'busy';
+    if (waitsForLocks === this.#waitsForLocks) return;
+    const milliseconds = waitsForLocks ? BUSY_TIMEOUT_MS : 0;
     setPatience(index, milliseconds);
     journal.setPatience(milliseconds);
-    this.#isPatient = isPatient;
+    this.#waitsForLocks = waitsForLocks;
   }
 }
 
