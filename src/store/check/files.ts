@@ -21,7 +21,7 @@ import { differingViews } from '../views/views.ts';
 import { type CheckRun, isCheckFailure } from './checks.ts';
 
 /** SQLite's findings in the pages of a table and its indexes, or of all tables. Some damage ends the check. */
-function integrityOf(db: Database, table: string | null): string[] {
+function findDamage(db: Database, table: string | null): string[] {
   const pragma = table === null ? 'PRAGMA integrity_check' : `PRAGMA integrity_check('${table}')`;
   try {
     const lines = db.query<{ integrity_check: string }, []>(pragma).all();
@@ -34,13 +34,13 @@ function integrityOf(db: Database, table: string | null): string[] {
 
 /** Findings in pages. SQLite names pages, so each table is checked by itself to name the damaged ones. */
 function damagedPages(db: Database): string[] {
-  const problems = integrityOf(db, null);
+  const problems = findDamage(db, null);
   if (problems.length === 0) return [];
   const tables = db
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name")
     .all()
     .map(({ name }) => name)
-    .filter((name) => integrityOf(db, name).length > 0);
+    .filter((name) => findDamage(db, name).length > 0);
   return [...(tables.length === 0 ? [] : [`damaged tables: ${tables.join(', ')}`]), ...problems];
 }
 
@@ -51,7 +51,7 @@ const normalizeSql = (sql: string): string => sql.replace(/--[^\n]*/g, '').repla
 type Stored = string | number | Uint8Array | null;
 
 /** Tables and indexes of the file by name, with their statements. */
-function schemaOf(db: Database): Map<Stored, string> {
+function readSchema(db: Database): Map<Stored, string> {
   const rows = db
     .query<{ name: Stored; type: Stored; of: Stored; sql: Stored }, []>(
       `SELECT name, type, tbl_name AS of, sql FROM sqlite_schema
@@ -70,7 +70,7 @@ function schemaOf(db: Database): Map<Stored, string> {
 const schemaOfNew = memoize((createSql) => {
   using fresh = new Database(':memory:');
   fresh.run(createSql);
-  return schemaOf(fresh);
+  return readSchema(fresh);
 });
 
 /**
@@ -78,7 +78,7 @@ const schemaOfNew = memoize((createSql) => {
  * @param except names that other checks cover
  */
 function differingSchema(db: Database, createSql: string, except: readonly string[] = []): string[] {
-  const [actual, expected] = [schemaOf(db), schemaOfNew(createSql)];
+  const [actual, expected] = [readSchema(db), schemaOfNew(createSql)];
   return [...new Set([...actual.keys(), ...expected.keys()])]
     .filter((name) => actual.get(name) !== expected.get(name) && !except.some((other) => other === name))
     .map((name) => `${name} differs from a new file`);

@@ -35,12 +35,12 @@ const undeclaredKeys: Readonly<Record<string, readonly string[]>> = {
   orphaned_burn_blocks: ['hash'],
 };
 
-const columnsOf = (db: Database, table: string): { name: string; pk: bigint }[] =>
+const readColumns = (db: Database, table: string): { name: string; pk: bigint }[] =>
   db.query<{ name: string; pk: bigint }, [string]>('SELECT name, pk FROM pragma_table_info(?1)').all(table);
 
 /** The columns that identify a row. Rowids don't: a mempool transaction that a fork restores gets a new one. */
-function keyOf(db: Database, name: string): readonly string[] {
-  const declared = columnsOf(db, name)
+function readKey(db: Database, name: string): readonly string[] {
+  const declared = readColumns(db, name)
     .filter(({ pk }) => pk > 0n)
     .sort((a, b) => Number(a.pk - b.pk))
     .map((column) => column.name);
@@ -51,7 +51,7 @@ function keyOf(db: Database, name: string): readonly string[] {
 
 /** The rows of a table, in the order of their keys. @param db a connection that reads exact integers */
 export function* rowsOf(db: Database, { name, wr }: Table): Generator<Value[]> {
-  const order = [...keyOf(db, name), ...(wr === 1n ? [] : ['rowid'])].join(', ');
+  const order = [...readKey(db, name), ...(wr === 1n ? [] : ['rowid'])].join(', ');
   const rows = db.query<Record<string, Value>, SQLQueryBindings[]>(`SELECT * FROM ${name} ORDER BY ${order}`);
   for (const row of rows.iterate()) yield Object.values(row);
 }
@@ -117,8 +117,8 @@ function keyTexts(dictionaries: readonly Database[]) {
  * @param stored the index to check @param rebuilt the index that is right; both connections read exact integers
  */
 export function* rowDifferences(stored: Database, rebuilt: Database, table: Table): Generator<string> {
-  const columns = columnsOf(rebuilt, table.name).map(({ name }) => name);
-  const key = keyOf(rebuilt, table.name).map((name) => columns.indexOf(name));
+  const columns = readColumns(rebuilt, table.name).map(({ name }) => name);
+  const key = readKey(rebuilt, table.name).map((name) => columns.indexOf(name));
   const textOf = keyTexts([rebuilt, stored]);
   const nameOf = (row: readonly Value[]): string =>
     key.map((index) => textOf(columns[index] ?? '', row[index] ?? null)).join(', ');

@@ -54,7 +54,7 @@ interface TablesOrigin extends Head {
   chainId: number | null;
 }
 
-function tablesOriginOf(stored: Database): TablesOrigin {
+function readOrigin(stored: Database): TablesOrigin {
   const row = stored
     .query<{ id: bigint; chain: Uint8Array; chainId: bigint | null }, []>(
       'SELECT journal_id AS id, journal_chain AS chain, chain_id AS chainId FROM progress',
@@ -108,7 +108,7 @@ export function checkTables(run: CheckRun, check: DeepCheck): void {
   const { directory } = check;
   using stored = openToRead(indexPath(directory), true);
   stored.run('BEGIN');
-  const origin = tablesOriginOf(stored);
+  const origin = readOrigin(stored);
   requireComparable(directory, origin);
   withIndexAt(check, origin, (rebuilt) => {
     const tables = journaledTables(stored);

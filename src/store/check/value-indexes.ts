@@ -37,7 +37,7 @@ function* expected(db: Database, index: ValueIndex) {
   }
 }
 
-function* problemsOf(db: Database, index: ValueIndex): Generator<string> {
+function* findProblems(db: Database, index: ValueIndex): Generator<string> {
   const stored = db.query<{ found: 1 }, [number, string, string, number, number]>(
     `SELECT 1 AS found FROM value_index_entries
       WHERE index_id = ?1 AND path = ?2 AND value = ?3 AND position = ?4 AND event_index = ?5`,
@@ -59,7 +59,7 @@ function* problemsOf(db: Database, index: ValueIndex): Generator<string> {
 
 /** Compares the indexes of decoded values with the logs and calls that they were made from. @returns sentences */
 export function* valueIndexProblems(db: Database): Generator<string> {
-  for (const index of valueIndexes(db)()) if (index.wanted) yield* problemsOf(db, index);
+  for (const index of valueIndexes(db)()) if (index.wanted) yield* findProblems(db, index);
   const strays = db.query<Stored<'value_index_entries', 'index_id'>, []>(
     'SELECT DISTINCT index_id FROM value_index_entries WHERE index_id NOT IN (SELECT id FROM value_indexes)',
   );

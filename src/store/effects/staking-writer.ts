@@ -381,7 +381,7 @@ interface WeightRow extends Stored<'bond_positions', 'staker_id' | 'address' | '
   units: string;
 }
 
-const weightOf = ({ staker_id, address, signer_id, units }: WeightRow): Weight => ({
+const toWeight = ({ staker_id, address, signer_id, units }: WeightRow): Weight => ({
   staker: staker_id,
   address,
   signer: signer_id,
@@ -457,12 +457,12 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
     addTo({ ...weight, bond, cycle }, { earned: BigInt(sign) * units * rate, claimed: 0n });
 
   /** The active stakes of a cycle, except those of signers below the cycle's minimum. */
-  function stakesOf(cycle: number, staked: bigint): Weight[] {
+  function activeStakes(cycle: number, staked: bigint): Weight[] {
     const newest = new Map<number, StakeRow>();
     for (const row of stakeWeights.iterate(cycle)) newest.set(row.staker_id, row);
     const weights: Weight[] = [];
     for (const row of newest.values()) {
-      if (row.first_cycle <= cycle && row.unlock_cycle > cycle) weights.push(weightOf(row));
+      if (row.first_cycle <= cycle && row.unlock_cycle > cycle) weights.push(toWeight(row));
     }
     if (weights.reduce((sum, { units }) => sum + units, 0n) <= staked) return weights;
     const delegated = new Map<number, bigint>();
@@ -477,12 +477,12 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
   return {
     distribute({ bond, rate, cycle }: StakingChangeOf<'bond_distribution'>, sign: 1 | -1): void {
       const newest = new Map<number, Weight>();
-      for (const row of bondWeights.iterate(bond, cycle ?? LAST_CYCLE)) newest.set(row.staker_id, weightOf(row));
+      for (const row of bondWeights.iterate(bond, cycle ?? LAST_CYCLE)) newest.set(row.staker_id, toWeight(row));
       for (const weight of newest.values()) accrue(weight, bond, cycle ?? NO_CYCLE, rate, sign);
     },
 
     calculate({ cycle, rate, staked }: StakingChangeOf<'reward_calculation'>, sign: 1 | -1): void {
-      for (const weight of stakesOf(cycle, staked)) accrue(weight, NO_BOND, cycle, rate, sign);
+      for (const weight of activeStakes(cycle, staked)) accrue(weight, NO_BOND, cycle, rate, sign);
     },
 
     claim({ staker: address, signer, cycle, bond, sats }: StakingChangeOf<'reward_claim'>, sign: 1 | -1): void {

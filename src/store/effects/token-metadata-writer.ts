@@ -241,7 +241,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
       kind: storedTokenEvent.numberOf(mode),
       ttl: ttl === null ? null : ttl > MAX_TTL ? MAX_TTL : ttl,
     };
-    for (const tokenId of tokensOf(row, update.tokens)) {
+    for (const tokenId of tokenIds(row, update.tokens)) {
       if (tokenId === ALL_TOKENS) {
         addEvent({ ...event, token_id: tokenId });
         rows.queueAll(row, false);
@@ -256,14 +256,14 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   }
 
   /** The token ids that a notification is about. */
-  function tokensOf(row: TokenContractRow, tokens: readonly bigint[] | null): string[] {
+  function tokenIds(row: TokenContractRow, tokens: readonly bigint[] | null): string[] {
     if (tokens !== null) return tokens.map(storedTokenId);
     return [isOf(row, 'ft') ? FT_TOKEN_ID : ALL_TOKENS];
   }
 
   function unupdate({ position, index, update }: EffectOf<'token_update'>, row: TokenContractRow): void {
     const kind = storedTokenEvent.numberOf(update.mode);
-    for (const tokenId of tokensOf(row, update.tokens)) dropEvent.run(row.contract_id, tokenId, kind, position, index);
+    for (const tokenId of tokenIds(row, update.tokens)) dropEvent.run(row.contract_id, tokenId, kind, position, index);
     if (row.queued_up_to === null || row.is_forced === 1 || anyEvent.get(row.contract_id, ALL_TOKENS) !== null) return;
     rows.setQueueing(row.contract_id, null, false);
   }

@@ -36,7 +36,7 @@ export const sql = {
   total: query<{ total: number }, [number]>`SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1`,
 };
 
-const backfillOf = (row: Row): Backfill => ({
+const toBackfill = (row: Row): Backfill => ({
   id: row.id,
   uuid: row.uuid,
   hookId: row.hook_id,
@@ -59,15 +59,15 @@ const backfillOf = (row: Row): Backfill => ({
 export function backfillReads(db: Database) {
   const { byUuid, byId, next, openOf, total, newest } = statements(db, sql);
   return {
-    find: (uuid: string, hookId: number): Backfill | undefined => optional(byUuid.get(uuid, hookId), backfillOf),
-    get: (id: number): Backfill | undefined => optional(byId.get(id), backfillOf),
+    find: (uuid: string, hookId: number): Backfill | undefined => optional(byUuid.get(uuid, hookId), toBackfill),
+    get: (id: number): Backfill | undefined => optional(byId.get(id), toBackfill),
     /** Ids of the oldest unfinished backfill of each hook. */
     next: (): number[] => next.all().map(({ id }) => id),
     /** Number of a hook's unfinished backfills. */
     openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
     /** Backfills of a hook, newest first. */
     page: (hookId: number, limit: number, cursor: Cursor | null): Page<Backfill> =>
-      readPage({ limit, at: cursor, total: total.get(hookId)?.total ?? 0, ...newest([hookId]), itemOf: backfillOf }),
+      readPage({ limit, at: cursor, total: total.get(hookId)?.total ?? 0, ...newest([hookId]), itemOf: toBackfill }),
   };
 }
 

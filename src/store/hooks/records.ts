@@ -11,7 +11,7 @@ import type { Cursor, HookProgress, HookRecord } from './model.ts';
 type RecordRow = Omit<Stored<'hooks'>, 'url' | 'joined' | 'expires_at' | 'deleted_at'>;
 
 /** @throws Error for a number without a name */
-const recordOf = (row: RecordRow): HookRecord => ({
+const toRecord = (row: RecordRow): HookRecord => ({
   id: row.id,
   uuid: row.uuid,
   consumer: row.consumer,
@@ -105,22 +105,22 @@ export function recordReads(db: Database) {
   return {
     /** A hook of the consumer. @param deleted whether to include a deleted hook */
     find: (uuid: string, consumer: string, deleted = false): HookRecord | undefined =>
-      optional(read.byUuid.get(uuid, consumer, deleted ? 1 : 0), recordOf),
-    get: (id: number): HookRecord | undefined => optional(read.byId.get(id), recordOf),
+      optional(read.byUuid.get(uuid, consumer, deleted ? 1 : 0), toRecord),
+    get: (id: number): HookRecord | undefined => optional(read.byId.get(id), toRecord),
     /** Hooks of a consumer, newest first, then by uuid. */
     page: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
-      items: read.page.all(consumer, limit, offset).map(recordOf),
+      items: read.page.all(consumer, limit, offset).map(toRecord),
       total: count(consumer),
     }),
     /** Hooks of a consumer that were interrupted, or failed in their last attempt, newest first, then by uuid. */
     failing: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
-      items: read.failing.all(consumer, limit, offset).map(recordOf),
+      items: read.failing.all(consumer, limit, offset).map(toRecord),
       total: read.totalFailing.get(consumer)?.total ?? 0,
     }),
     count,
     /** All hooks of a consumer, newest first. */
-    all: (consumer: string): HookRecord[] => read.page.all(consumer, -1, 0).map(recordOf),
-    live: (): HookRecord[] => read.active.all(LIVE).map(recordOf),
+    all: (consumer: string): HookRecord[] => read.page.all(consumer, -1, 0).map(toRecord),
+    live: (): HookRecord[] => read.active.all(LIVE).map(toRecord),
     /** Consumers with their numbers of hooks, and of failing ones. */
     consumers: (): { consumer: string; hooks: number; failing: number }[] => read.consumers.all(),
     /** The consumer of a hook, also of a deleted one; undefined if the hook is unknown. */

@@ -57,7 +57,7 @@ export const ledgerSql = {
      WHERE o.height >= (SELECT min(height) FROM hook_ledger WHERE hook_id = ?1) ORDER BY o.height DESC`,
 };
 
-const entryOf = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntry => ({
+const toEntry = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntry => ({
   hookId: hook_id,
   indexBlockHash: index_block_hash,
   height,
@@ -89,9 +89,9 @@ function hookLedger(db: Database) {
     },
     remove: (hash: Uint8Array, hookId: number) => void remove.run(hash, hookId),
     removeAll: (hookId: number) => void removeAllOf.run(hookId),
-    ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
+    ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(toEntry),
     /** Entries of a hook with orphaned blocks, highest first. */
-    orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
+    orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(toEntry),
     /** Removes entries of blocks that are too deep in the chain to leave it. @returns how many */
     forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,
   };

@@ -21,7 +21,7 @@ interface OrderedRow extends AddedRow {
 }
 
 /** Returns the row as a query of the table would. */
-const viewOf = (row: OrderedRow): MempoolRow => ({
+const toMempoolRow = (row: OrderedRow): MempoolRow => ({
   id: null,
   order: row.order,
   tx_id: row.tx_id,
@@ -111,7 +111,7 @@ export function addedRows() {
     },
     find(txId: Uint8Array): MempoolRow | null {
       const row = byTxId.size === 0 ? undefined : byTxId.get(txId.toHex());
-      return row === undefined ? null : viewOf(row);
+      return row === undefined ? null : toMempoolRow(row);
     },
     /** Rows that spend one of these nonces, as origin or as sponsor. The list may contain a row twice. */
     using({ sender, nonce, payer, payerNonce }: Spends): readonly MempoolRow[] {
@@ -120,12 +120,12 @@ export function addedRows() {
       if (payer !== sender || payerNonce !== nonce) {
         rows.push(...bySender.get(payer, payerNonce), ...bySponsor.get(payer, payerNonce));
       }
-      return rows.map(viewOf);
+      return rows.map(toMempoolRow);
     },
     /** Rows for which `passes` returns true, oldest addition first. */
     where(passes: (row: AddedRow) => boolean): MempoolRow[] {
       const rows: MempoolRow[] = [];
-      for (const row of byTxId.values()) if (passes(row)) rows.push(viewOf(row));
+      for (const row of byTxId.values()) if (passes(row)) rows.push(toMempoolRow(row));
       return rows;
     },
     /** Removes all rows and returns them, oldest addition first. */

@@ -20,7 +20,7 @@ const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) ===
 const isFilled = ({ filled_from }: BurnBlockPayload): boolean => filled_from !== undefined;
 
 /** Parses the payload of a stored block, as the node posted it. */
-function storedPayload(row: Pick<Row, 'payload'>): BurnBlockPayload {
+function parsePayload(row: Pick<Row, 'payload'>): BurnBlockPayload {
   const payload = readPayload('/new_burn_block', decompressed(row.payload));
   if (payload.kind !== 'burn_block') throw new Error('the stored payload of a Bitcoin block belongs to another event');
   return payload.burnBlock;
@@ -80,7 +80,7 @@ export function burnBlockWriter(db: Database) {
   function renumber(from: number, parsed: BurnBlockPayload): void {
     rewards.removeFrom(from);
     for (const row of withPayouts.iterate(from)) {
-      rewards.add(row.height === parsed.burn_block_height && !isFilled(parsed) ? parsed : storedPayload(row));
+      rewards.add(row.height === parsed.burn_block_height && !isFilled(parsed) ? parsed : parsePayload(row));
     }
   }
 
@@ -106,7 +106,7 @@ export function burnBlockWriter(db: Database) {
       // An orphan that the node announced has payouts, which a filled block lacks.
       const orphaned = isPosted ? null : orphanAt(height, hash);
       const row = orphaned ?? { height, hash, parent_hash: parent, payload: compressed(text) };
-      const lacksPayouts = isFilled(orphaned === null ? payload : storedPayload(orphaned));
+      const lacksPayouts = isFilled(orphaned === null ? payload : parsePayload(orphaned));
       const child = canonicalAt.get(height + 1);
       const isGap = canonical === null && child?.parent_hash != null && same(child.parent_hash, hash);
       const branch = isGap ? [] : branchTo(height - 1, parent);
@@ -117,7 +117,7 @@ export function burnBlockWriter(db: Database) {
         removeBetween.run(first, last);
       }
       for (const adopted of branch) {
-        insert({ ...adopted, is_filled: Number(isFilled(storedPayload(adopted))) });
+        insert({ ...adopted, is_filled: Number(isFilled(parsePayload(adopted))) });
         adopt.run(adopted.hash);
       }
       insert({ ...row, is_filled: Number(lacksPayouts) });
@@ -138,7 +138,7 @@ interface PoxOutput {
 }
 
 /** Outputs by transaction id and output number, both descending; the first counts if an output is named twice. */
-function outputsOf({ pox_transactions }: BurnBlockPayload): PoxOutput[] {
+function parseOutputs({ pox_transactions }: BurnBlockPayload): PoxOutput[] {
   const outputs = new Map<string, PoxOutput>();
   for (const { txid, reward_recipients } of pox_transactions ?? []) {
     const txId = fromHex(txid);
@@ -203,7 +203,7 @@ function burnRewardWriter(db: Database) {
         const address_ordinal = (slotsOf.get(address)?.ordinal ?? 0) + 1;
         addSlot({ ordinal: slot, height, slot_index: index, address, address_ordinal });
       }
-      for (const { txId, index, recipient, amount } of outputsOf(payload)) {
+      for (const { txId, index, recipient, amount } of parseOutputs(payload)) {
         const recipient_ordinal = (outputsTo.get(recipient)?.ordinal ?? 0) + 1;
         addOutput({ height, tx_id: txId, output_index: index, recipient, recipient_ordinal, amount });
       }

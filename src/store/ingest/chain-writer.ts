@@ -92,11 +92,12 @@ function tipReader(db: Database): () => Tip {
 /** Number of events above which a block's payload has tens of megabytes. */
 const MANY_EVENTS = 50_000;
 
-const eventsOf = ({ transactions }: Block): number => transactions.reduce((sum, { events }) => sum + events.length, 0);
+const countEvents = ({ transactions }: Block): number =>
+  transactions.reduce((sum, { events }) => sum + events.length, 0);
 
 /** Collects garbage after a genesis block, because its payload and the objects made of it need several times its size. */
 function collectFor(block: Block): void {
-  if (eventsOf(block) > MANY_EVENTS) Bun.gc(true);
+  if (countEvents(block) > MANY_EVENTS) Bun.gc(true);
 }
 
 /** Reads stored blocks again. */

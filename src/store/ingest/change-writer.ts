@@ -31,7 +31,7 @@ const {
 const publicState = (state: number | null): number | null => (state === REPLACED_AND_DROPPED ? REPLACED : state);
 
 /** The change to push; null for a mined transaction, which its block pushes, and for a state that is the same as before. */
-function kindOf({ from, to, announced }: MempoolMove): ChangeKind | null {
+function changeKind({ from, to, announced }: MempoolMove): ChangeKind | null {
   if (to === MINED || (publicState(from) === publicState(to) && !announced)) return null;
   if (to !== PENDING) return 'dropped';
   return announced ? 'admitted' : 'restored';
@@ -81,7 +81,7 @@ export function changeWriter(db: Database) {
     end(chain: readonly Omit<Change, 'id'>[]): void {
       for (const { kind, subject } of chain) write(kind, subject);
       for (const moved of transactions.values()) {
-        const kind = kindOf(moved);
+        const kind = changeKind(moved);
         if (kind !== null) write(kind, moved.txId);
       }
       transactions.clear();

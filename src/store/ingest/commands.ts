@@ -164,7 +164,7 @@ interface ProposedCommand {
 }
 
 /** Reads a command. A host wrote the text, so its numbers are exact, also those beyond 2^53. @throws PayloadError */
-function commandOf(text: string): EntryCommand {
+function parseCommand(text: string): EntryCommand {
   const command = parsedJson(text);
   if (!Value.Check(CommandText, command)) throw new PayloadError('The entry is no command');
   return command;
@@ -175,7 +175,7 @@ function commandOf(text: string): EntryCommand {
  * the metadata of tokens are public.
  */
 export const isPrivateCommand = (text: string): boolean => {
-  const { type } = commandOf(text);
+  const { type } = parseCommand(text);
   return type !== LOG_IDENTITY && !type.startsWith('tokens.');
 };
 
@@ -247,7 +247,7 @@ export function entryCommands(db: Database, commands: KnownCommands) {
      * @throws PayloadError if the text isn't a command, OperatorError for an unknown command, and errors of the command's function
      */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
-      const command = commandOf(entry.text);
+      const command = parseCommand(entry.text);
       if (!commands.has(command.type)) throw unknownCommand(command.type);
       results.record(command.uuid, applyCommand(command, millisecondsOf(entry)));
     },
@@ -267,7 +267,7 @@ export function entryCommands(db: Database, commands: KnownCommands) {
       const changesBefore = changes();
       results.recordSent(uuid);
       // The command is read from the text of its entry, as other hosts read it.
-      const command = commandOf(JSON.stringify({ uuid, type, args }));
+      const command = parseCommand(JSON.stringify({ uuid, type, args }));
       const time = millisecondsOf({ receivedAt });
       let result: unknown;
       if (isBatched) {

@@ -79,7 +79,7 @@ export class PartialHistoryError extends OperatorError {
 }
 
 /** Returns the arguments of `history.start` for a first block. @param text its payload @throws PayloadError */
-function factsOf(text: string): HistoryStartFacts {
+function parseFacts(text: string): HistoryStartFacts {
   const payload = readPayload('/new_block', text);
   if (payload.kind !== 'block') throw new Error('the stored payload of a block belongs to another event');
   const { block_height, index_block_hash, parent_index_block_hash, parent_block_hash } = payload.block;
@@ -120,7 +120,7 @@ export function historyStarts(chain: Chain, requiresWhole: () => boolean) {
     if (height <= 1 || chain.isKnown(indexBlockHash)) return null;
     if (chain.isEmpty()) {
       if (requiresWhole()) throw PartialHistoryError.ofBlock(height);
-      return factsOf(text());
+      return parseFacts(text());
     }
     if (height <= chain.tip().height || !chain.isKnown(parent)) return null;
     const { isBelowHistory, hashes, lowest } = chain.branchOf(parent);
@@ -128,7 +128,7 @@ export function historyStarts(chain: Chain, requiresWhole: () => boolean) {
     if (!isBelowHistory || first === undefined) return null;
     const blocks = chain.tip().height - chain.bottom();
     if (blocks > MAX_ROLLED_BACK) throw new DeepForkError(lowest, blocks);
-    return factsOf(chain.payload(first));
+    return parseFacts(chain.payload(first));
   };
 }
 

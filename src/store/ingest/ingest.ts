@@ -107,7 +107,7 @@ const hasRoom = (directory: string): boolean => {
 
 type ChainLookups = Omit<ChainHistory, 'block'> & Pick<EventRouter['chain'], 'stored'>;
 
-const historyOf = (chain: ChainLookups, network: () => Network): ChainHistory => ({
+const toHistory = (chain: ChainLookups, network: () => Network): ChainHistory => ({
   ...chain,
   block: (indexBlockHash) => chain.stored(indexBlockHash, network()),
 });
@@ -137,7 +137,7 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
   registry.add(oldNameCommands(db));
   registry.add(faucetCommands(faucetRequests(db)));
   registry.add(tokenCommands(db));
-  const history = historyOf(router.chain, identity.networkOrTest);
+  const history = toHistory(router.chain, identity.networkOrTest);
   const machine = compose({ store: hookStore(db), history, network: identity.network });
   registry.add(machine.commands);
   const writer = new Writer({
@@ -178,7 +178,7 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
   const reader = opened.use(openToRead(indexPath(home)));
   const published = {
     hooks: hookReads(reader),
-    history: historyOf(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
+    history: toHistory(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
   };
 
   /** Commits all applied events, then creates the missing secondary indexes. */

@@ -57,7 +57,7 @@ export function tokenCommands(db: Database) {
   const rows = tokenRows(db);
   const parts = namePartWriter(db);
   const principal = query<{ id: number }, [string]>`SELECT id FROM principals WHERE address = ?1`.prepared(db);
-  const blockOf = query<Stored<'blocks', 'height'>, [Uint8Array]>`
+  const findBlock = query<Stored<'blocks', 'height'>, [Uint8Array]>`
     SELECT height FROM blocks WHERE index_block_hash = ?1`.prepared(db);
   const tip = query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`.prepared(db);
   const setFacts = query<null, [number, string, number, ...(string | null)[]]>`
@@ -80,7 +80,7 @@ export function tokenCommands(db: Database) {
 
   const tipHeight = (): number => tip.get()?.height ?? 0;
 
-  function contractOf(contract: string): TokenContractRow | null {
+  function findContract(contract: string): TokenContractRow | null {
     const id = principal.get(contract)?.id;
     return id === undefined ? null : rows.contract(id);
   }
@@ -143,8 +143,8 @@ export function tokenCommands(db: Database) {
 
   /** @returns whether the answer counts */
   function answerFacts(answered: Extract<TokenAnswer, { work: 'facts' }>, time: number): boolean {
-    const height = blockOf.get(fromHex(answered.tip))?.height;
-    const contract = contractOf(answered.contract);
+    const height = findBlock.get(fromHex(answered.tip))?.height;
+    const contract = findContract(answered.contract);
     if (height === undefined || contract === null) return false;
     const tokenId = storedTokenId(BigInt(answered.token));
     const token = rows.token(contract.contract_id, tokenId);
@@ -163,8 +163,8 @@ export function tokenCommands(db: Database) {
   }
 
   function answerLast(answered: Extract<TokenAnswer, { work: 'last_token_id' }>, time: number): boolean {
-    const height = blockOf.get(fromHex(answered.tip))?.height;
-    const contract = contractOf(answered.contract);
+    const height = findBlock.get(fromHex(answered.tip))?.height;
+    const contract = findContract(answered.contract);
     const job = contract === null ? null : rows.job(contract.contract_id, ALL_TOKENS, 'last_token_id');
     if (height === undefined || contract === null || !isOpen(job) || heightOf(contract.position) > height) return false;
     const { answer } = answered;
@@ -209,7 +209,7 @@ export function tokenCommands(db: Database) {
     batch:
       ({ contract }) =>
       () => {
-        const row = contractOf(contract);
+        const row = findContract(contract);
         if (row === null) return true;
         const { last_token_id, listed, queued_up_to } = row;
         if (last_token_id !== null && listed < last_token_id) return list(row, last_token_id) && queued_up_to === null;
@@ -240,7 +240,7 @@ export function tokenCommands(db: Database) {
       contract: string;
       tokens: readonly string[] | null;
     }): 'contract' | string[] | null {
-      const row = contractOf(contract);
+      const row = findContract(contract);
       if (row === null) return 'contract';
       const { contract_id, position } = row;
       if (tokens === null && row.family !== TOKEN_FAMILY.ft) {

@@ -173,7 +173,7 @@ interface ValueIndexingOptions {
 /** Milliseconds until a retry if the database was unavailable. */
 const RETRY_MS = 1_000;
 
-const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
+const toName = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
   of: subject,
   contract,
   field: scope === '' ? null : scope,
@@ -200,7 +200,7 @@ export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOp
       },
     );
     for (const index of ended) {
-      log({ event: 'value_index_changed', state: index.wanted ? 'complete' : 'removed', ...nameOf(index) });
+      log({ event: 'value_index_changed', state: index.wanted ? 'complete' : 'removed', ...toName(index) });
     }
     return done;
   }

@@ -108,10 +108,10 @@ export function nextChain(
   previous: Uint8Array,
   { id, receivedAt, path, text }: Omit<Entry, 'chain' | 'text'> & { text: string | Uint8Array },
 ): Uint8Array {
-  return chainOf(previous, id, receivedAt, hashesOf(path, text));
+  return hashChain(previous, id, receivedAt, hashesOf(path, text));
 }
 
-function chainOf(
+function hashChain(
   previous: Uint8Array,
   id: number,
   receivedAt: number,
@@ -143,7 +143,7 @@ export function headAfter(
 ): Head {
   const id = last + 1;
   if (text === undefined) return { id, chain: nextChain(chain, { ...event, id }) };
-  return { id, chain: chainOf(chain, id, event.receivedAt, [hashOfPath(event.path), text.hash]) };
+  return { id, chain: hashChain(chain, id, event.receivedAt, [hashOfPath(event.path), text.hash]) };
 }
 
 /** An entry with its path and text withheld; an entry that is withheld already is unchanged. */

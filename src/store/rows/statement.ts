@@ -59,12 +59,12 @@ export function query<Row, Values extends SQLQueryBindings[] = []>(
   return { prepared: (db: Database) => prepared<Row, Values>(db, text), toString: () => text };
 }
 
-interface Declared {
+interface Declaration {
   prepared(db: Database): unknown;
 }
 
 /** Prepares all statements and lists of an object. SQLite compiles each of them at its first use. */
-export const statements = <Queries extends Readonly<Record<string, Declared>>>(db: Database, queries: Queries) =>
+export const statements = <Queries extends Readonly<Record<string, Declaration>>>(db: Database, queries: Queries) =>
   Object.fromEntries(Object.entries(queries).map(([name, declared]) => [name, declared.prepared(db)])) as {
     [Name in keyof Queries]: ReturnType<Queries[Name]['prepared']>;
   };

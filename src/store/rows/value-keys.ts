@@ -67,7 +67,7 @@ function keyOfForm(form: Uint8Array): string {
   return valueKey(field);
 }
 
-function rangeOf(condition: ValueCondition): KeyRange {
+function toRange(condition: ValueCondition): KeyRange {
   if (condition.type === 'range') {
     const [low, high] = [condition.least, condition.most].map((bound) => `n${sortable(String(bound))}`);
     return { low: low ?? '', high: high ?? '' };
@@ -80,7 +80,7 @@ function rangeOf(condition: ValueCondition): KeyRange {
 /** The range of keys for fields that meet all conditions; empty if `low` is above `high`. */
 export function keyRange(conditions: readonly ValueCondition[]): KeyRange {
   const range = { low: '', high: LAST };
-  for (const { low, high } of conditions.map(rangeOf)) {
+  for (const { low, high } of conditions.map(toRange)) {
     if (low > range.low) range.low = low;
     if (high < range.high) range.high = high;
   }
