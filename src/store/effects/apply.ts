@@ -58,11 +58,11 @@ function writersOf(
   const writeEvent = eventWriter(db, dictionaries);
   const blocks = blockWriter(db);
   const writeSupply = ftSupplyWriter(db, dictionaries, hot);
-  const { moveSupply, askAgainFrom, ...metadata } = metadataWriters(db, dictionaries);
+  const { moveSupply, requeueFrom, ...metadata } = metadataWriters(db, dictionaries);
   return {
     block(effect) {
       blocks.block(effect);
-      if (effect.sign === -1) askAgainFrom(effect.block.height);
+      if (effect.sign === -1) requeueFrom(effect.block.height);
     },
     anchor: anchorWriter(db),
     microblocks: confirmedMicroblockWriter(db),

@@ -32,7 +32,7 @@ const termsFor = 'stacking_terms WHERE stacker_id = ?1 AND role = ?2 AND first_c
 const commitmentsFor = `stacking_terms WHERE stacker_id = ?1 AND role = ${TERM.commitment}
                          AND first_cycle = ?2 AND end_cycle = ?2 + 1 AND pox_address IS ?3`;
 
-const stored = (height: bigint | null): number | null => (height === null ? null : heightOfUint(height));
+const toColumn = (height: bigint | null): number | null => (height === null ? null : heightOfUint(height));
 
 /** Updates the stackers of reward cycles from the terms. */
 function cycleStackers(db: Database) {
@@ -51,7 +51,7 @@ function cycleStackers(db: Database) {
   const removeStacker = query<{ signer_key: Uint8Array | null }, [number, number, number]>`
     DELETE FROM cycle_stackers WHERE cycle = ?1 AND role = ?2 AND stacker_id = ?3 RETURNING signer_key`.prepared(db);
   const addStacker = inserter(db, cycleStackersTable);
-  const ofPool = query<Stored<'cycle_stackers', 'stacker_id'>, [number, number, Uint8Array | null]>`
+  const membersOfPool = query<Stored<'cycle_stackers', 'stacker_id'>, [number, number, Uint8Array | null]>`
     SELECT k.stacker_id FROM cycle_stackers k INDEXED BY cycle_stackers_by_pool
       JOIN stacking_terms t ON t.stacker_id = k.stacker_id AND t.role = k.role
                            AND t.position = k.position AND t.event_index = k.event_index
@@ -92,7 +92,7 @@ function cycleStackers(db: Database) {
     refresh,
     /** Updates the rows of a pool's members after the pool committed the STX with a Bitcoin address. */
     refreshPool(cycle: number, pool: number, address: Uint8Array | null): void {
-      for (const { stacker_id } of ofPool.all(cycle, pool, address)) refresh(cycle, TERM.pooled, stacker_id);
+      for (const { stacker_id } of membersOfPool.all(cycle, pool, address)) refresh(cycle, TERM.pooled, stacker_id);
     },
   };
 }
@@ -129,7 +129,7 @@ function termWriter(db: Database, { principals }: Dictionaries) {
 /** Applies effects on stacking. */
 export function stackingWriter(db: Database, dictionaries: Dictionaries) {
   const { principals } = dictionaries;
-  const last = query<{ ordinal: number | null }, [number]>`
+  const newestEvent = query<{ ordinal: number | null }, [number]>`
     SELECT max(ordinal) AS ordinal FROM stacking_events WHERE pox_version = ?1`.prepared(db);
   const events = table(db, stackingEventsTable);
   const delegations = table(db, delegationsTable);
@@ -138,13 +138,13 @@ export function stackingWriter(db: Database, dictionaries: Dictionaries) {
   return (effect: PrintEffect): void => {
     const { sign, position, index, print } = effect;
     const [pox_version, stacker_id] = [print.poxVersion, principals.id(print.stacker)];
-    const ordinal = last.get(pox_version)?.ordinal ?? 0;
+    const ordinal = newestEvent.get(pox_version)?.ordinal ?? 0;
     if (sign === 1) events.add({ pox_version, ordinal: ordinal + 1, position, event_index: index, stacker_id });
     else events.remove({ pox_version, ordinal });
     for (const change of print.changes) {
       if (change.kind === 'delegation' || change.kind === 'revocation') {
         const key = { pox_version, pool_id: principals.id(change.pool), stacker_id, position, event_index: index };
-        const unlock_height = change.kind === 'delegation' ? stored(change.unlockHeight) : null;
+        const unlock_height = change.kind === 'delegation' ? toColumn(change.unlockHeight) : null;
         delegations.move(sign, { ...key, revoked: Number(change.kind === 'revocation'), unlock_height });
       } else if (change.kind !== 'early_unlock') changeTerm(effect, change);
     }
@@ -173,8 +173,8 @@ export function rewardSetWriter(db: Database) {
       const stacked = signers.reduce((sum, signer) => sum + signer.stacked, 0n);
       const row = { cycle, height, signers: signers.length, weight, stacked: stacked.toString() };
       if (addCycle(row) === null) return;
-      for (const { key, weight: its, stacked: amount } of signers) {
-        addSigner({ cycle, signer_key: key, weight: its, stacked: sortable(amount.toString()) });
+      for (const { key, weight: signerWeight, stacked: amount } of signers) {
+        addSigner({ cycle, signer_key: key, weight: signerWeight, stacked: sortable(amount.toString()) });
       }
     }
   };

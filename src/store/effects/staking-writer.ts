@@ -436,9 +436,9 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
   function move(staker: number, bond: number, accrued: bigint, claimed: bigint): void {
     if (accrued === 0n && claimed === 0n) return;
     const row = sums.get(staker, bond);
-    const [has, took] = [BigInt(row?.accrued ?? 0) + accrued, BigInt(row?.claimed ?? 0) + claimed];
-    if (has === 0n && took === 0n) removeSums.run(staker, bond);
-    else setSums({ staker_id: staker, bond_index: bond, accrued: has.toString(), claimed: took.toString() });
+    const [total, paid] = [BigInt(row?.accrued ?? 0) + accrued, BigInt(row?.claimed ?? 0) + claimed];
+    if (total === 0n && paid === 0n) removeSums.run(staker, bond);
+    else setSums({ staker_id: staker, bond_index: bond, accrued: total.toString(), claimed: paid.toString() });
   }
 
   /** Adds to a share and to the sums of its staker. @param by earned sats times {@link PRECISION}, and claimed sats */

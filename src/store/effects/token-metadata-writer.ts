@@ -158,7 +158,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   const rows = tokenRows(db);
   const addContract = inserter(db, tokenContractsTable);
   const dropContract = query<null, [number]>`DELETE FROM token_contracts WHERE contract_id = ?1`.prepared(db);
-  const drop = ['tokens', 'token_events', 'token_jobs'].map((table) =>
+  const deletions = ['tokens', 'token_events', 'token_jobs'].map((table) =>
     query<null, [number]>`DELETE FROM ${table} WHERE contract_id = ?1`.prepared(db),
   );
   const tokensOfContract = query<{ tokens: number }, [number]>`
@@ -172,11 +172,11 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   const anyEvent = query<{ found: number }, [number, string]>`
     SELECT 1 AS found FROM token_events WHERE contract_id = ?1 AND token_id = ?2 LIMIT 1`.prepared(db);
   const unlist = query<null, [number]>`UPDATE token_contracts SET listed = 0 WHERE contract_id = ?1`.prepared(db);
-  const ofAsset = query<Stored<'token_contracts', 'contract_id'>, [number]>`
+  const contractOfAsset = query<Stored<'token_contracts', 'contract_id'>, [number]>`
     SELECT contract_id FROM token_contracts WHERE asset_id = ?1`.prepared(db);
   const setSupply = query<null, [number, string, string]>`
     UPDATE tokens SET supply = ?3 WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
-  const askedSince = query<JobRow, [number]>`SELECT * FROM token_jobs WHERE asked_height >= ?1`.prepared(db);
+  const jobsSince = query<JobRow, [number]>`SELECT * FROM token_jobs WHERE asked_height >= ?1`.prepared(db);
   const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
 
   const findContract = (contract: string): TokenContractRow | null => {
@@ -214,7 +214,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     const id = row.contract_id;
     const tokens = tokensOfContract.get(id)?.tokens ?? 0;
     for (const { token_id, work } of jobs.all(id)) rows.removeJob(id, token_id, storedTokenWork.nameOf(work));
-    for (const statement of drop) statement.run(id);
+    for (const statement of deletions) statement.run(id);
     parts.token('token_name', id, row.name_key, null);
     parts.token('token_symbol', id, row.symbol_key, null);
     dropContract.run(id);
@@ -303,15 +303,15 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     /** Adds to or subtracts from the supply that the node returned for a fungible token. */
     moveSupply({ sign, asset, supply }: EffectOf<'ft_token'>): void {
       if (supply === 0n) return;
-      const contract = ofAsset.get(assets.id(asset));
+      const contract = contractOfAsset.get(assets.id(asset));
       const supplyBefore = contract === null ? null : (rows.token(contract.contract_id, FT_TOKEN_ID)?.supply ?? null);
       if (contract === null || supplyBefore === null) return;
       setSupply.run(contract.contract_id, FT_TOKEN_ID, String(BigInt(supplyBefore) + BigInt(sign) * supply));
     },
 
     /** Queues lookups again that were made at an orphaned block or above: the answers may only be true on that fork. */
-    askAgainFrom(height: number): void {
-      for (const row of askedSince.all(height)) {
+    requeueFrom(height: number): void {
+      for (const row of jobsSince.all(height)) {
         const reset = { state: JOB_STATE.pending, tries: 0, not_before: null, asked_height: null };
         rows.putJob({ ...row, ...reset }, row);
       }

@@ -90,7 +90,7 @@ export function nftWriter(db: Database, { principals, assets }: Dictionaries, ho
   const remove = query<null, [number, Uint8Array]>`
     DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2`.prepared(db);
   // The instance's last event before another.
-  const former = query<InstanceEvent, [number, Uint8Array, number, number]>`
+  const previousEvent = query<InstanceEvent, [number, Uint8Array, number, number]>`
     SELECT position, event_index, recipient_id FROM events
      WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} AND (position, event_index) < (?3, ?4)
      ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
@@ -136,7 +136,7 @@ export function nftWriter(db: Database, { principals, assets }: Dictionaries, ho
       move(effect, assetId, ownerBefore, ownerId);
       return;
     }
-    const last = former.get(assetId, value, position, index);
+    const last = previousEvent.get(assetId, value, position, index);
     if (last === null) remove.run(assetId, value);
     else {
       const { recipient_id: owner_id, position: lastPosition, event_index } = last;

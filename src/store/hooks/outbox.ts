@@ -167,7 +167,7 @@ function deliveryInserter(db: Database) {
 
 /** Writes attempts, and the state of their deliveries. */
 function tryWriter(db: Database) {
-  const tried = query<{ attempts: number }, [number, number, number | null, number | null, number]>`
+  const countTry = query<{ attempts: number }, [number, number, number | null, number | null, number]>`
     UPDATE hook_deliveries SET state = ?2, attempts = attempts + 1, next_attempt_at = ?3, delivered_at = ?4,
            tried_since = coalesce(tried_since, ?5) WHERE id = ?1 RETURNING attempts`.prepared(db);
   const insert = inserter(db, hookAttemptsTable);
@@ -177,7 +177,7 @@ function tryWriter(db: Database) {
   return (id: number, attempt: Attempt, outcome: DeliveryState, nextAttemptAt: number | null): void => {
     const { at, durationMs, urlHost, statusCode, error, excerpt } = attempt;
     const deliveredAt = outcome === 'delivered' ? at + durationMs : null;
-    const row = tried.get(id, storedState.numberOf(outcome), nextAttemptAt, deliveredAt, at);
+    const row = countTry.get(id, storedState.numberOf(outcome), nextAttemptAt, deliveredAt, at);
     if (row === null) throw new Error(`hook_deliveries has no row ${id}`);
     insert({
       delivery_id: id,
@@ -230,17 +230,17 @@ export interface DeliveryKey {
 }
 
 /** Removes deliveries. */
-function deliveryForgetting(db: Database) {
+function deliveryRemover(db: Database) {
   const { aged, finishedBefore, newestSurplus, surplus, allOf } = statements(db, sql);
-  const forgetAttempts = query<null, [number]>`DELETE FROM hook_attempts WHERE delivery_id = ?1`.prepared(db);
-  const forgetBody = query<null, [number]>`DELETE FROM hook_bodies WHERE delivery_id = ?1`.prepared(db);
-  const forgetRow = query<null, [number]>`DELETE FROM hook_deliveries WHERE id = ?1`.prepared(db);
+  const removeAttempts = query<null, [number]>`DELETE FROM hook_attempts WHERE delivery_id = ?1`.prepared(db);
+  const removeBody = query<null, [number]>`DELETE FROM hook_bodies WHERE delivery_id = ?1`.prepared(db);
+  const removeRow = query<null, [number]>`DELETE FROM hook_deliveries WHERE id = ?1`.prepared(db);
 
-  function forget(rows: readonly { id: number }[]): number {
+  function remove(rows: readonly { id: number }[]): number {
     for (const { id } of rows) {
-      forgetAttempts.run(id);
-      forgetBody.run(id);
-      forgetRow.run(id);
+      removeAttempts.run(id);
+      removeBody.run(id);
+      removeRow.run(id);
     }
     return rows.length;
   }
@@ -252,14 +252,14 @@ function deliveryForgetting(db: Database) {
      */
     forgetBodies(key: DeliveryKey, time: number, limit: number): { count: number; last: DeliveryKey | undefined } {
       const rows = aged.all(key.createdAt, key.id, time, limit);
-      for (const row of rows) forgetBody.run(row.id);
+      for (const row of rows) removeBody.run(row.id);
       const last = rows.at(-1);
       return { count: rows.length, last: last && { createdAt: last.created_at, id: last.id } };
     },
     /** Removes finished deliveries made before a time, with attempts and bodies. @returns how many */
-    forgetRows: (time: number, limit: number): number => forget(finishedBefore.all(time, limit)),
+    forgetRows: (time: number, limit: number): number => remove(finishedBefore.all(time, limit)),
     /** Removes deliveries of a hook, in any state. @returns the number removed */
-    forgetOf: (hookId: number, limit: number): number => forget(allOf.all(hookId, limit)),
+    forgetOf: (hookId: number, limit: number): number => remove(allOf.all(hookId, limit)),
     /** Removes the bodies of a hook's delivered deliveries, except the newest ones. @param lastId id of the delivery whose body was removed last */
     trimBodies(
       hookId: number,
@@ -269,7 +269,7 @@ function deliveryForgetting(db: Database) {
     ): { count: number; last: number | undefined } {
       const newest = newestSurplus.get(hookId, maxBodies);
       const rows = newest === null ? [] : surplus.all(hookId, lastId, newest.id, limit);
-      for (const { id } of rows) forgetBody.run(id);
+      for (const { id } of rows) removeBody.run(id);
       return { count: rows.length, last: rows.at(-1)?.id };
     },
   };
@@ -282,5 +282,5 @@ export const deliveryReads = (db: Database) => ({ ...outboxReader(db), ...delive
 export const hookDeliveries = (db: Database) => ({
   ...outbox(db),
   ...deliveryLog(db),
-  ...deliveryForgetting(db),
+  ...deliveryRemover(db),
 });

@@ -71,7 +71,7 @@ function hookLedger(db: Database) {
   const removeAllOf = query<null, [number]>`DELETE FROM hook_ledger WHERE hook_id = ?1`.prepared(db);
   const { ofBlock, orphansOf } = statements(db, ledgerSql);
   // A block that left the chain and was not rolled back yet stays, however old it is.
-  const forget = query<null, [number, number]>`
+  const removeOld = query<null, [number, number]>`
     DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (
       SELECT l.index_block_hash, l.hook_id FROM hook_ledger l
         JOIN blocks b ON b.index_block_hash = l.index_block_hash
@@ -93,7 +93,7 @@ function hookLedger(db: Database) {
     /** Entries of a hook with orphaned blocks, highest first. */
     orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(toEntry),
     /** Removes entries of blocks that are too deep in the chain to leave it. @returns how many */
-    forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,
+    forgetBelow: (burnBlockHeight: number, limit: number): number => removeOld.run(burnBlockHeight, limit).changes,
   };
 }
 

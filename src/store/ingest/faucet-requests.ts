@@ -41,7 +41,7 @@ export function faucetRequests(db: Database) {
     DELETE FROM faucet_requests WHERE rowid =
       (SELECT rowid FROM faucet_requests
         WHERE currency = ?1 AND address = ?2 AND requested_at = ?3 LIMIT 1)`.prepared(db);
-  const forget = query<null, [number]>`DELETE FROM faucet_requests WHERE requested_at < ?1`.prepared(db);
+  const removeOld = query<null, [number]>`DELETE FROM faucet_requests WHERE requested_at < ?1`.prepared(db);
   return {
     /** Number of requests of an address since a time. */
     count: (currency: Currency, address: string, since: number): number =>
@@ -51,6 +51,6 @@ export function faucetRequests(db: Database) {
     /** Removes a request that was added at a time. */
     remove: (currency: Currency, address: string, time: number): void => void remove.run(currency, address, time),
     /** Removes requests before a time. */
-    forgetBefore: (time: number): void => void forget.run(time),
+    forgetBefore: (time: number): void => void removeOld.run(time),
   };
 }

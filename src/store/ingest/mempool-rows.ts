@@ -94,11 +94,11 @@ function mempoolSummary(db: Database) {
   let version: number | null = null;
   let isRaised = false;
   /** Change of the number of pending transactions since the last commit. */
-  let more = 0;
+  let difference = 0;
   return {
     /** @param by change of the number of pending transactions */
     count(by: 1 | -1): void {
-      more += by;
+      difference += by;
     },
     /** @param now Unix microseconds */
     touch(now: number): void {
@@ -107,14 +107,14 @@ function mempoolSummary(db: Database) {
     },
     store(): void {
       if (!isRaised || version === null) return;
-      set.run(version, more);
+      set.run(version, difference);
       isRaised = false;
-      more = 0;
+      difference = 0;
     },
     forget(): void {
       version = null;
       isRaised = false;
-      more = 0;
+      difference = 0;
     },
   };
 }

@@ -286,7 +286,7 @@ function earlyDrops(db: Database) {
   const find = query<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>`
     SELECT state, replaced_by_tx_id, height FROM early_drops WHERE tx_id = ?1`.prepared(db);
   const remove = query<null, [Uint8Array]>`DELETE FROM early_drops WHERE tx_id = ?1`.prepared(db);
-  const forget = query<null, [number]>`DELETE FROM early_drops WHERE height < ?1`.prepared(db);
+  const removeOld = query<null, [number]>`DELETE FROM early_drops WHERE height < ?1`.prepared(db);
   const raise = query<null, [number]>`UPDATE early_drops SET height = ?1 WHERE height < ?1`.prepared(db);
 
   return {
@@ -309,7 +309,7 @@ function earlyDrops(db: Database) {
     },
 
     /** Removes drops that are too old for any reorganization. */
-    trim: (tipHeight: number): void => void forget.run(tipHeight - RETAINED_BLOCKS),
+    trim: (tipHeight: number): void => void removeOld.run(tipHeight - RETAINED_BLOCKS),
 
     /** Raises lower heights of drops to this height. */
     raise: (height: number): void => void raise.run(height),
@@ -324,7 +324,7 @@ function minedReceipts(db: Database) {
   const add = inserterIfAbsent(db, minedReceiptsTable);
   const take = query<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>`
     DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height`.prepared(db);
-  const forget = query<null, [number]>`DELETE FROM mined_receipts WHERE position < ?1`.prepared(db);
+  const removeOld = query<null, [number]>`DELETE FROM mined_receipts WHERE position < ?1`.prepared(db);
   /** The lowest position that a reorganization may revert. */
   const floor = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - RETAINED_BLOCKS), 0);
 
@@ -343,6 +343,6 @@ function minedReceipts(db: Database) {
     },
 
     /** Removes receipts that are too old for any reorganization at this height of the tip. */
-    trim: (tipHeight: number): void => void forget.run(floor(tipHeight)),
+    trim: (tipHeight: number): void => void removeOld.run(floor(tipHeight)),
   };
 }

@@ -71,7 +71,7 @@ export function tokenCommands(db: Database) {
     UPDATE token_contracts SET listed = ?2 WHERE contract_id = ?1`.prepared(db);
   const raise = query<null, [number]>`
     UPDATE progress SET tokens_version = max(tokens_version + 1, ?1) WHERE id = 1`.prepared(db);
-  const moves = query<Stored<'events', 'kind' | 'amount'>, [number, number]>`
+  const mintsAndBurns = query<Stored<'events', 'kind' | 'amount'>, [number, number]>`
     SELECT kind, amount FROM events
      WHERE position > ?1 AND +asset_id = ?2 AND +kind IN (${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn})`.prepared(db);
   const tokensAfter = query<Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, [number, string]>`
@@ -115,7 +115,7 @@ export function tokenCommands(db: Database) {
   /** Returns the current supply: the supply that the node returned at a height, with the mints and burns since. */
   function supplyNow(statedSupply: string, asset: number, height: number): string {
     let supply = BigInt(statedSupply);
-    for (const { kind, amount } of moves.all(positionsOf(height).last, asset)) {
+    for (const { kind, amount } of mintsAndBurns.all(positionsOf(height).last, asset)) {
       supply += kind === EVENT_KIND.ft_mint ? BigInt(amount ?? 0) : -BigInt(amount ?? 0);
     }
     return supply.toString();
