@@ -128,7 +128,7 @@ export interface TableSize {
 }
 
 /**
- * Measures the tables and indexes of a data directory, while the writer may go on. To measure one, SQLite reads all of its
+ * Measures the tables and indexes of a data directory, while the writer continues. To measure one, SQLite reads all of its
  * pages.
  * @param report called before each one, with its number and name
  * @throws OperatorError if there is no index, or it can't be read

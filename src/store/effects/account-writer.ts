@@ -51,8 +51,8 @@ const applyMove = (account: Account, effect: EffectOf<'account'>): Account => {
 const UNASKED = { balance: null, locked: null, unlock_height: null, nonce: null };
 
 /**
- * Marks the accounts that blocks touch in an index that starts at a block, so that Stackside requests their state from the node. Block
- * after block marks an account once, and a fork that takes its last trace away takes the mark away.
+ * Marks the accounts that blocks touch in a partial history, so that Stackside requests their state from the node. A fork that
+ * removes the last row about an account also removes the mark, unless the node has answered.
  */
 export function touchMarks(db: Database, { accounts }: HotRows) {
   const start = historyStartQuery(db);
@@ -63,7 +63,7 @@ export function touchMarks(db: Database, { accounts }: HotRows) {
        AND NOT EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1)`.prepared(db);
   let isPartial = false;
   return {
-    /** Reads whether the index begins at a block. Called before the effects of each block. */
+    /** Reads whether the history is partial. Called before the effects of each block. */
     begin(): void {
       isPartial = start() !== null;
     },
@@ -162,7 +162,7 @@ export function checkpointWriter(
   }
 
   function remove(principal: number, height: number): void {
-    // Without the checkpoint, the changed tokens are found from the one before, as when this one was written.
+    // Once this checkpoint is removed, `changed` counts from the previous one, as when this one was written.
     accounts.remove({ principal_id: principal, height });
     for (const { token, assetId } of states.changed(principal, height)) {
       tokens.remove({ principal_id: principal, token, asset_id: assetId, height });

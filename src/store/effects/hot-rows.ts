@@ -1,5 +1,5 @@
 /**
- * The hot-row cache: rows that block after block changes, such as rows of busy accounts. Each is read once, changed in
+ * The hot-row cache: rows that many blocks change, such as rows of busy accounts. Each is read once, changed in
  * memory, and written before the commit. All writers of a connection share the caches.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';

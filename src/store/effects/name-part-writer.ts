@@ -15,7 +15,7 @@ export function namePartWriter(db: Database) {
   }
 
   return {
-    /** @param sign 1 if the contract was deployed, -1 if its only deployment is taken back */
+    /** @param sign 1 if the contract was deployed, -1 if its only deployment is reverted */
     contract: (sign: 1 | -1, id: number, contract: string): void =>
       move(sign, 'contract', id, contractNameOf(contract), contract),
 

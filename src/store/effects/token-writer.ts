@@ -89,7 +89,7 @@ export function nftWriter(db: Database, { principals, assets }: Dictionaries, ho
   const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
   const remove = query<null, [number, Uint8Array]>`
     DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2`.prepared(db);
-  // The instance's last event before another.
+  // The last event of an instance before a position.
   const previousEvent = query<InstanceEvent, [number, Uint8Array, number, number]>`
     SELECT position, event_index, recipient_id FROM events
      WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} AND (position, event_index) < (?3, ?4)
@@ -98,7 +98,7 @@ export function nftWriter(db: Database, { principals, assets }: Dictionaries, ho
   const { assetTotals } = hot;
   const parts = namePartWriter(db);
 
-  /** Puts an instance into other hands, in the counts of its owners and its collection. */
+  /** Moves an instance to another owner in the counts of owners and of its collection. */
   function move(
     { sign, asset, isMint }: EffectOf<'nft_move'>,
     asset_id: number,

@@ -47,7 +47,7 @@ export function valueIndexWriter(db: Database) {
   ): void {
     const indexes = bySubject[subject].get(contract);
     if (indexes === undefined) return;
-    // Positions before `from` are not in the index yet; batches will add the logs and calls that are there by then.
+    // An index has no entries before `from` yet. Batches will add them.
     const within = indexes.filter(({ from }) => compared(position, from) >= 0);
     if (within.length === 0) return;
     const fields = fieldsAt();

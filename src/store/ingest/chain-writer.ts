@@ -293,7 +293,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
 
     /**
      * Completes a filled block by the node's own event: adds the miner's transaction on Bitcoin, which no RPC interface has.
-     * If the event has more that the filled block lacks, such as an operation on Bitcoin, the block is replaced.
+     * If the filled block also lacks other parts of the event, such as an operation on Bitcoin, the block is replaced.
      * @returns null if the event adds nothing
      * @throws PayloadError
      */

@@ -52,7 +52,6 @@ const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionConte
 const isStorable = ({ sender, sponsor }: TransactionContent): boolean =>
   sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER;
 
-/** The parts of the writer. */
 interface Parts {
   rows: MempoolRows;
   rivals: NonceRivals;
@@ -280,7 +279,6 @@ const LATE_BLOCKS = 10;
  */
 type EarlyDrops = ReturnType<typeof earlyDrops>;
 
-/** Stores early drops. */
 function earlyDrops(db: Database) {
   const add = inserterIfAbsent(db, earlyDropsTable);
   const find = query<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>`

@@ -31,7 +31,7 @@ function requireNothingLost({ directory, force }: RebuildOptions): void {
   const path = indexPath(directory);
   using journal = openJournal(directory);
   const isEmpty = journal.lastId() === 0;
-  // With `force`, an index that can't even be opened is replaced.
+  // With `force`, the rebuild also replaces an index that can't be opened.
   if (force && !isEmpty) return;
   const position = existsSync(path) ? positionOfFile(path) : null;
   if (isEmpty && existsSync(path) && position?.id !== 0) {
