@@ -10,7 +10,7 @@ import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import type { MempoolRows } from './mempool-rows.ts';
 import { type MempoolRow, type Spends, usersOfNonces } from './stored-rows.ts';
 
@@ -44,10 +44,8 @@ export type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
 /** Finds the canonical transactions that spent one of these nonces. The list may contain a transaction twice. */
 function minedUsers(db: Database): (spends: Spends) => Mined[] {
-  const users = prepared<Mined, [number, bigint, number, bigint]>(
-    db,
-    usersOfNonces('SELECT tx_id, position FROM transactions WHERE'),
-  );
+  const users = query<Mined, [number, bigint, number, bigint]>`
+    ${usersOfNonces('SELECT tx_id, position FROM transactions WHERE')}`.prepared(db);
   return ({ sender, nonce, payer, payerNonce }) => users.all(sender, nonce, payer, payerNonce);
 }
 

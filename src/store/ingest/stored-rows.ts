@@ -1,7 +1,7 @@
 /** Reads rows of the mempool's table, with the columns that decide their state. */
 import type { Database } from 'bun:sqlite';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
-import { type AsText, prepared, query, type Stored } from '../rows/statement.ts';
+import { type AsText, query, type Stored } from '../rows/statement.ts';
 
 const { pending: PENDING } = MEMPOOL_STATE;
 
@@ -53,7 +53,7 @@ export const usersOfNonces = (select: string): string =>
 export function storedRows(db: Database) {
   const select = `SELECT ${mempoolColumns} FROM mempool_transactions WHERE`;
   const byId = query<MempoolRow, [Uint8Array]>`${select} tx_id = ?1`.prepared(db);
-  const byNonces = prepared<MempoolRow, [number, bigint, number, bigint]>(db, usersOfNonces(select));
+  const byNonces = query<MempoolRow, [number, bigint, number, bigint]>`${usersOfNonces(select)}`.prepared(db);
   const staleByTime = query<MempoolRow, [number]>`${select} state = ${PENDING} AND received_at <= ?1`.prepared(db);
   const staleByHeight = query<MempoolRow, [number]>`
     ${select} state = ${PENDING} AND receipt_block_height <= ?1`.prepared(db);
