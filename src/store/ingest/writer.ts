@@ -330,7 +330,7 @@ export class Writer {
     if (read !== undefined) this.setImported(read.source, read.upTo);
   }
 
-  /** Stored with the next entries that become durable. */
+  /** Stores how far a source is read, together with the next entries that become durable. */
   setImported(source: string, upTo: Imported): void {
     const { sourcePositions } = this.#begin();
     this.#undoOnError(() => this.#options.journal.imports.set(source, upTo));
