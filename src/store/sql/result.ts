@@ -155,7 +155,7 @@ function requireParameters(count: number, values: readonly SqlParameter[]): void
 }
 
 /** The semicolon at the end of a query, with the comments after it. */
-const END = /;(?:\s|--.*|\/\*[^]*?\*\/)*$/;
+const END = /;(?:\s|--.*|\/\*[\s\S]*?\*\/)*$/;
 
 /** Returns a query without its end. In `SELECT ';--'`, the semicolon is no end, so the text is tried as a whole first. */
 function withoutEnd(db: Connection, text: string): string {
