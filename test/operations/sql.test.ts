@@ -130,6 +130,22 @@ test.each([
   expect([answer.status, message]).toEqual([400, expect.stringContaining(words)]);
 });
 
+test('rejects numbers that JSON would round, and explains how to send them', async () => {
+  const query = 'SELECT 9007199254740993 = CAST(?1 AS INTEGER)';
+  const answerTo = async (value: string): Promise<unknown> => {
+    const body = `{"query":"${query}","parameters":[${value}]}`;
+    return (await server.get(PATH, { ...withBody({}, { 'x-api-key': admin }), body })).json();
+  };
+  for (const value of ['9007199254740993', '-9007199254740993', '1e300']) {
+    expect(await answerTo(value)).toMatchObject({
+      statusCode: 400,
+      message: expect.stringMatching(/^body\/parameters\/0 must be .* as text, and CAST them/),
+    });
+  }
+  expect(await answerTo('"9007199254740993"')).toMatchObject({ rows: [[1]] });
+  expect(await answerTo('9007199254740991')).toMatchObject({ rows: [[0]] });
+});
+
 test('a query is cancelled after its time limit and above its memory limit', async () => {
   for (const [query, words] of [
     [ENDLESS, 'took longer than 1 second and'],

@@ -19,7 +19,15 @@ export const SQL_LIMITS = {
 
 const formats = ['json', 'csv', 'ndjson', 'parquet'] as const;
 
-const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+const Value = Type.Union(
+  [
+    Type.String(),
+    Type.Number({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+    Type.Boolean(),
+    Type.Null(),
+  ],
+  { rule: 'text, a number, a boolean or null; send numbers beyond 2^53 as text, and CAST them in the query' },
+);
 
 const SqlQuery = Type.Object(
   {
