@@ -121,12 +121,12 @@ const { atOnce, bytes: maxBytes, megabytes } = SQL_LIMITS;
 const TOO_MUCH = 'TOO_MUCH_WORK';
 const LIMITED =
   'Read fewer rows by a column that an index finds (docs/sql.md), or use stackside sql or stackside export.';
-const STATUS = { query: 400, limit: 400, passes: 503 } as const;
 
-const refusal = ({ problem, remedy, reason }: Extract<SqlLine, { refused: unknown }>['refused']): ApiError =>
-  reason === 'limit'
-    ? new ApiError(400, `${problem} ${LIMITED}`, TOO_MUCH)
-    : new ApiError(STATUS[reason], `${problem} ${remedy}`);
+function refusal({ problem, remedy, reason }: Extract<SqlLine, { refused: unknown }>['refused']): ApiError {
+  if (reason === 'limit') return new ApiError(400, `${problem} ${LIMITED}`, TOO_MUCH);
+  const message = `${problem} ${remedy}`;
+  return reason === 'query' ? new ApiError(400, message, 'VALIDATION') : new ApiError(503, message);
+}
 
 const tooLargeError = (what: string): ApiError =>
   new ApiError(400, `The result has more than ${what}. ${LIMITED}`, TOO_MUCH);
