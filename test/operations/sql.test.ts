@@ -115,7 +115,7 @@ test('a result contains its columns and values and shows if it was cut; formats 
     400,
     expect.objectContaining({
       code: 'TOO_MUCH_WORK',
-      message: expect.stringContaining('The result has more than 1 rows.'),
+      message: expect.stringContaining('The result has more than 1 row. Raise max_rows, up to 100000.'),
     }),
   ]);
 });
@@ -168,6 +168,14 @@ test('a result above the row limit is rejected in every format', async () => {
       expect.objectContaining({ message: expect.stringContaining('The result has more than 3 rows.') }),
     ]);
   }
+});
+
+test('a result above the maximum of max_rows suggests another query', async () => {
+  const cut = { end: { rows: SQL_LIMITS.rows, cut: true } };
+  const full = queries({ directory: '', start: () => answering([cut]) });
+  await expect(
+    full.run({ ...asked('SELECT 1'), maxRows: SQL_LIMITS.rows }, new AbortController().signal),
+  ).rejects.toMatchObject({ message: expect.stringContaining('100,000 rows. Read fewer rows') });
 });
 
 test('a query ends when its client disconnects or the server stops', async () => {

@@ -14,6 +14,7 @@ import {
 } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
+import { plural } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
@@ -116,7 +117,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
   };
 }
 
-const { atOnce, bytes: maxBytes, megabytes } = SQL_LIMITS;
+const { atOnce, bytes: maxBytes, megabytes, rows: maxRowLimit } = SQL_LIMITS;
 
 const TOO_MUCH = 'TOO_MUCH_WORK';
 const LIMITED =
@@ -128,8 +129,12 @@ function refusal({ problem, remedy, reason }: Extract<SqlLine, { refused: unknow
   return reason === 'query' ? new ApiError(400, message, 'VALIDATION') : new ApiError(503, message);
 }
 
-const tooLargeError = (what: string): ApiError =>
-  new ApiError(400, `The result has more than ${what}. ${LIMITED}`, TOO_MUCH);
+const tooLargeError = (what: string, remedy = LIMITED): ApiError =>
+  new ApiError(400, `The result has more than ${what}. ${remedy}`, TOO_MUCH);
+
+/** The error of a cut result. @param maxRows the request's limit */
+const cutError = (maxRows: number): ApiError =>
+  tooLargeError(plural(maxRows, 'row'), maxRows < maxRowLimit ? `Raise max_rows, up to ${maxRowLimit}.` : LIMITED);
 
 async function readOutput({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]; cut: boolean }> {
   const parts: Buffer[] = [];
@@ -176,7 +181,7 @@ export function queries({
       if (signal.aborted) cancel();
       try {
         const { parts, cut } = await readOutput(process);
-        if (query.format !== 'json' && cut) throw tooLargeError(`${query.maxRows} rows`);
+        if (query.format !== 'json' && cut) throw cutError(query.maxRows);
         return Buffer.concat(query.format === 'json' ? [...parts, Buffer.from(`,"cut":${cut}}`)] : parts);
       } catch (error) {
         if (signal.aborted) throw new ApiError(400, 'The client closed the connection');
