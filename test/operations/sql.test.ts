@@ -122,7 +122,10 @@ test('a result contains its columns and values and shows if it was cut; formats 
 
 test.each([
   ['SELECT 1,\n  unknown', 'no such column: unknown (line 2, column 3).'],
-  ['SELECT * FROM hook_secrets', 'Only the views can be queried; their names start with v1_.'],
+  [
+    'SELECT * FROM hook_secrets',
+    'names start with v1_. Correct the query; docs/sql.md and GET /stackside/v1/sql list the views',
+  ],
   ['SELECT ?1', 'The query has 1 parameter, but the number of values is 0.'],
 ])('%s is refused in words', async (query, words) => {
   const answer = await ask(query);

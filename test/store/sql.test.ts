@@ -67,6 +67,7 @@ test.each([
   ['SELEC 1', 'near "SELEC": syntax error (line 1, column 1).'],
   ["SELECT 'ä', unknown FROM v1_blocks", 'no such column: unknown (line 1, column 13).'],
   ['SELECT * FROM nowhere', 'no such table: nowhere.'],
+  ['SELECT * FROM v1_blocks, V1_Transaction', 'no such table: V1_Transaction. Did you mean v1_transactions?'],
   ['SELECT 1) FROM (SELECT 2', 'near ")": syntax error (line 1, column 9).'],
   ["SELECT load_extension('x')", 'not authorized.'],
   ['SELECT abs(-9223372036854775807 - 1)', 'integer overflow.'],

@@ -121,7 +121,7 @@ const { atOnce, bytes: maxBytes, megabytes, rows: maxRowLimit } = SQL_LIMITS;
 
 const TOO_MUCH = 'TOO_MUCH_WORK';
 const LIMITED =
-  'Read fewer rows by a column that an index finds (docs/sql.md), or use stackside sql or stackside export.';
+  'Read fewer rows by a column that an index finds (GET /stackside/v1/sql lists them), or use stackside sql or stackside export.';
 
 function refusal({ problem, remedy, reason }: Extract<SqlLine, { refused: unknown }>['refused']): ApiError {
   if (reason === 'limit') return new ApiError(400, `${problem} ${LIMITED}`, TOO_MUCH);

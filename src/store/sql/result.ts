@@ -2,6 +2,7 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { plural } from '../../base/format.ts';
+import { nearestName } from '../../base/nearest-name.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Connection } from '../files/connection.ts';
 import { openReader } from '../files/database.ts';
@@ -45,7 +46,15 @@ export function openForQueries(directory: string): Connection {
   }
 }
 
-const REMEDY = 'Correct the query; docs/sql.md lists the views and their columns.';
+const REMEDY = 'Correct the query; docs/sql.md and GET /stackside/v1/sql list the views and their columns.';
+
+/** A sentence with the view that a misspelt name in a query probably means; empty without such a name. */
+function suggestion(sql: string): string {
+  const names = views.map(({ name }) => name);
+  const misspelt = sql.match(/\bv1_\w+/gi)?.find((name) => !names.includes(name.toLowerCase()));
+  const similar = misspelt === undefined ? null : nearestName(misspelt.toLowerCase(), names);
+  return similar === null ? '' : ` Did you mean ${similar}?`;
+}
 
 /** The place of a byte of a text, both counted from 1: `line 1, column 8`. */
 function placeAt(sql: string, byte: number): string {
@@ -56,7 +65,8 @@ function placeAt(sql: string, byte: number): string {
 /** An error with SQLite's message, and the position of the mistake in the query. */
 function queryError(error: SQLiteError, sql: string): OperatorError {
   const where = error.byteOffset < 0 ? '' : ` (${placeAt(sql, error.byteOffset)})`;
-  return new OperatorError(`SQLite can't run the query: ${error.message}${where}.`, REMEDY, { cause: error });
+  const problem = `SQLite can't run the query: ${error.message}${where}.${suggestion(sql)}`;
+  return new OperatorError(problem, REMEDY, { cause: error });
 }
 
 /**
