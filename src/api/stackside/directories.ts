@@ -83,7 +83,10 @@ const moved = fields<FtListing | NftListing>()({
   asset_identifier: [Type.String(), ({ asset }) => asset],
   holders: [count, ({ holders }) => holders],
   transfers: [Type.Integer({ minimum: 0, description: 'Transfers, mints and burns' }), ({ events }) => events],
-  transfers_of_day: [count, ({ eventsOfDay }) => eventsOfDay],
+  transfers_of_day: [
+    Type.Integer({ minimum: 0, description: 'Transfers, mints and burns of the day' }),
+    ({ eventsOfDay }) => eventsOfDay,
+  ],
 });
 
 const [Ft, ft] = object<FtListing>('ListedFt')({
@@ -132,7 +135,7 @@ const NEVER_MINTED = 'Token not found: it was never minted';
 const NO_NAME = 'Name not found';
 
 const tokenQuery = {
-  order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
+  order: orderOf('Most holders first, or most transfers, mints and burns of the day', 'holders', 'transfers'),
   day: Type.Optional(Day),
   ...cursorQuery,
 };
@@ -176,7 +179,7 @@ export const directories: readonly Route[] = [
     operationId: 'getFungibleTokens',
     summary: 'Directory of fungible tokens',
     description:
-      'Returns fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
+      'Returns fungible tokens, those with the most holders first, or those that were moved on a day, most transfers, mints and burns first.',
     tag,
     query: tokenQuery,
     response: dayPage(Ft),
@@ -194,7 +197,7 @@ export const directories: readonly Route[] = [
     operationId: 'getCollections',
     summary: 'Directory of collections',
     description:
-      'Returns non-fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
+      'Returns non-fungible tokens, those with the most holders first, or those that were moved on a day, most transfers, mints and burns first.',
     tag,
     query: tokenQuery,
     response: dayPage(Nft),

@@ -107,7 +107,7 @@ export function Contracts() {
 
 const TOKEN_ORDERS = [
   ['holders', 'Most holders'],
-  ['transfers', 'Most transfers'],
+  ['transfers', 'Most events'],
 ] as const;
 
 export const Tokens = () => (
@@ -126,7 +126,8 @@ export const Tokens = () => (
 type Listed = Answer<'/stackside/v1/tokens/ft' | '/stackside/v1/tokens/nft'>['results'][number];
 
 const HOLDERS: Column<Listed> = ['Holders', 'number named', ({ holders }) => count(holders)];
-const transfers = (loaded: Loaded<{ day: string }>) => countsOfDay('Transfers', 'transfers_of_day', loaded);
+/** Transfers, mints and burns. */
+const events = (loaded: Loaded<{ day: string }>) => countsOfDay('Events', 'transfers_of_day', loaded);
 const assetOf = ({ asset_identifier: asset }: Listed): string => asset;
 const emptyText = (order: string, kind: string): string =>
   order === 'holders' ? `There are no ${kind} yet.` : 'No token was moved on this day.';
@@ -155,7 +156,7 @@ function FungibleTokens() {
             ),
           ],
           HOLDERS,
-          transfers(tokens),
+          events(tokens),
           [
             'Supply',
             'number named',
@@ -183,7 +184,7 @@ function Collections() {
         columns={[
           ['Collection', 'main', ({ asset_identifier: asset }) => <Asset identifier={asset} />],
           HOLDERS,
-          transfers(collections),
+          events(collections),
           ['Tokens', 'number named', ({ supply }) => count(supply)],
           ['Minted', 'number named', ({ minted }) => count(minted)],
         ]}
