@@ -130,8 +130,21 @@ test('finds nothing for unknown names, prefixes of names and unusual values', as
     const { status, body } = await logs(query);
     expect([query, status, body.results]).toEqual([query, 200, []]);
   }
-  const unknown = await app.json(`/stackside/v1/smart-contracts/${BOOT}.nothing/logs?field.a=1`);
-  expect(unknown).toMatchObject({ status: 200, body: { results: [] } });
+});
+
+test('explains an empty list by a wrong contract, function or argument', async () => {
+  const missing = { status: 404, body: { message: 'Smart contract not found' } };
+  expect(await calls('', `${BOOT}.nothing`)).toMatchObject(missing);
+  expect(await app.json(`/stackside/v1/smart-contracts/${BOOT}.nothing/logs?field.a=1`)).toMatchObject(missing);
+  const wrong: [query: string, message: string][] = [
+    ['?function_name=stakes', 'querystring/function_name must name a function of the contract: did you mean stake?'],
+    ['?function_name=x&from_height=1', 'querystring/function_name must name a function of the contract'],
+    ['?function_name=stake&arg.99=u1', 'querystring/arg.99 must name an argument of stake: arg.amount-ustx, '],
+  ];
+  for (const [query, message] of wrong) {
+    expect(await calls(query)).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } });
+  }
+  expect(await calls('?function_name=stake&arg.0=u0')).toMatchObject({ status: 200, body: { results: [] } });
 });
 
 describe('logs of several contracts', () => {

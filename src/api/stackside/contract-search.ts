@@ -1,10 +1,11 @@
 /** Logs and calls of contracts by decoded values. Stackside's own routes. */
 import { Type } from '@sinclair/typebox';
 import { exactJson } from '../../base/json.ts';
+import { nearestName } from '../../base/nearest-name.ts';
 import { typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
 import { ConditionError, conditionOf } from '../../codec/value-condition.ts';
-import { ParameterError } from '../../http/errors.ts';
+import { ParameterError, requireFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { requireWholeHistory } from '../../http/history.ts';
 import { cursorList, cursorQuery, UncountedCursorPage } from '../../http/pagination.ts';
@@ -126,8 +127,10 @@ function argument(
   if (name === undefined) throw refuse('must be given with function_name, since a function names its arguments');
   const [first = '', ...rest] = filter.path.split('.');
   const path = (place: number | string) => [name, place, ...rest].join('.');
-  if (ARGUMENT_INDEX.test(first)) return { ...filter, path: path(Number(first)) };
   const declaredArgs = functions?.get(name)?.args;
+  const index = ARGUMENT_INDEX.test(first) ? Number(first) : null;
+  if (index !== null && (declaredArgs === undefined || index < declaredArgs.length))
+    return { ...filter, path: path(index) };
   if (declaredArgs === undefined) {
     if (functions === undefined) requireWholeHistory(read);
     throw refuse(`must name an argument by its place, such as arg.0: no interface of the contract declares ${name}`);
@@ -137,6 +140,25 @@ function argument(
   const parameters = declaredArgs.map((arg) => `arg.${arg.name}`).join(', ');
   throw refuse(
     `must name an argument of ${name}${parameters === '' ? ', a function without arguments' : `: ${parameters}`}`,
+  );
+}
+
+const UNKNOWN = 'Smart contract not found';
+
+/**
+ * Explains why no page of a list has items, if the contract or the name of its function is wrong.
+ * @throws ApiError 404 for a contract that isn't on the chain, 400 for a function that its interface doesn't declare
+ */
+function requireDeclared(read: Reader, contractId: string, functionName?: string): void {
+  const functions = read.contracts.functions(contractId)?.functions;
+  if (functions === undefined && read.chain.historyFrom() === null)
+    requireFound(read.contracts.find(contractId), UNKNOWN);
+  if (functions === undefined || functionName === undefined || functions.has(functionName)) return;
+  const similar = nearestName(functionName, [...functions.keys()]);
+  const hint = similar === null ? '' : `: did you mean ${similar}?`;
+  throw new ParameterError(
+    { location: 'querystring', path: ['function_name'] },
+    `must name a function of the contract${hint}`,
   );
 }
 
@@ -240,13 +262,16 @@ export const contractSearch = [
       },
     },
     response: UncountedCursorPage(Log),
+    notFound: UNKNOWN,
     history: 'since',
     handle: async ({ params: { contract_id }, query, target, read }) => {
       const { topic = null, order = 'desc' } = query;
       const heights = read.chain.heightsOf(parseWindow(query));
       const filter = { topic, order, heights, fields: conditionsUnder(target, 'field') };
       const list = cursorList(inOrder(`contract-log-search ${contract_id}`, order), query);
-      return list.page(await read.contracts.searchLogs(contract_id, filter, ...list.start), log);
+      const page = await read.contracts.searchLogs(contract_id, filter, ...list.start);
+      if (page.items.length === 0 && query.cursor === undefined) requireDeclared(read, contract_id);
+      return list.page(page, log);
     },
   }),
   route({
@@ -265,6 +290,7 @@ export const contractSearch = [
       },
     },
     response: UncountedCursorPage(Call),
+    notFound: UNKNOWN,
     history: 'since',
     handle: async ({ params: { contract_id }, query, target, read }) => {
       const { function_name, status, order = 'desc' } = query;
@@ -278,6 +304,7 @@ export const contractSearch = [
       };
       const list = cursorList(inOrder(`contract-call-search ${contract_id}`, order), query);
       const page = await read.contracts.searchCalls(contract_id, filter, ...list.start);
+      if (page.items.length === 0 && query.cursor === undefined) requireDeclared(read, contract_id, function_name);
       return list.page(page, (item) => call(item, functions));
     },
   }),

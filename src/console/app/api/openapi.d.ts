@@ -2256,6 +2256,10 @@ export interface components {
             headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
             content: { "application/json": components["schemas"]["Problem"]; };
         };
+        SmartContractNotFound: {
+            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+            content: { "application/json": components["schemas"]["Problem"]; };
+        };
         Gone: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
         BlockNotFound2: {
             headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
@@ -2802,10 +2806,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
+            404: components["responses"]["SmartContractNotFound"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
@@ -4019,6 +4020,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
+            404: components["responses"]["SmartContractNotFound"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
@@ -4050,6 +4052,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
+            404: components["responses"]["SmartContractNotFound"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };

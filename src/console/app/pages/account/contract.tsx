@@ -1,7 +1,7 @@
 /** The page of a contract: its source, definitions, calls and logs, and the tabs of an account. */
 
 import { contractNameOf } from '../../../../codec/identifiers.ts';
-import { type Answer, get } from '../../api/api.ts';
+import { type Answer, get, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet, usePart } from '../../api/use-answer.ts';
 import { type Definition, parseDefinitions } from '../../chain/clarity.ts';
@@ -43,14 +43,20 @@ const CODE_TABS = ['source', 'functions', 'read', 'call', 'deployer'];
 /** Sizes of a contract's tabs; a tab without a size isn't listed. */
 type Sizes = Readonly<Partial<Record<string, number>>>;
 
+/** Returns an empty list for a contract that the chain doesn't have. @throws any other error */
+function emptyIfMissing(error: unknown): { total: null; results: [] } {
+  if (error instanceof RequestError && error.status === 404) return { total: null, results: [] };
+  throw error;
+}
+
 async function loadListSizes(contract: string, signal: AbortSignal): Promise<Sizes> {
   const [ofContract, ofPrincipal] = [
     { contract_id: contract, limit: 1 },
     { principal: contract, limit: 1 },
   ];
   const lists = await Promise.all([
-    get('/stackside/v1/smart-contracts/{contract_id}/calls', ofContract, signal),
-    get('/stackside/v1/smart-contracts/{contract_id}/logs', ofContract, signal),
+    get('/stackside/v1/smart-contracts/{contract_id}/calls', ofContract, signal).catch(emptyIfMissing),
+    get('/stackside/v1/smart-contracts/{contract_id}/logs', ofContract, signal).catch(emptyIfMissing),
     get('/extended/v3/principals/{principal}/transactions', ofPrincipal, signal),
     get('/extended/v3/principals/{principal}/balances/ft', ofPrincipal, signal),
     get('/extended/v3/principals/{principal}/balances/nft', ofPrincipal, signal),
