@@ -40,7 +40,7 @@ export function cors(
       }
       const path = pathOf(request.url);
       if (openHooks && MANAGEMENT_PATH.test(path)) {
-        return respond.json(403, problem(403, "Web pages of other origins can't manage chainhooks"));
+        return respond.json(403, problem(403, "Web pages of other origins can't use this route"));
       }
       const headers = new Headers(respond.common());
       headers.set('access-control-max-age', MAX_AGE_SECONDS);

@@ -76,6 +76,10 @@ test('only the operator may run queries, and a browser only from a page of this 
     expect([headers, answer.status]).toEqual([headers, status]);
   }
   expect(started.length - before).toBe(2);
+  const foreign = { ...own, 'sec-fetch-site': 'cross-site' };
+  expect(await (await server.get(PATH, withBody({ query: 'SELECT 1' }, foreign))).json()).toMatchObject({
+    message: "Web pages of other origins can't use this route",
+  });
   expect((await server.get(PATH)).status).toBe(401);
 });
 

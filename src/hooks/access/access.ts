@@ -83,7 +83,7 @@ function hostRefusal(rules: HostRules): Access['requireOwnHost'] {
   };
 }
 
-const otherPage = (): HookProblem => new HookProblem(403, "Web pages of other origins can't manage chainhooks");
+const otherPage = (): HookProblem => new HookProblem(403, "Web pages of other origins can't use this route");
 
 /** Access without keys: every client may manage hooks, except pages of other origins. */
 function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {
