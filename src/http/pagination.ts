@@ -275,7 +275,7 @@ export const flatQuery = ({ maximum, reach, item }: FlatQuery) => ({
     minimum: 0,
     maximum: reach,
     default: 0,
-    description: 'Number of items to skip after the cursor, or after the newest item without one',
+    description: `Number of items to skip after the cursor, or after the newest item without one. To skip more than ${reach}, follow the cursors`,
   }),
   cursor: flatCursor(item),
 });
