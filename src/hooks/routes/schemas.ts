@@ -182,7 +182,12 @@ export const [DeliverySummary, serializedDelivery] = object<Delivery, [Progress]
     Type.String({ description: 'Id of the delivery, which is sent as the header `webhook-id`' }),
     ({ webhookId }) => webhookId,
   ],
-  sequence: [nullable(Type.Integer()), ({ queue, sequence }) => (queue === 'live' ? sequence : null)],
+  sequence: [
+    nullable(Type.Integer(), {
+      description: 'Number of a live delivery, which a redelivery keeps; null for other deliveries',
+    }),
+    ({ sequence }) => sequence,
+  ],
   reason: [words(...reasons), ({ reason }) => reason],
   // The request may still be under way for a moment after its result is written.
   state: [
