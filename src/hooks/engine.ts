@@ -20,7 +20,7 @@ import type { ChainFollower, ChainHistory } from '../store/ingest/ingest.ts';
 import type { MachineParts } from '../store/ingest/state-machine.ts';
 import type { QueueName } from '../store/rows/enums.ts';
 import { type HookTimers, newCounters } from './counters.ts';
-import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './definition/definition.ts';
+import { type ActiveHook, activeHook, evaluationsLeft, type Options, reachedLimit } from './definition/definition.ts';
 import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';
 import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/steps.ts';
 import type { HookEvent, HookLog } from './log-event.ts';
@@ -174,7 +174,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     }
     for (const id of usedUp) {
       const [hook, record] = [live.get(id), records.get(id)];
-      if (hook !== undefined && record !== undefined && isUsedUp(record, hook.options)) this.#expire(record);
+      if (hook !== undefined && record !== undefined) this.#expireAtLimit(record, hook.options);
     }
   }
 
@@ -212,9 +212,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     records.advance(hook.id, { height: block.height, hash: block.indexBlockHash }, this.now());
     if (txIndexes !== undefined) notifications.apply(hook, block, txIndexes);
     const record = records.get(hook.id);
-    if (record === undefined || !isUsedUp(record, hook.options)) return false;
-    this.#expire(record);
-    return true;
+    return record !== undefined && this.#expireAtLimit(record, hook.options);
   }
 
   /** Rolls back blocks that left the chain after the hook was notified of them. */
@@ -300,13 +298,16 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     return record.stage !== 'live' || remaining === null ? null : this.#live.progress().evaluated + remaining;
   }
 
-  /** The hook has reached the limits in its options. */
-  #expire(record: HookRecord): void {
+  /** Expires a hook that has reached a limit in its options. @returns whether it expired */
+  #expireAtLimit(record: HookRecord, options: Options): boolean {
+    const limit = reachedLimit(record, options);
+    if (limit === null) return false;
     const { records } = this.store;
     records.leaveLive(record.id);
     records.setStatus(record.id, 'expired');
     this.#live.exclude(record.id);
-    this.#stop(record, 'chainhook.expired', 'it reached the limit in its options');
+    this.#stop(record, 'chainhook.expired', `it reached the limit ${limit} (${options[limit]}) of its options`);
+    return true;
   }
 
   /**

@@ -566,12 +566,13 @@ describe("the operator's alert for an ended hook", () => {
     const options = { ...started, expire_after_evaluations: 1 };
     const plain = await register(server, target.url, options);
     const watched = await register(server, target.url, { ...options, alert_url: owner.url });
-    const later = await register(server, target.url, { ...options, expire_after_evaluations: 2, alert_url: owner.url });
+    const ends = { expire_after_evaluations: null, expire_after_occurrences: 2 };
+    const later = await register(server, target.url, { ...options, ...ends, alert_url: owner.url });
     feed(server);
     await until(() => owner.received.length === 2, 'the alerts');
-    expect(owner.received.map(({ payload }) => [payload.type, payload.uuid])).toEqual([
-      ['chainhook.expired', watched],
-      ['chainhook.expired', later],
+    expect(owner.received.map(({ payload: { type, uuid, reason } }) => [type, uuid, reason])).toEqual([
+      ['chainhook.expired', watched, 'it reached the limit expire_after_evaluations (1) of its options'],
+      ['chainhook.expired', later, 'it reached the limit expire_after_occurrences (2) of its options'],
     ]);
     const [first] = owner.received as [Received];
     expect(first.headers['webhook-signature']).toBe(signature(secret, first));

@@ -292,10 +292,14 @@ export function evaluationsLeft(record: HookRecord, options: Options): number | 
   return limit === null ? null : limit - (record.evaluated - record.windowEvaluated);
 }
 
-/** Whether a hook has reached the limit of evaluations or occurrences in its options. */
-export function isUsedUp(record: HookRecord, options: Options): boolean {
+/** Returns the option with the limit that a hook has reached; null if it has reached none. */
+export function reachedLimit(
+  record: HookRecord,
+  options: Options,
+): 'expire_after_evaluations' | 'expire_after_occurrences' | null {
   const remaining = evaluationsLeft(record, options);
   const occurrences = occurrenceLimit(options);
-  if (remaining !== null && remaining <= 0) return true;
-  return occurrences !== null && record.occurrences - record.windowOccurrences >= occurrences;
+  if (remaining !== null && remaining <= 0) return 'expire_after_evaluations';
+  const isReached = occurrences !== null && record.occurrences - record.windowOccurrences >= occurrences;
+  return isReached ? 'expire_after_occurrences' : null;
 }
