@@ -243,7 +243,7 @@ export const placeColumns = {
   position: positionOf('t'),
   tx_id: hex('t.tx_id', 'Transaction id'),
   tx_id_bytes: bytes('t.tx_id', 'Transaction id as bytes, which an index finds'),
-  block_time: time(shownTime, 'Time of the block'),
+  block_time: time(shownTime, 'Time of the block, or of block 0 for its transactions, which block 1 includes'),
 } satisfies Record<string, ViewColumn>;
 
 /** The columns of {@link placeColumns}, and the index block hash. */
