@@ -263,7 +263,8 @@ const registryRoutes = ({
     path: `${prefix}/me/{uuid}`,
     operationId: 'updateChainhook',
     summary: 'Update a chainhook',
-    description: 'Replaces the given parts of the definition, starting with the next block, and returns the chainhook.',
+    description:
+      'Replaces each given part of the definition as a whole, starting with the next block, and returns the chainhook. An option that `options` omits is removed, as is a filter that `filters` omits.',
     ...ONE_HOOK,
     body: AnyBody,
     described: { body: Type.Partial(Definition) },
