@@ -165,7 +165,7 @@ export const deliveryRoutes = ({ prefix, reads, commands }: HookFamily<{ deliver
     operationId: 'redeliverMany',
     summary: 'Redeliver several deliveries',
     description:
-      'Queues the deliveries that match the filters in the body again, in their original order, and returns how many there are.',
+      'Queues the deliveries that match all filters in the body again, in their original order, and returns how many there are. `since` and `until` limit the time of creation. Without `state`, it queues dead, failed and delivered ones.',
     ...ONE_HOOK,
     body: RedeliverBody,
     status: 202,
