@@ -474,6 +474,27 @@ describe('the list of fungible tokens', () => {
   });
 });
 
+test('the search finds a token without events by its asset identifier, and by parts of it', async () => {
+  using chain = tokenChain();
+  const { id } = chain.deploy('ft', 'silver-coin');
+  const other = chain.deploy('nft', 'silver-coins');
+  const asset = `${id}::coin`;
+  const find = async (text: string) => {
+    const { body } = await chain.get(`/stackside/v1/search?q=${encodeURIComponent(text)}`);
+    return body.results.map(({ kind, match, id }: Record<string, string>) => [kind, match, id]);
+  };
+  expect(await find(asset)).toEqual([['token', 'exact', asset]]);
+  expect(await find(asset.toLowerCase())).toEqual([['token', 'exact', asset]]);
+  expect(await find(`${id}::co`)).toEqual([['token', 'start', asset]]);
+  for (const text of ['silver-coin::coin', `${id.slice(20)}::c`, 'silver-coin::']) {
+    expect([text, await find(text)]).toEqual([text, [['token', 'part', asset]]]);
+  }
+  for (const text of [`${id}::other`, `${other.id}::coin`, 'silver::coin', '::'])
+    expect([text, await find(text)]).toEqual([text, []]);
+  chain.mintFt(id, '7', bob.address);
+  expect(await find(asset)).toEqual([['token', 'exact', asset]]);
+});
+
 test("a mint changes the supply, and transfer lists include the token's unit", async () => {
   using chain = tokenChain();
   const { id } = chain.deploy('ft', 'coin');

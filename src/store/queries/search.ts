@@ -40,8 +40,8 @@ export const sql = {
   parts: query<PartRow, [number, number, string, string, number]>`
     SELECT part, subject_id FROM name_parts
      WHERE kind = ?1 AND place = ?2 AND part >= ?3 AND part < ?4 ORDER BY part, subject_id LIMIT ?5`,
-  tokenOfContract: query<TokenRow & { address: string }, [number]>`
-    SELECT c.address, a.identifier, t.name, t.symbol FROM token_contracts c
+  tokenOfContract: query<TokenRow, [number]>`
+    SELECT a.identifier, t.name, t.symbol FROM token_contracts c
       LEFT JOIN assets a ON a.id = c.asset_id ${tokenJoin} WHERE c.contract_id = ?1`,
   tokenOfAsset: query<TokenRow & { identifier: string }, [number]>`
     SELECT a.identifier, t.name, t.symbol FROM assets a
@@ -271,20 +271,26 @@ export function searchQueries(
 
   /** The token of a contract; the contract itself if it declares no asset. */
   function tokenOfContractOf({ subject, match }: PartMatch): SearchResult {
-    const { address, identifier, name, symbol } = read.tokenOfContract.get(subject)!;
-    if (identifier === null) return { kind: 'contract', match, id: address };
-    return { kind: 'token', match, id: identifier, name, symbol };
+    const { identifier: id = null, name = null, symbol = null } = read.tokenOfContract.get(subject) ?? {};
+    return id === null ? contractOf({ subject, match }) : { kind: 'token', match, id, name, symbol };
   }
 
   /** Identifiers with the text in them, such as the end of an address, a dot and the beginning of a name. */
   function* insideIdentifiers(text: string): Generator<SearchResult> {
-    const end = (mark: string): string | null =>
-      text.includes(mark) ? text.slice(text.lastIndexOf(mark) + mark.length) : null;
-    const [asset, name] = [end('::'), end('.')];
-    let results: SearchResult[] = [];
-    if (asset) results = [...partsFrom('ft', 'start', asset), ...partsFrom('nft', 'start', asset)].map(tokenOf);
-    else if (name) results = [...partsFrom('contract', 'start', name)].map(contractOf);
-    for (const result of results) if (folded(result.id).includes(text)) yield { ...result, match: 'part' };
+    const [contract = '', asset] = text.split('::');
+    const name = contract.slice(contract.lastIndexOf('.') + 1);
+    const contracts = name === '' ? [] : [...partsFrom('contract', 'start', name)];
+    const results: SearchResult[] = [];
+    if (asset) results.push(...[...partsFrom('ft', 'start', asset), ...partsFrom('nft', 'start', asset)].map(tokenOf));
+    // Before its first event, an asset has no parts, but its contract has.
+    if (asset !== undefined)
+      results.push(...[...byIdentifier('contract', contract), ...contracts].map(tokenOfContractOf));
+    else if (contract.includes('.')) results.push(...contracts.map(contractOf));
+    for (const result of results) {
+      const id = folded(result.id);
+      const partMatch = id.startsWith(text) ? 'start' : 'part';
+      if (id.includes(text)) yield { ...result, match: id === text ? 'exact' : partMatch };
+    }
   }
 
   function* byPartOfName(text: string, limit: number): Generator<SearchResult> {
