@@ -11,7 +11,7 @@ import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { exportRows } from '../../src/commands/data/export.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf, inLargeParts, parquet } from '../../src/commands/query/formats.ts';
-import type { ExportOptions } from '../../src/commands/query/options.ts';
+import type { ExportFormat, ExportOptions } from '../../src/commands/query/options.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { HeightSpan } from '../../src/store/model/block.ts';
 import { openForQueries, type SqlValue, withForms } from '../../src/store/sql/result.ts';
@@ -141,6 +141,27 @@ test('the file extension selects format and compression', async () => {
   expect((await exported('named', { query: 'SELECT 1 AS one' })).bytes.toString()).toBe('one\r\n1\r\n');
 });
 
+test.each<[file: string, options: { format?: ExportFormat }, problem: string]>([
+  ['events.xlsx', {}, `events.xlsx" doesn't end with a known format.`],
+  ['events.txt.gz', {}, `events.txt.gz" doesn't end with a known format.`],
+  ['events.parquet', { format: 'csv' }, '--format is csv, but '],
+  ['events.csv.zst', { format: 'ndjson' }, '--format is ndjson, but '],
+  ['events.parquet.zst', {}, 'Parquet files are compressed already'],
+  ['events.gz', { format: 'parquet' }, 'Parquet files are compressed already'],
+])('an export to %s with %j is rejected', async (file, options, problem) => {
+  const exporting = exported(file, { query: 'SELECT 1', ...options });
+  await expect(exporting).rejects.toMatchObject({
+    message: expect.stringContaining(problem),
+    remedy: expect.stringContaining('--format'),
+  });
+  expect(existsSync(at(file))).toBe(false);
+});
+
+test('--format decides the format of a file whose name has another ending', async () => {
+  const { bytes } = await exported('one.txt', { query: 'SELECT 1 AS one', format: 'ndjson' });
+  expect(bytes.toString()).toBe('{"one":1}\n');
+});
+
 test("a query's column types come from the values in its result", async () => {
   const query = `
     SELECT n, iif(n > 60, n / 2.0, NULL) AS late, iif(n = 70, 'x', n) AS mixed, NULL AS empty, x'0a' AS same, 'text' AS same
@@ -200,5 +221,7 @@ test('a journal export rejects the options for rows, and --table rejects --query
     createProgram().parseAsync(['node', 'stackside', 'export', '--data', directory.path, ...args]);
   await expect(run('--format', 'csv')).rejects.toThrow('without --table or --query the journal is exported');
   await expect(run('--to-height', '5')).rejects.toThrow('without --table or --query the journal is exported');
+  await expect(run('--output', at('events.parquet'))).rejects.toThrow('.parquet applies only to rows');
+  await expect(run('--output', at('events.csv.gz'))).rejects.toThrow('.csv applies only to rows');
   await expect(run('--table', 'blocks', '--query', 'SELECT 1')).rejects.toThrow('cannot be used with option');
 });

@@ -20,7 +20,7 @@ import {
   switchOption,
 } from '../cli/command.ts';
 import type { CompareCommandOptions } from '../compare/compare.ts';
-import { type ExportOptions, exportFormats, formats, type SqlOptions } from '../query/options.ts';
+import { type ExportOptions, endingOf, exportFormats, formats, type SqlOptions } from '../query/options.ts';
 import type { ImportOptions } from './import.ts';
 
 export const importRecordings = command('import', {
@@ -40,11 +40,14 @@ export const importRecordings = command('import', {
     (await import('./import.ts')).runImport(settings, files, options),
 });
 
-/** @throws OperatorError if the journal is exported with options for rows */
-function requireNoRowOptions({ format, fromHeight, toHeight }: ExportOptions): void {
-  if (format === undefined && fromHeight === undefined && toHeight === undefined) return;
+/** @throws OperatorError if the journal is exported with options or a file name for rows */
+function requireNoRowOptions({ output = '', format, fromHeight, toHeight }: ExportOptions): void {
+  const isForRows = [format, fromHeight, toHeight].some((value) => value !== undefined);
+  const { ending } = endingOf(output);
+  const isRowFile = exportFormats.some((name) => name === ending);
+  if (!isForRows && !isRowFile) return;
   throw new OperatorError(
-    '--format, --from-height and --to-height apply only to rows, but without --table or --query the journal is exported.',
+    `${isForRows ? '--format, --from-height and --to-height apply' : `.${ending} applies`} only to rows, but without --table or --query the journal is exported.`,
     'Name a view with --table, or give a query with --query.',
   );
 }

@@ -12,7 +12,7 @@ import type { JournalReads } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
 import { print, printLines, writeFile, writeLines, writeOutput } from '../cli/output.ts';
-import { type ExportFormat, type ExportOptions, exportFormats, requireReadable } from '../query/options.ts';
+import { type ExportFormat, type ExportOptions, endingOf, exportFormats, requireReadable } from '../query/options.ts';
 import { type QueryEnd, type QuerySource, type QueryStart, runQuery } from '../query/run.ts';
 
 /**
@@ -54,9 +54,33 @@ function toSource({ table, query, fromHeight, toHeight }: ExportOptions): QueryS
   return { view: view.name, heights: { from: fromHeight ?? null, to: toHeight ?? null } };
 }
 
+/**
+ * The format of rows: the option, or else the ending of the file name. A file name without an ending means CSV.
+ * @throws OperatorError if the file name has another ending
+ */
 function chooseFormat({ format, output = '' }: ExportOptions): ExportFormat {
-  const plain = output.replace(/\.(gz|zst)$/, '');
-  return format ?? exportFormats.find((name) => plain.endsWith(`.${name}`)) ?? 'csv';
+  const { ending, compression } = endingOf(output);
+  const named = exportFormats.find((name) => name === ending);
+  if (format === undefined && named === undefined && ending !== '') {
+    throw new OperatorError(
+      `"${output}" doesn't end with a known format.`,
+      `Set --format, or let the name end with ${exportFormats.map((name) => `.${name}`).join(', ')}.`,
+    );
+  }
+  const chosen = format ?? named ?? 'csv';
+  if (named !== undefined && named !== chosen) {
+    throw new OperatorError(
+      `--format is ${chosen}, but "${output}" ends with .${ending}.`,
+      'Omit --format, or rename the file.',
+    );
+  }
+  if (chosen === 'parquet' && compression !== '') {
+    throw new OperatorError(
+      `"${output}" ends with ${compression}, but Parquet files are compressed already.`,
+      `Omit ${compression}, or choose another --format.`,
+    );
+  }
+  return chosen;
 }
 
 /** The output of a query as a stream at its reader's pace, and the query's result. */

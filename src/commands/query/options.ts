@@ -1,4 +1,5 @@
 /** The options of `stackside sql`, and of `stackside export` for rows. */
+import { extname } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 
 export const formats = ['table', 'csv', 'ndjson', 'json', 'parquet'] as const;
@@ -30,6 +31,12 @@ export interface ExportOptions {
   format?: ExportFormat;
   fromHeight?: number;
   toHeight?: number;
+}
+
+/** The ending of a file name without its dot, and the compression after it, such as `.gz`; empty without one. */
+export function endingOf(file: string): { ending: string; compression: string } {
+  const compression = /\.(gz|zst)$/.exec(file)?.[0] ?? '';
+  return { ending: extname(file.slice(0, file.length - compression.length)).slice(1), compression };
 }
 
 /** @throws OperatorError if a terminal would get binary data */
