@@ -126,12 +126,12 @@ test('two exports by height contain the same rows as one full export, for each v
 });
 
 test('an export prints its blocks and the height to continue from', async () => {
-  const first = await exported('first.csv', { table: 'events', toHeight: 20 });
+  const first = await exported('first.csv', { table: 'v1_events', toHeight: 20 });
   expect(first.said).toMatch(/ rows of blocks 1 to 20 \(0x[0-9a-f]{64}\); continue with --from-height 21\n$/);
   expect(first.bytes).toEqual(outputOf(encoderOf('csv', false), 'v1_events', { from: 0, to: 20 }));
   const second = await exported('second.parquet', { table: 'v1_events', fromHeight: 21 });
   expect(second.said).toContain(' of blocks 21 to 40 (0x');
-  expect(second.bytes).toEqual(outputOf(parquet, 'events', { from: 21, to: 40 }));
+  expect(second.bytes).toEqual(outputOf(parquet, 'v1_events', { from: 21, to: 40 }));
 });
 
 test('the file extension selects format and compression', async () => {
@@ -198,14 +198,15 @@ test('a row group ends at its row limit or its byte limit', async () => {
 
 test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
   ['an unknown view', { table: 'nothing' }, 'Unknown view nothing.'],
-  ['heights of what has none', { table: 'balances', toHeight: 1 }, "don't apply to v1_balances"],
+  ['a view without its prefix', { table: 'events' }, 'Unknown view events.'],
+  ['heights of what has none', { table: 'v1_balances', toHeight: 1 }, "don't apply to v1_balances"],
   ['heights of a query', { query: 'SELECT 1', fromHeight: 1 }, "don't apply to --query"],
   [
     'heights from high to low',
-    { table: 'blocks', fromHeight: 9, toHeight: 8 },
+    { table: 'v1_blocks', fromHeight: 9, toHeight: 8 },
     '--from-height 9 is above --to-height 8.',
   ],
-  ['heights above the tip', { table: 'blocks', fromHeight: 41 }, 'none of these blocks: it ends at height 40.'],
+  ['heights above the tip', { table: 'v1_blocks', fromHeight: 41 }, 'none of these blocks: it ends at height 40.'],
   [
     'a query that fails while it runs',
     { query: 'SELECT abs(height - 9223372036854775807 - 2) FROM blocks' },
@@ -223,5 +224,5 @@ test('a journal export rejects the options for rows, and --table rejects --query
   await expect(run('--to-height', '5')).rejects.toThrow('without --table or --query the journal is exported');
   await expect(run('--output', at('events.parquet'))).rejects.toThrow('.parquet applies only to rows');
   await expect(run('--output', at('events.csv.gz'))).rejects.toThrow('.csv applies only to rows');
-  await expect(run('--table', 'blocks', '--query', 'SELECT 1')).rejects.toThrow('cannot be used with option');
+  await expect(run('--table', 'v1_blocks', '--query', 'SELECT 1')).rejects.toThrow('cannot be used with option');
 });

@@ -17,9 +17,9 @@ export interface ExportedBlocks {
   lastHash: Uint8Array;
 }
 
-/** The view of a name, with or without its version prefix. @throws OperatorError if there is none */
+/** The view of a name. @throws OperatorError if there is none */
 export function viewNamed(name: string): View {
-  const view = views.find((candidate) => candidate.name === name || candidate.name === `v1_${name}`);
+  const view = views.find((candidate) => candidate.name === name);
   if (view !== undefined) return view;
   throw new OperatorError(`Unknown view ${name}.`, `Give one of ${views.map(({ name }) => name).join(', ')}.`);
 }
