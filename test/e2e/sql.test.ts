@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
-import { command } from './stackside.ts';
+import { command, stackside } from './stackside.ts';
 
 let directory: DataDirectory;
 beforeAll(() => {
@@ -24,6 +24,14 @@ test('a query from stdin, cut after the most rows', async () => {
   );
   expect(await child.exited).toBe(1);
 });
+
+test.each(['-- the tip\nSELECT 7 AS n', '--the tip\nSELECT 7 AS n', '--\nSELECT 7 AS n'])(
+  'the query %j starts with a comment',
+  async (query) => {
+    const { code, stdout } = await stackside('sql', query, '--data', directory.path, '--format', 'csv');
+    expect([code, stdout]).toEqual([0, 'n\r\n7\r\n']);
+  },
+);
 
 test('stackside sql without a query fails on a terminal and explains how to pass one', async () => {
   let written = '';

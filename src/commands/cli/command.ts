@@ -1,5 +1,5 @@
 /** Declares commands. Their flags, help and values derive from their settings. */
-import { Command, type ErrorOptions, Help, type HelpContext, Option } from 'commander';
+import { Command, type ErrorOptions, Help, type HelpContext, Option, type ParseOptionsResult } from 'commander';
 import { requireNoArchive } from '../../archive/archive-directory.ts';
 import { lazy } from '../../base/cache.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
@@ -110,6 +110,9 @@ const calledBy = (command: Command): string =>
 /** Commander's error texts: the problem, and sometimes a similar name in brackets on the next line. */
 const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
 
+/** Two hyphens with white space before an equals sign, which no option has. */
+const BEGINS_AS_COMMENT = /^--[^\s=]*\s/;
+
 /** A command that reports wrong command lines like all errors of the operator: with the problem and a remedy. */
 export class OwnCommand extends Command {
   /** The example in its help; null without one. */
@@ -125,6 +128,11 @@ export class OwnCommand extends Command {
 
   override createCommand(name?: string): OwnCommand {
     return new OwnCommand(name);
+  }
+
+  /** Parses options. A text such as a query that starts with the comment `-- of today` is an argument, not an option. */
+  override parseOptions(args: string[]): ParseOptionsResult {
+    return super.parseOptions(args.map((text) => (BEGINS_AS_COMMENT.test(text) ? ` ${text}` : text)));
   }
 
   override createHelp(): Help {
