@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { durationInWords } from '../../src/base/format.ts';
-import { askHealth } from '../../src/commands/cli/client.ts';
+import { askHealth, READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
+import { reportStatus } from '../../src/commands/data/report.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { observerToml } from '../../src/node/node-config.ts';
 import { dataStateOf } from '../../src/store/files/data-state.ts';
@@ -10,6 +11,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricsPage, pageWithMetrics } from '../support/generate/metrics-table.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4 })];
@@ -72,6 +74,21 @@ test('stackside status --alive and --ready query /health and /ready, and fail wi
   other.answer('/health', () => new Response('Not found', { status: 404 }));
   await expect(askHealth(other.url, 'alive')).rejects.toThrow(`${other.url} is not alive. /health answers 404.`);
   await expect(askHealth(NO_NODE, 'alive')).rejects.toThrow(`No Stackside answers at ${NO_NODE}.`);
+});
+
+test('stackside status reports a server that does not answer in time, even without an index', async () => {
+  using directory = dataDirectory();
+  await using hung = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Promise<Response>(() => {}) });
+  const url = hung.url.origin;
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  const clock = heldClock([READ_TIMEOUT_MS]);
+  const report = reportStatus({ url, data: directory.path }, false, clock);
+  await until(() => clock.waiting(READ_TIMEOUT_MS) === 1);
+  clock.pass(READ_TIMEOUT_MS);
+  await report;
+  expect(written.mock.calls.join('')).toStartWith(
+    `server         ${url} did not answer in time; read that server's log\ndata           no index in `,
+  );
 });
 
 test('docs/logs.md lists the current metrics (bun run generate writes them)', async () => {

@@ -219,13 +219,14 @@ const ServerReadiness = Type.Object({
 /** The state of a server, as its `/ready` shows it. */
 export type ServerReadiness = Static<typeof ServerReadiness>;
 
-/** Requests the state of a server. @returns null if no Stackside answers */
-export async function requestReadiness(url: string): Promise<ServerReadiness | null> {
+/** Requests the state of a server. @returns null if no Stackside answers, or 'late' if it doesn't answer in time */
+export async function requestReadiness(url: string, clock: Clock): Promise<ServerReadiness | 'late' | null> {
   try {
-    const { body } = await askServer({ url, key: null }, 'GET', '/ready');
+    const response = await send(new URL('/ready', url), { method: 'GET' }, clock);
+    const body = parsedJson(await response.text());
     return Value.Check(ServerReadiness, body) ? body : null;
   } catch (error) {
-    if (error instanceof OperatorError) return null;
+    if (error instanceof UnreachableError) return error.failure === 'late' ? 'late' : null;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 /** The output of `stackside check` and `stackside status`. */
 import { existsSync } from 'node:fs';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { checkDirectory } from '../../store/check/check.ts';
@@ -113,8 +114,9 @@ function lagText({ fits, behind }: NonNullable<DirectoryStatus['journal']>): str
   return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }
 
-function serverLines(url: string, server: ServerReadiness | null): string[] {
-  if (server === null) return [`server         none answers at ${url}; if it has another address, set --url`];
+function serverLines(url: string, server: ServerReadiness | 'late' | null): string[] {
+  if (server === null) return [`server         no Stackside answers at ${url}; if it has another address, set --url`];
+  if (server === 'late') return [`server         ${url} did not answer in time; read that server's log`];
   const { state, reason, next, observer } = server;
   const section = observer === null ? [] : ['', ...observer.trimEnd().split('\n'), ''];
   return [`server         ${stateText(state, reason)}`, `next           ${next}`, ...section];
@@ -124,12 +126,16 @@ function serverLines(url: string, server: ServerReadiness | null): string[] {
  * Prints the state of the server at a URL and the status of a data directory. @param json whether as JSON
  * @throws OperatorError if neither a server nor an index is found
  */
-export async function reportStatus({ url, data }: { url: string; data: string }, json: boolean): Promise<void> {
-  const server = await requestReadiness(url);
+export async function reportStatus(
+  { url, data }: { url: string; data: string },
+  json: boolean,
+  clock: Clock = systemClock,
+): Promise<void> {
+  const server = await requestReadiness(url, clock);
   // A server that answers may have another data directory than the command's default.
   const status = server === null || existsSync(indexPath(data)) ? directoryStatus(data) : null;
   const text = json
-    ? JSON.stringify({ server, ...status })
+    ? JSON.stringify({ server: server === 'late' ? null : server, ...status })
     : [
         ...serverLines(url, server),
         ...(status === null
