@@ -187,8 +187,8 @@ test.each<[string, Partial<Facts>, string, string]>([
   [
     'ports',
     { server: null, takenPorts: [{ flag: '--api-port', port: 3999 }] },
-    'Another program uses port 3999 (--api-port).',
-    'Stop the other program, or choose another port with --api-port.',
+    'No Stackside answers at http://127.0.0.1:3999, but port 3999 (--api-port) is in use.',
+    'If a Stackside that hangs uses the port, restart it. Otherwise, stop the other program, or choose another port with --api-port.',
   ],
   [
     'clock',

@@ -29,7 +29,7 @@ const problem = (message: string, remedy: string, observer?: string): Finding =>
   ...(observer === undefined ? {} : { observer }),
 });
 
-const NO_SERVER = 'No server runs with these settings.';
+const NO_SERVER = 'No server answers with these settings.';
 const NO_NODE = "The node doesn't answer.";
 
 /** Maximum seconds between the clocks of this machine and the node: webhooks are signed with the time. */
@@ -129,7 +129,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   },
 
   server({ server, url, alerts }) {
-    if (server === null) return skipped(`${NO_SERVER} None answers at ${url}; if it has another port, set --api-port.`);
+    if (server === null) return skipped(`No server answers at ${url}. If it has another port, set --api-port.`);
     if (['cannot_write', 'cannot_read', 'wrong_chain'].includes(server.state)) {
       return problem(server.reason ?? '', server.next);
     }
@@ -160,8 +160,8 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (takenPorts.length === 0) return ok('The ports are free.');
     const portList = takenPorts.map(({ flag, port }) => `${port} (${flag})`).join(' and ');
     return problem(
-      `Another program uses port ${portList}.`,
-      `Stop the other program, or choose another port with ${takenPorts.map(({ flag }) => flag).join(' and ')}.`,
+      `No Stackside answers at ${url}, but port ${portList} is in use.`,
+      `If a Stackside that hangs uses the port, restart it. Otherwise, stop the other program, or choose another port with ${takenPorts.map(({ flag }) => flag).join(' and ')}.`,
     );
   },
 
