@@ -2,7 +2,8 @@
 import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { list, printWaiting, retry, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { list, printWaiting, retry, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definition, type HookServer, hookServer, type Receiver, receiver } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -46,22 +47,89 @@ const drained = (server: HookServer, uuid: string) =>
     return count === 0 && delivery === null;
   });
 
+const TEXT = { json: false };
+const JSON_ONLY = { json: true };
+
 test('retry sends the failed delivery at once, and skip drops it', async () => {
   using target = receiver();
   target.answer = MUCH_LATER;
   const { server, uuid, delivery } = await failing(target, 'streaming');
   await using _ = server;
   const connection = connectionOf(server);
-  target.answer = ({ headers }) => (headers['webhook-id'] === delivery ? new Response('ok') : MUCH_LATER());
-  expect(await outputOf(() => retry(connection, uuid))).toContain(`"id": "${delivery}"`);
+  target.answer = ({ headers }) => (headers['webhook-id'] === delivery ? new Response('thanks') : MUCH_LATER());
+  expect(await outputOf(() => retry(connection, uuid, TEXT))).toMatch(
+    new RegExp(
+      `^${delivery}  .*apply \\d+, \\d+ transactions?\nThe receiver answered 200 after \\d+ ms\\.\nIts answer: thanks\n$`,
+    ),
+  );
   const next = async () => (await statusOf(server, uuid)).failing_delivery as string | null;
   await until(async () => ![null, delivery].includes(await next()));
   const second = (await next())!;
   target.answer = () => new Response('ok');
-  expect(await outputOf(() => skip(connection, uuid))).toBe(`${second}\n`);
+  expect(await outputOf(() => skip(connection, uuid, TEXT))).toBe(`${second}\n`);
   await drained(server, uuid);
   expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
-  expect(await outputOf(() => retry(connection, uuid))).toBe('No failed delivery blocks the chainhook.');
+  expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe('No failed delivery blocks the chainhook.');
+});
+
+test('retry fails if the receiver does not accept the delivery, and --json prints the delivery with the attempt', async () => {
+  using target = receiver();
+  target.answer = MUCH_LATER;
+  const { server, uuid, delivery } = await failing(target, 'streaming');
+  await using _ = server;
+  const connection = connectionOf(server);
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await expect(retry(connection, uuid, JSON_ONLY)).rejects.toMatchObject({
+    message: 'The receiver failed: status 503.',
+    remedy: 'Repair the receiver, or change the URL of the chainhook.',
+  });
+  expect(JSON.parse(written.mock.calls.join(''))).toMatchObject({
+    id: delivery,
+    attempt_count: 2,
+    last_attempt: { status_code: 503 },
+  });
+  written.mockClear();
+  await skip(connection, uuid, JSON_ONLY);
+  expect(JSON.parse(written.mock.calls.join(''))).toEqual({ id: delivery });
+});
+
+test('retry waits for an attempt under way, for a minute', async () => {
+  using target = receiver();
+  let answer = (_: Response): void => {};
+  target.answer = () =>
+    target.received.length === 1
+      ? new Response('', { status: 500 })
+      : new Promise((resolve) => {
+          answer = resolve;
+        });
+  const { server, uuid } = await failing(target, 'streaming');
+  await using _ = server;
+  const connection = connectionOf(server);
+  await until(() => target.received.length === 2);
+  let time = 0;
+  const impatient = { ...systemClock, now: () => (time += 40_000) };
+  await expect(retry(connection, uuid, TEXT, impatient)).rejects.toThrow('no result after 60 seconds');
+  target.answer = MUCH_LATER;
+  const answering = {
+    ...systemClock,
+    now() {
+      answer(new Response('late'));
+      return 0;
+    },
+  };
+  expect(await outputOf(() => retry(connection, uuid, TEXT, answering))).toContain('\nIts answer: late\n');
+});
+
+test('retry rejects a disabled chainhook', async () => {
+  using target = receiver();
+  target.answer = MUCH_LATER;
+  const { server, uuid } = await failing(target, 'streaming');
+  await using _ = server;
+  await setEnabled(connectionOf(server), uuid, false);
+  await expect(retry(connectionOf(server), uuid, TEXT)).rejects.toMatchObject({
+    message: 'The chainhook is disabled or paused, so it sends nothing.',
+    remedy: expect.stringContaining(`\`stackside hooks enable ${uuid}\``),
+  });
 });
 
 test('an empty list prints one line', async () => {
@@ -107,7 +175,7 @@ test('retry names the remedy for an interrupted chainhook', async () => {
   target.answer = () => new Response('', { status: 410 });
   const { server, uuid } = await failing(target, 'interrupted');
   await using _ = server;
-  await expect(retry(connectionOf(server), uuid)).rejects.toMatchObject({
+  await expect(retry(connectionOf(server), uuid, TEXT)).rejects.toMatchObject({
     message: 'The chainhook was interrupted, so it sends nothing.',
     remedy: expect.stringContaining(`\`stackside hooks enable ${uuid}\``),
   });

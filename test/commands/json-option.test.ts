@@ -20,16 +20,7 @@ test('--json exists on every command that prints data, and on no other command',
   const without = commands.filter(([, made]) => !takesJson(made)).map(([words]) => words);
   expect(without).toEqual([
     ...['serve', 'console', 'import', 'restore', 'backup', 'export', 'rebuild', 'cluster init'],
-    ...[
-      'hooks enable',
-      'hooks disable',
-      'hooks remove',
-      'hooks skip',
-      'hooks listen',
-      'devnet',
-      'devnet types',
-      'demo',
-    ],
+    ...['hooks enable', 'hooks disable', 'hooks remove', 'hooks listen', 'devnet', 'devnet types', 'demo'],
     'simulate',
   ]);
 });

@@ -132,14 +132,15 @@ const commands: readonly Adder[] = [
     action: (actions) => actions.deliveries,
   }),
   hookCommand('retry', {
-    summary: 'Send the failed delivery of a chainhook again at once',
+    summary: 'Send the failed delivery of a chainhook again at once, and show the result',
     arguments: [UUID],
-    options: [onlyJsonOption()],
+    options: [json()],
     action: (actions) => actions.retry,
   }),
   hookCommand('skip', {
     summary: 'Drop the failed delivery that blocks a chainhook, and send the next one',
     arguments: [UUID],
+    options: [json()],
     action: (actions) => actions.skip,
   }),
   hookCommand('redeliver', {

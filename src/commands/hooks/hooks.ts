@@ -2,13 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
 import { plural } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
 import {
   BackfillResponse,
+  DeliveryDetail,
   DeliverySummary,
   HookPage,
   type PausedReason,
@@ -275,37 +276,108 @@ export async function redeliver(
   printJson(await call(connection, 'POST', `${path}/redeliver`, body));
 }
 
+type TestResult = Static<typeof TestResponse>;
+
+/** An attempt to deliver, and whether the receiver accepted it. */
+interface ReportedAttempt
+  extends Pick<TestResult, 'ok' | 'status_code' | 'error' | 'duration_ms' | 'response_excerpt'> {
+  id: string;
+  payload: unknown;
+}
+
+/**
+ * Prints an attempt.
+ * @param json the object to print in place of the text; null for text
+ * @throws OperatorError if the receiver did not accept it
+ */
+function reportAttempt(attempt: ReportedAttempt, json: object | null): void {
+  const { id, payload, ok, status_code: status, error, duration_ms: duration, response_excerpt: excerpt } = attempt;
+  if (json !== null) printJson(json);
+  else {
+    const answer = status === null ? `did not answer (${error})` : `answered ${status}`;
+    print(`${id}  ${payloadText(payload)}`);
+    print(`The receiver ${answer} after ${duration} ms.`);
+    if (excerpt !== null && excerpt !== '') print(`Its answer: ${excerpt}`);
+  }
+  if (ok) return;
+  const reason = status === null ? (error ?? 'no answer') : `status ${status}`;
+  throw new OperatorError(
+    `The receiver failed: ${reason}.`,
+    'Repair the receiver, or change the URL of the chainhook.',
+  );
+}
+
 const FailingHook = Type.Object({
-  status: Type.Object({ status: Type.String(), failing_delivery: Type.Union([Type.String(), Type.Null()]) }),
+  status: Type.Object({
+    status: Type.String(),
+    enabled: Type.Boolean(),
+    failing_delivery: Type.Union([Type.String(), Type.Null()]),
+    next_attempt_at: Type.Union([Type.Integer(), Type.Null()]),
+    paused_reason: Type.Union([Type.String(), Type.Null()]),
+  }),
 });
 
-/** Returns the id of the failed delivery of a chainhook, and whether the chainhook is interrupted. */
-async function findFailing(connection: Connection, uuid: string): Promise<{ id: string; isInterrupted: boolean }> {
+/** Returns the id of the failed delivery of a chainhook, and the status of the chainhook. */
+async function findFailing(connection: Connection, uuid: string) {
   const { status } = await callFor(FailingHook, connection, 'GET', hookPath(uuid));
-  if (status.failing_delivery !== null)
-    return { id: status.failing_delivery, isInterrupted: status.status === 'interrupted' };
+  if (status.failing_delivery !== null) return { id: status.failing_delivery, status };
   throw new OperatorError(
     'No failed delivery blocks the chainhook.',
     `\`stackside hooks redeliver ${uuid} --state dead\` sends deliveries that were given up again.`,
   );
 }
 
-/** Sends the failed delivery of a chainhook again, and prints it. @throws OperatorError if it has none */
-export async function retry(connection: Connection, uuid: string): Promise<void> {
-  const { id, isInterrupted } = await findFailing(connection, uuid);
-  if (isInterrupted)
+/** Seconds until the result of a retry must be there: receivers have 25 by default. */
+const RETRY_TIMEOUT_SECONDS = 60;
+
+/**
+ * Sends the failed delivery of a chainhook again, and prints the result of the attempt.
+ * @throws OperatorError if the chainhook sends no failed delivery, or the receiver did not accept it
+ */
+export async function retry(
+  connection: Connection,
+  uuid: string,
+  { json }: { json: boolean },
+  clock: Clock = systemClock,
+): Promise<void> {
+  const { id, status } = await findFailing(connection, uuid);
+  if (status.status === 'interrupted')
     throw new OperatorError(
       'The chainhook was interrupted, so it sends nothing.',
       `\`stackside hooks enable ${uuid}\` enables it, and the failed delivery is sent first.`,
     );
-  await redeliver(connection, uuid, id, {});
+  const path = `${hookPath(uuid)}/deliveries/${encodeURIComponent(id)}`;
+  const read = () => callFor(DeliveryDetail, connection, 'GET', path);
+  let delivery = await read();
+  const isUnsent = !status.enabled && delivery.state === 'failed' && status.next_attempt_at === null;
+  if (status.paused_reason !== null || isUnsent)
+    throw new OperatorError(
+      'The chainhook is disabled or paused, so it sends nothing.',
+      `\`stackside hooks list\` shows the reason, and \`stackside hooks enable ${uuid}\` enables it.`,
+    );
+  const { attempt_count: attemptsBefore } = delivery;
+  if (delivery.state !== 'in_flight') await call(connection, 'POST', `${path}/redeliver`);
+  const end = clock.now() + RETRY_TIMEOUT_SECONDS * 1000;
+  while (delivery.attempt_count === attemptsBefore) {
+    if (clock.now() > end)
+      throw new OperatorError(
+        `The retry has no result after ${RETRY_TIMEOUT_SECONDS} seconds.`,
+        `\`stackside hooks deliveries ${uuid}\` shows the result later.`,
+      );
+    await Bun.sleep(POLL_MS);
+    delivery = await read();
+  }
+  const { payload, attempts, ...summary } = delivery;
+  const [attempt] = attempts;
+  reportAttempt({ ...attempt!, id, ok: summary.state === 'delivered', payload }, json ? summary : null);
 }
 
 /** Drops the failed delivery that blocks a chainhook, and prints its id. @throws OperatorError if none does */
-export async function skip(connection: Connection, uuid: string): Promise<void> {
+export async function skip(connection: Connection, uuid: string, { json }: { json: boolean }): Promise<void> {
   const { id } = await findFailing(connection, uuid);
   await call(connection, 'POST', `${hookPath(uuid)}/deliveries/${encodeURIComponent(id)}/skip`);
-  print(id);
+  if (json) printJson({ id });
+  else print(id);
 }
 
 /** Whether a chainhook delivers to a port on this machine. */
@@ -407,18 +479,5 @@ export async function remove(connection: Connection, uuid: string): Promise<void
 /** Sends a test delivery and prints the result. @throws OperatorError if the receiver did not accept it */
 export async function sendTest(connection: Connection, uuid: string, { json }: { json: boolean }): Promise<void> {
   const result = await callFor(TestResponse, connection, 'POST', `${hookPath(uuid)}/test`);
-  if (json) printJson(result);
-  else {
-    const { status_code: status, error, duration_ms: duration, webhook_id: id, response_excerpt: excerpt } = result;
-    const answer = status === null ? `did not answer (${error})` : `answered ${status}`;
-    print(`${id}  ${payloadText(result.payload)}`);
-    print(`The receiver ${answer} after ${duration} ms.`);
-    if (excerpt !== null && excerpt !== '') print(`Its answer: ${excerpt}`);
-  }
-  if (result.ok) return;
-  const reason = result.status_code === null ? (result.error ?? 'no answer') : `status ${result.status_code}`;
-  throw new OperatorError(
-    `The receiver failed: ${reason}.`,
-    'Repair the receiver, or change the URL of the chainhook.',
-  );
+  reportAttempt({ ...result, id: result.webhook_id }, json ? result : null);
 }
