@@ -210,7 +210,7 @@ export function warnOfIgnoredVariables(): void {
 const jsonOption = (): Option => new Option('--json', 'Print JSON, like --format json').implies({ format: 'json' });
 
 /** The option `--json` of a command that prints nothing but JSON. */
-export const onlyJsonOption = (): Option => switchOption('--json', 'Print JSON, as without this option');
+export const onlyJsonOption = (): Option => new Option('--json', 'Print JSON, which this command always does');
 
 const hasJsonFormat = (options: readonly Option[]): boolean =>
   options.some((option) => option.attributeName() === 'format' && option.argChoices?.includes('json'));
