@@ -24,7 +24,7 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [0, 'success, or stopped by a signal'],
   [EXIT.operator, 'a problem that you must resolve; the second line is the remedy'],
   [EXIT.difference, 'check, compare, archive or cluster status found a difference or damage'],
-  [EXIT.temporary, 'starting again may help'],
+  [EXIT.temporary, 'a temporary problem; try again'],
   [EXIT.interrupted, 'an import, export or comparison was stopped by a signal'],
 ];
 

@@ -58,8 +58,8 @@ export const exportRecording = command('export', {
   options: [
     new Option('--output <file>', 'File to write, compressed if its name ends in .gz or .zst (default: stdout)'),
     switchOption('--overwrite', 'Replace the file if it exists'),
-    new Option('--table <view>', 'Export the rows of a view in place of the journal'),
-    new Option('--query <sql>', 'Export the rows of a query in place of the journal').conflicts('table'),
+    new Option('--table <view>', 'Export the rows of a view, such as v1_events, instead of the journal'),
+    new Option('--query <sql>', 'Export the rows of a query instead of the journal').conflicts('table'),
     choiceOption('--format <format>', 'Format of rows (default: from the file name, otherwise csv)', exportFormats),
     numberOption('--from-height <height>', 'Lowest block to export (default: the first one)', 0),
     numberOption('--to-height <height>', 'Highest block to export (default: the tip)', 0),
@@ -78,10 +78,10 @@ export const sql = command('sql', {
   arguments: [['[query]', 'Query (default: read it from stdin)']],
   options: [
     choiceOption('--format <format>', 'Output format', formats).default('table'),
-    numberOption('--timeout <seconds>', 'Seconds after which a query is cancelled', 1, 60, MAX_SECONDS),
-    numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is cancelled', 100, 1000),
-    numberOption('--max-rows <rows>', 'Rows after which a result is cut', 1, 10_000),
-    switchOption('--request', 'Read a request of the server from stdin, and print its result as lines of JSON'),
+    numberOption('--timeout <seconds>', 'Maximum duration of the query', 1, 60, MAX_SECONDS),
+    numberOption('--max-memory <megabytes>', 'Maximum memory of the query', 100, 1000),
+    numberOption('--max-rows <rows>', 'Maximum number of rows to print', 1, 10_000),
+    switchOption('--request', 'Used by the server: read a request from stdin and print JSON lines'),
   ],
   async run({ settings }, options: SqlOptions, query?: string) {
     const { runRequest, runSql } = await import('../query/sql.ts');
@@ -94,21 +94,18 @@ export const rebuild = command('rebuild', {
   example: 'stackside rebuild --data /srv/stacks',
   options: [
     switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
-    switchOption('--beside', 'Rebuild while a server writes; it switches to the new index when that is complete'),
+    switchOption('--beside', 'Rebuild while a server runs, which then switches to the new index'),
   ],
   run: async ({ settings }, options: { force: boolean; beside: boolean }) =>
     (await import('./rebuild.ts')).runRebuild(settings, options),
 });
 
 export const backup = command('backup', {
-  summary: 'Bring an archive up to date with a data directory, which may be in use, and add a base to it',
+  summary: 'Copy new log entries and a base to an archive, also while a server runs',
   example: 'stackside backup s3://backups/stacks --data /srv/stacks',
   arguments: [['<archive>', 'Archive, created if missing: a directory, or s3://bucket/prefix']],
   options: [
-    switchOption(
-      '--public',
-      'Withhold all but the chain and its tokens, as --archive-public does, and sign the archive with archive.key of the data directory',
-    ),
+    switchOption('--public', 'Include only the chain and its tokens, and sign with archive.key of the data directory'),
   ],
   run: async ({ settings }, { public: isPublic }: { public: boolean }, location: string) =>
     (await import('./archive.ts')).runBackup(settings, location, isPublic),
@@ -142,7 +139,7 @@ export const restore = command('restore', {
   options: [
     numberOption('--until-height <height>', 'Stop after this block height', 0).conflicts(['untilTime', 'untilEntry']),
     checked(
-      new Option('--until-time <time>', 'Stop at this time'),
+      new Option('--until-time <time>', 'Stop at this time, such as 2026-01-31T12:00:00Z'),
       'a time such as 2026-01-31T12:00:00Z',
       (text) => utcMicroseconds(text) ?? undefined,
     ).conflicts('untilEntry'),
@@ -181,7 +178,7 @@ const archiveList = command('archive', {
 
 const archiveVerify = command('archive', {
   name: 'verify',
-  summary: 'Read an archive, and verify its segments by their checksums and the chain of the log, and its bases',
+  summary: 'Read an archive, and verify all its segments and bases',
   example: 'stackside archive verify s3://backups/stacks',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints a line for each object')],
@@ -191,7 +188,7 @@ const archiveVerify = command('archive', {
 
 const archiveKey = command('sql', {
   name: 'key',
-  summary: 'Print the public key of a public archive; creates its private key if there is none',
+  summary: 'Print the public key of a public archive, and create its private key if necessary',
   example: 'stackside archive key --data /srv/stacks',
   options: [switchOption('--json', 'Print JSON')],
   run: async ({ settings }, { json }: { json: boolean }) =>
@@ -230,16 +227,16 @@ export const check = command('check', {
     switchOption('--deep', 'Compare every row with a rebuilt index; needs the time and space of a rebuild'),
     switchOption(
       '--node',
-      'Compare the index with the RPC interface of the node at one block, in place of checking: accounts, contracts, blocks, results, reward sets, tokens',
+      'Instead of checking the files, compare the index with the node at one block: accounts, contracts, blocks, results, reward sets, tokens',
     ).conflicts('deep'),
     numberOption(
       '--sample <number>',
-      'Number of items of each kind that --node compares, from the newest blocks',
+      'With --node, number of items of each kind to compare, from the newest blocks',
       1,
       DEFAULT_SAMPLE,
     ),
-    switchOption('--all', 'Compare all with --node, from the tip down to the first block').conflicts('sample'),
-    numberOption('--rate <requests>', 'Maximum requests per second of --node', 1, DEFAULT_RATE),
+    switchOption('--all', 'With --node, compare everything, from the tip down to the first block').conflicts('sample'),
+    numberOption('--rate <requests>', 'With --node, maximum requests per second to the node', 1, DEFAULT_RATE),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
   async run({ settings }, { format, deep, node, sample, all, rate }: CheckCommandOptions) {
@@ -274,8 +271,8 @@ export const status = command('status', {
   summary: 'Show the state of a running server, and the chain tip, counts and file sizes of its data directory',
   example: 'stackside status --json',
   options: [
-    reportSwitch('alive', 'Only check whether the server answers; exits with 1 otherwise'),
-    reportSwitch('ready', 'Only check whether the server is up to date; exits with 1 otherwise'),
+    reportSwitch('alive', 'Only check whether the server answers; if not, exit with 1'),
+    reportSwitch('ready', 'Only check whether the server is up to date; if not, exit with 1'),
     reportSwitch('tables', 'Measure the tables of the index, which reads all of it'),
     switchOption('--json', 'Print JSON; a line for each table'),
   ],
@@ -315,7 +312,7 @@ const clusterStatus = command('cluster', {
 export function addClusterCommands(program: OwnCommand): void {
   const cluster = addGroup(program, {
     name: 'cluster',
-    summary: 'Make and inspect the log that several hosts share',
+    summary: 'Create and inspect the log that several hosts share',
     example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
   });
   addCommand(cluster, clusterInit);

@@ -64,7 +64,7 @@ function chooseFormat({ format, output = '' }: ExportOptions): ExportFormat {
   if (format === undefined && named === undefined && ending !== '') {
     throw new OperatorError(
       `"${output}" doesn't end with a known format.`,
-      `Set --format, or let the name end with ${exportFormats.map((name) => `.${name}`).join(', ')}.`,
+      'Set --format, or use a name that ends with .csv, .ndjson or .parquet.',
     );
   }
   const chosen = format ?? named ?? 'csv';

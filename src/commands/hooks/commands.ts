@@ -169,8 +169,8 @@ const commands: readonly Adder[] = [
         ),
         numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0, MAX_SECONDS * 1000),
         switchOption('--print-body', 'Print the body of each delivery'),
-        new Option('--secret-file <file>', 'File with the signing secret that deliveries are verified with'),
-        switchOption('--claim', 'Request the deliveries that wait for this port at once'),
+        new Option('--secret-file <file>', 'File with the signing secret to verify deliveries with'),
+        switchOption('--claim', 'Receive the deliveries that wait for this port at once'),
       ],
       async run(resolved, choice: ListenChoice) {
         const [{ listenForDeliveries }, { printWaiting }, { keyFor }] = await Promise.all([
@@ -191,7 +191,7 @@ export function addHookCommands(program: OwnCommand): void {
     name: 'hooks',
     summary: 'Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, retry, skip',
     example: 'stackside hooks try hook.json --from-height 150000 --to-height 150100',
-    description: `Chainhooks of a running Stackside. The key is the admin key of the data directory, or one in ${settings.hookKey.variables[0]}.`,
+    description: `Chainhooks of a running Stackside. The commands use the admin key of the data directory, or the key in ${settings.hookKey.variables[0]}.`,
   });
   for (const add of commands) add(hooks);
 }
