@@ -44,6 +44,11 @@ test('stackside import FILE brings the chain to its tip, and check finds nothing
   expect(names('found')).toEqual(names('at'));
 });
 
+test.each(['--all', '--sample=3', '--rate=5'])('stackside check %s compares with the node', async (option) => {
+  const { code, stderr } = await stackside('check', option, '--data', at('data'), '--node-rpc', NO_NODE);
+  expect([code, stderr]).toEqual([EXIT.temporary, expect.stringContaining("can't be compared with the node")]);
+});
+
 test('stackside status --tables prints every table and index, the largest first; as JSON each as it is measured', async () => {
   const sizes = [...tableSizes(at('data'), () => {})];
   const text = await stackside('status', '--tables', '--data', at('data'));

@@ -220,6 +220,9 @@ interface CheckCommandOptions {
 const DEFAULT_SAMPLE = 200;
 const DEFAULT_RATE = 50;
 
+/** What an option sets that only `--node` needs. */
+const withNode = { node: true };
+
 export const check = command('check', {
   summary: 'Verify the files and the journal, and with --deep every row of the index',
   example: 'stackside check --data /srv/stacks',
@@ -231,12 +234,19 @@ export const check = command('check', {
     ).conflicts('deep'),
     numberOption(
       '--sample <number>',
-      'With --node, number of items of each kind to compare, from the newest blocks',
+      'Number of items of each kind to compare, from the newest blocks; implies --node',
       1,
       DEFAULT_SAMPLE,
-    ),
-    switchOption('--all', 'With --node, compare everything, from the tip down to the first block').conflicts('sample'),
-    numberOption('--rate <requests>', 'With --node, maximum requests per second to the node', 1, DEFAULT_RATE),
+    ).implies(withNode),
+    switchOption('--all', 'Compare everything, from the tip down to the first block; implies --node')
+      .conflicts('sample')
+      .implies(withNode),
+    numberOption(
+      '--rate <requests>',
+      'Maximum requests per second to the node; implies --node',
+      1,
+      DEFAULT_RATE,
+    ).implies(withNode),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
   async run({ settings }, { format, deep, node, sample, all, rate }: CheckCommandOptions) {
