@@ -69,7 +69,7 @@ export interface ParameterLocation {
   path: readonly string[];
 }
 
-/** Makes the message of a mistake. @param at the parameter, as the message names it */
+/** Makes the message of a mistake. @param name the parameter, as the message names it */
 type Phrase = (name: string) => string;
 
 /** A parameter that breaks its schema: `querystring/limit must be <= 50`. */

@@ -112,7 +112,7 @@ const beforeHook = (entries: readonly Logged[], uuid: string): readonly Logged[]
 
 /**
  * Each hook has each occurrence at least once and in order, and each id names one body.
- * @param store of any host; all are equal @param entries of the log
+ * @param records of any host; all are equal @param entries of the log
  */
 export function holdDeliveryLaws(
   records: readonly HookRecord[],

@@ -87,7 +87,7 @@ type Variants<Tag extends string, P, Q, Last> = {
  * Makes a union of objects with fields that depend on their type. Its type parameters are the source, and the source of each type.
  * @param tag name of the field with the type, and the function that returns its value
  * @param shared fields of all types, before the tag
- * @param own fields of each type, after the tag
+ * @param byType fields of each type, after the tag
  * @param last fields of all types, at the end
  */
 export const variants =
