@@ -1,6 +1,6 @@
 /** A project's files change while its contracts run. */
 import { afterAll, expect, test } from 'bun:test';
-import { renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import type { LogEvent } from '../../src/log.ts';
@@ -173,6 +173,29 @@ describeWith('Clarity', hasClarity, () => {
       event: 'contracts_refused',
       remedy: 'Restart the devnet to use them.',
     });
+  });
+});
+
+describeWith('Clarity', hasClarity, () => {
+  test('a contract that is corrected while the devnet starts is deployed', async () => {
+    using project = await clarityProject({ counter: '(define-constant x (/ u1 u0))' });
+    const events: LogEvent[] = [];
+    await using server = await demo(
+      { clarity: project.path, watch: 'true' },
+      {
+        createLog: () => (event) => void events.push(event),
+        // The project was read before, and its contracts are deployed later.
+        listen: (...given) => {
+          writeFileSync(join(project.path, 'contracts/counter.clar'), counter(1));
+          return realEnvironment.listen(...given);
+        },
+      },
+    );
+    expect((await server.get('/ready')).status).toBe(200);
+    expect(events.map(({ event }) => event).filter((event) => event.startsWith('contracts_'))).toEqual([
+      'contracts_refused',
+      'contracts_deployed',
+    ]);
   });
 });
 

@@ -29,15 +29,17 @@ const stampsOf = (paths: readonly string[]): string => paths.map((path) => `${pa
  * Calls a function when files change.
  * @param paths returns the files, which may differ after a change
  * @param changed called for changes; the watch continues once its promise resolves
+ * @param initialStamps the files after the last call; an empty text calls the function also without a change
  * @returns a function that ends the watch
  */
 export function watching(
   paths: () => readonly string[],
   clock: Clock,
   changed: () => Promise<void>,
+  initialStamps = stampsOf(paths()),
 ): () => Promise<void> {
   /** The files after the last call, and at the last look. */
-  let [handledStamps, lastStamps] = [stampsOf(paths()), ''];
+  let [handledStamps, lastStamps] = [initialStamps, ''];
 
   async function look(): Promise<void> {
     const stamps = stampsOf(paths());
@@ -52,6 +54,9 @@ export function watching(
   const loop = startLoop({ clock, everyMs: LOOK_MS, turn: look, passes: (_): _ is never => false });
   return () => loop.stop();
 }
+
+/** Reports whether work failed because the node was stopped. */
+export const isAbortError = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
 export class ContractDeployment {
   /** Why the contracts aren't deployed; null if they are. */
@@ -95,6 +100,8 @@ export class ContractDeployment {
           files = [...new Set([...updated, ...files])];
         }
       },
+      // The files may have changed since they were read, before the contracts were deployed.
+      '',
     );
   }
 
@@ -105,8 +112,7 @@ export class ContractDeployment {
   }
 
   #recordProblem(error: unknown): void {
-    // The node stops.
-    if (error instanceof DOMException && error.name === 'AbortError') return;
+    if (isAbortError(error)) return;
     if (!(error instanceof OperatorError)) throw error;
     const problem = { problem: error.message, remedy: error.remedy };
     this.log({ event: 'contracts_refused', ...problem });
