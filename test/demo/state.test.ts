@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { devnetSettings, startDevnet } from '../../src/commands/serve/devnet.ts';
+import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
 import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
-import type { DataDirectory } from '../support/data/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
@@ -96,6 +99,27 @@ describeWith('Clarity', hasClarity, () => {
       await call(server, 'go', 'wallet_1');
       expect(await count(server)).toBe('u20');
     }
+  });
+
+  test('a devnet that is stopped while it mines the chain of its file again keeps the file', async () => {
+    const text = readFileSync(file, 'utf8');
+    using data = dataDirectory();
+    const ports = { apiPort: '0', eventPort: '0', interval: '0' };
+    const given = { ...ports, data: data.path, clarity: project.path, state: file };
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const environment: Environment = {
+      ...realEnvironment,
+      createLog: () => (event) => {
+        if (event.event === 'block_applied') end();
+      },
+    };
+    const starting = startDevnet(
+      devnetSettings(readSettingsOf('devnet', given, {}).settings, null),
+      environment,
+      ended,
+    );
+    await expect(starting.then(({ stop }) => stop())).rejects.toMatchObject({ name: 'AbortError' });
+    expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
   test('rejects a state of another seed, of other accounts, or that is incomplete, and keeps the file', async () => {

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import type { SystemLog } from '../../src/api/stackside/system.ts';
+import { clarityProject, hasClarity } from '../support/clarity.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
 import { command, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
@@ -105,6 +107,28 @@ test('stackside devnet mines a block when a transaction arrives', async () => {
   await asked('/transfer', { method: 'POST', headers, body: JSON.stringify(transfer) });
   expect(await height()).toBe(2);
   expect(await server.stop()).toBe(0);
+});
+
+describeWith('Clarity', hasClarity, () => {
+  test('stackside devnet that a signal stops while it starts exits with 0 and prints no error', async () => {
+    const contracts = Array.from({ length: 40 }, (_, at) => [`c${at}`, '(define-constant x u1)']);
+    using project = await clarityProject(Object.fromEntries(contracts));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const ports = ['--api-port', '0', '--event-port', '0', '--log-level', 'info'];
+      const child = Bun.spawn([...command, 'devnet', ...ports], { cwd: project.path, stdout: 'pipe', stderr: 'pipe' });
+      let log = '';
+      const decoder = new TextDecoder();
+      for await (const bytes of child.stderr) {
+        const isStarting = !log.includes('block_applied');
+        log += decoder.decode(bytes);
+        // A second signal would end the process at once.
+        if (isStarting && log.includes('block_applied')) child.kill(signal);
+      }
+      const lines = log.trim().split('\n');
+      expect([await child.exited, await child.stdout.text()]).toEqual([0, '']);
+      expect(lines.filter((line) => !line.startsWith('{') || line.includes('"level":50'))).toEqual([]);
+    }
+  });
 });
 
 /** Number of client messages that the server logged as rejected. */

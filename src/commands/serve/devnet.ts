@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
-import { ContractDeployment, watching } from '../../devnet/clarity/contract-deployment.ts';
+import { ContractDeployment, isAbortError, watching } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
 import { realNetwork } from '../../devnet/clarity/network.ts';
 import { type ClarinetProject, clarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
@@ -182,7 +182,14 @@ async function serveDevnet(base: DevnetSettings, sources: Sources, signalled: Pr
   void signalled.then(() => {
     isEnded = true;
   });
-  const running = await startDevnet(settings, presenter.environment, signalled, sources);
+  let running: ServerInfo;
+  try {
+    running = await startDevnet(settings, presenter.environment, signalled, sources);
+  } catch (error) {
+    // The stop ended unfinished work.
+    if (isEnded && isAbortError(error)) return;
+    throw error;
+  }
   if (isEnded) await running.stop();
   else await serveUntilSignal(presenter, running, signalled);
 }
@@ -203,7 +210,7 @@ async function readWhole({ clarity, seed, fork }: ProjectSettings, files: string
 
 /**
  * Reads a project at the start. With `--watch`, an unreadable project is read again after each change of its files.
- * @param ended ends the wait
+ * @param ended ends the wait with an AbortError
  * @throws OperatorError
  */
 async function readProject(
@@ -227,7 +234,7 @@ async function readProject(
       );
       const isEnded = await Promise.race([change.promise, ended.then(() => true)]);
       await end();
-      if (isEnded === true) throw error;
+      if (isEnded === true) AbortSignal.abort().throwIfAborted();
     }
   }
 }
@@ -246,7 +253,7 @@ function requireProject({ watch, state, fork, clarity }: DevnetSettings): void {
 /**
  * Starts the server with a simulated node. When this resolves, the index has the node's history.
  * @param environment replaced by tests
- * @param ended ends the start early
+ * @param ended ends the start early, with an AbortError if its work is unfinished
  * @param sources sources of the settings' values
  * @throws OperatorError if it can't serve
  */
@@ -315,10 +322,16 @@ export async function startDevnet(
       await startServing(serverSettings, environment, { steering, sbtcAsset: SBTC_ASSET, sources }),
     );
     services.use('node', node);
-    void ended.then(() => node.stop());
+    const stopping = new AbortController();
+    void ended.then(() => {
+      stopping.abort();
+      return node.stop();
+    });
     await node.start(running.events ?? '').catch((error: unknown) => {
       throw error instanceof UnlikeSavedError && file !== null ? unfitState(file, error.message) : error;
     });
+    // The chain of a saved file may be incomplete, and must not replace the file.
+    stopping.signal.throwIfAborted();
     hasHistory = true;
     if (real === null || deployment === null) return { ...running, stop: () => services.stop() };
     const { watch } = settings;

@@ -286,6 +286,8 @@ async function loadEngine(directory: string): Promise<{ engine: Engine; version:
   return { engine: await import(wasm), version };
 }
 
+// Ctrl-C in a terminal reaches this process, too. The parent process ends it.
+process.on('SIGINT', () => {});
 try {
   const { engine, version } = await loadEngine(process.argv[2] ?? '');
   const session = (countsCosts: boolean, tracks = false) =>
