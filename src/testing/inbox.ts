@@ -40,6 +40,26 @@ const sendable = (headers: Record<string, string>): Record<string, string> =>
     Object.entries(headers).filter(([name]) => !/^(host|connection|content-length|transfer-encoding)$/.test(name)),
   );
 
+/** Members of an answer: checks of their values, and the rule in errors. */
+const ANSWER_RULES: { [K in keyof ReceiverAnswer]-?: [check: (value: unknown) => boolean, rule: string] } = {
+  status: [(value) => isWhole(value, 200) && Number(value) < 600, 'a whole number from 200 to 599'],
+  delayMs: [(value) => isWhole(value, 0), 'a whole number of milliseconds'],
+  hangs: [(value) => typeof value === 'boolean', 'true or false'],
+  times: [(value) => isWhole(value, 1) || value === Number.POSITIVE_INFINITY, 'a whole number above 0'],
+};
+
+const isWhole = (value: unknown, minimum: number): boolean => Number.isSafeInteger(value) && Number(value) >= minimum;
+
+/** @throws DevnetError for a wrong member */
+function requireAnswer(answer: ReceiverAnswer): void {
+  for (const [field, value] of Object.entries(answer)) {
+    const [check, rule] = Object.hasOwn(ANSWER_RULES, field) ? ANSWER_RULES[field as keyof ReceiverAnswer] : [];
+    if (check !== undefined && (value === undefined || check(value))) continue;
+    const reason = check === undefined ? `must be one of ${Object.keys(ANSWER_RULES).join(', ')}` : `must be ${rule}`;
+    throw new DevnetError('refused', `The receiver can't answer so: ${field} ${reason}.`, { field });
+  }
+}
+
 export class Inbox {
   readonly #server: Server;
   #url = '';
@@ -100,10 +120,11 @@ export class Inbox {
     }
   }
 
-  /** Sets the answer to later deliveries. */
-  answer({ times = Number.POSITIVE_INFINITY, ...answer }: ReceiverAnswer): void {
+  /** Sets the answer to later deliveries. @throws DevnetError for a wrong member */
+  answer(answer: ReceiverAnswer): void {
+    requireAnswer(answer);
     this.#answer = answer;
-    this.#answersLeft = times;
+    this.#answersLeft = answer.times ?? Number.POSITIVE_INFINITY;
   }
 
   #nextAnswer(): { status: number | null; delayMs: number } {

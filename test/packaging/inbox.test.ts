@@ -15,3 +15,32 @@ test('a failure ends the waits of all chainhooks, and every later wait immediate
   ]);
   await expect(inbox.next('one', 0)).rejects.toBe(failure);
 });
+
+test('an answer that a receiver can not give is refused at once, with its field', () => {
+  const inbox = new Inbox();
+  const wrong: [answer: object, field: string, message: string][] = [
+    [
+      { status: 99, times: 1 },
+      'status',
+      "The receiver can't answer so: status must be a whole number from 200 to 599.",
+    ],
+    [{ status: 1000 }, 'status', expect.any(String)],
+    [{ status: '500' }, 'status', expect.any(String)],
+    [{ delayMs: -1 }, 'delayMs', expect.stringContaining('delayMs must be a whole number of milliseconds.')],
+    [{ times: 0 }, 'times', expect.any(String)],
+    [{ hangs: 1 }, 'hangs', expect.any(String)],
+    [{ stats: 500 }, 'stats', expect.stringContaining('stats must be one of status, delayMs, hangs, times.')],
+    [{ toString: 500 }, 'toString', expect.any(String)],
+  ];
+  for (const [answer, field, message] of wrong) {
+    let error: unknown = null;
+    try {
+      inbox.answer(answer);
+    } catch (cause) {
+      error = cause;
+    }
+    expect([error instanceof DevnetError, error]).toMatchObject([true, { problem: 'refused', field, message }]);
+  }
+  for (const answer of [{}, { status: 200, delayMs: 0 }, { hangs: true, times: Number.POSITIVE_INFINITY }])
+    inbox.answer(answer);
+});
