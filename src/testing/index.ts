@@ -72,14 +72,31 @@ function refusedError(path: string, status: number, text: string): DevnetError {
   });
 }
 
+/**
+ * Serializes the body of a request.
+ * @throws DevnetError for a bigint, which JSON doesn't have
+ */
+function serializeBody(path: string, body: object | undefined): string | null {
+  /** Fields of objects, with a dot at the end. */
+  const prefixes = new Map<unknown, string>();
+  const text = JSON.stringify(body, function replace(this: unknown, key: string, value: unknown) {
+    const field = `${prefixes.get(this) ?? ''}${key}`;
+    if (typeof value === 'object' && key !== '') prefixes.set(value, `${field}.`);
+    if (typeof value !== 'bigint') return value;
+    const remedy = field.startsWith('arguments.') ? `cl.uint(${value}n) or cl.int(${value}n)` : String(value);
+    throw new DevnetError('refused', `${path} can't be called: ${field} is a bigint. Write ${remedy}.`, { field });
+  });
+  return text ?? null;
+}
+
 type Ask = <T>(path: string, body?: object) => Promise<T>;
 
 function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
-  async function sendRequest(path: string, body: object | undefined): Promise<{ status: number; text: string }> {
-    const method = body === undefined ? 'GET' : 'POST';
+  async function sendRequest(path: string, body: string | null): Promise<{ status: number; text: string }> {
+    const method = body === null ? 'GET' : 'POST';
     const headers = { 'content-type': 'application/json' };
     try {
-      const response = await directFetch(url + path, { method, headers, body: JSON.stringify(body) ?? null });
+      const response = await directFetch(url + path, { method, headers, body });
       return { status: response.status, text: await response.text() };
     } catch (cause) {
       // When the process ends, its connections break before its end is reported.
@@ -88,7 +105,8 @@ function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
     }
   }
   return async <T>(path: string, body?: object): Promise<T> => {
-    const { status, text } = await within(limitMs, `the answer to ${path}`, sendRequest(path, body));
+    const answer = sendRequest(path, serializeBody(path, body));
+    const { status, text } = await within(limitMs, `the answer to ${path}`, answer);
     if (status !== OK) throw refusedError(path, status, text);
     return JSON.parse(text) as T;
   };
@@ -107,7 +125,7 @@ function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
   return {
     async add<const O extends HookOptions>({ name = 'test', filters, options }: HookDefinition<O>) {
       const { url } = await receiver();
-      const { uuid } = await ask<{ uuid: string }>('/chainhooks/me', {
+      const { uuid, status } = await ask<{ uuid: string; status: { warnings: string[] } }>('/chainhooks/me', {
         name,
         version: '1',
         chain: 'stacks',
@@ -120,7 +138,8 @@ function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
         },
         action: { type: 'http_post', url },
       });
-      return { uuid, next: ({ limitMs = defaultLimit } = {}) => inbox.next(uuid, limitMs) } as Hook<ValueOf<O>>;
+      const next = ({ limitMs = defaultLimit } = {}) => inbox.next(uuid, limitMs);
+      return { uuid, warnings: status.warnings, next } as Hook as Hook<ValueOf<O>>;
     },
     async next({ limitMs = defaultLimit } = {}) {
       if (started === null)

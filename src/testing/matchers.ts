@@ -40,6 +40,15 @@ const reasonOf = (sent: Sent): string => {
   return `${status}${error === null ? '' : `: ${error}`}${where}${trace}`;
 };
 
+/** Shows a response in the form of an expectation, with a JavaScript value. */
+function shown(value: unknown): string {
+  for (const side of ['ok', 'err'] as const) {
+    if (typeof value === 'object' && value !== null && Object.hasOwn(value, side))
+      return `(${side} ${inspect((value as Record<Side, Value>)[side])})`;
+  }
+  return inspect(value);
+}
+
 function check(side: Side, checked: unknown, expected: readonly unknown[], context: MatcherContext): MatcherResult {
   const value = isSent(checked) ? checked.value : checked;
   const isSide = typeof value === 'object' && value !== null && Object.hasOwn(value, side);
@@ -50,8 +59,13 @@ function check(side: Side, checked: unknown, expected: readonly unknown[], conte
   const pass =
     isSide && !isAborted && (expected.length === 0 || equals((value as Record<Side, unknown>)[side], expected[0]));
   const expectation = `(${side}${expected.length === 0 ? '' : ` ${inspect(expected[0])}`})`;
-  const received = isSent(checked) ? `${checked.repr}, ${reasonOf(checked)}` : inspect(checked);
-  return { pass, message: () => `Expected ${pass ? 'not ' : ''}${expectation}, received ${received}` };
+  const received = isSent(checked) ? `${shown(value)}, ${reasonOf(checked)}` : shown(value);
+  // A number never equals an integer of Clarity.
+  const hint =
+    typeof expected[0] === 'number' && isSide && typeof (value as Record<Side, unknown>)[side] === 'bigint'
+      ? `\nAn int or uint is a bigint: write ${expected[0]}n.`
+      : '';
+  return { pass, message: () => `Expected ${pass ? 'not ' : ''}${expectation}, received ${received}${hint}` };
 }
 
 /** Matchers for `expect.extend(matchers)`. */

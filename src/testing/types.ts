@@ -291,7 +291,7 @@ export interface HookPayload<V extends HookValue = HookValue> {
 
 /** The answer of the receiver to deliveries. */
 export interface ReceiverAnswer {
-  /** Status of the answer. 2xx accepts the delivery, any other status fails it. Default 204. */
+  /** Status of the answer, from 200 to 599. 2xx accepts the delivery, any other status fails it. Default 204. */
   status?: number;
   /** Milliseconds until the answer. Default 0. */
   delayMs?: number;
@@ -325,6 +325,8 @@ export interface Limit {
 /** A registered chainhook. */
 export interface Hook<V extends HookValue = HookValue> {
   uuid: string;
+  /** Parts of the definition that are probably a mistake, such as a filter that can never match. */
+  warnings: readonly string[];
   /** Waits for the next delivery of this chainhook. @throws DevnetError at the limit */
   next(limit?: Limit): Promise<Delivery<V>>;
 }
@@ -334,7 +336,10 @@ export interface Hooks {
   add<const O extends HookOptions = Record<never, never>>(definition: HookDefinition<O>): Promise<Hook<ValueOf<O>>>;
   /** Waits for the next delivery of any chainhook. Each delivery is returned once. @throws DevnetError at the limit */
   next(limit?: Limit): Promise<Delivery>;
-  /** Sets the receiver's answer from now on. Without an argument, the receiver accepts deliveries at once again. */
+  /**
+   * Sets the receiver's answer from now on. Without an argument, the receiver accepts deliveries at once again.
+   * @throws DevnetError for a wrong member
+   */
   answer(answer?: ReceiverAnswer): void;
   /** Returns the secret that signs deliveries, for your handler (`whsec_…`). */
   secret(): Promise<string>;

@@ -183,6 +183,7 @@ describe('a chain that runs', () => {
       'time_limit',
       `Waited 0 ms for a delivery of ${hook.uuid}, which did not come.`,
     ]);
+    expect(hook.warnings).toEqual([]);
     // A wait that has ended takes no delivery from a later one.
     const { contract_id } = await chain.deploy('(define-constant one u1)', { sender: (await chain.account('a')).name });
     const { payload, hook: uuid } = await hook.next();
@@ -389,9 +390,13 @@ describeWith('Clarity', hasClarity, () => {
     expect(await first.transaction(refused.tx_id)).toEqual(refused);
     expect(assertOk(minted, true)).toBe(true);
     expect(() => assertOk(refused)).toThrow(
-      `Expected (ok), received (err u100), abort_by_response\n${DEPLOYER.address}.token:5:10: (asserts! (> amount u0) (err u100))`,
+      `Expected (ok), received (err 100n), abort_by_response\n${DEPLOYER.address}.token:5:10: (asserts! (> amount u0) (err u100))`,
     );
     expect(() => assertOk(minted, { a: [1n] })).toThrow('Expected (ok { a: [ 1n ] }), received (ok true), success');
+    expect(() => assertErr(refused, 100)).toThrow(
+      /^Expected \(err 100\), received \(err 100n\), (.|\n)*\nAn int or uint is a bigint: write 100n\.$/,
+    );
+    expect(() => assertErr(refused, 3n)).toThrow('Expected (err 3n), received (err 100n), ');
     expect(() => assertOk(found)).toThrow("Expected (ok), received { tags: [ '0x01ff', '0x' ]");
     expect.extend(matchers);
     const checked = (one: Sent) => expect(one) as unknown as ClarityMatchers & { not: ClarityMatchers };
@@ -400,11 +405,24 @@ describeWith('Clarity', hasClarity, () => {
     checked(refused).not.toBeErr(101n);
     checked(refused).not.toBeOk();
 
+    const silent = await first.hooks.add({
+      filters: {
+        events: [{ type: 'contract_call', contract_identifier: `${DEPLOYER.address}.token`, function_name: 'none' }],
+      },
+    });
+    expect(silent.warnings).toEqual([expect.stringContaining('none')]);
+
     const failures: [() => Promise<unknown>, string, string | null, string | null][] = [
       [() => first.read('token', 'divide', ['u0']), 'refused', null, 'DivisionByZero'],
       [() => first.call('none', 'mint', ['u1']), 'refused', 'contract', null],
       [() => first.call('token', 'mint', ['u1'], { sender: 'walet_1' }), 'refused', 'sender', null],
       [() => first.call('token', 'mint', ['one']), 'refused', 'arguments.0', null],
+      // @ts-expect-error arguments are literals
+      [() => first.call('token', 'mint', [1n]), 'refused', 'arguments.0', null],
+      // @ts-expect-error arguments are literals
+      [() => first.read('token', 'divide', [1n]), 'refused', 'arguments.0', null],
+      // @ts-expect-error a count is a number
+      [() => first.mine(1n), 'refused', 'count', null],
       [() => first.transaction(`0x${'00'.repeat(32)}`), 'refused', null, null],
       [() => first.account('walet_1'), 'refused', 'name', null],
       [() => first.transfer('walet_1', 1), 'refused', 'recipient', null],
@@ -416,6 +434,10 @@ describeWith('Clarity', hasClarity, () => {
       expect(error).toBeInstanceOf(DevnetError);
       expect(error).toMatchObject({ problem, field, reason });
     }
+    // @ts-expect-error arguments are literals
+    await expect(first.call('token', 'mint', [1n])).rejects.toThrow(
+      'arguments.0 is a bigint. Write cl.uint(1n) or cl.int(1n).',
+    );
     const guest = await first.account('guest', 1_000);
     expect(await first.balance(guest.name)).toBe(1_000n);
   });
