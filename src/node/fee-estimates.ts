@@ -97,6 +97,7 @@ const FeeAnswer = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.
  */
 export function withMinimumFees(answer: unknown, request: unknown): Static<typeof FeeAnswer> | null {
   if (!Value.Check(FeeAnswer, answer) || !Value.Check(FeeRequest, request)) return null;
-  const fee = Math.max(request.estimated_len ?? 0, request.transaction_payload.length / 2);
+  const digits = request.transaction_payload.replace(/^0x/, '');
+  const fee = Math.max(request.estimated_len ?? 0, digits.length / 2);
   return { ...answer, estimations: answer.estimations.map((estimation) => ({ ...estimation, fee })) };
 }

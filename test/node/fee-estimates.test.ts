@@ -66,6 +66,8 @@ describe('fees', () => {
 
   test('are one micro-STX per byte while blocks have room', () => {
     expect(fees(withMinimumFees(answer, request))).toEqual([180, 180]);
+    const prefixed = { transaction_payload: `0x${request.transaction_payload}` };
+    expect(fees(withMinimumFees(answer, prefixed))).toEqual([180, 180]);
     expect(fees(withMinimumFees(answer, { ...request, estimated_len: 350 }))).toEqual([350, 350]);
     expect(fees(withMinimumFees(answer, { ...request, estimated_len: 20 }))).toEqual([180, 180]);
     expect(fees(withMinimumFees(answer, { ...request, estimated_len: null }))).toEqual([180, 180]);
