@@ -29,7 +29,6 @@ import type { ClarityMiner } from './clarity/miner.ts';
 import { toVmError } from './clarity/outcome.ts';
 import { type ContractTemplate, isOfType, namedArguments, type ReadContext } from './contract.ts';
 import type { Receipt } from './execute.ts';
-import { MAX_FORK_DEPTH } from './node.ts';
 import { SLOT } from './pox.ts';
 import { payerOf } from './transaction.ts';
 
@@ -371,7 +370,7 @@ function transaction({ node, params: [requestedId = ''] }: RpcRequest) {
       result: clarityRepr(receipt.result),
     };
   }
-  throw new RpcError(404, `The last ${MAX_FORK_DEPTH} blocks don't contain transaction ${bare(id)}`);
+  throw new RpcError(404, `The blocks that this node keeps don't contain transaction ${bare(id)}`);
 }
 
 /** Returns the block in the path, canonical or not. Block 0 has the format of an earlier epoch. @throws RpcError */
