@@ -209,6 +209,8 @@ export class SimulatedNode {
       seed,
       transactionsPerBlock: traffic,
       semiFungible: true,
+      // Nobody announces transactions on a chain without users.
+      mempool: traffic > 0,
       // An engine keeps all blocks, too. Another Stackside may request blocks far below the tip, to fill its index.
       retained: clarity !== undefined || this.#other !== null ? Number.POSITIVE_INFINITY : MAX_FORK_DEPTH + 2,
       keptFrom: () => this.#oldestSnapshot,

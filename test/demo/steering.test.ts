@@ -76,6 +76,13 @@ test('simulated users send transactions if a mine request sets traffic', async (
   expect(blocks[0]?.transactions.length).toBeGreaterThanOrEqual(6);
 });
 
+test('a devnet without a project announces no transactions of simulated users', async () => {
+  await using quiet = await demo({ automine: 'true' });
+  expect(await quiet.json('/extended/v1/tx/mempool')).toMatchObject({ total: 0 });
+  await using busy = await demo({ pastBlocks: '20' });
+  expect((await busy.json<{ total: number }>('/extended/v1/tx/mempool')).total).toBeGreaterThan(0);
+});
+
 test('a fork returns a transaction to the mempool, and the next block mines it again', async () => {
   const id = await sent();
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 2 });
