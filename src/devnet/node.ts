@@ -370,10 +370,12 @@ export class SimulatedNode {
    * @param distance number of blocks, or height of the last one
    * @param traffic number of simulated users' transactions per block
    * @param transactions transactions in hex to add to the mempool first
-   * @throws ParameterError for a rejected transaction, or a height that isn't ahead; then nothing is mined
+   * @throws ParameterError for a rejected transaction, a height that isn't ahead, or traffic with an engine; then nothing is mined
    */
   mine(distance: Distance, traffic: number, transactions: readonly string[]): Promise<Block[]> {
     return this.#runCommand(async () => {
+      if (traffic > 0 && this.clarity !== undefined)
+        throw fieldError('traffic', 'must be 0, because a chain with real contracts has no simulated users');
       const count = steps(distance, this.chain.tip.height, MAX_BLOCKS, 'until_height');
       for (const [index, hex] of transactions.entries())
         await this.#submitFrom(fromHex(hex), ['transactions', String(index)]);

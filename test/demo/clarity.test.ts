@@ -136,6 +136,16 @@ describeWith('Clarity', hasClarity, () => {
     });
     server = await demo({ clarity: project.path });
   });
+  test('a chain with real contracts has no simulated users', async () => {
+    const { status, body } = await server.post('/stackside/v1/devnet/mine', { traffic: 3 });
+    expect([status, body]).toEqual([
+      400,
+      expect.objectContaining({
+        field: 'traffic',
+        message: 'body/traffic must be 0, because a chain with real contracts has no simulated users',
+      }),
+    ]);
+  });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
     project?.[Symbol.dispose]();

@@ -133,7 +133,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       operationId: 'mineDevnetBlocks',
       summary: 'Mine blocks',
       description:
-        'Broadcasts `transactions`, then mines `count` blocks, or up to `until_height`, with all pending transactions that can be mined. Each block also has `traffic` transactions of simulated users.',
+        'Broadcasts `transactions`, then mines `count` blocks, or up to `until_height`, with all pending transactions that can be mined. Each block also has `traffic` transactions of simulated users, which only a chain with simulated contracts has.',
       body: Mine,
       response: Blocks,
       handle: async ({ caller: node, body }) => {
