@@ -779,10 +779,10 @@ export class SimulatedNode {
 
   /**
    * Gives a principal an exact balance: by a transfer from the faucet, or by a transfer of the principal to the faucet, whose
-   * fee is part of the difference.
+   * fee is part of the difference. If the difference isn't above the fee, the faucet first pays the fee to the principal.
    * @param amount micro-STX
    * @returns null if the principal has this balance
-   * @throws ParameterError if the faucet has too little, a contract has more, or the difference is less than a fee
+   * @throws ParameterError if the faucet has too little, or a contract has more
    */
   setBalance(principal: string, amount: bigint): Promise<{ id: string; block: Block } | null> {
     return this.#runCommand(async () => {
@@ -798,9 +798,10 @@ export class SimulatedNode {
       if (account === null) {
         throw fieldError('amount', `must be >= ${balance}, because only its code can send the STX of a contract`);
       }
-      const rest = -change - BASE_FEE;
+      let rest = -change - BASE_FEE;
       if (rest <= 0n) {
-        throw fieldError('amount', `must be >= ${balance}, or lower by more than ${BASE_FEE}, the fee of the transfer`);
+        await this.#mineOwn(this.faucet, tokenTransfer(principal, BASE_FEE, ''));
+        rest = -change;
       }
       return this.#mineOwn(account, tokenTransfer(this.faucet.address, rest, ''), signing?.isSigned ?? false);
     });

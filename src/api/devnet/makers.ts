@@ -253,7 +253,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       operationId: 'setDevnetBalance',
       summary: 'Set the STX or the tokens of an address',
       description:
-        "Gives an address exactly this balance, by a transfer from or to the faucet in a separate block. The key of the address isn't needed. A lower balance takes a nonce of the address, and is impossible for a contract. A balance of tokens can only rise: the missing tokens are minted, with the event in a transfer of one micro-STX from the faucet. `tx_id` is null if the address had this balance.",
+        "Gives an address exactly this balance, by a transfer from or to the faucet in a separate block. The key of the address isn't needed. A lower balance takes a nonce of the address, and is impossible for a contract. If it is lower by at most the fee, the faucet first pays the fee in another block. A balance of tokens can only rise: the missing tokens are minted, with the event in a transfer of one micro-STX from the faucet. `tx_id` is null if the address had this balance.",
       body: SetBalance,
       response: BalanceSet,
       handle: async ({ caller: node, body: { address, amount, asset } }) => {
