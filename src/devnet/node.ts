@@ -574,6 +574,11 @@ export class SimulatedNode {
       .sort((a, b) => a.block.height - b.block.height);
   }
 
+  /** The snapshots' names, for an error. */
+  get #snapshotNames(): string {
+    return this.snapshots.map(({ name }) => name).join(', ') || 'there are none';
+  }
+
   /** Names the state after the tip. An earlier state with this name loses the name. */
   snapshot(name: string): Promise<void> {
     return this.#runCommand(async () => {
@@ -601,7 +606,7 @@ export class SimulatedNode {
               'index_block_hash',
               `must be the index block hash of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
             )
-          : fieldError('snapshot', 'must name a snapshot of a block of the chain');
+          : fieldError('snapshot', `must name a snapshot of the chain: ${this.#snapshotNames}`);
       }
       // The new branch has the time of the state, not the time of the lost blocks.
       this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
