@@ -100,7 +100,7 @@ const Sent = named('DevnetTransaction', {
 const DeploymentSent = named('DevnetDeployment', {
   ...Sent.properties,
   error_line: nullable(
-    Type.Integer({ description: 'Line of the source with the definition that failed; the first line is 1' }),
+    Type.Integer({ description: 'Line of the source on which the definition that failed begins; the first line is 1' }),
   ),
 });
 
@@ -282,7 +282,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/deploy',
       operationId: 'deployDevnetContract',
       summary: 'Deploy a contract, in a separate block',
-      description: `Signs and mines the deployment of a contract ${FROM_SENDER}. ${REFUSED} If the analysis fails, \`error\` has the reason, and \`error_line\` the line.`,
+      description: `Signs and mines the deployment of a contract ${FROM_SENDER}. ${REFUSED} If the analysis fails, \`error\` has the reason, and \`error_line\` the line on which the faulty definition begins.`,
       refusals: sendingRefusals,
       body: Deploy,
       response: DeploymentSent,
