@@ -174,7 +174,7 @@ export class SimulatedNode {
   readonly #clock: Clock;
   /** Whether time passes only on the chain. */
   readonly #usesChainTime: boolean;
-  /** Accounts that commands have named, by address. */
+  /** Accounts that commands have named, by name. */
   readonly #derived = new Map<string, Account>();
   readonly #mining = atMost(1);
   readonly #posting = atMost(1);
@@ -853,9 +853,13 @@ export class SimulatedNode {
     return derived!;
   }
 
-  /** Returns the account with a name, if it belongs to the network or {@link account} has returned it. */
+  /**
+   * Returns the account with a name, if it belongs to the network or {@link account} has returned it. An account with a key
+   * in this process is also found by its address.
+   */
   knownAccount(name: string): Account | undefined {
-    return this.options.accounts?.find((account) => account.name === name) ?? this.#derived.get(name);
+    const named = this.options.accounts?.find((account) => account.name === name) ?? this.#derived.get(name);
+    return named ?? this.#keyed.find(({ address }) => address === name);
   }
 
   get accountNames(): string[] {

@@ -217,6 +217,22 @@ test('a read-only function is called with literals, and an unknown account is na
     status: 400,
     body: { field: 'sender', message: expect.stringContaining('POST /stackside/v1/devnet/account adds alise') },
   });
+  // An address has no account to add, unless the node has its key.
+  const stranger = await server.post('/stackside/v1/devnet/transfer', {
+    sender: pox.split('.')[0],
+    recipient,
+    amount: '1',
+  });
+  expect(stranger).toMatchObject({
+    status: 400,
+    body: {
+      field: 'sender',
+      message: expect.stringMatching(/; a devnet with --unsafe-impersonate accepts every address$/),
+    },
+  });
+  const { faucet } = await state();
+  const known = { sender: faucet.address, recipient, amount: '1' };
+  expect(await server.steer('/stackside/v1/devnet/transfer', known)).toMatchObject({ sender: faucet.address });
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** Routes that call contracts: transactions, each signed and mined in a separate block, and read-only functions. */
 import { type Static, Type } from '@sinclair/typebox';
 import type { AbiType } from '../../codec/abi.ts';
-import { DEPLOYED_NAME_PATTERN } from '../../codec/address.ts';
+import { DEPLOYED_NAME_PATTERN, principalBytes } from '../../codec/address.ts';
 import { deploymentPayload } from '../../codec/boot-transaction.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
@@ -28,7 +28,7 @@ const CLARITY_NONE = '0x09';
 const COMPRESSED = '01';
 
 const AccountName = Type.String({ pattern: NAME, rule: NAME_RULE });
-/** The name of an account, or an address of at most 41 characters that the simulated node impersonates. */
+/** The name of an account, or an address of at most 41 characters: of an account, or one that the simulated node impersonates. */
 const sender = Type.Optional(
   Type.String({ pattern: '^[a-zA-Z0-9_-]{1,41}$', rule: 'a name of 1 to 40 letters, digits, _ and -, or an address' }),
 );
@@ -113,14 +113,18 @@ function findSigner(node: SimulatedNode, name: string | undefined): Signing {
   return account === null ? { account: requireAccount(node, name), isSigned: true } : { account, isSigned: false };
 }
 
-/** @throws ParameterError if no account has the name */
+/** @throws ParameterError if no account has the name or the address */
 function requireAccount(node: SimulatedNode, name: string): Account {
   const account = node.knownAccount(name);
   if (account !== undefined) return account;
   const names = node.accountNames.join(', ') || 'none yet';
+  const remedy =
+    principalBytes(name) === null
+      ? `POST /stackside/v1/devnet/account adds ${name}`
+      : 'a devnet with --unsafe-impersonate accepts every address';
   throw new ParameterError(
     { location: 'body', path: ['sender'] },
-    `must be the name of an account (${names}); POST /stackside/v1/devnet/account adds ${name}`,
+    `must be the name or the address of an account (${names}); ${remedy}`,
   );
 }
 
@@ -222,7 +226,7 @@ function requireMemo(text: string): string {
   throw new ParameterError({ location: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
 }
 
-const FROM_SENDER = 'from the account that `sender` names, by default the faucet';
+const FROM_SENDER = 'from the account that `sender` names or whose address it is, by default the faucet';
 const REFUSED = "If the node refuses the transaction, nothing is mined, and `reason` contains the node's error.";
 
 /** Routes that sign and mine. @param family the declarations that all routes of the simulated node share */
