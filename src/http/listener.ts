@@ -184,6 +184,17 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
 /** Starts an HTTP server, on a port of this machine or, in simulations, elsewhere. */
 export type Listen = typeof listenHttp;
 
+/**
+ * Checks that a server can listen on an address.
+ * @throws OperatorError
+ */
+export function requireFreePort(
+  { what, flags }: { what: string; flags: AddressFlags },
+  address: { hostname: string; port: number },
+): void {
+  listening(what, flags, address, () => Bun.listen({ ...address, socket: { data() {} } }).stop(true));
+}
+
 /** Reports whether another program listens on a TCP port of this machine. */
 export function isPortTaken(hostname: string, port: number): boolean {
   try {

@@ -71,6 +71,12 @@ function toResponse(result: IntakeResult): Response {
   return answer(STATUSES[why], { error: reason, ...(problem === reason ? {} : { problem }), remedy });
 }
 
+/** The receiver's name and flags in errors about its address. */
+export const eventListener = {
+  what: 'The event receiver',
+  flags: { host: '--event-host', port: '--event-port' },
+} as const;
+
 /** Starts the receiver. @throws OperatorError if it can't listen */
 export function startReceiver(options: ReceiverOptions) {
   const { hostname, port, bodyLimit, intake, log, otherwise = () => null } = options;
@@ -106,8 +112,7 @@ export function startReceiver(options: ReceiverOptions) {
   }
 
   const server = listen({
-    what: 'The event receiver',
-    flags: { host: '--event-host', port: '--event-port' },
+    ...eventListener,
     turns,
     hostname,
     port,

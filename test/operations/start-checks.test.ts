@@ -51,7 +51,13 @@ test('a demo uses a free port if its default port is in use and logs it, but nev
   expect(withFreePorts(given, {}, log)).toMatchObject({ apiPort: 0, eventPort: 0 });
   expect(logged).toEqual([{ event: 'port_in_use', port, flag: '--api-port' }]);
   const named = { apiPort: { kind: 'flag', name: '--api-port' } } as const;
-  expect(withFreePorts(given, named, log)).toMatchObject({ apiPort: port });
+  expect(() => withFreePorts(given, named, log)).toThrow(
+    `The API can't listen on 127.0.0.1:${port}: the port is in use.`,
+  );
+  const events = { eventPort: { kind: 'flag', name: '--event-port' } } as const;
+  expect(() => withFreePorts({ ...given, apiPort: 0, eventPort: port }, events, log)).toThrow(
+    `The event receiver can't listen on 127.0.0.1:${port}: the port is in use.`,
+  );
   expect(logged).toHaveLength(1);
 });
 

@@ -15,8 +15,9 @@ import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
 import { type NodeOptions, SimulatedNode, UnlikeSavedError } from '../../devnet/node.ts';
 import { startRpc } from '../../devnet/rpc.ts';
 import { hostNames } from '../../http/hosts.ts';
-import { isPortTaken } from '../../http/listener.ts';
+import { apiListener, isPortTaken, requireFreePort } from '../../http/listener.ts';
 import type { Log } from '../../log.ts';
+import { eventListener } from '../../node/receiver.ts';
 import { readSettings, type SettingsOf } from '../../settings/config.ts';
 import type { Sources } from '../../settings/describe.ts';
 import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
@@ -157,16 +158,22 @@ export async function runDevnet(settings: DevnetSettings, sources: Sources, unti
 const shownAccounts = ({ accounts }: ClarinetProject): DevnetAccount[] =>
   accounts.map(({ name, address, secret }) => ({ name, address, secret }));
 
-/** Chooses a free port in place of a default one that another program uses. */
+/**
+ * Chooses a free port in place of a default one that another program uses.
+ * @throws OperatorError if another program uses a port of the settings' sources
+ */
 export function withFreePorts(settings: DevnetSettings, sources: Sources, log: Log): DevnetSettings {
   const ports = [
-    { name: 'apiPort', flag: '--api-port', host: settings.apiHost },
-    { name: 'eventPort', flag: '--event-port', host: settings.eventHost },
+    { name: 'apiPort', listener: apiListener, host: settings.apiHost },
+    { name: 'eventPort', listener: eventListener, host: settings.eventHost },
   ] as const;
-  const portsInUse = ports.filter(
-    ({ name, host }) => sources[name] == null && settings[name] !== 0 && isPortTaken(host, settings[name]),
-  );
-  for (const { name, flag } of portsInUse) log({ event: 'port_in_use', port: settings[name], flag });
+  const used = ports.filter(({ name }) => settings[name] !== 0);
+  for (const { name, listener, host: hostname } of used) {
+    if (sources[name] != null) requireFreePort(listener, { hostname, port: settings[name] });
+  }
+  const portsInUse = used.filter(({ name, host }) => sources[name] == null && isPortTaken(host, settings[name]));
+  for (const { name, listener } of portsInUse)
+    log({ event: 'port_in_use', port: settings[name], flag: listener.flags.port });
   return { ...settings, ...Object.fromEntries(portsInUse.map(({ name }) => [name, 0])) };
 }
 
