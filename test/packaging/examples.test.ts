@@ -142,6 +142,20 @@ describeWith('Clarity', hasClarity, () => {
       expect(printed).toContain('Bought ticket 1; 2 are left.');
       expect(printed).toContain('Ticket 1 belongs to ST1SJ3DTE5DN7X54YDH5D64R3BCB6A2AG2ZQ8YPD5.');
     });
+
+    test('prints the guests of earlier blocks, and leaves no chainhook behind', async () => {
+      const hooks = async () => {
+        const { results } = (await (await fetch(`${chain.url}/chainhooks/me`)).json()) as {
+          results: { uuid: string }[];
+        };
+        return results.map(({ uuid }) => uuid);
+      };
+      // The example's tests registered some.
+      const before = await hooks();
+      const printed = await run('tickets', process.execPath, ['app/main.ts'], { STACKSIDE_URL: chain.url });
+      expect(printed.match(/Ticket \d/g)).toEqual(['Ticket 1', 'Ticket 2']);
+      expect(await hooks()).toEqual(before);
+    });
   });
 
   test('token, vault and game pass the type check', () => {
