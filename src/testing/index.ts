@@ -161,6 +161,12 @@ type AccountFunctions<C extends ContractTypes = ContractTypes> = Pick<
   'account' | 'balance' | 'transfer' | 'deploy' | 'call' | 'read'
 >;
 
+/** Returns options as members of a body, with the sender's name. */
+const withSenderName = ({ sender, ...options }: Sender): object => ({
+  ...options,
+  ...(sender === undefined ? {} : { sender: typeof sender === 'string' ? sender : sender.name }),
+});
+
 const PRINCIPAL = /^S[0-9A-Z]{30,}(\..+)?$/;
 
 /** Makes the functions that sign transactions and read. @param projectAccounts addresses of the project's accounts, by name */
@@ -227,7 +233,11 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
     },
     balance,
     async transfer(recipient, amount, options = {}) {
-      const body = { recipient: await findAddress(recipient, 'recipient'), amount: String(amount), ...options };
+      const body = {
+        recipient: await findAddress(recipient, 'recipient'),
+        amount: String(amount),
+        ...withSenderName(options),
+      };
       return toSent(await ask<TransactionAnswer>('/stackside/v1/devnet/transfer', body));
     },
     async deploy(source, { name, clarityVersion, ...sender } = {}): Promise<Deployed> {
@@ -236,7 +246,7 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
       const version = clarityVersion === undefined ? {} : { clarity_version: clarityVersion };
       const { error_line: line, ...answer } = await ask<TransactionAnswer & { error_line: number | null }>(
         '/stackside/v1/devnet/deploy',
-        { source, name: contract, ...version, ...sender },
+        { source, name: contract, ...version, ...withSenderName(sender) },
       );
       const sent = toSent(answer);
       if (sent.status !== 'success') {
@@ -249,11 +259,11 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
       return { ...sent, contract_id: id };
     },
     async call(contract: string, name: string, args: readonly string[] = [], options: Sender = {}) {
-      const body = { contract, function: name, arguments: args, ...options };
+      const body = { contract, function: name, arguments: args, ...withSenderName(options) };
       return toSent(await ask<TransactionAnswer>('/stackside/v1/devnet/call', body));
     },
     async read(contract: string, name: string, args: readonly string[] = [], options: Sender = {}): Promise<Value> {
-      const body = { contract, function: name, arguments: args, ...options };
+      const body = { contract, function: name, arguments: args, ...withSenderName(options) };
       return decodedValue((await ask<{ result: string }>('/stackside/v1/devnet/read', body)).result);
     },
   };

@@ -112,9 +112,9 @@ export interface Account {
   private_key: string;
 }
 
-/** The sender: the name of an account of the project, or of `chain.account()`. Default: the faucet. */
+/** The sender: an account of the project or of `chain.account()`, or its name or address. Default: the faucet. */
 export interface Sender {
-  sender?: string;
+  sender?: string | Pick<Account, 'name'>;
 }
 
 export type TransactionStatus = 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';

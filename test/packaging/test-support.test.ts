@@ -438,6 +438,10 @@ describeWith('Clarity', hasClarity, () => {
     await expect(first.call('token', 'mint', [1n])).rejects.toThrow(
       'arguments.0 is a bigint. Write cl.uint(1n) or cl.int(1n).',
     );
+    const wallet = await first.account('wallet_1');
+    for (const account of [wallet, wallet.name, wallet.address])
+      expect((await first.call('token', 'mint', ['u1'], { sender: account })).sender).toBe(wallet.address);
+    expect((await first.transfer(DEPLOYER.address, 1, { sender: wallet })).sender).toBe(wallet.address);
     const guest = await first.account('guest', 1_000);
     expect(await first.balance(guest.name)).toBe(1_000n);
   });
