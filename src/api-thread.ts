@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import type { Readiness } from './api/operations.ts';
-import { systemClock } from './base/clock.ts';
+import { systemClock, systemRandom } from './base/clock.ts';
 import { messageOfError } from './base/errors.ts';
 import { lossyOutputs } from './base/lossy-output.ts';
 import { operatorErrorOf } from './base/system-errors.ts';
@@ -77,6 +77,7 @@ async function start({
     ...noMainThreadParts,
     mainThread: forwardTo(mainThread, MAX_PROXY_BODY_BYTES),
     clock: systemClock,
+    random: systemRandom,
     listen: listenHttp,
     clientLimits: {},
     internalToken,

@@ -3,6 +3,7 @@
  * by path prefix.
  */
 import { networkInterfaces } from 'node:os';
+import { type Clock, pause, type RandomSource } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { fileText } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
@@ -28,6 +29,8 @@ export interface ProxyOptions {
   /** File with additional URLs that receive broadcast transactions. */
   extraEndpointsFile: string | null;
   snapshots: Snapshots;
+  clock: Clock;
+  random: Pick<RandomSource, 'number'>;
   log: (event: BroadcastEvent) => void;
 }
 
@@ -37,7 +40,7 @@ const BUSY_WAIT_MS = 50;
 
 /** Forwards requests to the node. */
 export function nodeProxy(options: ProxyOptions): Forward {
-  const { node, url, timeoutMs, via, estimatesFees, extraEndpointsFile, snapshots, log } = options;
+  const { node, url, timeoutMs, via, estimatesFees, extraEndpointsFile, snapshots, clock, random, log } = options;
   const limits = tenureLimits(node);
   const broadcast = extraBroadcasts(extraEndpointsFile, log);
   const { ask, passedBack, textOf } = upstream({
@@ -55,7 +58,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
       const response = await ask(path, request, body);
       if (response.status !== 503 || request.method !== 'GET' || tries === BUSY_RETRIES) return response;
       await response.body?.cancel();
-      await Bun.sleep(Math.random() * BUSY_WAIT_MS);
+      await pause(clock, random.number() * BUSY_WAIT_MS);
     }
   }
 

@@ -12,6 +12,7 @@ import {
   makeSTXTokenTransfer,
   serializePayload,
 } from '@stacks/transactions';
+import { type Clock, systemClock, systemRandom } from '../../src/base/clock.ts';
 import { nodeProxy } from '../../src/node/proxy.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -219,6 +220,23 @@ describe('the proxy', () => {
     node.answer('/v2/busy', () => (++times < 4 ? new Response('busy', { status: 503 }) : new Response('done')));
     const response = await server.get('/v2/busy');
     expect([response.status, await response.text(), times]).toEqual([200, 'done', 4]);
+    // The waits are those of the server's clock and random numbers.
+    const waits: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after(milliseconds, end) {
+        waits.push(milliseconds);
+        queueMicrotask(end);
+        return () => {};
+      },
+    };
+    times = 0;
+    using snapshots = snapshotsOf(server.directory);
+    const options = { via: 'test', estimatesFees: false, extraEndpointsFile: null, log: () => {} };
+    const random = { number: () => 0.5 };
+    const proxy = nodeProxy({ ...options, clock, random, url: node.url, node: nodeRpc(node.url), snapshots });
+    expect((await proxy(new Request('http://api/v2/busy'))).status).toBe(200);
+    expect(waits).toEqual([25, 25, 25]);
   });
 
   test('sends a broadcast only once, even if the node is busy', async () => {
@@ -316,7 +334,8 @@ describe('failures', () => {
     const end = Promise.withResolvers<void>();
     node.answer('/v2/slow', () => end.promise.then(() => new Response('late')));
     using snapshots = snapshotsOf(server.directory);
-    const proxy = nodeProxy({ ...options, url: node.url, node: nodeRpc(node.url), snapshots });
+    const time = { clock: systemClock, random: systemRandom };
+    const proxy = nodeProxy({ ...options, ...time, url: node.url, node: nodeRpc(node.url), snapshots });
     await expect(proxy(new Request('http://api/v2/slow'))).rejects.toMatchObject({ status: 504 });
     end.resolve();
   });

@@ -1,7 +1,7 @@
 /** The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads. */
 import type { Registry } from 'prom-client';
 import type { PrefixForward } from '../../api/forwarded.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, RandomSource } from '../../base/clock.ts';
 import { type AddressOf, clientBehind } from '../../http/client-address.ts';
 import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
@@ -32,13 +32,14 @@ export interface ApiServiceOptions extends MainThreadParts, Pick<ApiOptions, Sha
   address: { hostname: string; port: number; shared: boolean };
   listen: Listen;
   clientLimits: Partial<ClientLimits>;
+  random: RandomSource;
   /** Memory with the counts of clients' requests, which all threads share. */
   rates: SharedArrayBuffer;
 }
 
 /** Starts the API on its port, with realtime and the node's proxy. @throws OperatorError if it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
-  const { settings, node, registry, requestCounts, rates, address, listen, clientLimits, ...parts } = options;
+  const { settings, node, registry, requestCounts, rates, address, listen, clientLimits, random, ...parts } = options;
   const { snapshots, log, turns, clock, internalToken, mainThread } = parts;
   const via = viaOf(internalToken);
   const limiter = rateLimiter(settings, rates, registry, clock);
@@ -51,7 +52,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     openHooks: settings.hookAccess === 'open',
     changes: { metrics: changeMetrics(registry), stopping: stopping.signal },
     metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
-    nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
+    nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, clock, random, log }),
     askAccount: untouchedAccounts(node, clock),
     prefixes: prefixForwards(settings, via),
     asksAboutTokens: settings.tokenMetadata === 'on',

@@ -211,7 +211,7 @@ export async function answerApi(
   { commits, ...parts }: MainThreadParts & { commits: CommitCount },
 ): Promise<{ url: string; threads: ApiThreads | null }> {
   const { settings, log } = base;
-  const { clock, listen, clientLimits, cores } = environment;
+  const { clock, random, listen, clientLimits, cores } = environment;
   const { apiHost: hostname, apiPort: port } = settings;
   const count = apiThreadCount(settings.threads, cores);
   const address = count === 0 ? { hostname, port, shared: false } : LOOPBACK;
@@ -223,6 +223,7 @@ export async function answerApi(
     ...parts,
     mainThread: null,
     clock,
+    random,
     listen,
     clientLimits,
     address,
