@@ -93,6 +93,25 @@ test('retry fails if the receiver does not accept the delivery, and --json print
   expect(JSON.parse(written.mock.calls.join(''))).toEqual({ id: delivery });
 });
 
+test('retry stops if the delivery ends without an attempt', async () => {
+  using target = receiver();
+  target.answer = MUCH_LATER;
+  const { server, uuid } = await failing(target, 'streaming');
+  await using _ = server;
+  let isCancelled = false;
+  await using proxy = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch({ method, url }) {
+      const { body } = await server.request('GET', new URL(url).pathname.replace(/\/redeliver$/, ''));
+      if (method === 'POST') isCancelled = true;
+      return Response.json(isCancelled ? { ...body, state: 'cancelled' } : body);
+    },
+  });
+  const connection = { url: `http://127.0.0.1:${proxy.port}`, key: null };
+  expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe('The delivery is cancelled without another attempt.');
+});
+
 test('retry waits for an attempt under way, for a minute', async () => {
   using target = receiver();
   let answer = (_: Response): void => {};

@@ -32,6 +32,9 @@ test('rows have their columns in order, with any names, and exact integers', () 
   expect(rowsOf('WITH one AS (SELECT 1) SELECT * FROM one')).toEqual([[1n]]);
   expect(rowsOf("SELECT ';'; -- it's /* one */; \n/* query\n*/ ")).toEqual([[';']]);
   expect(rowsOf("SELECT ';--'")).toEqual([[';--']]);
+  // A comment of many hyphens must not make the search for the end slow.
+  const hyphens = '-'.repeat(80);
+  expect(rowsOf(`-- all;\n-- ${hyphens}\nSELECT 1; -- ${hyphens}\n-- done`)).toEqual([[1n]]);
   const names = resultOf(db, 'EXPLAIN QUERY PLAN SELECT * FROM v1_blocks').columns.map(({ name }) => name);
   expect(names).toEqual(['id', 'parent', 'notused', 'detail']);
 });

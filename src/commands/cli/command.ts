@@ -110,8 +110,8 @@ const calledBy = (command: Command): string =>
 /** Commander's error texts: the problem, and sometimes a similar name in brackets on the next line. */
 const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
 
-/** Two hyphens with white space before an equals sign, which no option has. */
-const BEGINS_AS_COMMENT = /^--[^\s=]*\s/;
+/** A comment of SQL at the start of a text: hyphens and a blank, or a line that goes on. */
+const BEGINS_AS_COMMENT = /^--(?:[ \t]|[^=\n]*\n)/;
 
 /** A command that reports wrong command lines like all errors of the operator: with the problem and a remedy. */
 export class OwnCommand extends Command {

@@ -47,8 +47,8 @@ function requireNoRowOptions({ output = '', format, fromHeight, toHeight }: Expo
   const isRowFile = exportFormats.some((name) => name === ending);
   if (!isForRows && !isRowFile) return;
   throw new OperatorError(
-    `${isForRows ? '--format, --from-height and --to-height apply' : `.${ending} applies`} only to rows, but without --table or --query the journal is exported.`,
-    'Name a view with --table, or give a query with --query.',
+    `Without --table or --query, the journal is exported, but ${isForRows ? '--format, --from-height and --to-height are' : `a .${ending} file is`} for rows.`,
+    `Name a view with --table, or give a query with --query${isForRows ? '' : ', or rename the file'}.`,
   );
 }
 

@@ -359,6 +359,11 @@ export async function retry(
   if (delivery.state !== 'in_flight') await call(connection, 'POST', `${path}/redeliver`);
   const end = clock.now() + RETRY_TIMEOUT_SECONDS * 1000;
   while (delivery.attempt_count === attemptsBefore) {
+    if (!['pending', 'in_flight', 'failed'].includes(delivery.state))
+      throw new OperatorError(
+        `The delivery is ${delivery.state} without another attempt.`,
+        `\`stackside hooks deliveries ${uuid}\` shows the reason.`,
+      );
     if (clock.now() > end)
       throw new OperatorError(
         `The retry has no result after ${RETRY_TIMEOUT_SECONDS} seconds.`,

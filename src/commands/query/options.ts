@@ -33,10 +33,11 @@ export interface ExportOptions {
   toHeight?: number;
 }
 
-/** The ending of a file name without its dot, and the compression after it, such as `.gz`; empty without one. */
+/** The ending of a file name in lower case without its dot, and the compression after it, such as `.gz`; empty without one. */
 export function endingOf(file: string): { ending: string; compression: string } {
   const compression = /\.(gz|zst)$/.exec(file)?.[0] ?? '';
-  return { ending: extname(file.slice(0, file.length - compression.length)).slice(1), compression };
+  const name = file.slice(0, file.length - compression.length);
+  return { ending: extname(name).slice(1).toLowerCase(), compression };
 }
 
 /** @throws OperatorError if a terminal would get binary data */

@@ -160,18 +160,18 @@ const shownAccounts = ({ accounts }: ClarinetProject): DevnetAccount[] =>
 
 /**
  * Chooses a free port in place of a default one that another program uses.
- * @throws OperatorError if another program uses a port of the settings' sources
+ * @throws OperatorError if another program uses a port that the user set
  */
 export function withFreePorts(settings: DevnetSettings, sources: Sources, log: Log): DevnetSettings {
   const ports = [
     { name: 'apiPort', listener: apiListener, host: settings.apiHost },
     { name: 'eventPort', listener: eventListener, host: settings.eventHost },
   ] as const;
-  const used = ports.filter(({ name }) => settings[name] !== 0);
-  for (const { name, listener, host: hostname } of used) {
+  const fixedPorts = ports.filter(({ name }) => settings[name] !== 0);
+  for (const { name, listener, host: hostname } of fixedPorts) {
     if (sources[name] != null) requireFreePort(listener, { hostname, port: settings[name] });
   }
-  const portsInUse = used.filter(({ name, host }) => sources[name] == null && isPortTaken(host, settings[name]));
+  const portsInUse = fixedPorts.filter(({ name, host }) => sources[name] == null && isPortTaken(host, settings[name]));
   for (const { name, listener } of portsInUse)
     log({ event: 'port_in_use', port: settings[name], flag: listener.flags.port });
   return { ...settings, ...Object.fromEntries(portsInUse.map(({ name }) => [name, 0])) };
@@ -241,7 +241,7 @@ async function readProject(
       );
       const isEnded = await Promise.race([change.promise, ended.then(() => true)]);
       await end();
-      if (isEnded === true) AbortSignal.abort().throwIfAborted();
+      if (isEnded === true) throw new DOMException('The devnet was stopped', 'AbortError');
     }
   }
 }

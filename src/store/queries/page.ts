@@ -24,7 +24,7 @@ export interface PageSource<Row, Item, Total extends number | null = number> ext
   itemOf(row: Row): Item;
   /** Whether a row belongs to the list (default: every row does). */
   meets?(row: Row): boolean;
-  /** Maximum number of rows to read for a page, and to learn whether there is a page on its other side (default: any number). */
+  /** Maximum number of rows to read for a page, and again to find the page on its other side (default: any number). */
   maxRows?: number;
   /** What a row adds to the number of read rows (default: 1). */
   costOf?(row: Row): number;

@@ -278,6 +278,7 @@ export function searchQueries(
   /** Identifiers with the text in them, such as the end of an address, a dot and the beginning of a name. */
   function* insideIdentifiers(text: string): Generator<SearchResult> {
     const [contract = '', asset] = text.split('::');
+    if (asset === undefined && !contract.includes('.')) return;
     const name = contract.slice(contract.lastIndexOf('.') + 1);
     const contracts = name === '' ? [] : [...partsFrom('contract', 'start', name)];
     const results: SearchResult[] = [];
@@ -285,7 +286,7 @@ export function searchQueries(
     // Before its first event, an asset has no parts, but its contract has.
     if (asset !== undefined)
       results.push(...[...byIdentifier('contract', contract), ...contracts].map(tokenOfContractOf));
-    else if (contract.includes('.')) results.push(...contracts.map(contractOf));
+    else results.push(...contracts.map(contractOf));
     for (const result of results) {
       const id = folded(result.id);
       const partMatch = id.startsWith(text) ? 'start' : 'part';

@@ -48,10 +48,10 @@ export function openForQueries(directory: string): Connection {
 
 const REMEDY = 'Correct the query; docs/sql.md and GET /stackside/v1/sql list the views and their columns.';
 
-/** A sentence with the view that a misspelt name in a query probably means; empty without such a name. */
-function suggestion(sql: string): string {
+/** A sentence with the view that a misspelt name in SQLite's error probably means; empty without such a name. */
+function suggestion(message: string): string {
   const names = views.map(({ name }) => name);
-  const misspelt = sql.match(/\bv1_\w+/gi)?.find((name) => !names.includes(name.toLowerCase()));
+  const misspelt = message.match(/\bv1_\w+/gi)?.find((name) => !names.includes(name.toLowerCase()));
   const similar = misspelt === undefined ? null : nearestName(misspelt.toLowerCase(), names);
   return similar === null ? '' : ` Did you mean ${similar}?`;
 }
@@ -65,7 +65,7 @@ function placeAt(sql: string, byte: number): string {
 /** An error with SQLite's message, and the position of the mistake in the query. */
 function queryError(error: SQLiteError, sql: string): OperatorError {
   const where = error.byteOffset < 0 ? '' : ` (${placeAt(sql, error.byteOffset)})`;
-  const problem = `SQLite can't run the query: ${error.message}${where}.${suggestion(sql)}`;
+  const problem = `SQLite can't run the query: ${error.message}${where}.${suggestion(error.message)}`;
   return new OperatorError(problem, REMEDY, { cause: error });
 }
 
@@ -165,7 +165,7 @@ function requireParameters(count: number, values: readonly SqlParameter[]): void
 }
 
 /** The semicolon at the end of a query, with the comments after it. */
-const END = /;(?:\s|--.*|\/\*[\s\S]*?\*\/)*$/;
+const END = /;(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
 
 /** Returns a query without its end. In `SELECT ';--'`, the semicolon is no end, so the text is tried as a whole first. */
 function withoutEnd(db: Connection, text: string): string {
