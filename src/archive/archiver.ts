@@ -41,8 +41,8 @@ import {
 import type { Signer } from './signing.ts';
 
 /**
- * Milliseconds between two sealed segments. The first archive of a long journal then reads at most 40 MB of texts per second, and
- * leaves disk and network capacity to other work.
+ * Milliseconds between two sealed segments. The first archive of a long journal then reads at most 40 MB of texts per second,
+ * and leaves disk and network capacity to other work.
  */
 const SEGMENT_MS = 100;
 
@@ -183,8 +183,8 @@ export class Archiver {
   }
 
   /**
-   * Returns the entries after a number in the form that the archive stores. A segment's size counts this form. So a journal that
-   * has commands and a journal that withholds them make the same public segments.
+   * Returns the entries after a number in the form that the archive stores. A segment's size counts this form. So a journal
+   * that has commands and a journal that withholds them make the same public segments.
    */
   *#entriesAfter(id: number): Generator<Entry> {
     const { journal, signer } = this.#options;

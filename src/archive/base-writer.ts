@@ -1,6 +1,6 @@
 /**
- * Makes a base of an index in an archive. It sends each part once it is made, unless the archive already has the part. It creates
- * the manifest last, so an interrupted base leaves only parts, and the next base reuses them.
+ * Makes a base of an index in an archive. It sends each part once it is made, unless the archive already has the part. It
+ * creates the manifest last, so an interrupted base leaves only parts, and the next base reuses them.
  */
 
 import { type Clock, pause } from '../base/clock.ts';
@@ -77,8 +77,8 @@ export interface BaseWriterOptions {
 }
 
 /**
- * Returns the newest base with reusable parts: it has this log and schema, its tip is still canonical, and no block was completed
- * since.
+ * Returns the newest base with reusable parts: it has this log and schema, its tip is still canonical, and no block was
+ * completed since.
  */
 async function findEarlierBase(
   { store, snapshot, journal }: BaseWriterOptions,

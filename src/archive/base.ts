@@ -7,10 +7,10 @@
  * The uncompressed content of a part is text: one line of JSON per row, with the list of its values. Blobs are in hex. Integers
  * that JSON would round are strings. A part's name is the hash of its content, so a part that the archive has isn't sent again.
  *
- * Part boundaries depend only on rows, so all hosts make the same parts. If rows may change anywhere in a table, a part ends with
- * a row whose hash is low enough. A new or changed row then affects only one or two parts. In a table that grows, the size of a
- * part is a share of the bytes before it. The last part, which a longer chain replaces, is then small compared to the table, and
- * a long table has few parts.
+ * Part boundaries depend only on rows, so all hosts make the same parts. If rows may change anywhere in a table, a part ends
+ * with a row whose hash is low enough. A new or changed row then affects only one or two parts. In a table that grows, the size
+ * of a part is a share of the bytes before it. The last part, which a longer chain replaces, is then small compared to the
+ * table, and a long table has few parts.
  */
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
@@ -29,8 +29,8 @@ import { ArchiveDamagedError, compareEntry, faultIn, readVerified, type Verified
 export const BASE_FORMAT = 1;
 
 /**
- * Bytes at which a part ends: between the minimum and the maximum. In a table that grows, a part ends at this share of the bytes
- * before it; in other tables, about half of the parts end before the target.
+ * Bytes at which a part ends: between the minimum and the maximum. In a table that grows, a part ends at this share of the
+ * bytes before it; in other tables, about half of the parts end before the target.
  */
 export const PART = { min: 250_000, target: 750_000, max: 4_000_000, share: 1 / 50 };
 export type PartSize = typeof PART;

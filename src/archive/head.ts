@@ -1,14 +1,14 @@
 /**
- * The head of a public archive: `head.json`, the object that a reader reads first. It names the other objects, so a mirror needs
- * no list. It is signed (`signing.ts`), so readers don't have to trust the mirror. Its payload is JSON:
+ * The head of a public archive: `head.json`, the object that a reader reads first. It names the other objects, so a mirror
+ * needs no list. It is signed (`signing.ts`), so readers don't have to trust the mirror. Its payload is JSON:
  *
  *     {"format":1,"archive":{…as archive.json…},"written_at":"<ISO 8601>","entry":<last entry>,"chain":"<its chain value, hex>",
  *      "base":{"name":"base-…","sha256":"<of the object, hex>"} or null,"segments":["segment-…",…],"open":"open-…" or null}
  *
  * The head is written after all objects that it names. Chain values prove the entries: each segment has a chain value in its
- * name, and the open part must contain the head's last entry with the head's chain value. A mirror may copy objects at different
- * moments. The open part may then lack the last entry or begin later. It counts as missing, and the reader gets only the sealed
- * segments.
+ * name, and the open part must contain the head's last entry with the head's chain value. A mirror may copy objects at
+ * different moments. The open part may then lack the last entry or begin later. It counts as missing, and the reader gets only
+ * the sealed segments.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';

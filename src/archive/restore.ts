@@ -1,7 +1,7 @@
 /**
- * Restores an archive into an empty data directory. It applies the entries in order, as an import applies the entries of another
- * journal. An interrupted restore keeps the entries that it applied, and the next restore continues after them. It
- * also finds the entry from which a server follows an archive.
+ * Restores an archive into an empty data directory. It applies the entries in order, as an import applies the entries of
+ * another journal. An interrupted restore keeps the entries that it applied, and the next restore continues after them. It also
+ * finds the entry from which a server follows an archive.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';

@@ -11,8 +11,8 @@
  *     {"block_height": 1 }
  *
  * `before` is the chain value before the first entry, and `chain` is the chain value of the last entry. `sha256` is the hash of
- * all bytes after the first line. `bytes` is the length of a text without the line feed after it. Entries are the same as in the
- * log: secrets in commands stay sealed, and a withheld entry has an empty path and its two hashes as its text
+ * all bytes after the first line. `bytes` is the length of a text without the line feed after it. Entries are the same as in
+ * the log: secrets in commands stay sealed, and a withheld entry has an empty path and its two hashes as its text
  * (`store/log/entry.ts`).
  *
  * Segment boundaries depend only on the log, so all hosts of a log make the same segments.
@@ -30,9 +30,9 @@ import { type Entry, type MostEntries, nextChain, sameChain } from '../store/log
 export const FORMAT = 1;
 
 /**
- * Limits of a segment. It ends with the entry that reaches either limit. The byte limit bounds the upload every few seconds while
- * the segment is open, and the memory of readers. Compressed, about 600 KB remain. The entry limit is for small entries, such as
- * mempool events. Changing a limit changes the format.
+ * Limits of a segment. It ends with the entry that reaches either limit. The byte limit bounds the upload every few seconds
+ * while the segment is open, and the memory of readers. Compressed, about 600 KB remain. The entry limit is for small entries,
+ * such as mempool events. Changing a limit changes the format.
  */
 export const SEGMENT: MostEntries = { entries: 4_000, bytes: 4_000_000 };
 

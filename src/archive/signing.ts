@@ -1,6 +1,6 @@
 /**
- * Signatures of public archives: Ed25519 (RFC 8032). A public key is written as `ed25519:` and its 32 bytes in base64 (RFC 4648,
- * section 4). The signed payload is JSON in an envelope of DSSE, the Dead Simple Signing Envelope, version 1:
+ * Signatures of public archives: Ed25519 (RFC 8032). A public key is written as `ed25519:` and its 32 bytes in base64 (RFC
+ * 4648, section 4). The signed payload is JSON in an envelope of DSSE, the Dead Simple Signing Envelope, version 1:
  *
  *     {"payloadType":"<type>","payload":"<base64>","signatures":[{"keyid":"ed25519:…","sig":"<base64>"}]}
  *

@@ -59,8 +59,8 @@ async function firstDifference(log: Log, journal: OwnJournal, start: number, las
 }
 
 /**
- * Returns the cause of a different entry. The log is damaged if its first different entry doesn't follow the entry before it, which
- * the journal also has. Otherwise log and journal are different histories.
+ * Returns the cause of a different entry. The log is damaged if its first different entry doesn't follow the entry before it,
+ * which the journal also has. Otherwise log and journal are different histories.
  */
 async function explainDifference(log: Log, journal: OwnJournal, id: number): Promise<OperatorError> {
   const first = await firstDifference(log, journal, LOG_START.id, id);
@@ -131,7 +131,8 @@ async function appendNext(log: Log, journal: OwnJournal, head: Head, last: numbe
  * Gives the log the next entries that it lost and the host's journal has. The journal must not change during the call.
  * @param head the newest entry of the log, which should be in the journal
  * @returns the newest entry given; null if another host gives some
- * @throws OperatorError if the log is not a beginning of the journal, LogUnavailableError, caused by a DamagedLogError if it is damaged
+ * @throws OperatorError if the log is not a beginning of the journal, LogUnavailableError, caused by a DamagedLogError if it is
+ *   damaged
  */
 export async function heal(log: Log, journal: OwnJournal, head: Head): Promise<Head | null> {
   try {
@@ -179,8 +180,8 @@ function requireContinuation(journal: OwnJournal, { id, chain }: Head): void {
 }
 
 /**
- * Gives the log all entries of a journal that the log lacks. The journal must not change during the call. The next run continues
- * an interrupted one.
+ * Gives the log all entries of a journal that the log lacks. The journal must not change during the call. The next run
+ * continues an interrupted one.
  * @param filled called after each transaction with the number of the newest entry
  * @returns the log's newest entry
  * @throws OperatorError if the log is not a beginning of the journal, or the journal is damaged; PassingError if

@@ -41,7 +41,8 @@ const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (cha
 
 /**
  * The error for a log that has the events of another chain than this host's data directory or settings.
- * @param logChain the chain of the log @param ownChain the other chain @param holder subject of the sentence that names the other chain
+ * @param logChain the chain of the log @param ownChain the other chain @param holder subject of the sentence that names the
+ *   other chain
  */
 export const otherChainError = (logChain: number, ownChain: number, holder: string): OperatorError =>
   new OperatorError(

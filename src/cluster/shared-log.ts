@@ -49,8 +49,8 @@ export interface SharedLog {
   append(entries: readonly Entry[], head: Head): Promise<AppendResult>;
 
   /**
-   * Reads the entries after `lastId`, in order, without a check of their chain values; none if there are none yet. Returned entries
-   * are durable, whichever host appended them.
+   * Reads the entries after `lastId`, in order, without a check of their chain values; none if there are none yet. Returned
+   * entries are durable, whichever host appended them.
    * @param limit maximum number of entries @param maxBytes approximate maximum bytes of text; at least one entry is returned
    * @throws LogUnavailableError; DamagedLogError if the first entry's payload can't be read
    */

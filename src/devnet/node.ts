@@ -370,7 +370,8 @@ export class SimulatedNode {
    * @param distance number of blocks, or height of the last one
    * @param traffic number of simulated users' transactions per block
    * @param transactions transactions in hex to add to the mempool first
-   * @throws ParameterError for a rejected transaction, a height that isn't ahead, or traffic with an engine; then nothing is mined
+   * @throws ParameterError for a rejected transaction, a height that isn't ahead, or traffic with an engine; then nothing is
+   *   mined
    */
   mine(distance: Distance, traffic: number, transactions: readonly string[]): Promise<Block[]> {
     return this.#runCommand(async () => {

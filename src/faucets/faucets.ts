@@ -40,8 +40,8 @@ export type BitcoinSize = 'normal' | 'large' | 'xlarge';
 const SBTC_AMOUNT = 10_000n;
 
 /**
- * The faucets. Each method throws FaucetError 403 if the faucet is off or the chain isn't a test network, so call it before you check
- * a request. The functions of a faucet also throw FaucetError. The client's address `ip` is recorded, but sets no limit.
+ * The faucets. Each method throws FaucetError 403 if the faucet is off or the chain isn't a test network, so call it before you
+ * check a request. The functions of a faucet also throw FaucetError. The client's address `ip` is recorded, but sets no limit.
  */
 export interface Faucets {
   stx(): { send(address: string, stacking: boolean, ip: string): Promise<BroadcastTransaction> };

@@ -265,8 +265,8 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   /**
-   * Pauses all hooks after the log was restored to an earlier point, since it lacks the deliveries after that point. A hook stays
-   * paused until somebody enables or disables it.
+   * Pauses all hooks after the log was restored to an earlier point, since it lacks the deliveries after that point. A hook
+   * stays paused until somebody enables or disables it.
    */
   identityChanged(): void {
     const { records, deliveries, backfills } = this.store;

@@ -9,8 +9,9 @@ export type AddressOf = (peer: string, headers: Headers) => string;
 
 /**
  * Makes a function that finds the client of a request. The client is the peer, unless the peer is a trusted proxy. Then the
- * function reads `X-Forwarded-For` from its last address, which the peer wrote, to the first one that isn't a trusted proxy. That
- * one is the client, since a client can forge all addresses before its own. If a proxy names no address, the proxy is the client.
+ * function reads `X-Forwarded-For` from its last address, which the peer wrote, to the first one that isn't a trusted proxy.
+ * That one is the client, since a client can forge all addresses before its own. If a proxy names no address, the proxy is the
+ * client.
  * @param untrusted called with a peer that sends `X-Forwarded-For` but isn't a trusted proxy
  */
 export function clientBehind(trusted: readonly Network[], untrusted: (peer: string) => void = () => {}): AddressOf {

@@ -103,8 +103,8 @@ export const blockAt = (read: Reader, { timestamp }: { timestamp: number }): str
 };
 
 /**
- * Whether an `If-None-Match` names a tag. Lenient: it accepts weak tags, missing quotes and lists. `*` doesn't name a tag: a client
- * that sends it with a GET lacks a copy that a 304 could confirm.
+ * Whether an `If-None-Match` names a tag. Lenient: it accepts weak tags, missing quotes and lists. `*` doesn't name a tag: a
+ * client that sends it with a GET lacks a copy that a 304 could confirm.
  */
 export function namesTag(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;

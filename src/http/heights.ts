@@ -83,7 +83,8 @@ export class Heights {
   /**
    * Runs a request on a snapshot with its minimum height, and waits for such a snapshot if there is none.
    * @param info receives the height of the snapshot
-   * @throws ParameterError for an invalid height, ApiError if the height isn't reached in time, and the errors of `Snapshots.readLong`
+   * @throws ParameterError for an invalid height, ApiError if the height isn't reached in time, and the errors of
+   *   `Snapshots.readLong`
    */
   async readLong<T>(request: Request, info: ResponseHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
     const minimum = minimumHeight(request);

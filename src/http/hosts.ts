@@ -136,8 +136,9 @@ export function isFromOtherPage(request: Request): boolean {
 }
 
 /**
- * Returns whether the browser states that a page of this server makes the request. `Sec-Fetch-Site` decides if it is sent, since
- * a reverse proxy may have changed `Host`. Over plain HTTP, under other names than localhost, browsers send only `Origin`.
+ * Returns whether the browser states that a page of this server makes the request. `Sec-Fetch-Site` decides if it is sent,
+ * since a reverse proxy may have changed `Host`. Over plain HTTP, under other names than localhost, browsers send only
+ * `Origin`.
  */
 export function isFromOwnPage(request: Request): boolean {
   const site = request.headers.get('sec-fetch-site');

@@ -108,7 +108,8 @@ const BODY_MARGIN = 1024;
 const MALFORMED = 'The Host header or the target of the request is malformed';
 
 /**
- * The absolute URL of a request. HTTP/1.0 allows requests without a host, and Bun doesn't complete their URL, so this adds a host.
+ * The absolute URL of a request. HTTP/1.0 allows requests without a host, and Bun doesn't complete their URL, so this adds a
+ * host.
  * @returns null if the request is malformed
  */
 function absoluteUrl({ url, headers }: Request): string | null {

@@ -229,7 +229,8 @@ export interface SwaggerDocument {
 }
 
 /**
- * Completes the document of `@elysiajs/swagger`: adds examples, and moves shared schemas, parameters and responses to components.
+ * Completes the document of `@elysiajs/swagger`: adds examples, and moves shared schemas, parameters and responses to
+ * components.
  * @throws Error if two schemas have the same name
  */
 export function complete(document: SwaggerDocument, examples: ApiDescription['examples']): object {

@@ -1,6 +1,6 @@
 /**
- * Rate limits of clients: each address and each key may send a number of requests a minute. Expensive requests count as several.
- * All threads of a process share the counts. Their memory has a fixed size, even if a client has many addresses.
+ * Rate limits of clients: each address and each key may send a number of requests a minute. Expensive requests count as
+ * several. All threads of a process share the counts. Their memory has a fixed size, even if a client has many addresses.
  */
 import { fileText } from '../base/files.ts';
 import { digestOfKey, type KeyLine, keyLines, wrongLine } from '../base/key-file.ts';
@@ -85,8 +85,9 @@ function aheadOf(slot: bigint, now: number): number {
 }
 
 /**
- * Stores per client the time at which its quota is full (the generic cell rate algorithm, ITU-T I.371). A request moves that time by
- * its share of a minute, and is refused if the time would be more than a minute ahead. A slot whose time has passed is free.
+ * Stores per client the time at which its quota is full (the generic cell rate algorithm, ITU-T I.371). A request moves that
+ * time by its share of a minute, and is refused if the time would be more than a minute ahead. A slot whose time has passed is
+ * free.
  */
 export class RateTable {
   readonly #slots: BigInt64Array;

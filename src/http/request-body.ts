@@ -1,7 +1,8 @@
 /**
  * Request bodies, which are read up to a limit.
  *
- * An empty body counts as no body, even if the headers announce one: clients send `Content-Type: application/json` without a body.
+ * An empty body counts as no body, even if the headers announce one: clients send `Content-Type: application/json` without a
+ * body.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
 import { readUpTo } from '../base/bounded-read.ts';

@@ -10,8 +10,8 @@ const BYTES_OF_A_UNIT = 3;
  * Makes a body from its content so that Bun sends the response in one write, with `Content-Length`.
  *
  * Bun joins head and body if the response is ready in the same turn of the event loop as the request. If it is
- * ready later, since the request waited for its turn, and the body has {@link MIN_SEPARATE_BYTES} bytes or more, Bun writes each
- * name and value of the head separately: thirty system calls, which take several times as long as everything else. A
+ * ready later, since the request waited for its turn, and the body has {@link MIN_SEPARATE_BYTES} bytes or more, Bun writes
+ * each name and value of the head separately: thirty system calls, which take several times as long as everything else. A
  * `direct` stream that ends before its buffer is full is always joined with its head.
  */
 function wholeBody(content: string | Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> | ReadableStream {

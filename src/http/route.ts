@@ -94,8 +94,8 @@ interface Declaration<
   /** Reading may take several turns. Few such requests run at a time, since each holds a snapshot. */
   long?: Long;
   /**
-   * Number of requests that one request counts as for rate limits. Default: 0 for a route with `access`, which has separate keys,
-   * {@link LONG_COST} for another `long` route, else 1.
+   * Number of requests that one request counts as for rate limits. Default: 0 for a route with `access`, which has separate
+   * keys, {@link LONG_COST} for another `long` route, else 1.
    */
   cost?: number;
   /** Only the main thread, which writes, can answer. */

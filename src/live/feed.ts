@@ -57,8 +57,8 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   const { snapshots, subscriptions, log, clock = systemClock } = options;
   const messagesOf = changeMessages(subscriptions, clock);
   /**
-   * The index file of the last poll, null while nobody is subscribed, and its newest change. Changes that a new file begins with
-   * are not pushed, nor are those before the first subscription.
+   * The index file of the last poll, null while nobody is subscribed, and its newest change. Changes that a new file begins
+   * with are not pushed, nor are those before the first subscription.
    */
   let file: number | null = null;
   let last = 0;
@@ -182,8 +182,9 @@ export function changeMessages(
     new Message({ topic, text, members: { address: principal }, leading: [principal] });
 
   /**
-   * Yields the messages for balances of principals that take no part in the block: a lock ended with the Bitcoin block, or a fork
-   * removed transactions. After a fork, every subscriber gets a message. The cost depends only on the number of subscriptions.
+   * Yields the messages for balances of principals that take no part in the block: a lock ended with the Bitcoin block, or a
+   * fork removed transactions. After a fork, every subscriber gets a message. The cost depends only on the number of
+   * subscriptions.
    * @param parties principals that already have a message of the block
    */
   async function* otherBalances(
@@ -212,8 +213,8 @@ export function changeMessages(
   }
 
   /**
-   * Yields the messages for a transaction that entered or re-entered the mempool or was dropped. If it has been mined or dropped
-   * since, there is a separate change for that.
+   * Yields the messages for a transaction that entered or re-entered the mempool or was dropped. If it has been mined or
+   * dropped since, there is a separate change for that.
    */
   function* mempoolMessages(
     read: Reader,

@@ -114,7 +114,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
   /**
    * Counts a request.
-   * @returns a function that counts a message of the connection that the request opens, and throws MessageError beyond the limit
+   * @returns a function that counts a message of the connection that the request opens, and throws MessageError beyond the
+   *   limit
    * @throws ApiError beyond the limit, or if the request lacks a required key
    */
   function countRequest(request: Request, server: Bun.Server<unknown>): () => void {

@@ -31,8 +31,8 @@ type WebSocket = Bun.ServerWebSocket<IoSocketData>;
 const clientsOf = (engine: Engine) => Reflect.get(engine, 'clients') as Map<string, EngineSocket>;
 
 /**
- * Drops a client's first request. The library would hold some kilobytes until the client is gone: the request's headers, and the
- * scope of its listener, which removes the client. Call this before other listeners are added, and remove the client then.
+ * Drops a client's first request. The library would hold some kilobytes until the client is gone: the request's headers, and
+ * the scope of its listener, which removes the client. Call this before other listeners are added, and remove the client then.
  */
 function releaseRequest(engineSocket: EngineSocket): void {
   engineSocket.off('close');

@@ -240,8 +240,8 @@ export class DiskSpace {
   }
 
   /**
-   * Returns the bytes that the disk loses per day, the seconds of measurement, and the seconds until it is full (null if it loses
-   * nothing). Returns null in the first hour, in which changes of the WAL's size would hide the growth of the data.
+   * Returns the bytes that the disk loses per day, the seconds of measurement, and the seconds until it is full (null if it
+   * loses nothing). Returns null in the first hour, in which changes of the WAL's size would hide the growth of the data.
    */
   growth(): { seconds: number; bytesPerDay: number; fullInSeconds: number | null } | null {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];

@@ -83,7 +83,8 @@ function connectionMetrics(registry: Registry, prefix: Protocol): ConnectionMetr
   const refused = counter('refused', 'Connections that were ended because the client broke a rule of the protocol');
   const failed = counter('failed', 'Connections that were ended because a handler failed; the log has the cause');
   /**
-   * Messages by topic since the last collection. A plain map is cheaper than a counter: a message may go to thousands of clients.
+   * Messages by topic since the last collection. A plain map is cheaper than a counter: a message may go to thousands of
+   * clients.
    */
   const sentCounts = new Map<TopicKind, number>();
   new Counter({

@@ -1,6 +1,6 @@
 /**
- * Settings of the data directory, of the chain in it, of the indexes that find contracts by decoded values, and of several hosts
- * that share one log.
+ * Settings of the data directory, of the chain in it, of the indexes that find contracts by decoded values, and of several
+ * hosts that share one log.
  */
 import { Type } from '@sinclair/typebox';
 import { PUBLIC_KEY } from '../archive/signing.ts';

@@ -174,7 +174,8 @@ export async function requestTokenFacts(
 }
 
 /**
- * Reads the last token id of a contract; returns null if it is too large to list the tokens. @throws like {@link requestTokenFacts}
+ * Reads the last token id of a contract; returns null if it is too large to list the tokens. @throws like
+ * {@link requestTokenFacts}
  */
 export async function requestLastToken(calls: NodeCalls, { contract }: TokenJobItem): Promise<number | null> {
   const last = requireNumber(await call(calls, contract, 'get-last-token-id'));

@@ -1,6 +1,6 @@
 /**
- * Fields of answers. The schema of a field stands next to the function that returns its value, so one table gives a resource its
- * schema, its serializer and its type:
+ * Fields of answers. The schema of a field stands next to the function that returns its value, so one table gives a resource
+ * its schema, its serializer and its type:
  *
  *     const [Holder, holder] = object<StoredHolder>('Holder')({
  *       principal: [Principal, ({ principal }) => principal],
@@ -41,8 +41,8 @@ const schemasOf = (table: AnyFields): TProperties =>
   Object.fromEntries(Object.entries(table).map(([name, [schema]]) => [name, schema]));
 
 /**
- * Makes a function that returns all fields in one object literal. A loop that sets one field after the other takes 8 % longer for
- * a transaction of v1, and 15 % longer for one of v3.
+ * Makes a function that returns all fields in one object literal. A loop that sets one field after the other takes 8 % longer
+ * for a transaction of v1, and 15 % longer for one of v3.
  */
 function serializerOf(table: AnyFields) {
   const values = Object.values(table).map(([, value]) => value);
@@ -84,7 +84,8 @@ type Variants<Tag extends string, P, Q, Last> = {
 }[keyof Q & string];
 
 /**
- * Makes a union of objects with fields that depend on their type. Its type parameters are the source, and the source of each type.
+ * Makes a union of objects with fields that depend on their type. Its type parameters are the source, and the source of each
+ * type.
  * @param tag name of the field with the type, and the function that returns its value
  * @param shared fields of all types, before the tag
  * @param byType fields of each type, after the tag

@@ -232,8 +232,8 @@ export async function requestReadiness(url: string, clock: Clock): Promise<Serve
 }
 
 /**
- * `stackside status --alive` and `--ready`, for supervisors without an HTTP client: requests `/health`, or `/ready`, which checks that the index is
- * readable and up to date.
+ * `stackside status --alive` and `--ready`, for supervisors without an HTTP client: requests `/health`, or `/ready`, which
+ * checks that the index is readable and up to date.
  * @returns the word to print if the status is 200
  * @throws OperatorError with the server's reason for another status, or if it can't be reached
  */

@@ -38,8 +38,8 @@ interface Stdout {
 const stdout: Stdout = { write: (bytes) => writeSync(1, bytes), wait: () => Bun.sleepSync(FULL_MS) };
 
 /**
- * Writes all of a text to stdout before it returns, for commands that don't yield to the event loop. Waits while a pipe is full,
- * and does nothing once the reader is gone.
+ * Writes all of a text to stdout before it returns, for commands that don't yield to the event loop. Waits while a pipe is
+ * full, and does nothing once the reader is gone.
  */
 export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
   for (let rest = Buffer.from(text); rest.length > 0; ) {

@@ -101,8 +101,8 @@ export function secondaryIndexReport(lines: ProgressLines = progressLines(proces
 }
 
 /**
- * Makes the secondary indexes at the end of an import. Signals are not handled during this work: no handler could run while SQLite
- * works, and if the process is killed, each index is either complete or missing.
+ * Makes the secondary indexes at the end of an import. Signals are not handled during this work: no handler could run while
+ * SQLite works, and if the process is killed, each index is either complete or missing.
  * @throws SQLiteError
  */
 export function makeSecondaryIndexes(ingest: Ingest): void {

@@ -1,7 +1,7 @@
 /**
- * Archives the log while the server runs, and makes bases of it, both on separate threads. Retries until it succeeds. A base may
- * read one snapshot of the index for minutes, while rounds continue. After a failure or a restart, its uploaded parts are found
- * by their content.
+ * Archives the log while the server runs, and makes bases of it, both on separate threads. Retries until it succeeds. A base
+ * may read one snapshot of the index for minutes, while rounds continue. After a failure or a restart, its uploaded parts are
+ * found by their content.
  */
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';

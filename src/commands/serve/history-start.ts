@@ -80,7 +80,8 @@ const START_NODE = 'Start the node, or check --node-rpc. Stackside retries until
 
 /**
  * Starts an empty index below the tip of the node, in the background. A failed attempt is repeated until the index has a block.
- * If the node posts a block first, that block waits for one more attempt. If the attempt fails, the history starts at that block.
+ * If the node posts a block first, that block waits for one more attempt. If the attempt fails, the history starts at that
+ * block.
  */
 export function startBelowTip({ ingest: { history }, filling, node, clock, log }: StartOptions) {
   /** Whether a posted block was accepted, which the index may not have yet. */

@@ -62,8 +62,8 @@ function toRules(
 }
 
 /**
- * Access to chainhooks by the settings. Unless the settings name a file for it, the admin key is created in any case, so that it
- * exists when keys are needed.
+ * Access to chainhooks by the settings. Unless the settings name a file for it, the admin key is created in any case, so that
+ * it exists when keys are needed.
  * @throws OperatorError for files of keys that can't be used
  */
 function openAccess(settings: Settings, keyFailures: WrongKeys, sessions: Sessions, log: Log): Access {

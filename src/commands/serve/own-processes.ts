@@ -1,6 +1,6 @@
 /**
- * Runs inspections of the index, and SQL queries of the operator, while a server runs. Each is a separate process: a SQLite call
- * that reads for an hour can't be interrupted in a thread, while a process that only reads can be killed at any moment.
+ * Runs inspections of the index, and SQL queries of the operator, while a server runs. Each is a separate process: a SQLite
+ * call that reads for an hour can't be interrupted in a thread, while a process that only reads can be killed at any moment.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';

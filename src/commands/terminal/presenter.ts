@@ -123,7 +123,10 @@ export interface DevnetTempo {
   pastBlocks: number;
 }
 
-/** The presenter of `devnet` and `demo`: blocks of the history are progress, and later blocks and deployments are log lines at every log level. */
+/**
+ * The presenter of `devnet` and `demo`: blocks of the history are progress, and later blocks and deployments are log lines at
+ * every log level.
+ */
 export function devnetPresenter(options: PresenterOptions, { interval, pastBlocks: history }: DevnetTempo): Presenter {
   const { environment, stderr, variables } = options;
   const { now, monotonic } = environment.clock;

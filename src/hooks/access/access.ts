@@ -100,7 +100,8 @@ function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses requests with a session from pages of other origins: browsers also send the cookie for pages on other ports of this host.
+ * Refuses requests with a session from pages of other origins: browsers also send the cookie for pages on other ports of this
+ * host.
  */
 function requireOwnPage(request: Request): void {
   if (SAFE_METHODS.has(request.method) ? isFromOtherPage(request) : !isFromOwnPage(request)) throw otherPage();

@@ -1,7 +1,7 @@
 /**
  * Callers and their API keys. A file of the operator has the consumers' keys; memory has only their digests. The first start
- * creates the admin key in the data directory. The command line reads it there: anybody who can read that directory has the index
- * anyway. Hosts behind a load balancer need the same admin key, so the operator may name a file instead.
+ * creates the admin key in the data directory. The command line reads it there: anybody who can read that directory has the
+ * index anyway. Hosts behind a load balancer need the same admin key, so the operator may name a file instead.
  */
 
 import { timingSafeEqual } from 'node:crypto';

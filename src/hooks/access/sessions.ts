@@ -19,8 +19,8 @@
  * page of this origin makes it (`Sec-Fetch-Site: same-origin`, or an `Origin` equal to `Host`); otherwise the answer is 403.
  *
  * Sessions are in the memory of the main thread, which answers all these routes, also with `--threads`. They end after
- * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. A system clock that is set back
- * doesn't prolong them. Memory has only the digests of tokens and cookies.
+ * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. A system clock that is set
+ * back doesn't prolong them. Memory has only the digests of tokens and cookies.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Caller } from './keys.ts';

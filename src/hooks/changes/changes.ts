@@ -1,10 +1,10 @@
 /**
  * Reads the blocks that the chain applied and rolled back, from any place in the log on. Blocks are matched by the filters of
- * chainhooks and have the texts of deliveries. The changes are a function of the log, so the same change always follows a place:
- * pages, streams and waiting requests read the same sequence.
+ * chainhooks and have the texts of deliveries. The changes are a function of the log, so the same change always follows a
+ * place: pages, streams and waiting requests read the same sequence.
  *
- * Each change is read from a separate snapshot, so that a slow reader doesn't hold a snapshot between two changes. Readers of the
- * same place share cached blocks and texts.
+ * Each change is read from a separate snapshot, so that a slow reader doesn't hold a snapshot between two changes. Readers of
+ * the same place share cached blocks and texts.
  */
 import { lruCache } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';

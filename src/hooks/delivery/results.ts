@@ -35,8 +35,8 @@ interface WaitingResult {
 type ResultWriter = ReturnType<typeof resultWriter>;
 
 /**
- * Writes delivery results in order, many in a command: {@link MAX_RESULTS_PER_COMMAND}, the results of {@link MAX_BATCH_MS}, or all if no request
- * is running. Writes only after `start`.
+ * Writes delivery results in order, many in a command: {@link MAX_RESULTS_PER_COMMAND}, the results of {@link MAX_BATCH_MS}, or
+ * all if no request is running. Writes only after `start`.
  */
 export function resultWriter({ write, areMoreComing, clock }: ResultWriterOptions) {
   const waiting: WaitingResult[] = [];

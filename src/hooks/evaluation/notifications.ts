@@ -1,6 +1,6 @@
 /**
- * The notifications of a step: one delivery per hook, however many blocks the step has. Each has its body and id, its row in the
- * outbox, and its rows in the ledger of blocks that the hook was notified of.
+ * The notifications of a step: one delivery per hook, however many blocks the step has. Each has its body and id, its row in
+ * the outbox, and its rows in the ledger of blocks that the hook was notified of.
  */
 
 import type { Block } from '../../chain/block.ts';

@@ -201,8 +201,8 @@ export function payloadText(hook: PayloadHook, network: Network, event: MatchedB
 }
 
 /**
- * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made again has the same id; other bodies have other ids. Other
- * logs also have other ids, since a server that was restored to an earlier point may reuse the numbers of deliveries.
+ * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made again has the same id; other bodies have other ids.
+ * Other logs also have other ids, since a server that was restored to an earlier point may reuse the numbers of deliveries.
  *
  * @param log identity of the log, in hex
  * @param source identifies the delivery, such as the hook's uuid and the delivery's sequence number

@@ -1,7 +1,7 @@
 /**
  * Finds the hooks that match a block. The filters of all hooks are in one index. Each transaction and event is looked up in the
- * index by its values. So the cost of a block grows with its events and with its matches, not with the number of hooks. A filter
- * becomes one or several conditions.
+ * index by its values. So the cost of a block grows with its events and with its matches, not with the number of hooks. A
+ * filter becomes one or several conditions.
  */
 import type { Block, ChainEvent, ChainTransaction, TransactionStatus } from '../../chain/block.ts';
 import { memoBytes } from '../../chain/memo-transfers.ts';

@@ -1,6 +1,6 @@
 /**
- * The route of the chain's changes: as pages, as server-sent events, or for requests that wait for a change. A cursor is a place
- * in the log and doesn't depend on the filters.
+ * The route of the chain's changes: as pages, as server-sent events, or for requests that wait for a change. A cursor is a
+ * place in the log and doesn't depend on the filters.
  */
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
@@ -316,8 +316,8 @@ async function waitForPage(
 }
 
 /**
- * Yields the events of a stream; a part is empty if changes didn't match. A reader at the end of the log receives the next change
- * before readers of older changes, which wait for a turn before each part.
+ * Yields the events of a stream; a part is empty if changes didn't match. A reader at the end of the log receives the next
+ * change before readers of older changes, which wait for a turn before each part.
  * @param first the step that was read before the stream started; null at the end of the log
  */
 async function* events(

@@ -64,8 +64,8 @@ export function management(
   const { store, history, commands, guard, network, random, pausedReason } = hooks;
 
   /**
-   * The delivery that makes a hook fail: the one that interrupted it or waits for a retry, live ones first, or else the one that
-   * was given up last, if the last attempt failed.
+   * The delivery that makes a hook fail: the one that interrupted it or waits for a retry, live ones first, or else the one
+   * that was given up last, if the last attempt failed.
    */
   function findFailing({ deliveries }: HookReader['hooks'], record: HookRecord) {
     const { id, stuckDelivery, consecutiveFailures } = record;
@@ -151,7 +151,8 @@ export function management(
       commands.run('hook.set_many_enabled', { consumer, enabled, filters }),
 
     /**
-     * Sends the matches of a block to the hook's receiver, apart from live deliveries. Counters, status and budgets don't change.
+     * Sends the matches of a block to the hook's receiver, apart from live deliveries. Counters, status and budgets don't
+     * change.
      * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 if too many evaluations wait
      */
     async evaluate(consumer: string, uuid: string, choice: BlockChoice): Promise<void> {

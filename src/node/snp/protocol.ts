@@ -151,8 +151,8 @@ function parseInteger(digits: string): bigint | null {
 }
 
 /**
- * Repairs numbers of a body that the publisher has parsed and serialized again. Numbers above 2^53 were rounded: they may exceed
- * the field's maximum, or have an exponent. Each becomes the nearest integer that the field allows.
+ * Repairs numbers of a body that the publisher has parsed and serialized again. Numbers above 2^53 were rounded: they may
+ * exceed the field's maximum, or have an exponent. Each becomes the nearest integer that the field allows.
  * @returns the body, and the names of fields with rounded numbers
  */
 export function repairNumbers(body: string): { text: string; rounded: ReadonlySet<string> } {

@@ -1,6 +1,6 @@
 /**
- * A connection to Redis that either answers in time or is closed. It never repeats a command, so the caller knows which commands
- * ran.
+ * A connection to Redis that either answers in time or is closed. It never repeats a command, so the caller knows which
+ * commands ran.
  */
 import { RedisClient } from 'bun';
 import type { Clock } from '../../base/clock.ts';

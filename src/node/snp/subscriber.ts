@@ -49,8 +49,8 @@ export interface SnpOptions {
   positionOf: (source: string) => { rows: number; digest: string };
   tip: () => { height: number; indexBlockHash: Uint8Array };
   /**
-   * Resolves when a stream may be requested, or the signal is aborted. A new host of a cluster waits here: its stream would have
-   * the whole chain, and so add entries a second time that the log has already.
+   * Resolves when a stream may be requested, or the signal is aborted. A new host of a cluster waits here: its stream would
+   * have the whole chain, and so add entries a second time that the log has already.
    */
   begin: (signal: AbortSignal) => Promise<void>;
   log: (event: SnpEvent) => void;

@@ -1,6 +1,6 @@
 /**
- * Fills a new index with the rows of a base, part by part. Each part is one transaction with the count of the parts that were loaded, so
- * that an interrupted load continues with the next one. Indexes are made at the end, from sorted entries.
+ * Fills a new index with the rows of a base, part by part. Each part is one transaction with the count of the parts that were
+ * loaded, so that an interrupted load continues with the next one. Indexes are made at the end, from sorted entries.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { indexPath, oneRowTables, openWriter } from '../files/database.ts';

@@ -137,8 +137,8 @@ function readState(db: Database): BaseState | null {
 }
 
 /**
- * Takes a snapshot of the index of a directory, while the writer may continue. The write-ahead log can't be emptied before the snapshot
- * is closed.
+ * Takes a snapshot of the index of a directory, while the writer may continue. The write-ahead log can't be emptied before the
+ * snapshot is closed.
  * @param isPublic whether the base is public: then it has the rows of a journal without private commands
  * @throws OperatorError if there is no index, or one of another version
  */

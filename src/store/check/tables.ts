@@ -22,8 +22,8 @@ export const localTables: Readonly<Record<string, string>> = {
 };
 
 /**
- * Tables that only grow, each with the column that grows: a place in the chain. Their rows of a block never change while the block
- * is canonical and `progress.completions` stays, so that the next base takes over what a base has of them (`store/base`).
+ * Tables that only grow, each with the column that grows: a place in the chain. Their rows of a block never change while the
+ * block is canonical and `progress.completions` stays, so that the next base takes over what a base has of them (`store/base`).
  */
 export const growingTables: Readonly<Record<string, 'position' | 'height'>> = {
   blocks: 'height',

@@ -1,6 +1,6 @@
 /**
- * Writes blocks, the microblocks (Stacks 2.x) that they confirmed, matured rewards, the Bitcoin blocks that blocks are anchored to,
- * and the sums over the chain.
+ * Writes blocks, the microblocks (Stacks 2.x) that they confirmed, matured rewards, the Bitcoin blocks that blocks are anchored
+ * to, and the sums over the chain.
  */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';

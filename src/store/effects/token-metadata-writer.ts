@@ -131,8 +131,8 @@ export function tokenRows(db: Database) {
       void setQueueing.run(contractId, upTo, Number(isForced)),
 
     /**
-     * Returns the notification that applies to a token: the one that froze it, else the newest; null if none does. A notification
-     * about all tokens applies only to the tokens that the contract had at that time.
+     * Returns the notification that applies to a token: the one that froze it, else the newest; null if none does. A
+     * notification about all tokens applies only to the tokens that the contract had at that time.
      * @param added position at which the token was added
      */
     notification(contractId: number, tokenId: string, added: number): Notification | null {

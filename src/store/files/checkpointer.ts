@@ -1,7 +1,7 @@
 /**
- * Keeps the write-ahead logs small. Another thread copies long logs into their files, so the writer doesn't wait for the disk. The
- * writer copies only the last pages: the next transaction then begins at the start of the log again. If a reader holds an old
- * snapshot, the log grows; above a limit it is emptied as soon as readers allow.
+ * Keeps the write-ahead logs small. Another thread copies long logs into their files, so the writer doesn't wait for the disk.
+ * The writer copies only the last pages: the next transaction then begins at the start of the log again. If a reader holds an
+ * old snapshot, the log grows; above a limit it is emptied as soon as readers allow.
  */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';

@@ -69,8 +69,8 @@ function isDiskFull(path: string): boolean {
 }
 
 /**
- * Adds the file's path to an error of SQLite, since its message lacks the path and the reason why a file can't be opened. A full
- * disk is recognised here.
+ * Adds the file's path to an error of SQLite, since its message lacks the path and the reason why a file can't be opened. A
+ * full disk is recognised here.
  */
 export function withPath<T>(path: string, run: () => T): T {
   try {
@@ -172,7 +172,8 @@ export function setPatience(db: Database, milliseconds: number): void {
 
 /**
  * Does work with large sorts, with SQLite's temporary files in a directory: the usual directories, /var/tmp
- * and /tmp, may be small, in memory, or missing. The setting applies to the process, so no other thread may use SQLite at that time.
+ * and /tmp, may be small, in memory, or missing. The setting applies to the process, so no other thread may use SQLite at that
+ * time.
  */
 export function sortingIn(directory: string, db: Database, work: () => void): void {
   db.run(`PRAGMA temp_store_directory = '${directory.replaceAll("'", "''")}'`);

@@ -92,8 +92,8 @@ function bringUpToDate(
 }
 
 /**
- * Removes the statistics of ANALYZE. Every statement is written for the plan that SQLite makes without statistics; statistics of
- * a chain that was small once turn such plans into scans of tables that have become large.
+ * Removes the statistics of ANALYZE. Every statement is written for the plan that SQLite makes without statistics; statistics
+ * of a chain that was small once turn such plans into scans of tables that have become large.
  * @returns whether there was any
  */
 function dropStatistics(db: Database): boolean {

@@ -196,8 +196,8 @@ interface Ends {
 const orNone = (id: number | null): string => (id === null ? 'none' : `event ${id}`);
 
 /**
- * Requires that the events of a journal and their chain values begin with entry 1 and end with the same entry. Rows that vanish at
- * an end leave no hole that a walk over the entries would find.
+ * Requires that the events of a journal and their chain values begin with entry 1 and end with the same entry. Rows that vanish
+ * at an end leave no hole that a walk over the entries would find.
  * @throws JournalDamagedError
  */
 function requireEnds(db: Database, file: string): void {

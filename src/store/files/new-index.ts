@@ -34,8 +34,8 @@ export const newIndexPath = (directory: string): string => join(directory, 'inde
 const PRESERVED = 'value_indexes';
 
 /**
- * Removes the unwanted indexes of decoded values. The others start at the first block, since the new index fills them as it applies
- * the blocks.
+ * Removes the unwanted indexes of decoded values. The others start at the first block, since the new index fills them as it
+ * applies the blocks.
  */
 const INDEXED_FROM_THE_START = `DELETE FROM value_indexes WHERE wanted = 0;
   UPDATE value_indexes SET from_position = 0, from_event = 0`;

@@ -1,6 +1,6 @@
 /**
- * Marks a data directory during a restore, which makes its files in a staging directory inside it. The marker exists from before the
- * first byte until the files are moved.
+ * Marks a data directory during a restore, which makes its files in a staging directory inside it. The marker exists from
+ * before the first byte until the files are moved.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -260,7 +260,10 @@ function deliveryRemover(db: Database) {
     forgetRows: (time: number, limit: number): number => remove(finishedBefore.all(time, limit)),
     /** Removes deliveries of a hook, in any state. @returns the number removed */
     forgetOf: (hookId: number, limit: number): number => remove(allOf.all(hookId, limit)),
-    /** Removes the bodies of a hook's delivered deliveries, except the newest ones. @param lastId id of the delivery whose body was removed last */
+    /**
+     * Removes the bodies of a hook's delivered deliveries, except the newest ones.
+     * @param lastId id of the delivery whose body was removed last
+     */
     trimBodies(
       hookId: number,
       maxBodies: number,

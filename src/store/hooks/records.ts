@@ -284,8 +284,8 @@ export const isPaused = ({ stage }: Pick<HookRecord, 'stage'>): boolean =>
   stage === 'paused' || stage === 'paused_idle';
 
 /**
- * Whether a queue of a hook is sent. A paused hook sends nothing. A disabled hook sends only requested deliveries, but an expired
- * hook also sends its live queue.
+ * Whether a queue of a hook is sent. A paused hook sends nothing. A disabled hook sends only requested deliveries, but an
+ * expired hook also sends its live queue.
  */
 export const isSendable = (hook: Pick<HookRecord, 'stage' | 'status'>, queue: QueueName): boolean =>
   !isPaused(hook) && (queue !== 'live' || isEnabled(hook) || hook.status === 'expired');

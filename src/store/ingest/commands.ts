@@ -244,7 +244,8 @@ export function entryCommands(db: Database, commands: KnownCommands) {
 
     /**
      * Applies an entry.
-     * @throws PayloadError if the text isn't a command, OperatorError for an unknown command, and errors of the command's function
+     * @throws PayloadError if the text isn't a command, OperatorError for an unknown command, and errors of the command's
+     *   function
      */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = parseCommand(entry.text);

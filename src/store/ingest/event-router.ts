@@ -235,8 +235,8 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
     },
 
     /**
-     * Checks that announced transactions belong to the data's chain. A node accepts only transactions of its own chain. Replayed
-     * entries aren't checked: older versions stored such transactions.
+     * Checks that announced transactions belong to the data's chain. A node accepts only transactions of its own chain.
+     * Replayed entries aren't checked: older versions stored such transactions.
      * @throws ForeignChainError if all of them belong to other chains
      */
     requireOwnChain(payload: NodePayload | PreparedPayload): void {

@@ -83,7 +83,8 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       canonical.get(indexBlockHash) !== null || orphans.find(indexBlockHash) !== null,
 
     /**
-     * Returns where the parent of a block is. A partial history accepts a block at its first height or lower without its parent.
+     * Returns where the parent of a block is. A partial history accepts a block at its first height or lower without its
+     * parent.
      * @param height the height of the block itself
      * @throws UnknownParentError if the parent isn't stored
      */

@@ -1,7 +1,7 @@
 /**
  * The identity of a log: a random name that links archives, webhook ids and change cursors to their log. The command that sets
- * it is the first entry of each log. Data restored to an earlier point gets a new identity, because its next entries differ from
- * the original log.
+ * it is the first entry of each log. Data restored to an earlier point gets a new identity, because its next entries differ
+ * from the original log.
  */
 import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';

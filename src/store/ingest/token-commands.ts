@@ -1,7 +1,7 @@
 /**
- * Stores the node's answers about tokens as commands, so that a rebuild doesn't query the node. An answer counts if the block at
- * which the node was queried is still on the chain and no later block changed the token. Otherwise nothing changes, and Stackside
- * queries the node again.
+ * Stores the node's answers about tokens as commands, so that a rebuild doesn't query the node. An answer counts if the block
+ * at which the node was queried is still on the chain and no later block changed the token. Otherwise nothing changes, and
+ * Stackside queries the node again.
  */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../chain/position.ts';

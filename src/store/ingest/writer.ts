@@ -3,10 +3,11 @@
  *
  *     begin · apply · append to the journal · commit the journal, which is synced · commit the index
  *
- * `apply` does this for every entry: an event or a command of this host, an event of an import, an entry of a log that is followed
- * or restored (`entry-applier.ts`). An entry that can't be applied is refused and never appended. The journal commits before the index. So after a
- * crash at any moment, an entry that is not in the journal was not acknowledged and will come again, and one that is in the
- * journal but not in the index is applied before anything else. A host that shares a log appends its entries to that log between
+ * `apply` does this for every entry: an event or a command of this host, an event of an import, an entry of a log that is
+ * followed or restored (`entry-applier.ts`). An entry that can't be applied is refused and never appended. The journal commits
+ * before the index. So after a crash at any moment, an entry that is not in the journal was not acknowledged and will come
+ * again, and one that is in the journal but not in the index is applied before anything else. A host that shares a log appends
+ * its entries to that log between
  * `apply` and `commit`, and rolls back if the log has another entry.
  *
  * The commit of the index is expensive, since a block changes some hundred pages, many of which the next block changes again.
@@ -88,8 +89,8 @@ interface WriterOptions extends ApplierOptions {
 }
 
 /**
- * When an entry becomes durable. `each`: at once, in both files. `group`: at once in the journal, and in the index together with
- * the entries of its group. `end`: when `commit` or `commitToJournal` is called.
+ * When an entry becomes durable. `each`: at once, in both files. `group`: at once in the journal, and in the index together
+ * with the entries of its group. `end`: when `commit` or `commitToJournal` is called.
  */
 export type Durability = 'each' | 'group' | 'end';
 

@@ -205,8 +205,8 @@ export interface StackedCycle {
   /** The Bitcoin address that was named for rewards of pox to pox-4; null if it is unknown. */
   bitcoinAddress: string | null;
   /**
-   * Sats that the cycle's Bitcoin blocks paid to the address, which others may share. For pox-5, sats that the principal accrued.
-   * Null if it is unknown.
+   * Sats that the cycle's Bitcoin blocks paid to the address, which others may share. For pox-5, sats that the principal
+   * accrued. Null if it is unknown.
    */
   earned: bigint | null;
   /** Sats that the principal claimed; null for pox to pox-4, which pay to Bitcoin addresses. */

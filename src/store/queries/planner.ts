@@ -1,8 +1,8 @@
 /**
- * Filtered lists. A list has several ways to be read. Each way has an index that finds the rows of some filters. The planner takes
- * the way that finds the fewest rows, and checks each row against all filters. A request reads a bounded number of rows, however
- * long the list is. If the bound ends a page with a cursor, the page is short and has a next one. If it ends a page with an offset,
- * the request fails with {@link TooMuchWorkError}.
+ * Filtered lists. A list has several ways to be read. Each way has an index that finds the rows of some filters. The planner
+ * takes the way that finds the fewest rows, and checks each row against all filters. A request reads a bounded number of rows,
+ * however long the list is. If the bound ends a page with a cursor, the page is short and has a next one. If it ends a page
+ * with an offset, the request fails with {@link TooMuchWorkError}.
  *
  * To add a filter, add its condition to `filters`. If an index finds its rows, add a way to `ways`.
  */

@@ -281,7 +281,8 @@ export type HookStatus = (typeof hookStatuses)[number];
 export const storedStatus = enumNames('hooks', 'status', hookStatuses);
 /**
  * `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: evaluated from the hook's cursor to the tip;
- * `paused`: it was enabled when the log was restored to an earlier point; `paused_idle`: it was not, and had deliveries to send.
+ * `paused`: it was enabled when the log was restored to an earlier point; `paused_idle`: it was not, and had deliveries to
+ * send.
  */
 const stages = ['idle', 'live', 'catching_up', 'paused', 'paused_idle'] as const;
 export type Stage = (typeof stages)[number];

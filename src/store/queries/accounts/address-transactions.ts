@@ -263,8 +263,8 @@ export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MA
       assets.all(position, principal).map(assetEventOf),
 
     /**
-     * Events of some kinds in transactions up to a position: events that name the principal, and events that the principal logged.
-     * Events that the offset skips are only counted.
+     * Events of some kinds in transactions up to a position: events that name the principal, and events that the principal
+     * logged. Events that the offset skips are only counted.
      * @throws TooMuchWorkError if the page needs more transactions than a request may read
      */
     async newest(

@@ -109,8 +109,8 @@ export function blockSeries(db: Database) {
       let next = end;
       for (let span = newest; span > newest - count && next.height > 1; span--) {
         const block = since.get(span * seconds) ?? end;
-        // Blocks of Stacks 2.x have Bitcoin's time, which may run back. The earliest block of a span may then be above the first
-        // block of a later span.
+        // Blocks of Stacks 2.x have Bitcoin's time, which may run back. The earliest block of a span may then be above the
+        // first block of a later span.
         const first = block.height < next.height ? block : next;
         spans.push({
           start: span * seconds,

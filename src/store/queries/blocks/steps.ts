@@ -99,7 +99,8 @@ export function stepQueries(
     before,
 
     /**
-     * Returns the place in this log for a place in any log. Steps of another log mean nothing here, so its block must be canonical.
+     * Returns the place in this log for a place in any log. Steps of another log mean nothing here, so its block must be
+     * canonical.
      * @throws UnreadableCursorError
      */
     here(place: ChangePosition): ChangePosition {

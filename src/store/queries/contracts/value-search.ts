@@ -1,10 +1,10 @@
 /**
  * Lists logs or calls of a contract by conditions on their decoded values, newest or oldest first.
  *
- * A list is read by the entries of the condition that the fewest items meet. Entries of one value are in the order of the chain,
- * and are walked. Entries of a range of values are in the order of the values: few of them are sorted. If there are many,
- * the first page is likely to be full after few logs, which are walked in the order of the chain; if it isn't, entries up to
- * a limit are sorted. No request reads more than its {@link ValueSearchLimits}, however long the chain is.
+ * A list is read by the entries of the condition that the fewest items meet. Entries of one value are in the order of the
+ * chain, and are walked. Entries of a range of values are in the order of the values: few of them are sorted. If there are
+ * many, the first page is likely to be full after few logs, which are walked in the order of the chain; if it isn't, entries up
+ * to a limit are sorted. No request reads more than its {@link ValueSearchLimits}, however long the chain is.
  */
 import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../../base/turns.ts';
@@ -261,7 +261,8 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
   }
 
   /**
-   * The rows of a list by one way. Yields undefined for each row that doesn't belong to the list or that an earlier way has shown.
+   * The rows of a list by one way. Yields undefined for each row that doesn't belong to the list or that an earlier way has
+   * shown.
    * @param shownCount number of rows that an earlier way has shown
    * @returns the number of rows, and whether they were found within the limits
    */

@@ -1,6 +1,6 @@
 /**
- * Reads the Bitcoin heights of reward cycles, and a reward cycle of pox-5: what was staked in it, and its rewards. The amounts are
- * sums over the states of stakes and positions in the cycle, which are read in batches, since they change with every cycle.
+ * Reads the Bitcoin heights of reward cycles, and a reward cycle of pox-5: what was staked in it, and its rewards. The amounts
+ * are sums over the states of stakes and positions in the cycle, which are read in batches, since they change with every cycle.
  */
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';

@@ -56,8 +56,8 @@ export function nftQueries(db: Database) {
 
   return {
     /**
-     * Instances by identifier, then value. Every asset but the first has an instance on the page, so there is at most one look-up
-     * more than rows.
+     * Instances by identifier, then value. Every asset but the first has an instance on the page, so there is at most one
+     * look-up more than rows.
      * @param asset identifier of the one asset to list; null for all
      */
     ofOwner(principal: string, asset: string | null, limit: number, cursor: Cursor | null): Page<NftInstance> {
@@ -79,8 +79,8 @@ const newest = 'ORDER BY position DESC, event_index DESC LIMIT';
 const instance = 'SELECT asset_id, value, position, event_index FROM nft_instances WHERE owner_id = ?1';
 
 /**
- * Instances of some assets; the assets' numbers follow the first three parameters. SQLite merges the lists, each of which is in the
- * order of the chain.
+ * Instances of some assets; the assets' numbers follow the first three parameters. SQLite merges the lists, each of which is in
+ * the order of the chain.
  */
 function ownedQuery(assets: number) {
   const lists = Array.from({ length: assets }, (_, index) => `${instance} AND asset_id = ?${index + 4}`);
