@@ -223,6 +223,6 @@ test('a journal export rejects the options for rows, and --table rejects --query
   await expect(run('--format', 'csv')).rejects.toThrow('Without --table or --query, the journal is exported');
   await expect(run('--to-height', '5')).rejects.toThrow('Without --table or --query, the journal is exported');
   await expect(run('--output', at('events.parquet'))).rejects.toThrow('a .parquet file is for rows');
-  await expect(run('--output', at('events.csv.gz'))).rejects.toThrow('.csv applies only to rows');
+  await expect(run('--output', at('events.csv.gz'))).rejects.toThrow('a .csv file is for rows');
   await expect(run('--table', 'v1_blocks', '--query', 'SELECT 1')).rejects.toThrow('cannot be used with option');
 });
