@@ -19,24 +19,26 @@ type StateOf<S extends TableShape> = Omit<NewRow<S>, PlaceColumn | 'current'>;
 
 /**
  * Makes functions that write a history in the order of the chain, and revert it in the opposite order.
- * @param rules.among SQL condition of the rows that belong to the history; all if omitted
+ * @param rules.where SQL condition of the rows that belong to the history; all if omitted
  * @param rules.current SQL condition of a newest row that is current; always if omitted
  */
 export function history<S extends HistoryShape>(
   db: Database,
   shape: S,
-  { among = 'TRUE', current = 'TRUE' }: { among?: string; current?: string } = {},
+  { where = 'TRUE', current = 'TRUE' }: { where?: string; current?: string } = {},
 ) {
   const rows = table(db, shape);
   const ownerColumns = shape.key.filter((column) => column !== 'position' && column !== 'event_index');
-  const ofOwner = ownerColumns.map((column, index) => `${column} = ?${index + 1}`).join(' AND ');
+  const ownerCondition = ownerColumns.map((column, index) => `${column} = ?${index + 1}`).join(' AND ');
   const key = shape.key.join(', ');
   const find = query<StoredRow<S>, SQLQueryBindings[]>`
-    SELECT ${Object.keys(shape.columns).join(', ')} FROM ${shape.name} WHERE ${ofOwner} AND current = 1`.prepared(db);
+    SELECT ${Object.keys(shape.columns).join(', ')} FROM ${shape.name} WHERE ${ownerCondition} AND current = 1`.prepared(
+    db,
+  );
   const mark = (value: string) =>
     query<null, SQLQueryBindings[]>`
     UPDATE ${shape.name} SET current = ${value} WHERE (${key}) =
-      (SELECT ${key} FROM ${shape.name} WHERE ${ofOwner} AND ${among}
+      (SELECT ${key} FROM ${shape.name} WHERE ${ownerCondition} AND ${where}
         ORDER BY position DESC, event_index DESC LIMIT 1)`.prepared(db);
   const [unmarkNewest, markNewest] = [mark('FALSE'), mark(current)];
   const valuesOf = (owner: OwnerOf<S>): SQLQueryBindings[] =>

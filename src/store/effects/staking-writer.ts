@@ -499,7 +499,7 @@ const NO_CYCLE = -1;
 
 /** Writes keys of signers: registrations, the last of which is current, grants and revocations. */
 function signerKeyWriter(db: Database, { principals }: Dictionaries) {
-  const registrations = history(db, signerKeysTable, { among: `action = ${KEY_ACTION.register}` });
+  const registrations = history(db, signerKeysTable, { where: `action = ${KEY_ACTION.register}` });
   const keys = table(db, signerKeysTable);
 
   return (change: StakingChangeOf<'signer_key'>, place: EventPlace, sign: Sign): void => {
