@@ -63,8 +63,8 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
       if (payload.type === 'token_transfer' && payload.recipient === principal) account.inbound += 1;
       for (const event of transaction.events) {
         if (event.kind === 'stx_lock') {
-          const known = /^pox(-[2-5])?$/.test(event.contractName);
-          if (event.address === principal && known) account.locks += 1;
+          const isPox = /^pox(-[2-5])?$/.test(event.contractName);
+          if (event.address === principal && isPox) account.locks += 1;
           continue;
         }
         if (!('action' in event)) continue;

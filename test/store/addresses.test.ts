@@ -49,9 +49,9 @@ afterAll(() => {
   directory[Symbol.dispose]();
 });
 
-const principal = fc.nat(1_000_000).map((at) => principals[at % principals.length]!);
+const principal = fc.nat(1_000_000).map((index) => principals[index % principals.length]!);
 /** The busiest have checkpoints. */
-const busy = fc.nat(4).map((at) => principals[at]!);
+const busy = fc.nat(4).map((index) => principals[index]!);
 const someone = fc.oneof(principal, busy);
 const height = fc.oneof(fc.integer({ min: 1, max: BLOCKS }), fc.constantFrom(1, BLOCKS, LATER));
 const limit = fc.integer({ min: 1, max: 50 });
@@ -74,9 +74,9 @@ async function expectPart<T>(
   part: { limit: number; offset: number },
   seen?: Seen,
 ): Promise<void> {
-  const found = await snapshots.readLong(async (read) => page(read, part.limit, part.offset));
-  seen?.add('items', found.items.length);
-  expect({ ids: found.items.map(idOf), total: found.total }).toEqual({
+  const result = await snapshots.readLong(async (read) => page(read, part.limit, part.offset));
+  seen?.add('items', result.items.length);
+  expect({ ids: result.items.map(idOf), total: result.total }).toEqual({
     ids: whole.slice(part.offset, part.offset + part.limit),
     total: whole.length,
   });
@@ -127,10 +127,10 @@ describe('up to any height', () => {
           id,
           last,
         )[0]!.nonce;
-        const found = snapshots.read((read) => read.principals.stxHistory(address, until));
-        const { sent, received: got, fees: paid, mined, lastNonce } = found;
-        if (sent > 0n || got > 0n) seen.add('accounts with transfers');
-        expect({ sent, got, paid, mined, lastNonce }).toEqual({
+        const history = snapshots.read((read) => read.principals.stxHistory(address, until));
+        const { sent, received: receivedSum, fees: paid, mined, lastNonce } = history;
+        if (sent > 0n || receivedSum > 0n) seen.add('accounts with transfers');
+        expect({ sent, got: receivedSum, paid, mined, lastNonce }).toEqual({
           sent: sum(events('sender_id')),
           got: sum(events('recipient_id')),
           paid: sum(fees),
@@ -139,7 +139,7 @@ describe('up to any height', () => {
         });
         if (until < BLOCKS) return;
         const { balance } = snapshots.read((read) => read.principals.stxBalance(address));
-        expect(got - sent - paid + mined).toBe(balance);
+        expect(receivedSum - sent - paid + mined).toBe(balance);
       }),
       { seen, ...often },
     );
@@ -163,11 +163,11 @@ describe('up to any height', () => {
           if (event.from === id) sums.sent += BigInt(event.amount ?? 1);
           if (event.to === id) sums.received += BigInt(event.amount ?? 1);
         }
-        const found = snapshots.read((read) => read.addresses.tokens(address, until));
-        seen.add('assets', found.length);
-        const sums = found.map(({ token, asset, sent, received: got }) => [
+        const assets = snapshots.read((read) => read.addresses.tokens(address, until));
+        seen.add('assets', assets.length);
+        const sums = assets.map(({ token, asset, sent, received: receivedSum }) => [
           `${token} ${asset}`,
-          { sent, received: got },
+          { sent, received: receivedSum },
         ]);
         expect(Object.fromEntries(sums)).toEqual(Object.fromEntries(expected));
       }),
@@ -202,7 +202,7 @@ describe('up to any height', () => {
 /** The blocks of a list: all up to one, or one. */
 const heights = fc.oneof(
   height.map((last) => ({ first: 0, last })),
-  fc.integer({ min: 1, max: BLOCKS + 2 }).map((one) => ({ first: one, last: one })),
+  fc.integer({ min: 1, max: BLOCKS + 2 }).map((only) => ({ first: only, last: only })),
 );
 
 describe('of all blocks up to one, or of a single block', () => {
@@ -243,16 +243,16 @@ describe('of all blocks up to one, or of a single block', () => {
           ...range(blocks.first, blocks.last),
         );
         const part = oneBlock ? { limit: count, offset: 0 } : { limit: count, offset: skipped % (whole.length + 3) };
-        const found = snapshots.read((read) =>
+        const page = snapshots.read((read) =>
           read.addresses.transactionsWithTransfers(address, blocks, part.limit, part.offset),
         );
-        seen.add('items', found.items.length);
+        seen.add('items', page.items.length);
         const ids = whole
           .slice(part.offset, oneBlock ? undefined : part.offset + part.limit)
           .map(({ tx_id, events }) => `${hex(tx_id)} ${events}`);
         expect({
-          ids: found.items.map(({ transaction, events }) => `${hex(transaction.txId)} ${events.length}`),
-          total: found.total,
+          ids: page.items.map(({ transaction, events }) => `${hex(transaction.txId)} ${events.length}`),
+          total: page.total,
         }).toEqual({ ids, total: whole.length });
       }),
       { seen, ...often },
@@ -297,21 +297,21 @@ describe('by cursor', () => {
           const whole = read.addresses.transactions(address, { first: 0, last: LATER }, 10_000, 0, models);
           const ids = whole.items.map(({ txId }) => hex(txId));
           const walked: string[] = [];
-          const at = async (cursor: Cursor | null, offset = 0) =>
+          const pageAt = async (cursor: Cursor | null, offset = 0) =>
             read.addresses.chainPage(address, size, { cursor, item: null, offset }, models)!;
           const idsOf = (page: Page<AddressTransaction>) => page.items.map(({ transaction }) => hex(transaction.txId));
-          let page = await at(null);
+          let page = await pageAt(null);
           for (;;) {
             walked.push(...idsOf(page));
             if (page.next === null) break;
-            expect(idsOf(await at(page.next, 1))).toEqual(ids.slice(walked.length + 1, walked.length + 1 + size));
-            page = await at(page.next);
+            expect(idsOf(await pageAt(page.next, 1))).toEqual(ids.slice(walked.length + 1, walked.length + 1 + size));
+            page = await pageAt(page.next);
           }
           expect(walked).toEqual(ids);
           seen.add('items', walked.length);
           const back = [idsOf(page)];
           while (page.previous !== null) {
-            page = await at(page.previous);
+            page = await pageAt(page.previous);
             back.unshift(idsOf(page));
           }
           expect(back.flat()).toEqual(ids);
@@ -364,8 +364,8 @@ describe('of tokens', () => {
     const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(limit, offset, async (count, skipped) => {
-        const all = snapshots.read((read) => read.tokenLists.stxHolders(100_000, 0));
-        const whole = all.items.map((item) => item.principal);
+        const holders = snapshots.read((read) => read.tokenLists.stxHolders(100_000, 0));
+        const whole = holders.items.map((item) => item.principal);
         await expectPart(
           (read, ...part) => read.tokenLists.stxHolders(...part),
           (item) => item.principal,
@@ -410,10 +410,10 @@ describe('of tokens', () => {
         async ({ id, address }, kinds, count, skipped) => {
           const whole = namedIn(id, kinds);
           const first = skipped % (whole.length + 3);
-          const found = await snapshots.readLong((read) => read.addresses.events(address, kinds, count, first));
-          seen.add('items', found.length);
-          if (address.includes('.') && found.length > 0) seen.add('contracts');
-          const ids = found.map(({ txId, event }) => `${hex(txId)} ${event.index}`);
+          const page = await snapshots.readLong((read) => read.addresses.events(address, kinds, count, first));
+          seen.add('items', page.length);
+          if (address.includes('.') && page.length > 0) seen.add('contracts');
+          const ids = page.map(({ txId, event }) => `${hex(txId)} ${event.index}`);
           expect(ids).toEqual(whole.slice(first, first + count));
         },
       ),
@@ -425,9 +425,9 @@ describe('of tokens', () => {
     const { id } = principals[0]!;
     const kinds: EventKind[] = ['stx'];
     const whole = namedIn(id, kinds);
-    const transactions = new Set(whole.map((one) => one.split(' ')[0])).size;
-    const newest = (most: number, first: number) =>
-      addressEventQueries(db, new Turns(systemClock), most).newest(id, kinds, Number.MAX_SAFE_INTEGER, 5, first);
+    const transactions = new Set(whole.map((key) => key.split(' ')[0])).size;
+    const newest = (limit: number, first: number) =>
+      addressEventQueries(db, new Turns(systemClock), limit).newest(id, kinds, Number.MAX_SAFE_INTEGER, 5, first);
     expect(await newest(transactions, whole.length - 1)).toHaveLength(1);
     expect(await newest(transactions, whole.length + 1)).toEqual([]);
     expect(newest(transactions - 1, whole.length - 1)).rejects.toThrow(TooMuchWorkError);
@@ -487,14 +487,14 @@ describe('of tokens', () => {
             `${hex(txId)} ${event.index}`;
           const part = { limit: count, offset: skipped };
           await expectPart(
-            (read, ...of) => read.tokenLists.nftHistory(identifier, value, ...of, false),
+            (read, ...range) => read.tokenLists.nftHistory(identifier, value, ...range, false),
             idOf,
             events('e.asset_id = ? AND e.value = ? AND e.kind >= 9', id, value),
             part,
             seen,
           );
           await expectPart(
-            (read, ...of) => read.tokenLists.nftMints(identifier, ...of, false),
+            (read, ...range) => read.tokenLists.nftMints(identifier, ...range, false),
             idOf,
             events('e.asset_id = ? AND e.kind = 10', id),
             part,
@@ -553,10 +553,10 @@ test('a list by offset skips that many entries, and is empty after its end', () 
     `SELECT item FROM ${items(MAX_ENTRIES + 1)} LIMIT ?1 OFFSET ?2`,
   );
   expect(longer.all(2, MAX_ENTRIES)).toEqual([{ item: 1 }]);
-  const refused = new TooMuchWorkError('querystring/offset must be <= 1000000 in a list of this length');
-  expect(() => longer.all(2, MAX_ENTRIES + 1)).toThrow(refused);
-  expect(() => longer.get(1, Number.MAX_SAFE_INTEGER)).toThrow(refused);
-  expect(() => longer.iterate(1, MAX_ENTRIES + 1)).toThrow(refused);
+  const error = new TooMuchWorkError('querystring/offset must be <= 1000000 in a list of this length');
+  expect(() => longer.all(2, MAX_ENTRIES + 1)).toThrow(error);
+  expect(() => longer.get(1, Number.MAX_SAFE_INTEGER)).toThrow(error);
+  expect(() => longer.iterate(1, MAX_ENTRIES + 1)).toThrow(error);
   using shorter = prepared<{ item: number }, [number, number]>(
     db,
     `SELECT item FROM ${items(MAX_ENTRIES)} LIMIT ?1 OFFSET ?2`,

@@ -126,7 +126,7 @@ describe('blocks', () => {
       holds(
         keys,
         ({ indexHash }: ChainBlock) => indexHash,
-        (...at) => reader.blocks.page(...at, models),
+        (...part) => reader.blocks.page(...part, models),
       ),
     );
   });
@@ -140,16 +140,16 @@ describe('blocks', () => {
         holds(
           keys,
           ({ indexHash }: ChainBlock) => indexHash,
-          (...at) => reader.blocks.ofTenure(tenure, ...at, models),
+          (...part) => reader.blocks.ofTenure(tenure, ...part, models),
         ),
       );
     }
-    const none = await read((reader) =>
+    const page = await read((reader) =>
       reader.blocks.ofTenure(10_000, 5, { cursor: null, item: null, offset: 0 }, models),
     );
-    expect(none).toEqual(NOTHING);
-    const other = blocks.find(({ tenure_height }) => tenure_height !== blocks[0]!.tenure_height)!.hash;
-    const strange = { cursor: null, item: other, offset: 0 };
+    expect(page).toEqual(NOTHING);
+    const foreign = blocks.find(({ tenure_height }) => tenure_height !== blocks[0]!.tenure_height)!.hash;
+    const strange = { cursor: null, item: foreign, offset: 0 };
     expect(
       await read((reader) => reader.blocks.ofTenure(blocks[0]!.tenure_height!, 5, strange, models)),
     ).toBeUndefined();
@@ -158,9 +158,9 @@ describe('blocks', () => {
   test('are found at any time', async () => {
     const times = blocks.flatMap(({ block_time }) => [block_time - 1, block_time, block_time + 1]);
     for (const time of times) {
-      const found = await read((reader) => reader.blocks.at(time));
+      const block = await read((reader) => reader.blocks.at(time));
       const latest = blocks.find(({ block_time }) => block_time <= time)?.block_time;
-      expect(found?.height).toBe(blocks.findLast(({ block_time }) => block_time === latest)?.height);
+      expect(block?.height).toBe(blocks.findLast(({ block_time }) => block_time === latest)?.height);
     }
   });
 
@@ -172,9 +172,9 @@ describe('blocks', () => {
       const means = since.map((time) => {
         const differences = inAll
           .slice(0, -1)
-          .map((one, index) => ({ time: one.block_time, seconds: one.block_time - inAll[index + 1]!.block_time }))
-          .filter((one) => one.time >= time);
-        const sum = differences.reduce((total, one) => total + one.seconds, 0);
+          .map((block, index) => ({ time: block.block_time, seconds: block.block_time - inAll[index + 1]!.block_time }))
+          .filter((difference) => difference.time >= time);
+        const sum = differences.reduce((total, { seconds }) => total + seconds, 0);
         return differences.length === 0 ? 0 : sum / differences.length;
       });
       expect(await read((reader) => reader.blocks.averageTimes(since))).toEqual(means);
@@ -188,15 +188,15 @@ describe('Bitcoin blocks', () => {
     const whole = await read((reader) => reader.burnBlocks.page(10_000, 0));
     expect(whole.items.map(({ hash }) => hash.toHex().toUpperCase())).toEqual(hashes);
     expect(whole.total).toBe(hashes.length);
-    expect(whole.items.some((of) => of.blocks.length > 2)).toBe(true);
-    for (const of of whole.items) {
-      const anchored = blocks.filter(({ burn }) => burn === of.hash.toHex().toUpperCase());
-      expect(of.blocks).toHaveLength(anchored.length);
-      expect(of.transactions).toBe(anchored.reduce((sum, { announced }) => sum + announced, 0));
+    expect(whole.items.some((burnBlock) => burnBlock.blocks.length > 2)).toBe(true);
+    for (const burnBlock of whole.items) {
+      const anchored = blocks.filter(({ burn }) => burn === burnBlock.hash.toHex().toUpperCase());
+      expect(burnBlock.blocks).toHaveLength(anchored.length);
+      expect(burnBlock.transactions).toBe(anchored.reduce((sum, { announced }) => sum + announced, 0));
       const seconds = anchored[0]!.block_time - anchored.at(-1)!.block_time;
-      expect(of.averageBlockTime).toBe(anchored.length === 1 ? 0 : seconds / (anchored.length - 1));
-      expect(await read((reader) => reader.burnBlocks.find({ hash: of.hash }))).toEqual(of);
-      expect(await read((reader) => reader.burnBlocks.find({ height: of.height }))).toEqual(of);
+      expect(burnBlock.averageBlockTime).toBe(anchored.length === 1 ? 0 : seconds / (anchored.length - 1));
+      expect(await read((reader) => reader.burnBlocks.find({ hash: burnBlock.hash }))).toEqual(burnBlock);
+      expect(await read((reader) => reader.burnBlocks.find({ height: burnBlock.height }))).toEqual(burnBlock);
       const heights = anchored.map(({ height }) => height);
       for (const [limit, offset] of [
         [2, 0],
@@ -205,7 +205,7 @@ describe('Bitcoin blocks', () => {
         [100, 1],
         [5, heights.length],
       ] as const) {
-        const page = await read((reader) => reader.burnBlocks.blocks({ hash: of.hash }, limit, offset));
+        const page = await read((reader) => reader.burnBlocks.blocks({ hash: burnBlock.hash }, limit, offset));
         expect(page?.items.map(({ height }) => height)).toEqual(heights.slice(offset, offset + limit));
         expect(page?.total).toBe(heights.length);
       }
@@ -233,8 +233,8 @@ describe('Bitcoin blocks', () => {
 });
 
 describe('the logs of a contract', () => {
-  const ask: Ask<ContractLog, EventLocation> = (...at) =>
-    read((reader) => reader.contracts.logs(logs[0]!.contract, ...at, models));
+  const ask: Ask<ContractLog, EventLocation> = (...part) =>
+    read((reader) => reader.contracts.logs(logs[0]!.contract, ...part, models));
   const from = (item: EventLocation | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
   /** Returns the position of a log. */
   const placeOf = ({ txId, eventIndex }: ContractLog): EventLocation =>
@@ -245,9 +245,9 @@ describe('the logs of a contract', () => {
     expect(logs.length).toBeGreaterThan(6);
     const keys = logs.map(({ place }) => place);
     for (const limit of [1, 3, keys.length + 1]) {
-      for (const [index, at] of keys.entries()) {
+      for (const [index, location] of keys.entries()) {
         for (const offset of [0, 1]) {
-          const page = await from(at, offset, limit);
+          const page = await from(location, offset, limit);
           await isPage(page!, { keys, limit, start: index + offset }, placeOf, ask);
         }
       }
@@ -257,18 +257,18 @@ describe('the logs of a contract', () => {
   test('are listed from a cursor and an offset', async () => {
     const keys = logs.map(({ place }) => place);
     const second = (await from(null, 1, 2))!;
-    const at = async (cursor: Cursor | null, offset: number) => (await ask(2, { cursor, item: null, offset }))!;
-    expect(firstOf(await at(second.current, 0))).toEqual(keys[1]!);
-    expect(firstOf(await at(second.next, 1))).toEqual(keys[4]!);
-    expect((await at(second.previous, 2)).items.map(placeOf)).toEqual(keys.slice(1, 3));
-    expect((await at(second.next, keys.length)).items).toEqual([]);
+    const pageAt = async (cursor: Cursor | null, offset: number) => (await ask(2, { cursor, item: null, offset }))!;
+    expect(firstOf(await pageAt(second.current, 0))).toEqual(keys[1]!);
+    expect(firstOf(await pageAt(second.next, 1))).toEqual(keys[4]!);
+    expect((await pageAt(second.previous, 2)).items.map(placeOf)).toEqual(keys.slice(1, 3));
+    expect((await pageAt(second.next, keys.length)).items).toEqual([]);
   });
 
   test('start at the next older log if the cursor has none', async () => {
     const [newest, second] = [logs[0]!.place, logs[1]!.place];
-    const after = { ...newest, eventIndex: newest.eventIndex + 1 };
-    for (const at of [after, { ...newest, txIndex: 10_000 }, { ...newest, height: 10 ** 15 }]) {
-      expect(firstOf(await from(at))).toEqual(newest);
+    const next = { ...newest, eventIndex: newest.eventIndex + 1 };
+    for (const location of [next, { ...newest, txIndex: 10_000 }, { ...newest, height: 10 ** 15 }]) {
+      expect(firstOf(await from(location))).toEqual(newest);
     }
     expect(firstOf(await from({ ...newest, eventIndex: newest.eventIndex - 1 }))).toEqual(second);
     expect(await from({ height: 0, microblockSequence: 0, txIndex: 0, eventIndex: 0 })).toBeUndefined();

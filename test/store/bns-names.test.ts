@@ -83,8 +83,8 @@ function mined(parent: State | null, label: string, acts: readonly Act[]): State
   const primaries = new Map(parent?.primaries);
   let lastId = parent?.lastId ?? 0;
   const burnHeight = burnHeightOf((parent?.made.height ?? 0) + 1);
-  const made: BnsTransaction[] =
-    parent === null ? namespaces.map((one) => bnsLaunched(one, lifetimes[one], burnHeight)) : [];
+  const transactions: BnsTransaction[] =
+    parent === null ? namespaces.map((namespace) => bnsLaunched(namespace, lifetimes[namespace], burnHeight)) : [];
   const addressOf = (user: number): string => users[user]!.address;
   const lose = ({ id, owner }: Name): void => {
     if (primaries.get(owner) === id) primaries.delete(owner);
@@ -98,43 +98,43 @@ function mined(parent: State | null, label: string, acts: readonly Act[]): State
     const { id, label: its, namespace, status, renewal } = name;
     const [sender, recipient] = [from, to].map((user) => (user === null ? null : addressOf(user))) as [string, string];
     const printed = { id, label: its, namespace, operation: status as never, from: sender, to: recipient };
-    made.push(bnsOperated(hasProperties ? { ...printed, renewalHeight: renewal } : printed));
+    transactions.push(bnsOperated(hasProperties ? { ...printed, renewalHeight: renewal } : printed));
   };
-  for (const one of acts) {
-    if (one.does === 'register') {
-      if ([...names.values()].some((name) => name.label === one.label && name.namespace === one.namespace)) continue;
-      const status = one.isAirdrop ? 'new-airdrop' : 'new-name';
-      const renewal = nextRenewal(one.namespace);
-      const name = { id: ++lastId, label: one.label, namespace: one.namespace, owner: one.to, renewal, status };
+  for (const act of acts) {
+    if (act.does === 'register') {
+      if ([...names.values()].some((name) => name.label === act.label && name.namespace === act.namespace)) continue;
+      const status = act.isAirdrop ? 'new-airdrop' : 'new-name';
+      const renewal = nextRenewal(act.namespace);
+      const name = { id: ++lastId, label: act.label, namespace: act.namespace, owner: act.to, renewal, status };
       names.set(name.id, name);
-      if (one.isAirdrop) primaries.set(one.to, name.id);
-      else receive(name.id, one.to);
-      print(name, null, one.to, !one.isAirdrop);
+      if (act.isAirdrop) primaries.set(act.to, name.id);
+      else receive(name.id, act.to);
+      print(name, null, act.to, !act.isAirdrop);
       continue;
     }
-    const before = [...names.values()][one.token];
-    if (before === undefined) continue;
-    if (one.does === 'choose') {
-      primaries.set(before.owner, before.id);
-      made.push(bnsChosen(users[before.owner]!, before.id));
-    } else if (one.does === 'burn') {
-      lose(before);
-      names.delete(before.id);
-      print({ ...before, status: 'burn-name' }, before.owner, null, false);
-    } else if (one.does === 'renew') {
-      const name = { ...before, renewal: nextRenewal(before.namespace), status: 'renew-name' };
-      names.set(name.id, name);
-      print(name, before.owner, before.owner);
-    } else if (one.to !== before.owner) {
-      const name = { ...before, owner: one.to, status: 'transfer-name' };
-      lose(before);
-      receive(name.id, one.to);
-      names.set(name.id, name);
-      print(name, before.owner, one.to);
+    const name = [...names.values()][act.token];
+    if (name === undefined) continue;
+    if (act.does === 'choose') {
+      primaries.set(name.owner, name.id);
+      transactions.push(bnsChosen(users[name.owner]!, name.id));
+    } else if (act.does === 'burn') {
+      lose(name);
+      names.delete(name.id);
+      print({ ...name, status: 'burn-name' }, name.owner, null, false);
+    } else if (act.does === 'renew') {
+      const renewed = { ...name, renewal: nextRenewal(name.namespace), status: 'renew-name' };
+      names.set(name.id, renewed);
+      print(renewed, name.owner, name.owner);
+    } else if (act.to !== name.owner) {
+      const transferred = { ...name, owner: act.to, status: 'transfer-name' };
+      lose(name);
+      receive(name.id, act.to);
+      names.set(name.id, transferred);
+      print(transferred, name.owner, act.to);
     }
   }
   const parentBlock = parent?.made ?? null;
-  return { made: bnsBlock(parentBlock, label, ...made), parent, lastId, names, primaries };
+  return { made: bnsBlock(parentBlock, label, ...transactions), parent, lastId, names, primaries };
 }
 
 const fullName = ({ label, namespace }: Pick<Name, 'label' | 'namespace'>): string => `${label}.${namespace}`;
@@ -189,26 +189,26 @@ test('after any forks, names, owners, renewals and primary names equal a model o
       seen.add('names', names.length);
       seen.add('ended', names.filter(({ renewal }) => renewal?.has_ended === true).length);
       seen.add('primaries', tip.primaries.size);
-      const same = (found: object[], wanted: object[]) => {
-        expect(found).toHaveLength(wanted.length);
-        expect(found).toMatchObject(wanted);
+      const expectNames = (results: object[], expected: object[]) => {
+        expect(results).toHaveLength(expected.length);
+        expect(results).toMatchObject(expected);
       };
-      same((await get('')).results, names);
-      same(
+      expectNames((await get('')).results, names);
+      expectNames(
         (await get('?namespace=btc')).results,
         names.filter(({ name }) => name.endsWith('.btc')),
       );
-      same(
+      expectNames(
         (await get('?prefix=ali')).results,
         names.filter(({ name }) => name.startsWith('ali')),
       );
-      same(
+      expectNames(
         (await get('?prefix=alic&namespace=app')).results,
         names.filter(({ name }) => name === 'alice.app'),
       );
       for (const label of labels) {
         const response = await request(`${ROUTE}/${label}.btc`);
-        const name = names.find((one) => one.name === `${label}.btc`);
+        const name = names.find((item) => item.name === `${label}.btc`);
         expect(response.status).toBe(name === undefined ? 404 : 200);
         if (name !== undefined) expect(await response.json()).toMatchObject(name);
       }
@@ -227,30 +227,30 @@ test('after any forks, names, owners, renewals and primary names equal a model o
           results: { kind: string; id: string; detail: string | null; match: string }[];
         };
         const key = text.toLowerCase();
-        const wanted = new Map(names.filter(({ name }) => name.startsWith(key)).map((one) => [one.name, one]));
-        const found = results.filter(({ kind }) => kind === 'bns_name');
-        expect(found.map(({ id }) => id).sort()).toEqual([...wanted.keys()].sort());
-        for (const { id, match, detail } of found) {
-          expect(detail).toBe(wanted.get(id)!.owner);
+        const expected = new Map(names.filter(({ name }) => name.startsWith(key)).map((item) => [item.name, item]));
+        const hits = results.filter(({ kind }) => kind === 'bns_name');
+        expect(hits.map(({ id }) => id).sort()).toEqual([...expected.keys()].sort());
+        for (const { id, match, detail } of hits) {
+          expect(detail).toBe(expected.get(id)!.owner);
           expect(match).toBe(id === key || id.startsWith(`${key}.`) ? 'exact' : 'start');
         }
-        seen.add('found names', found.length);
+        seen.add('found names', hits.length);
       }
       for (const { address } of users) {
-        const own = names.filter(({ owner }) => owner === address).sort((a, b) => a.token_id - b.token_id);
+        const ownNames = names.filter(({ owner }) => owner === address).sort((a, b) => a.token_id - b.token_id);
         const page = await get(`/owners/${address}`);
-        same(page.results, own);
-        expect(page).toMatchObject({ total: own.length });
+        expectNames(page.results, ownNames);
+        expect(page).toMatchObject({ total: ownNames.length });
       }
       const principals = users.map(({ address }) => address);
-      const asked = await request(`${ROUTE}/primary`, {
+      const response = await request(`${ROUTE}/primary`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ principals }),
       });
       const primaryOf = (user: number) =>
         names.find(({ token_id }) => token_id === tip.primaries.get(user))?.name ?? null;
-      expect(await asked.json()).toMatchObject({
+      expect(await response.json()).toMatchObject({
         results: principals.map((principal, user) => ({ principal, name: primaryOf(user) })),
       });
       snapshots.close();
@@ -284,15 +284,15 @@ const register = (label: string, id: number, namespace = 'btc') =>
   bnsOperated({ label, namespace, operation: 'new-name', id, from: null, to: users[0]!.address, renewalHeight: 900 });
 
 test('pages by cursor show each name once in both directions, also below a prefix', async () => {
-  const many = Array.from({ length: 7 }, (_, index) => register(`name-${index}`, index + 2));
-  const first = bnsBlock(null, 'pages', register('alone', 1), ...many, register('zoe', 9));
+  const batch = Array.from({ length: 7 }, (_, index) => register(`name-${index}`, index + 2));
+  const first = bnsBlock(null, 'pages', register('alone', 1), ...batch, register('zoe', 9));
   const { request } = testApp(memoryIndex([first.event]));
   const page = async (path: string) =>
     (await (await request(`${ROUTE}${path}`)).json()) as {
       results: { name: string }[];
       cursor: { next: string | null; previous: string | null };
     };
-  for (const [list, wanted] of [
+  for (const [list, expected] of [
     ['?prefix=name', Array.from({ length: 7 }, (_, index) => `name-${index}.btc`)],
     ['?namespace=btc', ['alone.btc', ...Array.from({ length: 7 }, (_, index) => `name-${index}.btc`), 'zoe.btc']],
     [
@@ -300,24 +300,24 @@ test('pages by cursor show each name once in both directions, also below a prefi
       ['alone.btc', ...Array.from({ length: 7 }, (_, index) => `name-${index}.btc`), 'zoe.btc'],
     ],
   ] as const) {
-    const at = (cursor: string | null) =>
+    const pathAt = (cursor: string | null) =>
       `${list}${list.includes('?') ? '&' : '?'}limit=2${cursor === null ? '' : `&cursor=${cursor}`}`;
     const forward: string[] = [];
-    let shown = await page(at(null));
-    expect(shown.cursor.previous).toBeNull();
-    const pages = [shown];
-    while (shown.cursor.next !== null) {
-      shown = await page(at(shown.cursor.next));
-      pages.push(shown);
+    let current = await page(pathAt(null));
+    expect(current.cursor.previous).toBeNull();
+    const pages = [current];
+    while (current.cursor.next !== null) {
+      current = await page(pathAt(current.cursor.next));
+      pages.push(current);
     }
     for (const { results } of pages) forward.push(...results.map(({ name }) => name));
-    expect(forward).toEqual([...wanted]);
-    const backward = [...shown.results];
-    while (shown.cursor.previous !== null) {
-      shown = await page(at(shown.cursor.previous));
-      backward.unshift(...shown.results);
+    expect(forward).toEqual([...expected]);
+    const backward = [...current.results];
+    while (current.cursor.previous !== null) {
+      current = await page(pathAt(current.cursor.previous));
+      backward.unshift(...current.results);
     }
-    expect(backward.map(({ name }) => name)).toEqual([...wanted]);
+    expect(backward.map(({ name }) => name)).toEqual([...expected]);
   }
 });
 
@@ -346,8 +346,8 @@ test('an imported name expires a lifetime after the launch, and prints of other 
   );
   const first = bnsBlock(null, 'imported', imported, elsewhere);
   const launched = bnsBlock(first, 'launched', bnsLaunched('btc', 1_000, 102));
-  const before = testApp(memoryIndex([first.event]));
-  expect(await (await before.request(`${ROUTE}/early.btc`)).json()).toMatchObject({ renewal: null });
+  const unlaunched = testApp(memoryIndex([first.event]));
+  expect(await (await unlaunched.request(`${ROUTE}/early.btc`)).json()).toMatchObject({ renewal: null });
   const index = memoryIndex([first.event, launched.event]);
   const { request } = testApp(index);
   expect(await (await request(`${ROUTE}/early.btc`)).json()).toMatchObject({
@@ -361,9 +361,9 @@ test('an imported name expires a lifetime after the launch, and prints of other 
 
 test('a chain without the contract returns empty lists and 404', async () => {
   const { request } = testApp(memoryIndex([block(null, 'empty').event]));
-  const of = async (path: string) => (await request(`${ROUTE}${path}`)).json();
-  expect(await of('')).toMatchObject({ total: null, results: [] });
-  expect(await of(`/owners/${users[0]!.address}`)).toMatchObject({ total: 0, results: [] });
+  const get = async (path: string) => (await request(`${ROUTE}${path}`)).json();
+  expect(await get('')).toMatchObject({ total: null, results: [] });
+  expect(await get(`/owners/${users[0]!.address}`)).toMatchObject({ total: 0, results: [] });
   expect((await request(`${ROUTE}/alice.btc`)).status).toBe(404);
   expect(BNS).toStartWith('ST');
 });

@@ -94,18 +94,18 @@ test('a devnet that forks at block 1 is followed', () => {
 test('refuses pending transactions and blocks of a test network in data of mainnet, also before the first block', () => {
   const theirs = new SimulatedChain({ seed: 3, accounts: 10 });
   const ours = new SimulatedChain({ seed: 3, accounts: 10, network: 'mainnet' });
-  const [foreign, own] = [theirs, ours].map((chain) => [chain.genesis(), ...chain.mine(null).events].map(received));
+  const [foreign, native] = [theirs, ours].map((chain) => [chain.genesis(), ...chain.mine(null).events].map(received));
   const announced = foreign!.find(({ path }) => path === '/new_mempool_tx')!;
   using open = openNew();
   open.ingest.holdTo(MAINNET_CHAIN_ID);
   const before = everything(open.directory);
   const [block] = foreign!.filter(({ path }) => path === '/new_block').slice(-1);
   for (const event of [announced, block!]) {
-    const refused = () => open.ingest.receive(event);
-    expect(refused).toThrow(ForeignChainError);
-    expect(refused).toThrow(/^Transaction 0x\w+ belongs to chain 0x80000000, but --network is 0x00000001; to store it/);
+    const receive = () => open.ingest.receive(event);
+    expect(receive).toThrow(ForeignChainError);
+    expect(receive).toThrow(/^Transaction 0x\w+ belongs to chain 0x80000000, but --network is 0x00000001; to store it/);
   }
   expect(everything(open.directory)).toEqual(before);
-  for (const event of own!) open.ingest.receive(event);
+  for (const event of native!) open.ingest.receive(event);
   expect(() => open.ingest.receive(announced)).toThrow('but this data to chain 0x00000001');
 });

@@ -29,9 +29,9 @@ describe('changes', () => {
             expect(read.changes.orphan(subject)).toBeDefined();
           }
           if (kind === 'admitted' || kind === 'restored' || kind === 'dropped') {
-            const found = read.transactions.find(subject);
-            expect(found?.mined).toBe(false);
-            expect(found?.transaction.status).toMatch(kind === 'dropped' ? /^dropped_/ : /^pending$/);
+            const match = read.transactions.find(subject);
+            expect(match?.mined).toBe(false);
+            expect(match?.transaction.status).toMatch(kind === 'dropped' ? /^dropped_/ : /^pending$/);
           }
         }
       });
@@ -56,9 +56,9 @@ describe('changes', () => {
     let forks = 0;
     let last = 0;
     for (const event of events) {
-      const before = open.said.length;
+      const logged = open.said.length;
       open.ingest.receive(received(event));
-      const reverted = open.said.slice(before).filter((said) => said.event === 'block_reverted').length;
+      const reverted = open.said.slice(logged).filter((entry) => entry.event === 'block_reverted').length;
       await snapshots.readLong(async (read) => {
         const changes = read.changes.after(last, 1000);
         last = changes.at(-1)?.id ?? last;
@@ -66,13 +66,13 @@ describe('changes', () => {
         forks++;
         const undone = changes.filter(({ kind }) => kind === 'undone');
         expect(changes.slice(0, reverted)).toEqual(undone);
-        const left: (number | undefined)[] = [];
-        for (const { subject } of undone) left.push(read.blocks.announced(subject, false)?.block.height);
+        const orphans: (number | undefined)[] = [];
+        for (const { subject } of undone) orphans.push(read.blocks.announced(subject, false)?.block.height);
         const hashes = changes.filter(({ kind }) => kind === 'block').map(({ subject }) => subject);
         const heights: number[] = [];
         for (const hash of hashes) heights.push(read.blocks.find({ hash })?.height ?? 0);
         const tip = read.chain.tip()?.height ?? 0;
-        expect(left).toEqual(heights.slice(0, -1).toReversed());
+        expect(orphans).toEqual(heights.slice(0, -1).toReversed());
         expect(heights).toEqual(Array.from({ length: reverted + 1 }, (_, i) => tip - reverted + i));
       });
     }
@@ -113,10 +113,10 @@ describe('changes', () => {
         // Each principal has a transaction in the block, or a reward that matured in it.
         for (const principal of principals) {
           if (rewarded.all(height).some(({ address }) => address === principal)) continue;
-          const own = read.transactions.ofPrincipal(principal, 50, null, models);
-          const locksOnly = own.items.length === 0;
-          if (own.total <= 50 && !locksOnly) {
-            expect(own.items.some(({ transaction }) => transaction.block.height === height)).toBe(true);
+          const list = read.transactions.ofPrincipal(principal, 50, null, models);
+          const locksOnly = list.items.length === 0;
+          if (list.total <= 50 && !locksOnly) {
+            expect(list.items.some(({ transaction }) => transaction.block.height === height)).toBe(true);
           }
         }
         const moves = read.changes.nftEvents(height);

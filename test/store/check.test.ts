@@ -27,12 +27,12 @@ test('the write-ahead log can be emptied between any two checks', () => {
   using writer = new Database(indexPath(copy.path), { readwrite: true });
   writer.run('PRAGMA synchronous = OFF');
   let emptied = 0;
-  const found = () => {
+  const moveLog = () => {
     writer.run('UPDATE progress SET mempool_version = mempool_version + 1');
     expect(writer.query('PRAGMA wal_checkpoint(TRUNCATE)').get()).toEqual({ busy: 0, log: 0, checkpointed: 0 });
     emptied += 1;
   };
-  checkDirectory(copy.path, { watch: { at: () => {}, found } });
+  checkDirectory(copy.path, { watch: { at: () => {}, found: moveLog } });
   expect(emptied).toBeGreaterThan(5);
 });
 

@@ -32,24 +32,24 @@ const START_OF_LIST = { cursor: null, item: null, offset: 0 };
 test('a deployment waits, fails, succeeds, and waits again if its blocks are orphaned', async () => {
   using open = openNew();
   const status = async () => {
-    const found = await read(open, (reader) => reader.contracts.deployment(POOL));
-    return found && [found.status, toHex(found.txId), 'height' in found ? found.height : null];
+    const match = await read(open, (reader) => reader.contracts.deployment(POOL));
+    return match && [match.status, toHex(match.txId), 'height' in match ? match.height : null];
   };
   const [first, second] = [deployment(alice, 3, 500), deployment(alice, 4, 600)];
   expect(await status()).toBeUndefined();
-  const one = block(null, 'one');
-  open.ingest.receive(one.event);
+  const block1 = block(null, 'one');
+  open.ingest.receive(block1.event);
   open.ingest.receive(announcement([second, first, deployment(alice, 0, 500, 'other')]));
   expect(await status()).toEqual(['pending', first.id, null]);
 
-  const failed = block(one, 'failed', [receipt(first, 0, { status: 'abort_by_response' })]);
+  const failed = block(block1, 'failed', [receipt(first, 0, { status: 'abort_by_response' })]);
   open.ingest.receive(failed.event);
   expect(await status()).toEqual(['abort_by_response', first.id, 2]);
   const succeeded = block(failed, 'succeeded', [second]);
   open.ingest.receive(succeeded.event);
   expect(await status()).toEqual(['success', second.id, 3]);
 
-  let other = one;
+  let other = block1;
   for (const label of ['other 2', 'other 3', 'other 4']) {
     other = block(other, label);
     open.ingest.receive(other.event);
@@ -83,13 +83,13 @@ test('logs of microblocks come before those of their block', async () => {
     contract_event: { contract_identifier: POOL, topic: 'print', raw_value: '0x03' },
   });
   const before = { signer_bitvec: null };
-  const one = block(null, 'one', [], before);
-  const two = block(one, 'two', [receipt(anchored, 0), receipt(streamed, 0, inMicroblock(microblock))], {
+  const block1 = block(null, 'one', [], before);
+  const block2 = block(block1, 'two', [receipt(anchored, 0), receipt(streamed, 0, inMicroblock(microblock))], {
     ...before,
     events: [log(anchored, 0), log(streamed, 1)],
   });
-  open.ingest.receive(one.event);
-  open.ingest.receive(two.event);
+  open.ingest.receive(block1.event);
+  open.ingest.receive(block2.event);
   const page = await read(open, (reader) => reader.contracts.logs(POOL, 1, START_OF_LIST, models));
   expect([page?.total, page?.items.map(({ txId }) => toHex(txId))]).toEqual([2, [anchored.id]]);
   const older = await read(open, (reader) =>
@@ -98,10 +98,10 @@ test('logs of microblocks come before those of their block', async () => {
   expect(older?.items.map(({ txId }) => toHex(txId))).toEqual([streamed.id]);
   const place = { height: 2, microblockSequence: 4, txIndex: 0, eventIndex: 1 };
   const named = await read(open, (reader) => reader.contracts.logs(POOL, 1, { ...START_OF_LIST, item: place }, models));
-  for (const of of [older, named]) {
-    expect(of?.next).toBeNull();
+  for (const part of [older, named]) {
+    expect(part?.next).toBeNull();
     const newer = await read(open, (reader) =>
-      reader.contracts.logs(POOL, 1, { ...START_OF_LIST, cursor: of!.previous }, models),
+      reader.contracts.logs(POOL, 1, { ...START_OF_LIST, cursor: part!.previous }, models),
     );
     expect(newer?.items).toEqual(page!.items);
   }
@@ -109,13 +109,13 @@ test('logs of microblocks come before those of their block', async () => {
 
 test('a block without a tenure starts one before Nakamoto, and has none in Nakamoto', async () => {
   using open = openNew();
-  const one = block(null, 'one', [], { signer_bitvec: null });
-  const two = block(one, 'two', [], { signer_bitvec: null });
-  const three = block(two, 'three');
-  for (const { event } of [one, two, three]) open.ingest.receive(event);
+  const block1 = block(null, 'one', [], { signer_bitvec: null });
+  const block2 = block(block1, 'two', [], { signer_bitvec: null });
+  const block3 = block(block2, 'three');
+  for (const { event } of [block1, block2, block3]) open.ingest.receive(event);
   const ofTenure = async (height: number) => {
     const page = await read(open, (reader) => reader.blocks.ofTenure(height, 5, START_OF_LIST, models));
-    return page?.items.map((of) => of.height);
+    return page?.items.map((block) => block.height);
   };
   expect(await read(open, (reader) => reader.blocks.find('latest'))).toMatchObject({ height: 3, tenureHeight: -1 });
   expect(await read(open, (reader) => reader.blocks.find({ height: 2 }))).toMatchObject({ tenureHeight: 2 });
@@ -125,34 +125,34 @@ test('a block without a tenure starts one before Nakamoto, and has none in Nakam
 test('signatures are given in their order', async () => {
   using open = openNew();
   const signatures = ['11', '22', '33'].map((byte) => byte.repeat(65));
-  const one = block(null, 'one', [], { signer_signature: signatures });
-  open.ingest.receive(one.event);
-  open.ingest.receive(block(one, 'two').event);
-  const given = async (height: number, limit: number, offset: number) => {
+  const block1 = block(null, 'one', [], { signer_signature: signatures });
+  open.ingest.receive(block1.event);
+  open.ingest.receive(block(block1, 'two').event);
+  const signaturesOf = async (height: number, limit: number, offset: number) => {
     const page = await read(open, (reader) => reader.blocks.signatures({ height }, limit, offset));
     return page && { total: page.total, items: page.items.map((item) => item.toHex()) };
   };
-  expect(await given(1, 500, 0)).toEqual({ total: 3, items: signatures });
-  expect(await given(1, 1, 1)).toEqual({ total: 3, items: signatures.slice(1, 2) });
-  expect(await given(1, 9, 10 ** 15)).toEqual({ total: 3, items: [] });
-  expect(await given(2, 9, 0)).toEqual({ total: 0, items: [] });
-  expect(await given(3, 9, 0)).toBeUndefined();
+  expect(await signaturesOf(1, 500, 0)).toEqual({ total: 3, items: signatures });
+  expect(await signaturesOf(1, 1, 1)).toEqual({ total: 3, items: signatures.slice(1, 2) });
+  expect(await signaturesOf(1, 9, 10 ** 15)).toEqual({ total: 3, items: [] });
+  expect(await signaturesOf(2, 9, 0)).toEqual({ total: 0, items: [] });
+  expect(await signaturesOf(3, 9, 0)).toBeUndefined();
 });
 
 test('Bitcoin blocks follow the chain to another branch and back', async () => {
   using open = openNew();
   const onBurn = (label: string) => ({ burn_block_hash: hashOf(label), burn_block_height: 200 });
-  const one = block(null, 'one', [], onBurn('shared'));
-  const two = block(one, 'two', [], onBurn('shared'));
-  const left = block(two, 'left', [], { ...onBurn('left'), burn_block_height: 201 });
-  const right = block(one, 'right', [], { ...onBurn('right'), burn_block_height: 201 });
+  const block1 = block(null, 'one', [], onBurn('shared'));
+  const block2 = block(block1, 'two', [], onBurn('shared'));
+  const left = block(block2, 'left', [], { ...onBurn('left'), burn_block_height: 201 });
+  const right = block(block1, 'right', [], { ...onBurn('right'), burn_block_height: 201 });
   const farRight = block(right, 'far right', [], { ...onBurn('right'), burn_block_height: 201 });
   const longer = block(farRight, 'longer', [], { ...onBurn('longer'), burn_block_height: 202 });
   const anchors = async () => {
     const { items } = await read(open, (reader) => reader.burnBlocks.page(9, 0));
     return items.map(({ hash, blocks }) => [toHex(hash), blocks.length]);
   };
-  for (const { event } of [one, two, left]) open.ingest.receive(event);
+  for (const { event } of [block1, block2, left]) open.ingest.receive(event);
   expect(await anchors()).toEqual([
     [hashOf('left'), 1],
     [hashOf('shared'), 2],

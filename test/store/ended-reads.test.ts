@@ -71,19 +71,19 @@ afterAll(() => {
 type Group = Readonly<Record<string, unknown>>;
 
 /** Returns the names of a reader's functions, with their groups. */
-const functionsOf = (group: Group, at = ''): string[] =>
+const functionsOf = (group: Group, path = ''): string[] =>
   Object.entries(group).flatMap(([name, member]) => {
-    if (typeof member === 'function') return [at + name];
-    return typeof member === 'object' && member !== null ? functionsOf(member as Group, `${at}${name}.`) : [];
+    if (typeof member === 'function') return [path + name];
+    return typeof member === 'object' && member !== null ? functionsOf(member as Group, `${path}${name}.`) : [];
   });
 
 /** A reader that notes which of its functions are called. */
-const noting = <T extends object>(group: T, called: Set<string>, at = ''): T =>
+const noting = <T extends object>(group: T, called: Set<string>, path = ''): T =>
   new Proxy(group, {
     get(target, name) {
       const member = (target as Group)[name as string];
-      if (typeof member === 'object' && member !== null) return noting(member, called, `${at}${String(name)}.`);
-      if (typeof member === 'function') called.add(`${at}${String(name)}`);
+      if (typeof member === 'object' && member !== null) return noting(member, called, `${path}${String(name)}.`);
+      if (typeof member === 'function') called.add(`${path}${String(name)}`);
       return member;
     },
   });
@@ -132,8 +132,8 @@ const hookCalls = ({ hooks }: Reader): [string, Call][] =>
     Object.keys(functions).map((name): [string, Call] => [
       `hooks.${group}.${name}`,
       async (read) => {
-        const found = await (read.hooks as unknown as HookCalls)[group]?.[name]?.(1, 10, 1);
-        return typeof found === 'object' && found !== null && Symbol.iterator in found ? [...(found as [])] : found;
+        const value = await (read.hooks as unknown as HookCalls)[group]?.[name]?.(1, 10, 1);
+        return typeof value === 'object' && value !== null && Symbol.iterator in value ? [...(value as [])] : value;
       },
     ]),
   );
@@ -167,11 +167,11 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     range: async ({ blocks }) => blocks.range(1, height),
     announced: async ({ blocks }) => blocks.announced(tip.indexBlockHash, true),
     loads: ({ tenures }) => tenures.loads(3),
-    slice: async ({ events: of }) => of.page(mined, 3, 0),
-    count: ({ events: of }) => of.count(mined, ['stx']),
+    slice: async ({ events: queries }) => queries.page(mined, 3, 0),
+    count: ({ events: queries }) => queries.count(mined, ['stx']),
     eventCount: ({ addresses }) => addresses.eventCount(holder, ['stx', 'ft', 'nft', 'stx_lock']),
     primaryOf: ({ bnsNames }) => bnsNames.primaryOf(BNS_CONTRACTS.testnet, holder),
-    lastFirst: ({ events: of }) => of.lastFirst(mined, ['stx'], 3, 0),
+    lastFirst: ({ events: queries }) => queries.lastFirst(mined, ['stx'], 3, 0),
     findAnnounced: ({ mempool }) => mempool.findAnnounced(txId),
     feeRank: ({ mempool }) => mempool.feeRank(txId),
     projection: ({ mempool }) => mempool.projection(),
@@ -218,10 +218,10 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
       return contracts.walkLogs(filter, 2, null);
     },
     search: ({ search }) => search('o', 20),
-    knowledge: ({ principals: of }) => of.knowledge(holder),
-    unasked: ({ principals: of }) => of.unasked(0, 10),
+    knowledge: ({ principals: queries }) => queries.knowledge(holder),
+    unasked: ({ principals: queries }) => queries.unasked(0, 10),
     start: ({ chain }) => chain.start(),
-    isKnown: ({ principals: of }) => of.isKnown(holder),
+    isKnown: ({ principals: queries }) => queries.isKnown(holder),
     factsOfBlock: ({ facts }) => facts.block(height),
     touched: ({ facts }) => facts.touched(height, height),
     account: ({ facts }) => facts.account(holder, height),
@@ -261,30 +261,30 @@ test(
     open.ingest.commit();
     using index = readIndex(open);
     const prng = new Prng(`ended reads ${firstSeed}`);
-    const held: object[] = [];
+    const failures: object[] = [];
 
-    /** @param at the step that fails; none if it is 0. @returns the steps that it took */
-    async function tryOnce(name: string, request: () => Promise<unknown>, at: number): Promise<number> {
-      [steps, failing] = [0, at];
-      if (!(await index.endsAfter(request))) held.push({ name, at });
+    /** @param step the step that fails; none if it is 0. @returns the steps that it took */
+    async function tryOnce(name: string, request: () => Promise<unknown>, step: number): Promise<number> {
+      [steps, failing] = [0, step];
+      if (!(await index.endsAfter(request))) failures.push({ name, step });
       failing = 0;
       return steps;
     }
     async function tryEnds(name: string, request: () => Promise<unknown>): Promise<void> {
-      const all = await tryOnce(name, request, 0);
-      for (const at of new Set([prng.between(1, all + 1), all])) await tryOnce(name, request, at);
+      const total = await tryOnce(name, request, 0);
+      for (const step of new Set([prng.between(1, total + 1), total])) await tryOnce(name, request, step);
     }
 
     const document: unknown = await (await index.app.handle(new Request('http://localhost/docs/json'))).json();
-    for (const route of getRoutes(document).filter((one) => !isOfOperator(one))) {
+    for (const route of getRoutes(document).filter((item) => !isOfOperator(item))) {
       // A URL with only the required parameters, which the route accepts.
       const plain = { ...route, parameters: route.parameters.filter(({ required }) => required) };
-      for (let made = 0; made <= casesOf(1); made++) {
-        const url = randomUrl(made === 0 ? plain : route, subjects, prng);
+      for (let attempt = 0; attempt <= casesOf(1); attempt++) {
+        const url = randomUrl(attempt === 0 ? plain : route, subjects, prng);
         await tryEnds(url, async () => {
           const response = await index.app.handle(new Request(`http://localhost${url}`));
           // The client abandons every other response.
-          if (made % 2 === 0) await response.arrayBuffer();
+          if (attempt % 2 === 0) await response.arrayBuffer();
           else await response.body?.cancel();
         });
       }
@@ -294,7 +294,7 @@ test(
       await tryEnds(name, () => index.readLong(async (read) => call(read)).catch(() => {}));
     }
     expect(index.functions().filter((name) => !index.called.has(name))).toEqual([]);
-    expect(held).toEqual([]);
+    expect(failures).toEqual([]);
   },
   timeout,
 );

@@ -21,12 +21,12 @@ test('a crash leaves event and position, or neither', async () => {
   for (const [index, event] of events.entries()) {
     const number = index + 1;
     const images = await imagesAtCommits(open.directory, () => open.ingest.receive(numbered(event, number)));
-    for (const [image, left] of images.entries()) {
-      using crashed = left;
-      using again = openAt(crashed.path);
-      const { rows } = again.ingest.imported(SOURCE);
+    for (const [image, directory] of images.entries()) {
+      using crashed = directory;
+      using reopened = openAt(crashed.path);
+      const { rows } = reopened.ingest.imported(SOURCE);
       expect([number - 1, number]).toContain(rows);
-      expect(again.ingest.receive(event)).toBe(rows === number ? 'repeated' : 'applied');
+      expect(reopened.ingest.receive(event)).toBe(rows === number ? 'repeated' : 'applied');
       outcomes.add(`${image}: ${rows - number}`);
     }
   }
@@ -47,25 +47,25 @@ test('an event that changes nothing moves the position all the same', () => {
     expect(open.ingest.imported(SOURCE)).toEqual({ rows: number, digest: `${number}-0` });
   }
   open.ingest.close();
-  using again = openAt(open.directory);
-  expect(again.ingest.imported(SOURCE).rows).toBe(4);
+  using reopened = openAt(open.directory);
+  expect(reopened.ingest.imported(SOURCE).rows).toBe(4);
 });
 
 test("a rejected event doesn't change the position", () => {
   using open = openNew();
   open.ingest.receive(numbered(events[0]!, 1));
-  const refused = { path: '/new_block', text: '{}', receivedAt: 0 };
-  expect(() => open.ingest.receive(numbered(refused, 2))).toThrow(PayloadError);
+  const malformed = { path: '/new_block', text: '{}', receivedAt: 0 };
+  expect(() => open.ingest.receive(numbered(malformed, 2))).toThrow(PayloadError);
   expect(open.ingest.imported(SOURCE).rows).toBe(1);
 });
 
 test('a rejected event keeps the positions of the events that commit with it', () => {
   using open = openNew();
   const { ingest } = open;
-  const refused = { path: '/new_block', text: '{}', receivedAt: 0 };
+  const malformed = { path: '/new_block', text: '{}', receivedAt: 0 };
   ingest.apply(numbered(events[0]!, 1));
   ingest.setImported('a recording', { rows: 7, digest: 'seven' });
-  expect(() => ingest.apply(numbered(refused, 2))).toThrow(PayloadError);
+  expect(() => ingest.apply(numbered(malformed, 2))).toThrow(PayloadError);
   // A parent that is missing is found while the event is applied, in the transaction.
   expect(() => ingest.apply(numbered(events.at(-1)!, 3))).toThrow(UnknownParentError);
   ingest.commit();

@@ -29,7 +29,7 @@ test('lookups of unknown principals, tokens and contracts return nothing, even i
     .query<{ value: Uint8Array }, []>(`SELECT value FROM events WHERE kind = ${EVENT_KIND.nft_mint} LIMIT 1`)
     .get()!.value;
   const facts = factQueries(db);
-  const of = async (principal: string, asset: string) => ({
+  const factsOf = async (principal: string, asset: string) => ({
     account: facts.account(principal, TIP),
     ft: facts.ftBalance(asset, principal, TIP),
     owner: facts.nftOwner(asset, value, TIP),
@@ -37,11 +37,11 @@ test('lookups of unknown principals, tokens and contracts return nothing, even i
   });
 
   const [principal, asset] = [first('principals', 'address'), first('assets', 'identifier')];
-  const known = await of(principal, asset);
-  expect(known.account.balance).not.toBe(0n);
-  expect(known.ft).not.toBe(0n);
-  expect(known.owner).not.toBeNull();
-  expect(known.contract).toBeDefined();
+  const minted = await factsOf(principal, asset);
+  expect(minted.account.balance).not.toBe(0n);
+  expect(minted.ft).not.toBe(0n);
+  expect(minted.owner).not.toBeNull();
+  expect(minted.contract).toBeDefined();
 
   const nothing = {
     account: { balance: 0n, locked: 0n, unlockHeight: 0, nonce: 0n },
@@ -49,7 +49,7 @@ test('lookups of unknown principals, tokens and contracts return nothing, even i
     owner: null,
     contract: undefined,
   };
-  expect(await of('unknown', 'unknown')).toEqual(nothing);
+  expect(await factsOf('unknown', 'unknown')).toEqual(nothing);
   expect(facts.ftBalance('unknown', principal, TIP)).toBe(0n);
   expect(facts.ftBalance(asset, 'unknown', TIP)).toBe(0n);
 });

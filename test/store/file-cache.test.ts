@@ -34,15 +34,15 @@ test('a pending transaction that is dropped and received again is listed with it
     const { results } = (await answer.json()) as { results: { receipt_time: number; tx_id: string }[] };
     return results.map(({ receipt_time: time, tx_id: id }) => [time, id]);
   };
-  const [one, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
-  open.ingest.receive(announcement([one, other], START));
-  expect(await receipts()).toEqual(expect.arrayContaining([one, other].map(({ id }) => [START, id])));
-  open.ingest.receive(drop([one], 'StaleGarbageCollect'));
-  expect(await receipts()).toEqual([[START, other.id]]);
-  open.ingest.receive(announcement([one], START + 60));
+  const [first, second] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
+  open.ingest.receive(announcement([first, second], START));
+  expect(await receipts()).toEqual(expect.arrayContaining([first, second].map(({ id }) => [START, id])));
+  open.ingest.receive(drop([first], 'StaleGarbageCollect'));
+  expect(await receipts()).toEqual([[START, second.id]]);
+  open.ingest.receive(announcement([first], START + 60));
   expect(await receipts()).toEqual([
-    [START + 60, one.id],
-    [START, other.id],
+    [START + 60, first.id],
+    [START, second.id],
   ]);
 });
 
@@ -99,7 +99,7 @@ test('a listed call has the functions of a contract that is deployed after it, i
   const signature = async () => {
     const answer = await app.handle(new Request(`http://localhost/extended/v1/address/${alice.address}/transactions`));
     const { results } = (await answer.json()) as { results: { contract_call?: { function_signature: string } }[] };
-    return results.flatMap(({ contract_call: made }) => made?.function_signature ?? []);
+    return results.flatMap(({ contract_call: contractCall }) => contractCall?.function_signature ?? []);
   };
   const called = call(alice, 0, 200, `${bob.address}.pool`, 'join', [clarity.uint(1n)]);
   const deployed = (argument: string, fee: number) => {

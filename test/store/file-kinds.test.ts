@@ -20,12 +20,12 @@ function foreign(path: string, version: number): void {
 }
 
 const mistakes: [name: string, path: (directory: string) => string, make: (directory: string) => void][] = [
-  ['an index as the journal', journalPath, (at) => copyFileSync(indexPath(at), journalPath(at))],
-  ['a journal as the index', indexPath, (at) => copyFileSync(journalPath(at), indexPath(at))],
-  ['a foreign journal', journalPath, (at) => foreign(journalPath(at), 0)],
-  ['a foreign journal with a version', journalPath, (at) => foreign(journalPath(at), 2)],
-  ['a foreign index', indexPath, (at) => foreign(indexPath(at), 0)],
-  ['a foreign index with a version', indexPath, (at) => foreign(indexPath(at), 1)],
+  ['an index as the journal', journalPath, (directory) => copyFileSync(indexPath(directory), journalPath(directory))],
+  ['a journal as the index', indexPath, (directory) => copyFileSync(journalPath(directory), indexPath(directory))],
+  ['a foreign journal', journalPath, (directory) => foreign(journalPath(directory), 0)],
+  ['a foreign journal with a version', journalPath, (directory) => foreign(journalPath(directory), 2)],
+  ['a foreign index', indexPath, (directory) => foreign(indexPath(directory), 0)],
+  ['a foreign index with a version', indexPath, (directory) => foreign(indexPath(directory), 1)],
 ];
 
 test.each(mistakes)('%s is refused by its name, and not written to', (_, path, make) => {

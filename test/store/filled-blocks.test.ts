@@ -39,7 +39,7 @@ function burnBlock(height: number, branch = 'main', parent = burnHash(height - 1
     reward_recipients: paid,
     reward_slot_holders: paid.map(({ recipient }) => recipient),
     pox_transactions: [
-      { txid: hashOf(`commit ${height}`), reward_recipients: paid.map((one, utxo_idx) => ({ ...one, utxo_idx })) },
+      { txid: hashOf(`commit ${height}`), reward_recipients: paid.map((pay, utxo_idx) => ({ ...pay, utxo_idx })) },
     ],
   };
   return { path: '/new_burn_block', text: JSON.stringify(body), receivedAt: height };
@@ -68,22 +68,22 @@ const gaps = fc
     picks: fc.array(fc.nat(), { minLength: 30, maxLength: 30 }),
   })
   .map(({ before, lost, after, stale, picks }) => {
-    const at = (index: number, count: number) => Array.from({ length: count }, (_, nth) => LOWEST + index + nth);
-    const posted = at(0, before + 1).map((height) => burnBlock(height));
-    const inGap = at(before + 1, lost).map((height) => burnBlock(height));
-    const next = at(before + 1 + lost, after).map((height) => burnBlock(height));
+    const heights = (index: number, count: number) => Array.from({ length: count }, (_, nth) => LOWEST + index + nth);
+    const posted = heights(0, before + 1).map((height) => burnBlock(height));
+    const inGap = heights(before + 1, lost).map((height) => burnBlock(height));
+    const next = heights(before + 1 + lost, after).map((height) => burnBlock(height));
     const first = LOWEST + before + 1;
-    const others = at(before + 1, stale).map((height) =>
+    const others = heights(before + 1, stale).map((height) =>
       burnBlock(height, 'stale', height === first ? burnHash(height - 1, 'main') : undefined),
     );
     // Every lost block is filled once, and some others too.
     const fills = [...inGap, ...next.slice(0, picks[0]! % (after + 1))].map(filledBurnBlock);
     const mixed: ReceivedEvent[] = [];
-    const [left, own] = [[...fills], [...next]];
-    for (let nth = 1; left.length + own.length > 0; nth++) {
-      const pick = picks[nth % picks.length]! % (left.length + 1);
-      const taken = pick < left.length ? left.splice(pick, 1) : own.splice(0, 1);
-      mixed.push(...(taken.length > 0 ? taken : left.splice(0, 1)));
+    const [fillsLeft, nextLeft] = [[...fills], [...next]];
+    for (let nth = 1; fillsLeft.length + nextLeft.length > 0; nth++) {
+      const pick = picks[nth % picks.length]! % (fillsLeft.length + 1);
+      const picked = pick < fillsLeft.length ? fillsLeft.splice(pick, 1) : nextLeft.splice(0, 1);
+      mixed.push(...(picked.length > 0 ? picked : fillsLeft.splice(0, 1)));
     }
     return {
       events: [...posted, ...others, ...mixed],
@@ -108,28 +108,28 @@ test('filled Bitcoin blocks and the events of the node itself end in the same ta
   );
 });
 
-const one = block(null, 'one');
-const two = block(one, 'two', [transfer(alice, 0, 300)]);
-const three = block(two, 'three', [transfer(bob, 0, 300)]);
+const block1 = block(null, 'one');
+const block2 = block(block1, 'two', [transfer(alice, 0, 300)]);
+const block3 = block(block2, 'three', [transfer(bob, 0, 300)]);
 /** A rival of block 2 with two blocks on it, which wins, and then loses to block 5 of the first branch. */
-const rival = block(one, 'rival');
+const rival = block(block1, 'rival');
 const rivals = [rival, block(rival, 'rival three'), block(block(rival, 'rival three'), 'rival four')];
-const four = block(three, 'four');
-const back = [four, block(four, 'five')];
+const block4 = block(block3, 'four');
+const back = [block4, block(block4, 'five')];
 const eventsOf = (blocks: readonly MadeBlock[]) => blocks.map(({ event }) => event);
 
 test("a filled block gets its miner's transaction from the node's own event, without a change of the chain", () => {
   using open = openNew();
-  for (const event of [one.event, filled(two), filled(three)]) open.ingest.receive(event);
-  expect(open.ingest.receive(two.event)).toBe('applied');
-  expect(open.ingest.receive(two.event)).toBe('repeated');
-  expect(open.ingest.receive(filled(two))).toBe('repeated');
+  for (const event of [block1.event, filled(block2), filled(block3)]) open.ingest.receive(event);
+  expect(open.ingest.receive(block2.event)).toBe('applied');
+  expect(open.ingest.receive(block2.event)).toBe('repeated');
+  expect(open.ingest.receive(filled(block2))).toBe('repeated');
   expect(open.said.filter(({ event }) => event === 'block_reverted')).toEqual([]);
-  expect(tables(open.directory)).toEqual(afterAll([one.event, two.event, filled(three)]));
+  expect(tables(open.directory)).toEqual(afterAll([block1.event, block2.event, filled(block3)]));
   // The blocks are read again from their payloads.
-  for (const event of eventsOf([...rivals, three, ...back])) open.ingest.receive(event);
+  for (const event of eventsOf([...rivals, block3, ...back])) open.ingest.receive(event);
   open.ingest.close();
-  const expected = afterAll(eventsOf([one, two, three, ...rivals, ...back]));
+  const expected = afterAll(eventsOf([block1, block2, block3, ...rivals, ...back]));
   expect(tables(open.directory)).toEqual(expected);
   rebuildIndex({ directory: open.directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
   expect(tables(open.directory)).toEqual(expected);
@@ -139,22 +139,22 @@ test('a filled block that lacks an operation on Bitcoin is replaced by the event
   const id = hashOf('an operation on Bitcoin');
   const operation = receipt({ id, raw: '0x00' }, 0, { burnchain_op: { transfer_stx: {} } });
   const moved = { sender: alice.address, recipient: bob.address, amount: '7', memo: '' };
-  const posted = changed(two.event, {
+  const posted = changed(block2.event, {
     transactions: [operation, receipt(transfer(alice, 0, 300), 1)],
     events: [{ txid: id, event_index: 0, committed: true, type: 'stx_transfer_event', stx_transfer_event: moved }],
   });
-  for (const above of [[], [three], [three, ...rivals]]) {
-    const expected = afterAll([one.event, posted, ...eventsOf(above)]);
-    expect(afterAll([one.event, filled(two), ...eventsOf(above), posted])).toEqual(expected);
+  for (const above of [[], [block3], [block3, ...rivals]]) {
+    const expected = afterAll([block1.event, posted, ...eventsOf(above)]);
+    expect(afterAll([block1.event, filled(block2), ...eventsOf(above), posted])).toEqual(expected);
   }
 });
 
 test('answers show data that completed a filled block, although the tip is the same', async () => {
   using open = openNew();
-  for (const event of [one.event, filled(two), three.event, burnBlock(LOWEST)]) open.ingest.receive(event);
+  for (const event of [block1.event, filled(block2), block3.event, burnBlock(LOWEST)]) open.ingest.receive(event);
   open.ingest.receive(filledBurnBlock(burnBlock(LOWEST + 1)));
   using api = openApi(open.directory);
-  const paths = ['v2/blocks/2', 'v2/blocks', `v1/tx/${JSON.parse(two.event.text).transactions[0].txid}`];
+  const paths = ['v2/blocks/2', 'v2/blocks', `v1/tx/${JSON.parse(block2.event.text).transactions[0].txid}`];
   const burnPath = `v2/burn-blocks/${LOWEST + 1}/pox-transactions`;
   const tagsOf = async () => {
     const tags: (string | null)[] = [];
@@ -170,11 +170,11 @@ test('answers show data that completed a filled block, although the tip is the s
   for (let times = 0; times < 3; times++) await tagsOf();
   const before = await tagsOf();
   expect(await bodyOf('v2/blocks/2')).toContain(ZEROS);
-  open.ingest.receive(two.event);
+  open.ingest.receive(block2.event);
   open.ingest.receive(burnBlock(LOWEST + 1));
   const after = await tagsOf();
   expect(after.filter((tag) => before.includes(tag))).toEqual([]);
-  const miner = JSON.parse(two.event.text).miner_txid;
+  const miner = JSON.parse(block2.event.text).miner_txid;
   expect(await bodyOf('v2/blocks/2')).toContain(miner);
   expect(await bodyOf('v2/blocks')).toContain(miner);
   expect(JSON.parse(await bodyOf(burnPath)).total).toBe(2);

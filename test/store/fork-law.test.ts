@@ -72,12 +72,12 @@ const settings = {
 
 /** More, of a run of many cases, are made again for each law. */
 const MAX_KEPT = 200;
-const made = new Map<string, NodeEvent[]>();
+const eventsByForks = new Map<string, NodeEvent[]>();
 
 function eventsOf(generated: Forks): NodeEvent[] {
   const key = JSON.stringify(generated);
-  const events = made.get(key) ?? grown(generated).events;
-  if (made.size < MAX_KEPT) made.set(key, events);
+  const events = eventsByForks.get(key) ?? grown(generated).events;
+  if (eventsByForks.size < MAX_KEPT) eventsByForks.set(key, events);
   return events;
 }
 
@@ -89,7 +89,7 @@ const valueIndexes: ValueIndexChoice[] = (['logs', 'calls'] as const).flatMap((s
   ['pox-4', 'pox-5', 'bns'].map((name) => ({ subject, contract: `ST000000000000000000002AMW42H.${name}`, scope: '' })),
 );
 
-function after(events: readonly NodeEvent[]): { tables: Tables; problems: string[] } {
+function outcomeOf(events: readonly NodeEvent[]): { tables: Tables; problems: string[] } {
   using directory = ingestOf(events.map(received), { valueIndexes });
   return { tables: tables(directory.path), problems: problemsIn(directory.path) };
 }
@@ -101,8 +101,8 @@ test('every table of the index is compared by the fork law or is left out of it 
   using open = openNew();
   open.ingest.close();
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const all = db.query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-  const named = all.map(({ name }) => name).filter((name) => !name.startsWith('sqlite_'));
+  const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+  const named = rows.map(({ name }) => name).filter((name) => !name.startsWith('sqlite_'));
   expect([...Object.keys(besideTheChain), ...Object.keys(tables(open.directory))].sort()).toEqual(named.sort());
 });
 
@@ -114,12 +114,12 @@ test(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
         const straight = winningChain(events);
-        const expected = after(straight).tables;
-        const blocksIn = (all: readonly NodeEvent[]) => new Set(all.filter(({ path }) => path === '/new_block')).size;
+        const expected = outcomeOf(straight).tables;
+        const blocksIn = (list: readonly NodeEvent[]) => new Set(list.filter(({ path }) => path === '/new_block')).size;
         seen.add('blocks', blocksIn(straight));
         seen.add('orphaned blocks', blocksIn(events) - blocksIn(straight));
         seen.add('empty balances of tokens', (expected.ft_balances ?? []).filter(hasNoBalance).length);
-        const forked = after(events);
+        const forked = outcomeOf(events);
         expect(forked.problems).toEqual([]);
         expect(forked.tables).toEqual(expected);
       }),
@@ -152,8 +152,8 @@ function* reverted(events: readonly NodeEvent[]): Generator<string[]> {
   for (const event of events) {
     if (event.path !== '/new_block' || !tree.add(event)) continue;
     const next = tree.chain().map(({ head }) => head.index_block_hash);
-    const left = chain.filter((hash) => !next.includes(hash));
-    if (left.length > 0) yield left;
+    const orphaned = chain.filter((hash) => !next.includes(hash));
+    if (orphaned.length > 0) yield orphaned;
     chain = next;
   }
 }
@@ -164,9 +164,9 @@ test(
     const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0, stx: 0, ft: 0, nft: 0 };
     for (const generated of fc.sample(forks(), { numRuns: 30, seed: 1 })) {
       const { chain, events } = grown(generated);
-      const left = [...reverted(events)];
-      const hashes = left.flat();
-      seen.deepest = Math.max(seen.deepest, ...left.map(({ length }) => length));
+      const orphaned = [...reverted(events)];
+      const hashes = orphaned.flat();
+      seen.deepest = Math.max(seen.deepest, ...orphaned.map(({ length }) => length));
       seen.wonAgain += hashes.length - new Set(hashes).size;
       const { burnBlocks } = treesOf(events);
       if (burnBlocks.blocks.size > burnBlocks.chain().length) seen.bitcoinForks += 1;
@@ -207,9 +207,9 @@ test(
     await assertSeeds(
       fc.asyncProperty(fc.nat(), async (seed) => {
         const events = [...devnetEvents({ seed, blocks: 170, ...options })];
-        const forked = after(events);
+        const forked = outcomeOf(events);
         expect(forked.problems).toEqual([]);
-        expect(forked.tables).toEqual(after(winningChain(events)).tables);
+        expect(forked.tables).toEqual(outcomeOf(winningChain(events)).tables);
         for (const table of seen.names) seen.add(table, Math.min(1, forked.tables[table]?.length ?? 0));
         // Nobody claims more than was earned.
         for (const row of forked.tables.staking_rewards ?? []) {
@@ -264,8 +264,8 @@ test(
     using db = openWriter(directory.path);
     const before = tablesThrough(db);
     const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
-    const all = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
-    expect(chainTables.toSorted()).toEqual(all);
+    const names = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
+    expect(chainTables.toSorted()).toEqual(names);
     const seen = new Seen({ blocks: 3, 'changed tables': 3 });
     /** Returns the tables after the blocks, if each block is reverted before the next. */
     const afterEach = (blocks: readonly Block[], isStored: boolean): Tables => {
@@ -394,13 +394,13 @@ test(
           if (ids.some((id) => known.get(id)?.mined)) expect({ spent, waiting }).toEqual({ spent, waiting: [] });
         }
         for (const { id, state, replacer } of rows.values()) {
-          const one = known.get(id);
-          if (state === MEMPOOL_STATE.pending || one === undefined || one.dropped) continue;
+          const entry = known.get(id);
+          if (state === MEMPOOL_STATE.pending || entry === undefined || entry.dropped) continue;
           // Nobody but a rival, mined or waiting, takes an undropped transaction out.
           const other = known.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
           const noncesUsed = minedIds.has(replacer ?? '') ? noncesOf : spendsOf;
           const shared =
-            other === undefined ? [] : noncesUsed(other).filter((key) => noncesUsed(one.content).includes(key));
+            other === undefined ? [] : noncesUsed(other).filter((key) => noncesUsed(entry.content).includes(key));
           expect({ id, shared: shared.length }).not.toEqual({ id, shared: 0 });
         }
       }),

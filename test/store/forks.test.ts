@@ -43,10 +43,10 @@ function grown(drawn: readonly { parent: number; takes: readonly number[] }[]): 
     // Most blocks build on the newest ones.
     const parent = nodes[Math.max(0, nodes.length - 1 - (chosen % 5))] ?? null;
     const before = new Set(lineOf(parent).flatMap(({ holds }) => holds));
-    const holds = takes.map((at) => pool[at]!).filter((one) => !before.has(one));
-    const made = block(parent, `fork ${index}`, holds);
-    nodes.push({ ...made, parent, holds, wasTip: made.height > highest });
-    highest = Math.max(highest, made.height);
+    const holds = takes.map((index) => pool[index]!).filter((transaction) => !before.has(transaction));
+    const added = block(parent, `fork ${index}`, holds);
+    nodes.push({ ...added, parent, holds, wasTip: added.height > highest });
+    highest = Math.max(highest, added.height);
   }
   return nodes;
 }
@@ -99,15 +99,15 @@ test('forks are the branches off the chain, and each of their transactions has i
             expect({ hash: node.hash, was }).toEqual({ hash: node.hash, was: wasCanonical(node) });
             if (was === true && !node.wasTip) seen.add('below a tip');
           }
-          const held = branch.flatMap((node) => node.holds.map(({ id }) => `${node.hash} ${id}`));
-          const found = detail?.transactions ?? [];
-          expect(found.map(({ txId, orphan }) => `0x${orphan.indexHash.toHex()} 0x${txId.toHex()}`).sort()).toEqual(
-            held.sort(),
+          const expectedPairs = branch.flatMap((node) => node.holds.map(({ id }) => `${node.hash} ${id}`));
+          const mined = detail?.transactions ?? [];
+          expect(mined.map(({ txId, orphan }) => `0x${orphan.indexHash.toHex()} 0x${txId.toHex()}`).sort()).toEqual(
+            expectedPairs.sort(),
           );
-          for (const { txId, fate, height } of found) {
-            const one = pool.find(({ id }) => id === `0x${txId.toHex()}`)!;
-            const holder = [...chain].find(({ holds }) => holds.includes(one));
-            if (canonical.has(one)) expect({ fate, height }).toEqual({ fate: 'mined', height: holder!.height });
+          for (const { txId, fate, height } of mined) {
+            const transaction = pool.find(({ id }) => id === `0x${txId.toHex()}`)!;
+            const holder = [...chain].find(({ holds }) => holds.includes(transaction));
+            if (canonical.has(transaction)) expect({ fate, height }).toEqual({ fate: 'mined', height: holder!.height });
             else expect(['pending', 'dropped']).toContain(fate);
             if (fate === 'mined' || fate === 'pending') seen.add(fate);
           }
@@ -121,9 +121,9 @@ test('forks are the branches off the chain, and each of their transactions has i
 
 test('whether a fork was ever on the chain is unknown if it has more blocks than are read', async () => {
   const branch = (name: string, length: number): MadeBlock[] => {
-    const made: MadeBlock[] = [];
-    for (let at = 0; at < length; at++) made.push(block(made.at(-1) ?? null, `${name} ${at}`, []));
-    return made;
+    const blocks: MadeBlock[] = [];
+    for (let index = 0; index < length; index++) blocks.push(block(blocks.at(-1) ?? null, `${name} ${index}`, []));
+    return blocks;
   };
   using open = openNew();
   const [won, lost] = [branch('won', 103), branch('lost', 102)];

@@ -33,9 +33,9 @@ interface Standing {
 const pending: Standing = { state: 0, by: null };
 /** The chain contains the transaction, and the mempool no longer does. */
 const mined = undefined;
-const replacedBy = (one: Transaction): Standing => ({ state: -10, by: one.id });
+const replacedBy = (transaction: Transaction): Standing => ({ state: -10, by: transaction.id });
 /** The standing after the node also dropped the transaction, in favour of another. */
-const droppedFor = (one: Transaction): Standing => ({ state: -16, by: one.id });
+const droppedFor = (transaction: Transaction): Standing => ({ state: -16, by: transaction.id });
 
 const standings = ({ directory }: OpenIngest): Map<string, Standing> => {
   using db = new Database(indexPath(directory), { readonly: true });
@@ -80,11 +80,13 @@ const reasons = {
 for (const [reason, state] of Object.entries(reasons)) {
   test(`a transaction dropped as ${reason} isn't pending, and has the reason`, () => {
     using open = openNew();
-    const [one, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
-    open.ingest.receive(announcement([one, other]));
-    expect(open.ingest.receive(drop([one], reason, reason.startsWith('Replace') ? other : null))).toBe('applied');
+    const [transaction, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
+    open.ingest.receive(announcement([transaction, other]));
+    expect(open.ingest.receive(drop([transaction], reason, reason.startsWith('Replace') ? other : null))).toBe(
+      'applied',
+    );
     const by = reason.startsWith('Replace') ? other.id : null;
-    expect(standing(open, one, other)).toEqual([{ state, by }, pending]);
+    expect(standing(open, transaction, other)).toEqual([{ state, by }, pending]);
     expect(open.said).toEqual([]);
   });
 }
@@ -93,10 +95,10 @@ for (const [reason, state] of Object.entries(reasons)) {
 for (const reason of ['BadWeather', 'constructor']) {
   test(`a transaction dropped for ${reason}, which no node gives yet, counts as problematic, and that is logged`, () => {
     using open = openNew();
-    const one = transfer(alice, 0, 200);
-    open.ingest.receive(announcement([one]));
-    open.ingest.receive(drop([one], reason));
-    expect(standing(open, one)).toEqual([{ state: -15, by: null }]);
+    const transaction = transfer(alice, 0, 200);
+    open.ingest.receive(announcement([transaction]));
+    open.ingest.receive(drop([transaction], reason));
+    expect(standing(open, transaction)).toEqual([{ state: -15, by: null }]);
     expect(open.said).toEqual([{ event: 'node_data_unread', what: 'drop_reason', reason }]);
   });
 }
@@ -118,13 +120,13 @@ test('a drop of unknown, dropped or mined transactions changes no pending ones, 
 
 test('a transaction that is announced after the node dropped it is dropped, and waits once it is announced again', () => {
   using open = openNew();
-  const [one, other] = [transfer(alice, 0, 200), transfer(alice, 0, 100)];
-  open.ingest.receive(drop([one], 'ReplaceAcrossFork', other));
-  expect(open.ingest.receive(announcement([one]))).toBe('applied');
+  const [transaction, other] = [transfer(alice, 0, 200), transfer(alice, 0, 100)];
+  open.ingest.receive(drop([transaction], 'ReplaceAcrossFork', other));
+  expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
   expect(open.ingest.receive(announcement([other]))).toBe('applied');
-  expect(standing(open, one, other)).toEqual([{ state: -11, by: other.id }, pending]);
-  open.ingest.receive(announcement([one]));
-  expect(standing(open, one, other)).toEqual([pending, replacedBy(one)]);
+  expect(standing(open, transaction, other)).toEqual([{ state: -11, by: other.id }, pending]);
+  open.ingest.receive(announcement([transaction]));
+  expect(standing(open, transaction, other)).toEqual([pending, replacedBy(transaction)]);
 });
 
 test('a transaction that is broadcast again long after the node dropped it, and was never announced here before, waits', () => {
@@ -133,16 +135,16 @@ test('a transaction that is broadcast again long after the node dropped it, and 
     [11, 0],
   ] as const) {
     using open = openNew();
-    const one = transfer(alice, 0, 200);
+    const transaction = transfer(alice, 0, 200);
     let tip = block(null, 'block 1');
     take(open, tip);
-    open.ingest.receive(drop([one], 'StaleGarbageCollect'));
-    for (let more = 0; more < blocks; more++) {
+    open.ingest.receive(drop([transaction], 'StaleGarbageCollect'));
+    for (let count = 0; count < blocks; count++) {
       tip = block(tip, `block ${tip.height + 1}`);
       take(open, tip);
     }
-    expect(open.ingest.receive(announcement([one]))).toBe('applied');
-    expect(standing(open, one)[0]?.state).toBe(state);
+    expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
+    expect(standing(open, transaction)[0]?.state).toBe(state);
   }
 });
 
@@ -157,9 +159,9 @@ test('a drop after the announcement of a replacement makes the replacement pendi
 });
 
 /** Returns a chain whose second block contains a transaction, and two blocks of a branch that overtakes it. */
-function forkOver(one: Transaction) {
+function forkOver(transaction: Transaction) {
   const root = block(null, 'root');
-  const holder = block(root, 'holder', [one]);
+  const holder = block(root, 'holder', [transaction]);
   const rival = block(root, 'rival');
   return { root, holder, rivals: [rival, block(rival, 'winner')] };
 }
@@ -167,59 +169,59 @@ function forkOver(one: Transaction) {
 test('a drop of a mined transaction holds when its block is orphaned, and its replacement is pending', () => {
   for (const announced of [true, false]) {
     using open = openNew();
-    const [one, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
-    const { root, holder, rivals } = forkOver(one);
-    if (announced) open.ingest.receive(announcement([one]));
+    const [transaction, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
+    const { root, holder, rivals } = forkOver(transaction);
+    if (announced) open.ingest.receive(announcement([transaction]));
     take(open, root, holder);
-    open.ingest.receive(drop([one], 'ReplaceAcrossFork', other));
+    open.ingest.receive(drop([transaction], 'ReplaceAcrossFork', other));
     open.ingest.receive(announcement([other]));
-    expect(standing(open, one, other)).toEqual([mined, replacedBy(one)]);
+    expect(standing(open, transaction, other)).toEqual([mined, replacedBy(transaction)]);
     take(open, ...rivals);
-    expect(standing(open, one, other)).toEqual([{ state: -11, by: other.id }, pending]);
+    expect(standing(open, transaction, other)).toEqual([{ state: -11, by: other.id }, pending]);
     // Once the first branch has the chain again, it is mined as before, and the drop is history.
     const third = block(holder, 'third');
     take(open, third, block(third, 'fourth'));
-    expect(standing(open, one, other)).toEqual([mined, replacedBy(one)]);
+    expect(standing(open, transaction, other)).toEqual([mined, replacedBy(transaction)]);
   }
 });
 
 test('a mined transaction that is announced again after its drop waits when its block is orphaned', () => {
   using open = openNew();
-  const one = transfer(alice, 0, 300);
-  const { root, holder, rivals } = forkOver(one);
-  open.ingest.receive(announcement([one]));
+  const transaction = transfer(alice, 0, 300);
+  const { root, holder, rivals } = forkOver(transaction);
+  open.ingest.receive(announcement([transaction]));
   take(open, root, holder);
-  open.ingest.receive(drop([one], 'ReplaceAcrossFork'));
-  expect(open.ingest.receive(announcement([one]))).toBe('applied');
+  open.ingest.receive(drop([transaction], 'ReplaceAcrossFork'));
+  expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
   take(open, ...rivals);
-  expect(standing(open, one)).toEqual([pending]);
+  expect(standing(open, transaction)).toEqual([pending]);
 });
 
 test("drops of transactions that aren't pending are deleted when no reorganization can reach them", () => {
   using open = openNew();
-  const [one, root] = [transfer(alice, 0, 200), block(null, 'root')];
+  const [transaction, root] = [transfer(alice, 0, 200), block(null, 'root')];
   take(open, root);
-  open.ingest.receive(drop([one], 'TooExpensive'));
+  open.ingest.receive(drop([transaction], 'TooExpensive'));
   using db = new Database(indexPath(open.directory));
-  const kept = () => db.query('SELECT height FROM early_drops').all();
+  const drops = () => db.query('SELECT height FROM early_drops').all();
   const next = block(root, 'next');
   take(open, next);
-  expect(kept()).toEqual([{ height: 1 }]);
+  expect(drops()).toEqual([{ height: 1 }]);
   // As it would be 6,000 blocks later.
   db.run('UPDATE early_drops SET height = height - 5999');
   const third = block(next, 'third');
   take(open, third);
-  expect(kept()).toHaveLength(0);
+  expect(drops()).toHaveLength(0);
 });
 
 test('a dropped transaction that is announced again waits again, with the receipt of then', () => {
   using open = openNew();
-  const one = transfer(alice, 0, 200);
-  open.ingest.receive(announcement([one], START));
-  open.ingest.receive(drop([one], 'StaleGarbageCollect'));
+  const transaction = transfer(alice, 0, 200);
+  open.ingest.receive(announcement([transaction], START));
+  open.ingest.receive(drop([transaction], 'StaleGarbageCollect'));
   take(open, block(null, 'one'));
-  expect(open.ingest.receive(announcement([one], START + 500))).toBe('applied');
-  expect(standing(open, one)).toEqual([pending]);
+  expect(open.ingest.receive(announcement([transaction], START + 500))).toBe('applied');
+  expect(standing(open, transaction)).toEqual([pending]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   expect(db.query('SELECT received_at, receipt_block_height AS height FROM mempool_transactions').get()).toEqual({
     received_at: (START + 500) * 1_000_000,
@@ -231,7 +233,7 @@ test('if two transactions have the same nonce, the one with the higher fee is pe
   for (const reversed of [false, true]) {
     using open = openNew();
     const [low, high] = [transfer(alice, 0, 999), transfer(alice, 0, 1000)];
-    for (const one of reversed ? [high, low] : [low, high]) open.ingest.receive(announcement([one]));
+    for (const transaction of reversed ? [high, low] : [low, high]) open.ingest.receive(announcement([transaction]));
     expect(standing(open, low, high)).toEqual([replacedBy(high), pending]);
   }
 });
@@ -282,11 +284,11 @@ test('a mined transaction replaces those with its nonce; when its block is orpha
   const [fee200, fee300, fee100] = [transfer(alice, 0, 200), transfer(alice, 0, 300), transfer(alice, 0, 100)];
   open.ingest.receive(announcement([fee200]));
   open.ingest.receive(announcement([fee300]));
-  const one = block(null, 'one');
-  const withFee100 = block(one, 'two', [fee100]);
-  take(open, one, withFee100);
+  const block1 = block(null, 'one');
+  const withFee100 = block(block1, 'two', [fee100]);
+  take(open, block1, withFee100);
   expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), undefined]);
-  const rival = block(one, 'rival of two');
+  const rival = block(block1, 'rival of two');
   take(open, rival, block(rival, 'three'));
   expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
   take(open, block(withFee100, 'rival of three'));
@@ -298,20 +300,20 @@ test('a mined transaction replaces those with its nonce; when its block is orpha
 test("a dropped transaction isn't pending again when its replacement leaves the chain, unless it is announced again", () => {
   for (const reason of ['ReplaceByFee', 'StaleGarbageCollect']) {
     using open = openNew();
-    const [one, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
-    open.ingest.receive(announcement([one]));
+    const [transaction, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
+    open.ingest.receive(announcement([transaction]));
     const first = block(null, 'one');
     const second = block(first, 'two', [other]);
     take(open, first, second);
-    expect(standing(open, one)).toEqual([replacedBy(other)]);
-    expect(open.ingest.receive(drop([one], reason))).toBe('applied');
-    expect(open.ingest.receive(drop([one], reason))).toBe('repeated');
-    expect(standing(open, one)).toEqual([droppedFor(other)]);
+    expect(standing(open, transaction)).toEqual([replacedBy(other)]);
+    expect(open.ingest.receive(drop([transaction], reason))).toBe('applied');
+    expect(open.ingest.receive(drop([transaction], reason))).toBe('repeated');
+    expect(standing(open, transaction)).toEqual([droppedFor(other)]);
     const rival = block(first, 'rival of two');
     take(open, rival, block(rival, 'three'));
-    expect(standing(open, one, other)).toEqual([droppedFor(other), pending]);
-    open.ingest.receive(announcement([one]));
-    expect(standing(open, one, other)).toEqual([pending, replacedBy(one)]);
+    expect(standing(open, transaction, other)).toEqual([droppedFor(other), pending]);
+    open.ingest.receive(announcement([transaction]));
+    expect(standing(open, transaction, other)).toEqual([pending, replacedBy(transaction)]);
   }
 });
 
@@ -363,7 +365,7 @@ test('a mined transaction replaces every pending one that shares a nonce with it
 test('however many share a nonce, each is looked up a few times when all come back', () => {
   const N = 300;
   for (const share of ['origin', 'payer']) {
-    const all = Array.from({ length: N }, (_, index) => ({
+    const pending = Array.from({ length: N }, (_, index) => ({
       id: index,
       order: index,
       tx_id: Uint8Array.of(index >> 8, index),
@@ -378,88 +380,88 @@ test('however many share a nonce, each is looked up a few times when all come ba
       recipient_id: null,
       contract_id: null,
     }));
-    let found = 0;
+    let matches = 0;
     const moved = new Map<number, number>();
     const rows = {
-      find: (txId: Uint8Array) => all.find((row) => Buffer.compare(row.tx_id, txId) === 0) ?? null,
+      find: (txId: Uint8Array) => pending.find((row) => Buffer.compare(row.tx_id, txId) === 0) ?? null,
       using({ sender, nonce, payer, payerNonce }: Spends) {
         const uses =
           (account: number, by: bigint) =>
           ({ sender_id, sponsor_id }: MempoolRow) =>
             by === 7n && (sender_id === account || sponsor_id === account);
-        const spent = all.filter((row) => uses(sender, nonce)(row) || uses(payer, payerNonce)(row));
-        found += spent.length;
+        const spent = pending.filter((row) => uses(sender, nonce)(row) || uses(payer, payerNonce)(row));
+        matches += spent.length;
         return spent;
       },
       move: ({ id }: MempoolRow, state: number) => void moved.set(id!, state),
     } as unknown as MempoolRows;
     using open = openNew();
     using db = new Database(indexPath(open.directory), { readonly: true });
-    nonceRivals(db, {} as unknown as Dictionaries, rows).resolve(all.map(({ tx_id }) => tx_id));
-    expect([...moved.keys()].sort((a, b) => a - b)).toEqual(all.slice(0, -1).map(({ id }) => id));
-    expect(found).toBeLessThan(4 * N);
+    nonceRivals(db, {} as unknown as Dictionaries, rows).resolve(pending.map(({ tx_id }) => tx_id));
+    expect([...moved.keys()].sort((a, b) => a - b)).toEqual(pending.slice(0, -1).map(({ id }) => id));
+    expect(matches).toBeLessThan(4 * N);
   }
 });
 
 test('transactions with equal nonces and different sponsor nonces are pending together', () => {
   using open = openNew();
-  const one = transfer(alice, 3, 200, { account: sponsor, nonce: 7 });
+  const transaction = transfer(alice, 3, 200, { account: sponsor, nonce: 7 });
   const other = transfer(bob, 3, 300, { account: sponsor, nonce: 8 });
-  open.ingest.receive(announcement([one, other]));
-  expect(standing(open, one, other)).toEqual([pending, pending]);
+  open.ingest.receive(announcement([transaction, other]));
+  expect(standing(open, transaction, other)).toEqual([pending, pending]);
 });
 
 test('a payment of the sponsor itself with the nonce it pays for another is a rival', () => {
   using open = openNew();
   const paid = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
-  const own = transfer(sponsor, 7, 300);
+  const ownPayment = transfer(sponsor, 7, 300);
   open.ingest.receive(announcement([paid]));
-  open.ingest.receive(announcement([own]));
-  expect(standing(open, paid, own)).toEqual([replacedBy(own), pending]);
+  open.ingest.receive(announcement([ownPayment]));
+  expect(standing(open, paid, ownPayment)).toEqual([replacedBy(ownPayment), pending]);
 });
 
 test('two that share no nonce both wait, though a third of a lower fee shares one with each', () => {
   using open = openNew();
-  const [own, sponsored] = [transfer(alice, 0, 300), transfer(bob, 0, 400, { account: sponsor, nonce: 7 })];
+  const [direct, sponsored] = [transfer(alice, 0, 300), transfer(bob, 0, 400, { account: sponsor, nonce: 7 })];
   const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
-  open.ingest.receive(announcement([own, sponsored]));
+  open.ingest.receive(announcement([direct, sponsored]));
   open.ingest.receive(announcement([between]));
-  expect(standing(open, own, sponsored)).toEqual([pending, pending]);
+  expect(standing(open, direct, sponsored)).toEqual([pending, pending]);
   expect(standing(open, between)[0]?.state).toBe(-10);
 });
 
 test("a mined transaction doesn't replace one that shares no nonce with it, although a third shares one with each", () => {
   using open = openNew();
-  const own = transfer(alice, 0, 300);
+  const direct = transfer(alice, 0, 300);
   const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
-  const other = transfer(bob, 0, 100, { account: sponsor, nonce: 7 });
-  open.ingest.receive(announcement([own]));
-  const one = block(null, 'one');
-  const two = block(one, 'two', [between]);
-  const rival = block(one, 'rival of two', [other]);
-  take(open, one, two, rival, block(rival, 'three'));
-  expect(standing(open, own, between)).toEqual([pending, replacedBy(other)]);
+  const payment = transfer(bob, 0, 100, { account: sponsor, nonce: 7 });
+  open.ingest.receive(announcement([direct]));
+  const block1 = block(null, 'one');
+  const block2 = block(block1, 'two', [between]);
+  const rival = block(block1, 'rival of two', [payment]);
+  take(open, block1, block2, rival, block(rival, 'three'));
+  expect(standing(open, direct, between)).toEqual([pending, replacedBy(payment)]);
 });
 
 test('a transaction that moves from an orphaned block to one higher up is mined and does not wait', () => {
   using open = openNew();
-  const one = transfer(alice, 0, 200);
-  open.ingest.receive(announcement([one]));
+  const transaction = transfer(alice, 0, 200);
+  open.ingest.receive(announcement([transaction]));
   const root = block(null, 'root');
-  const low = block(root, 'low', [one]);
+  const low = block(root, 'low', [transaction]);
   const rival = block(root, 'rival');
-  take(open, root, low, rival, block(rival, 'high', [one]));
-  expect(standing(open, one)).toEqual([mined]);
+  take(open, root, low, rival, block(rival, 'high', [transaction]));
+  expect(standing(open, transaction)).toEqual([mined]);
 });
 
 test('a transaction of an orphaned block that was never announced waits, received when its Bitcoin block was', () => {
   using open = openNew();
-  const one = transfer(alice, 0, 200);
+  const transaction = transfer(alice, 0, 200);
   const root = block(null, 'root');
-  const holder = block(root, 'holder', [one], { burn_block_time: START + 77 });
+  const holder = block(root, 'holder', [transaction], { burn_block_time: START + 77 });
   const rival = block(root, 'rival');
   take(open, root, holder, rival, block(rival, 'winner'));
-  expect(standing(open, one)).toEqual([pending]);
+  expect(standing(open, transaction)).toEqual([pending]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   expect(db.query('SELECT received_at, receipt_block_height AS height FROM mempool_transactions').get()).toEqual({
     received_at: (START + 77) * 1_000_000,
@@ -476,26 +478,26 @@ test('in Nakamoto a transaction is collected by the first block that comes 2560 
     [LIFETIME, -14],
   ] as const) {
     using open = openNew();
-    const one = transfer(alice, 0, 200);
+    const transaction = transfer(alice, 0, 200);
     const first = block(null, 'first');
     take(open, first);
-    open.ingest.receive(announcement([one], START));
+    open.ingest.receive(announcement([transaction], START));
     const second = block(first, 'second');
     open.ingest.receive({ ...second.event, receivedAt: (START + age) * 1_000_000 });
-    expect(standing(open, one)).toEqual([{ state, by: null }]);
+    expect(standing(open, transaction)).toEqual([{ state, by: null }]);
   }
 });
 
 test("a block that isn't canonical also expires transactions, and changes the mempool's version", () => {
   using open = openNew();
-  const one = transfer(alice, 0, 200);
+  const transaction = transfer(alice, 0, 200);
   const first = block(null, 'first');
   take(open, first);
-  open.ingest.receive(announcement([one], START));
+  open.ingest.receive(announcement([transaction], START));
   const before = progress(open);
   const rival = block(null, 'rival of the first');
   open.ingest.receive({ ...rival.event, receivedAt: (START + LIFETIME) * 1_000_000 });
-  expect(standing(open, one)).toEqual([{ state: -14, by: null }]);
+  expect(standing(open, transaction)).toEqual([{ state: -14, by: null }]);
   expect(progress(open)?.pending).toBe(0);
   expect(progress(open)?.version).not.toBe(before?.version);
 });
@@ -505,28 +507,28 @@ test('before Nakamoto a transaction is collected when the tip is 256 blocks abov
   const old = { signer_bitvec: null };
   let tip = block(null, 'block 1', [], old);
   take(open, tip);
-  const one = transfer(alice, 0, 200);
-  open.ingest.receive(announcement([one], START - 10 * LIFETIME));
+  const transaction = transfer(alice, 0, 200);
+  open.ingest.receive(announcement([transaction], START - 10 * LIFETIME));
   for (let height = 2; height <= 257; height++) {
     tip = block(tip, `block ${height}`, [], old);
     open.ingest.apply(tip.event);
   }
   open.ingest.commit();
   // The tip is judged by as it was before the block that is the occasion.
-  expect(standing(open, one)).toEqual([pending]);
+  expect(standing(open, transaction)).toEqual([pending]);
   take(open, block(tip, 'block 258', [], old));
-  expect(standing(open, one)).toEqual([{ state: -14, by: null }]);
+  expect(standing(open, transaction)).toEqual([{ state: -14, by: null }]);
 });
 
 test('a collected transaction that is announced again waits again', () => {
   using open = openNew();
-  const one = transfer(alice, 0, 200);
+  const transaction = transfer(alice, 0, 200);
   const first = block(null, 'first');
   take(open, first);
-  open.ingest.receive(announcement([one], START));
+  open.ingest.receive(announcement([transaction], START));
   open.ingest.receive({ ...block(first, 'second').event, receivedAt: (START + LIFETIME) * 1_000_000 });
-  open.ingest.receive(announcement([one], START + LIFETIME));
-  expect(standing(open, one)).toEqual([pending]);
+  open.ingest.receive(announcement([transaction], START + LIFETIME));
+  expect(standing(open, transaction)).toEqual([pending]);
 });
 
 test('a transaction announced and expired before the index commits is expired, and pending again when announced again', () => {
@@ -534,25 +536,25 @@ test('a transaction announced and expired before the index commits is expired, a
     for (const event of events) open.ingest.apply(event);
     open.ingest.commit();
   };
-  const [one, two] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
-  const late = START + LIFETIME;
+  const [transaction, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
+  const expiry = START + LIFETIME;
   using nakamoto = openNew();
   const first = block(null, 'first');
-  const second = { ...block(first, 'second').event, receivedAt: late * 1_000_000 };
-  applyTogether(nakamoto, first.event, announcement([one, two], START), second);
-  expect(standing(nakamoto, one, two)).toEqual(Array(2).fill({ state: -14, by: null }));
+  const second = { ...block(first, 'second').event, receivedAt: expiry * 1_000_000 };
+  applyTogether(nakamoto, first.event, announcement([transaction, other], START), second);
+  expect(standing(nakamoto, transaction, other)).toEqual(Array(2).fill({ state: -14, by: null }));
 
-  using before = openNew();
+  using epoch2 = openNew();
   const old = { signer_bitvec: null };
   const blocks = [block(null, 'block 1', [], old)];
   for (let height = 2; height <= 258; height++) blocks.push(block(blocks.at(-1)!, `block ${height}`, [], old));
   const [root, ...others] = blocks.map(({ event }) => event);
-  applyTogether(before, root!, announcement([one, two], START), ...others);
-  expect(standing(before, one, two)).toEqual(Array(2).fill({ state: -14, by: null }));
+  applyTogether(epoch2, root!, announcement([transaction, other], START), ...others);
+  expect(standing(epoch2, transaction, other)).toEqual(Array(2).fill({ state: -14, by: null }));
 
-  using again = openNew();
-  applyTogether(again, first.event, announcement([one], START), second, announcement([one], late));
-  expect(standing(again, one)).toEqual([pending]);
+  using late = openNew();
+  applyTogether(late, first.event, announcement([transaction], START), second, announcement([transaction], expiry));
+  expect(standing(late, transaction)).toEqual([pending]);
 });
 
 /** A transaction of few accounts and nonces, identified by the nonces that it spends. */
@@ -560,7 +562,7 @@ interface Spending {
   origin: string;
   payer: string;
   fee: number;
-  made: Transaction;
+  transaction: Transaction;
 }
 
 const parties = [alice, bob, sponsor] as const;
@@ -570,13 +572,13 @@ const nonceOf = ({ account, nonce }: { account: number; nonce: number }): string
 /** Transactions that share nonces in every way, of different fees. */
 const spendings = fc
   .array(fc.record({ origin: party, payer: fc.option(party, { freq: 2 }) }), { minLength: 3, maxLength: 6 })
-  .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray([...all.keys()], { minLength: all.length })))
-  .map(([all, ranks]) =>
-    all.map(({ origin, payer }, at): Spending => {
-      const fee = 100 + (ranks[at] ?? 0);
+  .chain((parts) => fc.tuple(fc.constant(parts), fc.shuffledSubarray([...parts.keys()], { minLength: parts.length })))
+  .map(([parts, ranks]) =>
+    parts.map(({ origin, payer }, index): Spending => {
+      const fee = 100 + (ranks[index] ?? 0);
       const pays = payer === null ? undefined : { account: parties[payer.account]!, nonce: payer.nonce };
-      const made = transfer(parties[origin.account]!, origin.nonce, fee, pays);
-      return { origin: nonceOf(origin), payer: nonceOf(payer ?? origin), fee, made };
+      const transaction = transfer(parties[origin.account]!, origin.nonce, fee, pays);
+      return { origin: nonceOf(origin), payer: nonceOf(payer ?? origin), fee, transaction };
     }),
   );
 
@@ -599,7 +601,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 const share = (a: Spending, b: Spending): boolean =>
-  [a.origin, a.payer].some((one) => one === b.origin || one === b.payer);
+  [a.origin, a.payer].some((nonce) => nonce === b.origin || nonce === b.payer);
 
 type Fate = 'waits' | 'replaced' | 'dropped';
 
@@ -609,100 +611,102 @@ class NodeModel {
   readonly #arrivals = new Map<number, number>();
   readonly #announced = new Set<number>();
   readonly #early = new Set<number>();
-  readonly all: readonly Spending[];
+  readonly spendings: readonly Spending[];
   /** The transactions of each block of the chain, and when it came. */
-  readonly chain: { held: number[]; at: number }[] = [];
+  readonly chain: { included: number[]; time: number }[] = [];
 
-  constructor(all: readonly Spending[]) {
-    this.all = all;
+  constructor(spendings: readonly Spending[]) {
+    this.spendings = spendings;
   }
 
   get mined(): number[] {
-    return this.chain.flatMap(({ held }) => held);
+    return this.chain.flatMap(({ included }) => included);
   }
 
   /** Returns the transactions that a block can contain after others. */
-  fitting(which: readonly number[], after: readonly number[]): number[] {
-    const held: number[] = [];
-    for (const one of which) {
-      const isFree = [...after, ...held].every((other) => !share(this.all[one]!, this.all[other]!));
-      if (isFree) held.push(one);
+  fitting(candidates: readonly number[], blockers: readonly number[]): number[] {
+    const included: number[] = [];
+    for (const index of candidates) {
+      const isFree = ![...blockers, ...included].some((other) => this.#share(index, other));
+      if (isFree) included.push(index);
     }
-    return held;
+    return included;
   }
 
-  #isRuledOut = (one: number): boolean => this.mined.some((other) => share(this.all[one]!, this.all[other]!));
+  #share = (a: number, b: number): boolean => share(this.spendings[a]!, this.spendings[b]!);
+
+  #isRuledOut = (index: number): boolean => this.mined.some((other) => this.#share(index, other));
 
   /** All that wait come again, one after another, as they came. */
   #resolve(): void {
-    const waiting = [...this.fates].filter(([, fate]) => fate === 'waits').map(([one]) => one);
+    const waiting = [...this.fates].filter(([, fate]) => fate === 'waits').map(([index]) => index);
     const pool: number[] = [];
-    for (const one of waiting.sort((a, b) => (this.#arrivals.get(a) ?? 0) - (this.#arrivals.get(b) ?? 0))) {
-      const { origin, payer, fee } = this.all[one]!;
-      const rival = pool.find((other) => this.all[other]!.origin === origin);
-      if (this.#isRuledOut(one) || (rival !== undefined && this.all[rival]!.fee > fee)) {
-        this.fates.set(one, 'replaced');
+    for (const index of waiting.sort((a, b) => (this.#arrivals.get(a) ?? 0) - (this.#arrivals.get(b) ?? 0))) {
+      const { origin, payer, fee } = this.spendings[index]!;
+      const rival = pool.find((other) => this.spendings[other]!.origin === origin);
+      if (this.#isRuledOut(index) || (rival !== undefined && this.spendings[rival]!.fee > fee)) {
+        this.fates.set(index, 'replaced');
         continue;
       }
       for (const other of pool.splice(0)) {
-        const isOut = this.all[other]!.origin === origin || this.all[other]!.payer === payer;
+        const isOut = this.spendings[other]!.origin === origin || this.spendings[other]!.payer === payer;
         if (isOut) this.fates.set(other, 'replaced');
         else pool.push(other);
       }
-      pool.push(one);
+      pool.push(index);
     }
   }
 
-  announce(one: number, at: number): void {
-    const isFirst = !this.#announced.has(one);
-    this.#announced.add(one);
-    if (this.mined.includes(one)) {
-      if (isFirst) this.#arrivals.set(one, at);
-      else this.#early.delete(one);
+  announce(index: number, time: number): void {
+    const isFirst = !this.#announced.has(index);
+    this.#announced.add(index);
+    if (this.mined.includes(index)) {
+      if (isFirst) this.#arrivals.set(index, time);
+      else this.#early.delete(index);
       return;
     }
-    const fate = this.fates.get(one);
+    const fate = this.fates.get(index);
     if (fate === 'waits') return;
     if (fate === 'replaced') {
-      const { origin, fee } = this.all[one]!;
-      const isReplaced = (other: number) => this.all[other]!.origin === origin && this.all[other]!.fee > fee;
+      const { origin, fee } = this.spendings[index]!;
+      const isReplaced = (other: number) =>
+        this.spendings[other]!.origin === origin && this.spendings[other]!.fee > fee;
       const rivals = [...this.fates].filter(([, other]) => other === 'waits').map(([other]) => other);
-      if (this.#isRuledOut(one) || rivals.some(isReplaced)) return;
+      if (this.#isRuledOut(index) || rivals.some(isReplaced)) return;
     }
-    this.#arrivals.set(one, at);
-    this.fates.set(one, fate === undefined && this.#early.delete(one) ? 'dropped' : 'waits');
+    this.#arrivals.set(index, time);
+    this.fates.set(index, fate === undefined && this.#early.delete(index) ? 'dropped' : 'waits');
     this.#resolve();
   }
 
-  drop(one: number, by: number | null): void {
-    const fate = this.fates.get(one);
-    if (fate === undefined) this.#early.add(one);
-    else this.fates.set(one, 'dropped');
-    if (fate !== 'waits' || by === null || this.fates.get(by) !== 'replaced') return;
-    this.fates.set(by, 'waits');
+  drop(index: number, rival: number | null): void {
+    const fate = this.fates.get(index);
+    if (fate === undefined) this.#early.add(index);
+    else this.fates.set(index, 'dropped');
+    if (fate !== 'waits' || rival === null || this.fates.get(rival) !== 'replaced') return;
+    this.fates.set(rival, 'waits');
     this.#resolve();
   }
 
-  grow(held: number[], at: number): void {
-    this.chain.push({ held, at });
-    for (const one of held) this.fates.delete(one);
+  grow(included: number[], time: number): void {
+    this.chain.push({ included, time });
+    for (const index of included) this.fates.delete(index);
     this.#resolve();
   }
 
   /** The highest block is lost to two others. */
-  fork(held: number[], at: number): void {
-    const lost = this.chain.pop();
-    const left = lost?.held ?? [];
-    for (const one of left) {
-      if (!this.#arrivals.has(one)) this.#arrivals.set(one, lost?.at ?? 0);
-      this.fates.set(one, this.#early.delete(one) ? 'dropped' : 'waits');
+  fork(included: number[], time: number): void {
+    const orphan = this.chain.pop();
+    const orphaned = orphan?.included ?? [];
+    for (const index of orphaned) {
+      if (!this.#arrivals.has(index)) this.#arrivals.set(index, orphan?.time ?? 0);
+      this.fates.set(index, this.#early.delete(index) ? 'dropped' : 'waits');
     }
-    for (const [one, fate] of this.fates) {
-      if (fate === 'replaced' && left.some((other) => share(this.all[one]!, this.all[other]!)))
-        this.fates.set(one, 'waits');
+    for (const [index, fate] of this.fates) {
+      if (fate === 'replaced' && orphaned.some((other) => this.#share(index, other))) this.fates.set(index, 'waits');
     }
-    this.grow(held, at);
-    this.grow([], at);
+    this.grow(included, time);
+    this.grow([], time);
   }
 }
 
@@ -711,12 +715,12 @@ test(
   () => {
     const seen = new Seen({ waits: 1, replaced: 1, dropped: 1 });
     assertProperty(
-      fc.property(spendings, steps, (all, script) => {
+      fc.property(spendings, steps, (payments, script) => {
         using open = openNew();
-        const model = new NodeModel(all);
-        const made = (numbers: readonly number[]) => numbers.map((one) => all[one]!.made);
+        const model = new NodeModel(payments);
+        const pick = (numbers: readonly number[]) => numbers.map((index) => payments[index]!.transaction);
         const blocks: MadeBlock[] = [];
-        let at = START;
+        let time = START;
         let last = '';
         /** Posts an event. @returns whether it is another than the last that did something, which a node may repeat */
         const post = (event: ReceivedEvent): boolean => {
@@ -724,44 +728,45 @@ test(
           if (open.ingest.receive(event) === 'applied') last = event.text;
           return isOther;
         };
-        const grow = (parent: MadeBlock | null, held: readonly number[]) => {
-          const next = block(parent, `${at} ${parent?.height}`, made(held), { burn_block_time: at });
+        const grow = (parent: MadeBlock | null, included: readonly number[]) => {
+          const next = block(parent, `${time} ${parent?.height}`, pick(included), { burn_block_time: time });
           blocks.push(next);
-          post({ ...next.event, receivedAt: at * 1_000_000 });
+          post({ ...next.event, receivedAt: time * 1_000_000 });
         };
         for (const step of script) {
-          at += 2;
-          const named = [step.which].flat().filter((one) => one < all.length);
+          time += 2;
+          const named = [step.which].flat().filter((index) => index < payments.length);
           if (step.do === 'announce') {
-            for (const one of named) {
-              if (post(announcement(made([one]), at))) model.announce(one, at);
+            for (const index of named) {
+              if (post(announcement(pick([index]), time))) model.announce(index, time);
             }
           } else if (step.do === 'drop') {
-            const by = step.by !== null && step.by < all.length ? step.by : null;
-            for (const one of named.filter((each) => each !== by)) {
-              if (post(drop(made([one]), 'ReplaceAcrossFork', by === null ? null : all[by]!.made))) model.drop(one, by);
+            const rival = step.by !== null && step.by < payments.length ? step.by : null;
+            const replacement = rival === null ? null : payments[rival]!.transaction;
+            for (const index of named.filter((each) => each !== rival)) {
+              if (post(drop(pick([index]), 'ReplaceAcrossFork', replacement))) model.drop(index, rival);
             }
           } else if (step.do === 'mine') {
-            const held = model.fitting([...new Set(named)], model.mined);
-            grow(blocks.at(-1) ?? null, held);
-            model.grow(held, at);
+            const included = model.fitting([...new Set(named)], model.mined);
+            grow(blocks.at(-1) ?? null, included);
+            model.grow(included, time);
           } else if (blocks.length > 0) {
-            const below = model.chain.slice(0, -1).flatMap(({ held }) => held);
-            const held = model.fitting(named, below);
+            const below = model.chain.slice(0, -1).flatMap(({ included }) => included);
+            const included = model.fitting(named, below);
             blocks.pop();
-            grow(blocks.at(-1) ?? null, held);
+            grow(blocks.at(-1) ?? null, included);
             grow(blocks.at(-1) ?? null, []);
-            model.fork(held, at);
+            model.fork(included, time);
           }
         }
         const rows = standings(open);
         const fateOf = ({ state }: Standing): Fate => (state === 0 ? 'waits' : state === -10 ? 'replaced' : 'dropped');
-        const ours = new Map(all.map(({ made: { id } }, one) => [one, rows.get(id)] as const));
-        const fates = [...ours].filter(([, row]) => row !== undefined).map(([one, row]) => [one, fateOf(row!)]);
+        const stored = new Map(payments.map(({ transaction: { id } }, index) => [index, rows.get(id)] as const));
+        const fates = [...stored].filter(([, row]) => row !== undefined).map(([index, row]) => [index, fateOf(row!)]);
         expect(new Map(fates as [number, Fate][])).toEqual(new Map([...model.fates].sort(([a], [b]) => a - b)));
         for (const fate of model.fates.values()) seen.add(fate);
-        const waiting = all.filter((_, one) => model.fates.get(one) === 'waits');
-        for (const one of waiting) for (const done of model.mined) expect(share(one, all[done]!)).toBe(false);
+        const waiting = payments.filter((_, index) => model.fates.get(index) === 'waits');
+        for (const other of waiting) for (const done of model.mined) expect(share(other, payments[done]!)).toBe(false);
       }),
       { seen, cases: 5 },
     );
