@@ -12,7 +12,7 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const chain = new SimulatedChain({ seed: 4, accounts: 10, mempool: false, faucet: true });
 const genesis = received(chain.genesis());
-const again = received(chain.restart());
+const restarted = received(chain.restart());
 const first = chain.mine(null, { transactions: 0 });
 
 interface Payload {
@@ -26,7 +26,7 @@ interface Mint {
   amount: string;
 }
 const zero = JSON.parse(genesis.text) as Payload;
-const one = JSON.parse(first.events.find(({ path }) => path === '/new_block')!.body) as Payload;
+const payload1 = JSON.parse(first.events.find(({ path }) => path === '/new_block')!.body) as Payload;
 const minted = zero.events.flatMap(({ stx_mint_event: mint }) => mint ?? []);
 const [tokens] = zero.events.flatMap(({ ft_mint_event: mint }) => mint ?? []);
 const [rich] = minted;
@@ -38,21 +38,21 @@ const inStx = (amount: bigint): string => `${amount / 1_000_000n}.${String(amoun
 async function answers(directory: string): Promise<Record<string, unknown>> {
   using api = openApi(directory);
   const get = async (path: string): Promise<unknown> => await (await api.get(path)).json();
-  const { recipient: who } = rich!;
+  const { recipient: address } = rich!;
   const { asset_identifier: token, recipient: holder } = tokens!;
   return {
-    v1: await get(`/extended/v1/address/${who}/balances`),
-    v1Stx: await get(`/extended/v1/address/${who}/stx`),
-    v2: await get(`/extended/v2/addresses/${who}/balances/stx`),
-    v3: await get(`/extended/v3/principals/${who}/balances/stx`),
+    v1: await get(`/extended/v1/address/${address}/balances`),
+    v1Stx: await get(`/extended/v1/address/${address}/stx`),
+    v2: await get(`/extended/v2/addresses/${address}/balances/stx`),
+    v3: await get(`/extended/v3/principals/${address}/balances/stx`),
     tokens: await get(`/extended/v3/principals/${holder}/balances/ft`),
     supply: await get('/extended/v1/stx_supply/total/plain'),
     stxHolders: await get('/extended/v3/tokens/stx/holders'),
     v1Holders: await get('/extended/v1/tokens/ft/stx/holders'),
     ftHolders: await get(`/extended/v3/tokens/ft/${token}/holders`),
-    principal: await get(`/extended/v1/search/${who}`),
+    principal: await get(`/extended/v1/search/${address}`),
     transaction: await get(`/extended/v1/search/${transfer}`),
-    received: await get(`/extended/v3/principals/${who}/transactions`),
+    received: await get(`/extended/v3/principals/${address}/transactions`),
     transactions: await get('/extended/v3/transactions'),
   };
 }
@@ -113,7 +113,7 @@ test('block 0 counts before block 1 as the tip, and is in no list', async () => 
   const files = everything(directory.path);
   {
     using open = openAt(directory.path);
-    expect(open.ingest.receive(again)).toBe('repeated');
+    expect(open.ingest.receive(restarted)).toBe('repeated');
   }
   expect(everything(directory.path)).toEqual(files);
   rebuild(directory.path);
@@ -127,7 +127,7 @@ test('block 0 counts before block 1 as the tip, and is in no list', async () => 
   expect(after).toMatchObject({
     ...counted,
     transaction: { found: true, result: { tx_data: { canonical: true, block_height: 1 } } },
-    transactions: { total: zero.transactions.length + one.transactions.length },
+    transactions: { total: zero.transactions.length + payload1.transactions.length },
   });
   for (const [name, answer] of Object.entries(after)) {
     if (['transaction', 'received', 'transactions', 'stxHolders', 'v1Holders', 'supply'].includes(name)) continue;
@@ -150,7 +150,7 @@ test('each of two blocks 1 shows block 0, and the losing one leaves no rows', ()
   const loser = ours.mine(ours.genesisHash);
   const rival = ours.mine(ours.genesisHash);
   const winner = ours.mine(rival.indexBlockHash);
-  const after = (...blocks: MinedBlock[]) => {
+  const tablesAfter = (...blocks: MinedBlock[]) => {
     using open = openNew();
     for (const event of [boot, ...blocks.flatMap(({ events }) => events.map(received)), boot])
       open.ingest.receive(event);
@@ -159,5 +159,5 @@ test('each of two blocks 1 shows block 0, and the losing one leaves no rows', ()
     return tables(open.directory);
   };
   const itsBitcoin = { ...loser, events: loser.events.filter(({ path }) => path !== '/new_block') };
-  expect(after(loser, rival, winner)).toEqual(after(itsBitcoin, rival, winner));
+  expect(tablesAfter(loser, rival, winner)).toEqual(tablesAfter(itsBitcoin, rival, winner));
 });

@@ -36,7 +36,7 @@ const PARENT = { parent_burn_block_hash: hashOf('burn'), parent_burn_block_heigh
 const problemsIn = (directory: string): string[] =>
   checkAndRecount(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
 
-function after(events: readonly NodeEvent[]) {
+function outcomeOf(events: readonly NodeEvent[]) {
   using directory = ingestOf(events.map(received));
   return { tables: tables(directory.path), problems: problemsIn(directory.path) };
 }
@@ -65,17 +65,17 @@ const ofOneBlock: Readonly<Record<string, string[]>> = {
 };
 
 /** The rows of blocks from a height on. */
-function rowsFrom(all: Tables, height: number): Tables {
+function rowsFrom(tablesOfAll: Tables, height: number): Tables {
   const isAbove = (row: string): boolean => {
     const [, name, value] = /(?:^| )(height|position)=(\d+)/.exec(row) ?? [];
     return (name === 'height' ? Number(value) : heightOf(Number(value))) >= height;
   };
-  const without = (row: string, columns: readonly string[]) =>
+  const omitColumns = (row: string, columns: readonly string[]) =>
     columns.reduce((text, column) => text.replace(new RegExp(` ${column}=\\S+`), ''), row);
   return Object.fromEntries(
     Object.entries(ofOneBlock).map(([table, columns]) => [
       table,
-      (all[table] ?? []).filter(isAbove).map((row) => without(row, columns)),
+      (tablesOfAll[table] ?? []).filter(isAbove).map((row) => omitColumns(row, columns)),
     ]),
   );
 }
@@ -92,13 +92,13 @@ test(
     assertProperty(
       fc.property(forks(), fc.nat(), (generated, choice) => {
         const possible = beginnings(eventsOf(generated));
-        const begun = possible[choice % Math.max(1, possible.length)];
-        if (begun === undefined) return;
-        const forked = after(begun.events);
+        const beginning = possible[choice % Math.max(1, possible.length)];
+        if (beginning === undefined) return;
+        const forked = outcomeOf(beginning.events);
         expect(forked.problems).toEqual([]);
-        expect(forked.tables).toEqual(after(winningChain(begun.events)).tables);
-        const whole = after(winningChain(eventsOf(generated))).tables;
-        expect(rowsFrom(forked.tables, begun.height)).toEqual(rowsFrom(whole, begun.height));
+        expect(forked.tables).toEqual(outcomeOf(winningChain(beginning.events)).tables);
+        const whole = outcomeOf(winningChain(eventsOf(generated))).tables;
+        expect(rowsFrom(forked.tables, beginning.height)).toEqual(rowsFrom(whole, beginning.height));
         seen.add('beginnings');
         seen.add('blocks', forked.tables.blocks?.length ?? 0);
       }),
@@ -126,11 +126,11 @@ function startOf(index: Database): { height: number; parent: string } | null {
 /** The winning chain from a height on, with block 0 if it was received before the chain's block 1. */
 function winningFrom(events: readonly NodeEvent[], height: number): NodeEvent[] {
   const winning = winningChain(events);
-  const [zero, one] = [0, 1].map((at) => {
-    const found = blocksOf(winning).find((event) => heightIn(event) === at);
-    return found === undefined ? -1 : events.indexOf(found);
+  const [zero, first] = [0, 1].map((height) => {
+    const event = blocksOf(winning).find((event) => heightIn(event) === height);
+    return event === undefined ? -1 : events.indexOf(event);
   });
-  const isGenesisFirst = height <= 1 && zero! < one!;
+  const isGenesisFirst = height <= 1 && zero! < first!;
   return winning.filter((event) => {
     if (event.path !== '/new_block') return true;
     return heightIn(event) === 0 ? isGenesisFirst : heightIn(event) >= height;
@@ -140,8 +140,8 @@ function winningFrom(events: readonly NodeEvent[], height: number): NodeEvent[] 
 const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
 
 /** Returns the tables of the chain, without the Bitcoin tables if Bitcoin's chain is incomplete. */
-const chainOf = (all: Tables, isBitcoinKnown: boolean): Tables =>
-  Object.fromEntries(Object.entries(all).filter(([table]) => isBitcoinKnown || !ofBitcoin.includes(table)));
+const chainOf = (chainTables: Tables, isBitcoinKnown: boolean): Tables =>
+  Object.fromEntries(Object.entries(chainTables).filter(([table]) => isBitcoinKnown || !ofBitcoin.includes(table)));
 
 /** Answers for the accounts that wait, or for some of them. */
 async function answerAll(
@@ -179,16 +179,16 @@ test(
           // Blocks above the start that the node posted before the server was started are a gap, which is filled.
           const lowest =
             before?.height ?? (ingest.history.hashAt(ingest.history.tip().height) === undefined ? Infinity : 1);
-          for (let at = event; at.path === '/new_block' && heightIn(at) > lowest; ) {
-            const parent = byHash.get(parentIn(at));
-            if ([hashIn(at), parentIn(at)].some((hash) => ingest.history.isKnown(fromHex(hash)))) break;
-            if (parentIn(at) === before?.parent) break;
-            expect(() => ingest.receive(received(at))).toThrow(UnknownParentError);
+          for (let child = event; child.path === '/new_block' && heightIn(child) > lowest; ) {
+            const parent = byHash.get(parentIn(child));
+            if ([hashIn(child), parentIn(child)].some((hash) => ingest.history.isKnown(fromHex(hash)))) break;
+            if (parentIn(child) === before?.parent) break;
+            expect(() => ingest.receive(received(child))).toThrow(UnknownParentError);
             gap.unshift(parent!);
-            at = parent!;
+            child = parent!;
           }
-          for (const one of [...gap, event]) {
-            if (ingest.receive(received(one)) === 'applied') accepted.push(one);
+          for (const next of [...gap, event]) {
+            if (ingest.receive(received(next)) === 'applied') accepted.push(next);
           }
           seen.add('gaps', gap.length);
         };
@@ -232,17 +232,17 @@ test(
 
 test('blocks below the start become orphans, and a gap above it is named and starts nothing again', () => {
   const blocks = blocksOf(straightChain(8));
-  const at = (height: number): NodeEvent => blocks.find((event) => heightIn(event) === height)!;
+  const blockAt = (height: number): NodeEvent => blocks.find((event) => heightIn(event) === height)!;
   using open = openNew();
-  expect(open.ingest.receive(received(at(5)))).toBe('applied');
+  expect(open.ingest.receive(received(blockAt(5)))).toBe('applied');
   expect(open.ingest.history.tip()).toMatchObject({ height: 5 });
   const before = tables(open.directory);
-  for (const height of [4, 1, 0]) expect(open.ingest.receive(received(at(height)))).toBe('applied');
-  expect(() => open.ingest.receive(received(at(8)))).toThrow(
+  for (const height of [4, 1, 0]) expect(open.ingest.receive(received(blockAt(height)))).toBe('applied');
+  expect(() => open.ingest.receive(received(blockAt(8)))).toThrow(
     expect.objectContaining({ name: 'UnknownParentError', missing: { from: 6, to: 7 } }),
   );
   expect(tables(open.directory)).toEqual(before);
-  for (const height of [6, 7, 8]) expect(open.ingest.receive(received(at(height)))).toBe('applied');
+  for (const height of [6, 7, 8]) expect(open.ingest.receive(received(blockAt(height)))).toBe('applied');
   expect(open.ingest.history.bottom()).toBe(4);
 });
 
@@ -334,13 +334,13 @@ test('a first block above the genesis block is refused before the first write if
 });
 
 test('a fork below the start that would roll back too many blocks is refused, and the history stays', () => {
-  let made = block(null, 'below', [], PARENT);
-  const fork = made;
+  let parent = block(null, 'below', [], PARENT);
+  const fork = parent;
   using open = openNew();
-  made = block(made, 'first', [], PARENT);
+  parent = block(parent, 'first', [], PARENT);
   for (let number = 0; number <= 1_000; number++) {
-    open.ingest.receive(made.event);
-    made = block(made, `block ${number}`, []);
+    open.ingest.receive(parent.event);
+    parent = block(parent, `block ${number}`, []);
   }
   const tip = open.ingest.history.tip();
   let rival = block(fork, 'rival', [], { ...PARENT, parent_index_block_hash: hashOf('another parent') });
@@ -350,21 +350,21 @@ test('a fork below the start that would roll back too many blocks is refused, an
   }
   expect(() => open.ingest.receive(rival.event)).toThrow(DeepForkError);
   expect(open.ingest.history.tip()).toEqual(tip);
-  expect(open.ingest.receive(made.event)).toBe('applied');
+  expect(open.ingest.receive(parent.event)).toBe('applied');
 });
 
 test('a rebuild, a deep check, a recording and another journal have the beginning', async () => {
   const events = straightChain(8);
-  const [begun] = beginnings(events).filter(({ height }) => height === 5);
-  using directory = ingestOf(begun!.events.map(received));
+  const [beginning] = beginnings(events).filter(({ height }) => height === 5);
+  using directory = ingestOf(beginning!.events.map(received));
   const before = tables(directory.path);
   rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
   expect(tables(directory.path)).toEqual(before);
   const deep = checkAndRecount(directory.path, { deep: silentMachine });
   expect(deep.flatMap(({ problems }) => problems)).toEqual([]);
 
-  using other = dataDirectory();
-  const recording = join(other.path, 'recording.tsv');
+  using folder = dataDirectory();
+  const recording = join(folder.path, 'recording.tsv');
   await runExport(directory.path, recording, false);
   using imported = dataDirectory();
   const settings = readSettings({ data: imported.path, logLevel: 'silent' }, {});
@@ -394,16 +394,16 @@ test("answers about the mempool change when the node sends an account's state", 
   using index = indexOf(open);
   const parent_index_block_hash = startOf(index)!.parent;
   const account = { balance: '1', locked: '0', unlock_height: 0, nonce: 7 };
-  const said = { parent_index_block_hash, principal: accounts[0]!.principal, ...account };
-  const late = { ...said, parent_index_block_hash: hashOf('a former start') };
-  expect(open.ingest.receive(received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(late), time: 0 }))).toBe(
+  const answerBody = { parent_index_block_hash, principal: accounts[0]!.principal, ...account };
+  const stale = { ...answerBody, parent_index_block_hash: hashOf('a former start') };
+  expect(open.ingest.receive(received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(stale), time: 0 }))).toBe(
     'repeated',
   );
-  const answer = received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(said), time: 0 });
+  const answer = received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(answerBody), time: 0 });
   open.ingest.receive(answer);
-  const known = (await look()).tag;
-  expect(known).not.toBe(tag);
+  const knownTag = (await look()).tag;
+  expect(knownTag).not.toBe(tag);
   // Repeated answers change nothing.
   open.ingest.receive(answer);
-  expect((await look()).tag).toBe(known);
+  expect((await look()).tag).toBe(knownTag);
 });

@@ -30,33 +30,33 @@ test('cached rows are read and written like rows of the table, with and without 
   assertProperty(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       db.run('DELETE FROM nft_holdings');
-      const kept = rowCache(db, nftHoldingsTable, MAX_CACHED);
+      const cache = rowCache(db, nftHoldingsTable, MAX_CACHED);
       let [committed, open] = [new Map<string, Holding>(), new Map<string, Holding>()];
       db.run('BEGIN');
-      for (const one of steps) {
-        if ('key' in one) {
-          const name = `${one.key.owner_id} ${one.key.identifier}`;
-          expect(kept.get(one.key)).toEqual(open.get(name) ?? null);
-          if (one.does === 'put') {
-            const row = { ...one.key, asset_id: 1, instances: one.instances };
-            kept.put(row);
+      for (const step of steps) {
+        if ('key' in step) {
+          const name = `${step.key.owner_id} ${step.key.identifier}`;
+          expect(cache.get(step.key)).toEqual(open.get(name) ?? null);
+          if (step.does === 'put') {
+            const row = { ...step.key, asset_id: 1, instances: step.instances };
+            cache.put(row);
             open.set(name, row);
-          } else if (one.does === 'remove') {
-            kept.remove(one.key);
+          } else if (step.does === 'remove') {
+            cache.remove(step.key);
             open.delete(name);
           }
           continue;
         }
-        if (one.does === 'commit') {
+        if (step.does === 'commit') {
           seen.add('commits');
           seen.add('kept rows', open.size);
-          kept.store();
+          cache.store();
           db.run('COMMIT');
           committed = new Map(open);
         } else {
           seen.add('rollbacks');
           db.run('ROLLBACK');
-          kept.forget();
+          cache.forget();
           open = new Map(committed);
         }
         expect(stored()).toEqual([...committed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row));

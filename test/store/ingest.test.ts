@@ -74,8 +74,8 @@ test('every event that is sent again at once changes nothing, in the index and i
   for (const event of devnet(1, 10)) {
     open.ingest.receive(event);
     const before = everything(open.directory);
-    const again = { ...event, receivedAt: event.receivedAt + 1 };
-    expect({ path: event.path, outcome: open.ingest.receive(again) }).toEqual({
+    const repeated = { ...event, receivedAt: event.receivedAt + 1 };
+    expect({ path: event.path, outcome: open.ingest.receive(repeated) }).toEqual({
       path: event.path,
       outcome: 'repeated',
     });
@@ -125,23 +125,23 @@ test('block 0 that comes again without transactions changes nothing', () => {
 
 test('a block with an unknown parent is rejected with the parent and its height, and changes nothing', () => {
   using open = openNew();
-  const one = block(null, 'one');
-  const two = block(one, 'two');
-  const three = block(two, 'three');
-  open.ingest.receive(one.event);
-  const error = refusal(open, three.event);
+  const block1 = block(null, 'one');
+  const block2 = block(block1, 'two');
+  const block3 = block(block2, 'three');
+  open.ingest.receive(block1.event);
+  const error = refusal(open, block3.event);
   expect(error).toBeInstanceOf(UnknownParentError);
-  expect(error.message).toBe(`DB does not contain a parent block at height 2 with index_hash ${two.hash}`);
+  expect(error.message).toBe(`DB does not contain a parent block at height 2 with index_hash ${block2.hash}`);
   expect(error).toMatchObject({ missing: { from: 2, to: 2 } });
-  open.ingest.receive(two.event);
-  expect(open.ingest.receive(three.event)).toBe('applied');
+  open.ingest.receive(block2.event);
+  expect(open.ingest.receive(block3.event)).toBe('applied');
 });
 
 test("a block is rejected if its height doesn't follow its parent's height", () => {
   using open = openNew();
-  const one = block(null, 'one');
-  open.ingest.receive(one.event);
-  expect(refusal(open, block({ ...one, height: 5 }, 'six').event)).toBeInstanceOf(UnknownParentError);
+  const block1 = block(null, 'one');
+  open.ingest.receive(block1.event);
+  expect(refusal(open, block({ ...block1, height: 5 }, 'six').event)).toBeInstanceOf(UnknownParentError);
 });
 
 interface BlockBody {
@@ -219,16 +219,16 @@ test('a block that lacks a needed field is refused with its name and changes not
   };
   type Fields = Record<string, unknown>;
   for (const field of Object.keys(body)) {
-    probe(field, field, needed.block.includes(field), (all) => delete (all as unknown as Fields)[field]);
+    probe(field, field, needed.block.includes(field), (block) => delete (block as unknown as Fields)[field]);
   }
   for (const field of Object.keys(body.transactions[0] ?? {})) {
     const name = `transactions.0.${field}`;
-    probe(name, name, needed.transaction.includes(field), (all) => delete (all.transactions[0] as Fields)[field]);
+    probe(name, name, needed.transaction.includes(field), (block) => delete (block.transactions[0] as Fields)[field]);
   }
   for (const field of Object.keys(body.matured_miner_rewards[0] ?? {})) {
     const name = `matured_miner_rewards.0.${field}`;
     const isNeeded = needed.reward.includes(field);
-    probe(name, name, isNeeded, (all) => delete (all.matured_miner_rewards[0] as Fields)[field]);
+    probe(name, name, isNeeded, (block) => delete (block.matured_miner_rewards[0] as Fields)[field]);
   }
   const types = new Set<unknown>();
   for (const [index, event] of body.events.entries()) {
@@ -238,12 +238,12 @@ test('a block that lacks a needed field is refused with its name and changes not
     for (const field of Object.keys(event)) {
       const name = `events.${index}.${field}`;
       const isNeeded = needed.event.includes(field) || field === type;
-      probe(name, name, isNeeded, (all) => delete all.events[index]?.[field]);
+      probe(name, name, isNeeded, (block) => delete block.events[index]?.[field]);
     }
     for (const field of Object.keys(event[type] ?? {})) {
-      const isOptional = needed.optionalInEvent.some((one) => one === field || one === `${field} of ${type}`);
+      const isOptional = needed.optionalInEvent.some((name) => name === field || name === `${field} of ${type}`);
       const name = `events.${index}.${type}.${field}`;
-      probe(name, name, !isOptional, (all) => delete (all.events[index]?.[type] as Fields | undefined)?.[field]);
+      probe(name, name, !isOptional, (block) => delete (block.events[index]?.[type] as Fields | undefined)?.[field]);
     }
   }
   expect(Object.fromEntries(outcomes)).toEqual(Object.fromEntries(expected));
@@ -323,8 +323,8 @@ test('the chain id of the first signed transaction is stored', () => {
   open.ingest.receive(block(null, 'one', [transfer(alice, 0, 300)]).event);
   expect(open.ingest.chainId()).toBe(0x8000_0000);
   open.ingest.close();
-  using again = openAt(open.directory);
-  expect(again.ingest.chainId()).toBe(0x8000_0000);
+  using reopened = openAt(open.directory);
+  expect(reopened.ingest.chainId()).toBe(0x8000_0000);
 });
 
 test("data with another chain id can't be opened, and the error has both ids and a remedy", () => {
@@ -336,8 +336,8 @@ test("data with another chain id can't be opened, and the error has both ids and
   expect((error as OperatorError).message).toContain('0x00000001');
   expect((error as OperatorError).remedy).toContain('--data');
   // The failed open released the directory.
-  using again = openAt(open.directory, { chainId: 0x8000_0000 });
-  expect(again.ingest.chainId()).toBe(0x8000_0000);
+  using reopened = openAt(open.directory, { chainId: 0x8000_0000 });
+  expect(reopened.ingest.chainId()).toBe(0x8000_0000);
 });
 
 test('a block of another chain is refused and changes nothing', () => {
@@ -406,13 +406,13 @@ test('a crash before, between or after the commits of an event loses nothing, an
     }
     const images = await imagesAtCommits(open.directory, () => open.ingest.receive(event));
     const expected = images.length === 0 ? null : everything(open.directory);
-    for (const [place, one] of images.entries()) {
-      using crashed = one;
-      using again = openAt(crashed.path);
+    for (const [place, image] of images.entries()) {
+      using crashed = image;
+      using reopened = openAt(crashed.path);
       // From the first commit on the event is safe: sent again or not, it is there.
-      if (place === 0) again.ingest.receive(event);
+      if (place === 0) reopened.ingest.receive(event);
       expect({ place, files: everything(crashed.path) }).toEqual({ place, files: expected! });
-      expect(again.ingest.receive(event)).toBe('repeated');
+      expect(reopened.ingest.receive(event)).toBe('repeated');
       crashes += 1;
     }
   }
@@ -422,18 +422,18 @@ test('a crash before, between or after the commits of an event loses nothing, an
 test('an index that is behind its journal is brought up to it when it is opened, however far', () => {
   const events = devnet(7, 20);
   using whole = ingestOf(events);
-  for (const behind of [1, 2, 10, events.length]) {
+  for (const distance of [1, 2, 10, events.length]) {
     using old = dataDirectory();
     using open = openNew();
     for (const [index, event] of events.entries()) {
-      if (index === events.length - behind) copyIndex(open.directory, old.path);
+      if (index === events.length - distance) copyIndex(open.directory, old.path);
       open.ingest.receive(event);
     }
     open.ingest.close();
     copyIndex(old.path, open.directory);
-    using again = openAt(open.directory);
-    expect(again.said.some(({ event }) => event === 'journal_replayed')).toBe(true);
-    again.ingest.close();
+    using reopened = openAt(open.directory);
+    expect(reopened.said.some(({ event }) => event === 'journal_replayed')).toBe(true);
+    reopened.ingest.close();
     expect(everything(open.directory)).toEqual(everything(whole.path));
   }
 });
@@ -520,14 +520,14 @@ test('a change that fails leaves the uncommitted entries as they are, with the i
 });
 
 test('a first block that is refused does not decide the chain, in a batch neither', () => {
-  const ofMainnet = (one: Transaction): Transaction => ({
-    ...one,
-    raw: one.raw.replace('0x8080000000', '0x0000000001'),
+  const ofMainnet = (transaction: Transaction): Transaction => ({
+    ...transaction,
+    raw: transaction.raw.replace('0x8080000000', '0x0000000001'),
   });
   const cut = { id: hashOf('cut'), raw: '0x00ff' };
-  const refused = block(null, 'of mainnet', [ofMainnet(transfer(alice, 0, 300)), cut]).event;
+  const foreign = block(null, 'of mainnet', [ofMainnet(transfer(alice, 0, 300)), cut]).event;
   using open = openNew();
-  expect(() => open.ingest.apply(refused)).toThrow(PayloadError);
+  expect(() => open.ingest.apply(foreign)).toThrow(PayloadError);
   expect(open.ingest.chainId()).toBeNull();
   open.ingest.apply(block(null, 'without transactions').event);
   open.ingest.commit();
@@ -536,7 +536,7 @@ test('a first block that is refused does not decide the chain, in a batch neithe
 
 test('attachments are stored once for each content, transaction and block', () => {
   using open = openNew();
-  const one = {
+  const attachment = {
     attachment_index: 0,
     index_block_hash: hashOf('b'),
     block_height: 1,
@@ -546,8 +546,8 @@ test('attachments are stored once for each content, transaction and block', () =
     tx_id: hashOf('t'),
     content: '0x6162',
   };
-  const other = { ...one, index_block_hash: hashOf('c'), block_height: '2' };
-  const event = { path: '/attachments/new', text: jsonOf([one, other, one]), receivedAt: 0 };
+  const moved = { ...attachment, index_block_hash: hashOf('c'), block_height: '2' };
+  const event = { path: '/attachments/new', text: jsonOf([attachment, moved, attachment]), receivedAt: 0 };
   expect(open.ingest.receive(event)).toBe('applied');
   expect(wholeIndex(open.directory).attachments).toHaveLength(2);
   expect(open.ingest.receive(event)).toBe('repeated');

@@ -50,14 +50,14 @@ let db: Database;
 beforeAll(() => {
   open = openNew();
   const rest = { variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] };
-  const one = block(
+  const block1 = block(
     null,
     'one',
     contracts.map((functions, i) =>
       receipt(deployment(alice, i, 100, nameOf(i)), i, { contract_interface: { functions, ...rest } }),
     ),
   );
-  open.ingest.receive(one.event);
+  open.ingest.receive(block1.event);
   db = new Database(indexPath(open.directory), { readonly: true });
 });
 afterAll(() => {
@@ -65,9 +65,9 @@ afterAll(() => {
   open[Symbol.dispose]();
 });
 
-const search = (most?: number) => deploymentQueries(db, orphanQueries(db, chainOf(db), noEntries), most);
+const search = (max?: number) => deploymentQueries(db, orphanQueries(db, chainOf(db), noEntries), max);
 
-const asked = fc.record(
+const request = fc.record(
   {
     name: fc.constantFrom(...names, 'nobody'),
     args: fc.array(fc.record({ type: fc.constantFrom(...types) }), { maxLength: 1 }),
@@ -79,24 +79,26 @@ test('for any trait, the page has all contracts that implement it, or is refused
   const seen = new Seen({ whole: 10, refused: 10 });
   await assertProperty(
     fc.asyncProperty(
-      fc.array(asked, { maxLength: 3 }),
+      fc.array(request, { maxLength: 3 }),
       fc.integer({ min: 1, max: 5 }),
       fc.nat(12),
       fc.constantFrom(1, 5, 30, 1_000),
-      async (functions, limit, offset, most) => {
+      async (functions, limit, offset, max) => {
         const expected = contracts
-          .flatMap((of, i) => (implementsTrait({ functions: of }, functions) ? [`${alice.address}.${nameOf(i)}`] : []))
+          .flatMap((list, i) =>
+            implementsTrait({ functions: list }, functions) ? [`${alice.address}.${nameOf(i)}`] : [],
+          )
           .reverse()
           .slice(offset, offset + limit);
         const asking = functions.flatMap(({ name }) => (name === undefined ? [] : [name]));
-        const passes = (of: unknown) => implementsTrait(of, functions);
+        const passes = (declared: unknown) => implementsTrait(declared, functions);
         try {
-          const found = search(most).withInterface(asking, passes, limit, offset);
-          expect(found.map(({ contractId }) => contractId)).toEqual(expected);
+          const matches = search(max).withInterface(asking, passes, limit, offset);
+          expect(matches.map(({ contractId }) => contractId)).toEqual(expected);
           seen.add('whole');
         } catch (error) {
           if (!(error instanceof TooMuchWorkError)) throw error;
-          expect(most).toBeLessThan(contracts.length);
+          expect(max).toBeLessThan(contracts.length);
           seen.add('refused');
         }
       },
@@ -118,7 +120,7 @@ test('no more interfaces are looked at than may be', () => {
   looked = 0;
   expect(search(10).withInterface(['transfer', 'rare'], never, 1, 0)).toEqual([]);
   expect(looked).toBe(
-    contracts.filter((of) => ['transfer', 'rare'].every((name) => of.some((one) => one.name === name))).length,
+    contracts.filter((list) => ['transfer', 'rare'].every((name) => list.some((item) => item.name === name))).length,
   );
 });
 
@@ -129,6 +131,6 @@ test('a trait of very many functions is refused', async () => {
       JSON.stringify({ functions: Array.from({ length: count }, () => ({ name: 'mint', args: [] })) }),
     );
   expect((await api.get(`/extended/v1/contract/by_trait?trait_abi=${trait(50)}`)).status).toBe(200);
-  const refused = await api.get(`/extended/v1/contract/by_trait?trait_abi=${trait(51)}`);
-  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('at most 50 functions')]);
+  const response = await api.get(`/extended/v1/contract/by_trait?trait_abi=${trait(51)}`);
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('at most 50 functions')]);
 });

@@ -61,7 +61,7 @@ test('a chain value is SHA-256 over the value before it, id, time, and the hashe
     bytes.writeBigUInt64BE(BigInt(value));
     return bytes;
   };
-  const sha256 = (of: string | Uint8Array) => new Bun.CryptoHasher('sha256').update(of).digest();
+  const sha256 = (data: string | Uint8Array) => new Bun.CryptoHasher('sha256').update(data).digest();
   const entry = { id: 7, receivedAt: 1_700_000_000_000_001, path: '/new_block', text: '{"a":"é"}' };
   const framed = Buffer.concat([
     new Uint8Array(32).fill(9),
@@ -105,10 +105,10 @@ for (const [what, sql, named] of damages) {
     using directory = copyOf(whole);
     inJournal(directory.path, sql);
     const before = wholeIndex(directory.path);
-    const refused = refusal(() => rebuild(directory.path));
-    expect(refused).toBeInstanceOf(OperatorError);
-    expect(refused.message).toMatch(named);
-    expect(refused.remedy).toContain('backup');
+    const error = refusal(() => rebuild(directory.path));
+    expect(error).toBeInstanceOf(OperatorError);
+    expect(error.message).toMatch(named);
+    expect(error.remedy).toContain('backup');
     expect(wholeIndex(directory.path)).toEqual(before);
     expect(existsSync(join(directory.path, 'rebuild'))).toBe(false);
     const reader = openJournalReader(directory.path);
@@ -160,9 +160,9 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
     replace();
     if (replace === empty) expect(() => directoryStatus(directory.path)).toThrow(/journal\.db is empty/);
     else expect(directoryStatus(directory.path).journal?.fits ?? false).toBe(false);
-    const refused = refusal(() => open(directory.path));
-    expect(refused.message).toMatch(says);
-    expect(refused.remedy).toMatch(/Restore the journal\.db.*(stackside rebuild --force|restore a backup)/);
+    const error = refusal(() => open(directory.path));
+    expect(error.message).toMatch(says);
+    expect(error.remedy).toMatch(/Restore the journal\.db.*(stackside rebuild --force|restore a backup)/);
     // A rebuild would lose data that only the index has: it needs an explicit option.
     expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|differs|contain a journal|is empty/);
     expect(wholeIndex(directory.path)).toEqual(index);
@@ -176,9 +176,9 @@ test('a rebuild from an empty journal changes no index, even with --force', () =
     removeJournal(directory.path);
     writeFileSync(journalPath(directory.path), '');
     const index = readFileSync(indexPath(directory.path));
-    const refused = refusal(() => rebuild(directory.path, true));
-    expect(refused.message).toBe(`Can't rebuild the index: the journal in ${directory.path} is empty.`);
-    expect(refused.remedy).toStartWith('Put the journal.db of this index back');
+    const error = refusal(() => rebuild(directory.path, true));
+    expect(error.message).toBe(`Can't rebuild the index: the journal in ${directory.path} is empty.`);
+    expect(error.remedy).toStartWith('Put the journal.db of this index back');
     expect(readFileSync(indexPath(directory.path)).equals(index)).toBe(true);
   }
   // Without events, nothing can be lost.
@@ -241,17 +241,17 @@ test('an empty index next to a journal is built from it', () => {
 });
 
 test("a journal that ends at the index's position with another entry is another journal, not one that is behind", () => {
-  const [own, another] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
-  const place = { id: 2, chain: own };
+  const [ownChain, another] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+  const place = { id: 2, chain: ownChain };
   const journal = (chains: Uint8Array[]) => ({
     chainAt: (id: number) => chains[id] ?? null,
     lastId: () => chains.length - 1,
   });
-  expect(fitOf(place, journal([another, another, own]))).toBe('fits');
-  expect(fitOf(place, journal([another, another, own, another]))).toBe('fits');
-  expect(fitOf(place, journal([another, own, another]))).toBe('other');
-  expect(fitOf(place, journal([another, own, another, own]))).toBe('other');
-  expect(fitOf(place, journal([another, own]))).toBe('behind');
+  expect(fitOf(place, journal([another, another, ownChain]))).toBe('fits');
+  expect(fitOf(place, journal([another, another, ownChain, another]))).toBe('fits');
+  expect(fitOf(place, journal([another, ownChain, another]))).toBe('other');
+  expect(fitOf(place, journal([another, ownChain, another, ownChain]))).toBe('other');
+  expect(fitOf(place, journal([another, ownChain]))).toBe('behind');
 });
 
 test.each<[string, (bytes: Buffer) => Buffer]>([
@@ -268,9 +268,9 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   const journal = openWholeJournal(directory.path);
   expect(journal.lastId()).toBe(entryOf(events.length));
   journal.close();
-  const refused = refusal(() => rebuild(directory.path));
-  expect(refused.message).toBe(`${path} can't be read, so the new index can't keep its indexes of decoded values.`);
-  expect(refused.remedy).toStartWith('Add --force to rebuild from the journal without them.');
+  const error = refusal(() => rebuild(directory.path));
+  expect(error.message).toBe(`${path} can't be read, so the new index can't keep its indexes of decoded values.`);
+  expect(error.remedy).toStartWith('Add --force to rebuild from the journal without them.');
   expect(readFileSync(path).equals(damaged)).toBe(true);
   rebuild(directory.path, true);
   expect(tables(directory.path)).toEqual(before);

@@ -45,10 +45,10 @@ const rows = fc.uniqueArray(
   { selector: ({ n, name, id }) => `${n} ${name} ${id.toHex()}`, maxLength: 40, size: 'max' },
 );
 
-function store(all: readonly Row[]): void {
+function store(rows: readonly Row[]): void {
   db.run('DELETE FROM rows');
   const insert = db.prepare('INSERT INTO rows VALUES (?1, ?2, ?3)');
-  for (const { n, name, id } of all) insert.run(n, name, id);
+  for (const { n, name, id } of rows) insert.run(n, name, id);
 }
 
 const textOf = ({ n, name, id }: Row): string => `${n} ${name} ${id.toHex()}`;
@@ -57,28 +57,28 @@ const textOf = ({ n, name, id }: Row): string => `${n} ${name} ${id.toHex()}`;
 function compare(
   source: Omit<PageSource<Row, string>, 'limit' | 'at' | 'total' | 'itemOf'>,
   limit: number,
-  all: string[],
+  rows: string[],
 ) {
-  function read(at: Cursor | null): Page<string> {
-    const page = readPage({ limit, at, total: 0, ...source, itemOf: textOf });
-    const again = readPage({ limit, at: page.current, total: 0, ...source, itemOf: textOf });
+  function read(cursor: Cursor | null): Page<string> {
+    const page = readPage({ limit, at: cursor, total: 0, ...source, itemOf: textOf });
+    const repeated = readPage({ limit, at: page.current, total: 0, ...source, itemOf: textOf });
     // A bounded page that begins at its first item may reach further.
-    if (source.maxRows === undefined) expect(again).toEqual(page);
+    if (source.maxRows === undefined) expect(repeated).toEqual(page);
     return page;
   }
   let page = read(null);
-  const shown = [...page.items];
+  const items = [...page.items];
   while (page.next !== null) {
     page = read(page.next);
-    shown.push(...page.items);
+    items.push(...page.items);
   }
-  expect(shown).toEqual(all);
+  expect(items).toEqual(rows);
   const back = [...page.items];
   while (page.previous !== null) {
     page = read(page.previous);
     back.unshift(...page.items);
   }
-  expect(back).toEqual(all);
+  expect(back).toEqual(rows);
 }
 
 /** The rows of a list, as SQLite sorts them. */
@@ -98,18 +98,18 @@ function sorted(list: string, first = 0, last = 9): string[] {
     .map(textOf);
 }
 
-const own = (list: string): number[] => (list === 'two selections' ? [2] : []);
+const parametersOf = (list: string): number[] => (list === 'two selections' ? [2] : []);
 const limits = fc.integer({ min: 1, max: 7 });
 
 test.each(Object.keys(lists))('a list by %s has all rows in order, in both directions', (name) => {
   const read = lists[name]!.prepared(db);
   const seen = new Seen({ rows: 50 });
   assertProperty(
-    fc.property(rows, limits, (all, limit) => {
-      store(all);
+    fc.property(rows, limits, (rowList, limit) => {
+      store(rowList);
       const expected = sorted(name);
       seen.add('rows', expected.length);
-      compare(read(own(name)), limit, expected);
+      compare(read(parametersOf(name)), limit, expected);
     }),
     { seen, cases: 40 },
   );
@@ -120,8 +120,8 @@ test('a bounded list has the rows between its bounds, in either order', () => {
   const read = ordered<Row>({ select }, key, { isBounded: true }).prepared(db);
   const seen = new Seen({ rows: 100 });
   assertProperty(
-    fc.property(rows, limits, fc.nat({ max: 6 }), fc.nat({ max: 6 }), (all, limit, first, last) => {
-      store(all);
+    fc.property(rows, limits, fc.nat({ max: 6 }), fc.nat({ max: 6 }), (rowList, limit, first, last) => {
+      store(rowList);
       const expected = sorted('columns of each form down', first, last);
       seen.add('rows', expected.length);
       compare(read([], { first, last }), limit, expected);
@@ -135,8 +135,8 @@ test('a list with a condition reads at most its limit of rows, and returns all m
   const list: ListedRows<Row> = lists['columns of each form down']!.prepared(db)([]);
   const seen = new Seen({ rows: 50, short: 20 });
   assertProperty(
-    fc.property(rows, limits, fc.integer({ min: 1, max: 5 }), (all, limit, maxRows) => {
-      store(all);
+    fc.property(rows, limits, fc.integer({ min: 1, max: 5 }), (rowList, limit, maxRows) => {
+      store(rowList);
       const expected = sorted('columns of each form down').filter((text) => text.includes(' a '));
       seen.add('rows', expected.length);
       const meets = ({ name }: Row): boolean => name === 'a';

@@ -31,10 +31,10 @@ test('the lock is held, for this process and for others, until it is released', 
   {
     using lock = lockWriter(directory.path);
     // A second try in this process opens the file again: that must not end the lock.
-    const refused = expect(() => lockWriter(directory.path));
-    refused.toThrow(OperatorError);
+    const expectRefusal = expect(() => lockWriter(directory.path));
+    expectRefusal.toThrow(OperatorError);
     // Also for commands that don't have `--mode`.
-    refused.toThrow(
+    expectRefusal.toThrow(
       expect.objectContaining({
         remedy:
           'Stop that process first, or use another --data directory. Only serve --mode read and rebuild --beside can run next to it.',

@@ -50,12 +50,12 @@ test.each([
 test('a lock names its transaction and the heights of its block and its Bitcoin block', async () => {
   using open = openNew();
   const before = poxBlock(null, 'before', [], { burn_block_height: 120 });
-  const made = poxBlock(before, 'lock', [[locked(bob.address, 7n, END, 'pox-4')]], { burn_block_height: 130 });
-  const after = poxBlock(made, 'after', [], { burn_block_height: 140 });
-  for (const { event } of [before, made, after]) open.ingest.receive(event);
+  const lockBlock = poxBlock(before, 'lock', [[locked(bob.address, 7n, END, 'pox-4')]], { burn_block_height: 130 });
+  const after = poxBlock(lockBlock, 'after', [], { burn_block_height: 140 });
+  for (const { event } of [before, lockBlock, after]) open.ingest.receive(event);
   using snapshots = snapshotsOf(open.directory);
   const { locked: lock } = snapshots.read((read) => read.principals.stxBalance(bob.address));
-  const { transactions } = JSON.parse(made.event.text) as { transactions: { txid: string }[] };
+  const { transactions } = JSON.parse(lockBlock.event.text) as { transactions: { txid: string }[] };
   const txId = Uint8Array.fromHex(transactions[0]!.txid.slice(2));
   expect(lock?.made).toEqual({ txId, blockHeight: 2, burnBlockHeight: 130 });
 });
@@ -66,13 +66,13 @@ async function lockedFromBelow(until: number, begins: number, fields: object) {
   const below = block(null, 'below', [], { burn_block_height: begins });
   const entry = (path: string, body: object) =>
     open.ingest.receive({ path, text: JSON.stringify(body), receivedAt: 0 });
-  let made = block(below, 'first', [transfer(bob, 5, 10)], {
+  let parent = block(below, 'first', [transfer(bob, 5, 10)], {
     burn_block_height: begins,
     parent_burn_block_hash: below.hash,
     parent_burn_block_height: begins,
     ...fields,
   });
-  open.ingest.receive(made.event);
+  open.ingest.receive(parent.event);
   const snapshots = openSnapshots(open.directory);
   const balance = () => snapshots.read((read) => read.principals.stxBalance(bob.address));
   const knowledge = () => snapshots.read((read) => read.principals.knowledge(bob.address));
@@ -87,10 +87,10 @@ async function lockedFromBelow(until: number, begins: number, fields: object) {
   });
   const states = [];
   for (const burnHeight of AROUND) {
-    made = block(made, `at ${burnHeight}`, [], { burn_block_height: burnHeight });
-    open.ingest.receive(made.event);
-    const { balance: all, locked: lock } = balance();
-    states.push([all, lock?.amount ?? 0n, lock?.poxVersion ?? 0]);
+    parent = block(parent, `at ${burnHeight}`, [], { burn_block_height: burnHeight });
+    open.ingest.receive(parent.event);
+    const { balance: total, locked: lock } = balance();
+    states.push([total, lock?.amount ?? 0n, lock?.poxVersion ?? 0]);
   }
   expect(knowledge()).toBe('known');
   expect(snapshots.read((read) => read.principals.nonces(bob.address)).lastConfirmed).toBe(5n);
@@ -141,23 +141,23 @@ test('the end of a contract comes from the newest block of the chain, also after
   using open = openNew();
   using db = new Database(indexPath(open.directory), { readonly: true });
   const ends = forcedUnlockQuery(db);
-  const said = () => [ends().pox_3, ends().pox_4];
-  expect(said()).toEqual([null, null]);
+  const unlocks = () => [ends().pox_3, ends().pox_4];
+  expect(unlocks()).toEqual([null, null]);
   const take = (parent: MadeBlock | null, label: string, fields: object) => {
-    const made = block(parent, label, [], fields);
-    open.ingest.receive(made.event);
-    return made;
+    const added = block(parent, label, [], fields);
+    open.ingest.receive(added.event);
+    return added;
   };
-  const one = take(null, 'one', { pox_v3_unlock_height: END });
-  expect(said()).toEqual([END, null]);
-  const two = take(one, 'two', {});
-  expect(said()).toEqual([END, null]);
-  const three = take(two, 'three', { pox_v3_unlock_height: 0, pox_v4_unlock_height: FAR });
-  expect(said()).toEqual([0, FAR]);
-  const rival = take(two, 'rival of three', { pox_v4_unlock_height: END });
-  expect(said()).toEqual([0, FAR]);
+  const block1 = take(null, 'one', { pox_v3_unlock_height: END });
+  expect(unlocks()).toEqual([END, null]);
+  const block2 = take(block1, 'two', {});
+  expect(unlocks()).toEqual([END, null]);
+  const block3 = take(block2, 'three', { pox_v3_unlock_height: 0, pox_v4_unlock_height: FAR });
+  expect(unlocks()).toEqual([0, FAR]);
+  const rival = take(block2, 'rival of three', { pox_v4_unlock_height: END });
+  expect(unlocks()).toEqual([0, FAR]);
   take(rival, 'rival of four', {});
-  expect(said()).toEqual([END, END]);
-  take(take(three, 'four', {}), 'five', {});
-  expect(said()).toEqual([0, FAR]);
+  expect(unlocks()).toEqual([END, END]);
+  take(take(block3, 'four', {}), 'five', {});
+  expect(unlocks()).toEqual([0, FAR]);
 });

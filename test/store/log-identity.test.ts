@@ -105,9 +105,9 @@ test('a kill at any commit leaves an empty log, or one with the identity and the
   for (const image of images) {
     using killed = image;
     {
-      using again = openAt(killed.path, { random });
-      again.ingest.receive(first!);
-      again.ingest.receive(second!);
+      using reopened = openAt(killed.path, { random });
+      reopened.ingest.receive(first!);
+      reopened.ingest.receive(second!);
     }
     expectIdentity(killed.path, entryOf(2));
   }
@@ -157,24 +157,24 @@ test('two empty hosts that start at once: one identity wins, and the other host 
   const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   /** Both hosts have applied their first event before either appends. */
   const client = (index: number) => {
-    const own = log.client();
+    const ownClient = log.client();
     return {
-      ...own,
-      append: async (...given: Parameters<typeof own.append>) => {
+      ...ownClient,
+      append: async (...parameters: Parameters<typeof ownClient.append>) => {
         arrived[index]!.resolve();
         await Promise.all(arrived.map(({ promise }) => promise));
-        return own.append(...given);
+        return ownClient.append(...parameters);
       },
     };
   };
-  await using one = openHost(client(0));
-  await using two = openHost(client(1));
-  const outcomes = await Promise.all([one.host.receive(first!), two.host.receive(second!)]);
+  await using host1 = openHost(client(0));
+  await using host2 = openHost(client(1));
+  const outcomes = await Promise.all([host1.host.receive(first!), host2.host.receive(second!)]);
   expect(outcomes).toEqual(['applied', 'applied']);
-  await Promise.all([one.follow(entryOf(2)), two.follow(entryOf(2))]);
-  const identities = [one, two].map(({ directory }) => expectIdentity(directory, entryOf(2)));
+  await Promise.all([host1.follow(entryOf(2)), host2.follow(entryOf(2))]);
+  const identities = [host1, host2].map(({ directory }) => expectIdentity(directory, entryOf(2)));
   expect(identities[0]).toBe(identities[1]!);
-  expect(wholeIndex(one.directory)).toEqual(wholeIndex(two.directory));
-  const appended = [...one.entries, ...two.entries].sort();
+  expect(wholeIndex(host1.directory)).toEqual(wholeIndex(host2.directory));
+  const appended = [...host1.entries, ...host2.entries].sort();
   expect(appended).toEqual([1, entryOf(1)]);
 });

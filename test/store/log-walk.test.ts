@@ -68,31 +68,31 @@ type Draw = (below: number) => number;
 /** A condition on a field that a log meets, and whether another log does. */
 interface Asked {
   field: FieldFilter;
-  holds: (one: Plain) => boolean;
+  holds: (log: Plain) => boolean;
 }
 
 function drawnField(model: Plain, draw: Draw): Asked | null {
-  const own = leavesOf(model);
-  const [path, value] = own[draw(Math.max(1, own.length))] ?? [];
+  const leafList = leavesOf(model);
+  const [path, value] = leafList[draw(Math.max(1, leafList.length))] ?? [];
   if (path === undefined || value === undefined) return null;
-  const at = (one: Plain): ClarityValue | undefined => leavesOf(one).find(([other]) => other === path)?.[1];
+  const fieldOfLog = (log: Plain): ClarityValue | undefined => leavesOf(log).find(([name]) => name === path)?.[1];
   const filter = (text: string): FieldFilter => ({ path, named: `field.${path}`, conditions: [conditionOf(text)] });
   if ((value.type === 'int' || value.type === 'uint') && draw(2) === 0) {
-    const least = value.value;
+    const minimum = value.value;
     return {
-      field: filter(`gte:${least}`),
-      holds(one) {
-        const other = at(one);
-        return (other?.type === 'int' || other?.type === 'uint') && other.value >= least;
+      field: filter(`gte:${minimum}`),
+      holds(log) {
+        const value = fieldOfLog(log);
+        return (value?.type === 'int' || value?.type === 'uint') && value.value >= minimum;
       },
     };
   }
   const hex = toHex(value.bytes);
   return {
     field: filter(hex),
-    holds(one) {
-      const other = at(one);
-      return other !== undefined && toHex(other.bytes) === hex;
+    holds(log) {
+      const value = fieldOfLog(log);
+      return value !== undefined && toHex(value.bytes) === hex;
     },
   };
 }
@@ -103,11 +103,11 @@ interface Listed {
   eventIndex: number;
   value: Uint8Array;
 }
-const shown = (one: Plain): Listed => ({
-  contractId: one.contract,
-  height: Math.floor(one.position / PLACES),
-  eventIndex: one.eventIndex,
-  value: one.value,
+const listed = (log: Plain): Listed => ({
+  contractId: log.contract,
+  height: Math.floor(log.position / PLACES),
+  eventIndex: log.eventIndex,
+  value: log.value,
 });
 
 type Read = (limit: number, cursor: Cursor | null) => Promise<Page<Listed, number | null>>;
@@ -147,14 +147,14 @@ const limits: Partial<LogWalkLimits>[] = [
 
 /** Compares lists of drawn conditions with a filter over all logs. */
 async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen): Promise<void> {
-  const all = allOf(db);
-  const contracts = [...new Set(all.map(({ contract }) => contract)), `${NOBODY}.nothing`];
-  for (let n = 0; n < lists && all.length > 0; n++) {
-    const model = all[draw(all.length)]!;
+  const logs = allOf(db);
+  const contracts = [...new Set(logs.map(({ contract }) => contract)), `${NOBODY}.nothing`];
+  for (let n = 0; n < lists && logs.length > 0; n++) {
+    const model = logs[draw(logs.length)]!;
     const [deployer = ''] = model.contract.split('.');
     const some = [model.contract, contracts[draw(contracts.length)]!, contracts[draw(contracts.length)]!];
-    const of: LoggingContracts = draw(2) === 0 ? { deployer } : { contracts: [...new Set(some)] };
-    const asked = draw(3) === 0 ? drawnField(model, draw) : null;
+    const source: LoggingContracts = draw(2) === 0 ? { deployer } : { contracts: [...new Set(some)] };
+    const condition = draw(3) === 0 ? drawnField(model, draw) : null;
     const sender = draw(3) === 0 ? model.sender : null;
     const functionName = draw(3) === 0 ? model.functionName : null;
     const topic = [null, null, model.topic, 'unheard-of'][draw(4)]!;
@@ -165,28 +165,28 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
       { from: null, to: height },
       { from: height - 2, to: height + 2 },
     ][draw(4)]!;
-    const expected = all
+    const expected = logs
       .filter(({ contract }) =>
-        'deployer' in of ? contract.split('.')[0] === of.deployer : of.contracts.includes(contract),
+        'deployer' in source ? contract.split('.')[0] === source.deployer : source.contracts.includes(contract),
       )
       .filter(
-        (one) => (asked?.holds(one) ?? true) && sender === (sender && one.sender) && topic === (topic && one.topic),
+        (log) => (condition?.holds(log) ?? true) && sender === (sender && log.sender) && topic === (topic && log.topic),
       )
-      .filter((one) => functionName === (functionName && one.functionName))
+      .filter((log) => functionName === (functionName && log.functionName))
       .filter(({ position }) => position >= (heights.from ?? 0) * PLACES)
       .filter(({ position }) => heights.to === null || position < (heights.to + 1) * PLACES)
-      .map(shown);
-    const isUp = draw(2) === 0;
-    const fields = asked === null ? [] : [asked.field];
-    const filter: LogsFilter = { of, topic, sender, functionName, heights, fields, order: isUp ? 'asc' : 'desc' };
+      .map(listed);
+    const order = draw(2) === 0 ? 'asc' : 'desc';
+    const fields = condition === null ? [] : [condition.field];
+    const filter: LogsFilter = { of: source, topic, sender, functionName, heights, fields, order };
     const reader = readerIn(db, { logs: limits[draw(limits.length)]! });
     const read: Read = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
     const { items, isShort } = await walked(read, 1 + draw(5));
-    expect(items).toMatchObject(isUp ? expected.toReversed() : expected);
+    expect(items).toMatchObject(order === 'asc' ? expected.toReversed() : expected);
     expect(items).toHaveLength(expected.length);
     if (expected.length > 0) {
-      seen.add('deployer' in of ? 'of a deployer' : 'of contracts');
-      if (asked !== null) seen.add('by a field');
+      seen.add('deployer' in source ? 'of a deployer' : 'of contracts');
+      if (condition !== null) seen.add('by a field');
       if (sender !== null) seen.add('by sender');
       if (functionName !== null) seen.add('by function');
     }
@@ -196,18 +196,18 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
 
 /** Runs one batch of the value indexes. Returns null if they are complete. */
 function batchOf({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
-  let made: ReturnType<typeof ingest.valueIndexes.batch> = null;
+  let batch: ReturnType<typeof ingest.valueIndexes.batch> = null;
   void ingest.local(() => {
-    made = ingest.valueIndexes.batch();
+    batch = ingest.valueIndexes.batch();
   });
-  return made;
+  return batch;
 }
 
 test(
   'lists equal a filter over all logs, in both orders, with blocks, forks and indexes of values in any order',
   async () => {
-    const least = { 'of a deployer': 3, 'of contracts': 3, 'by a field': 1, 'by sender': 1, 'by function': 1 };
-    const seen = new Seen({ ...least, 'short pages': 2 });
+    const minimums = { 'of a deployer': 3, 'of contracts': 3, 'by a field': 1, 'by sender': 1, 'by function': 1 };
+    const seen = new Seen({ ...minimums, 'short pages': 2 });
     await assertProperty(
       fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
         const { events } = grown(generated);
@@ -256,15 +256,15 @@ test(
           heights: { from: null, to: null },
         };
         const inList = () => allOf(db).filter(({ contract }) => contract.startsWith(`${BOOT}.`));
-        let [cursor, shown, staying]: [Cursor | null, string[], Set<string>] = [null, [], new Set(inList().map(keyOf))];
+        let [cursor, keys, staying]: [Cursor | null, string[], Set<string>] = [null, [], new Set(inList().map(keyOf))];
         const coming = events.slice(begin);
         const before = staying.size;
         for (let isOver = false; !isOver; ) {
           const page = await walkLogs(filter, 1 + draw(3), cursor);
-          const all = inList();
+          const logs = inList();
           for (const { txId, eventIndex } of page.items) {
-            const own = all.find((one) => one.eventIndex === eventIndex && toHex(one.txId) === toHex(txId));
-            shown.push(keyOf(own!));
+            const log = logs.find((item) => item.eventIndex === eventIndex && toHex(item.txId) === toHex(txId));
+            keys.push(keyOf(log!));
           }
           cursor = page.next;
           isOver = cursor === null;
@@ -274,8 +274,8 @@ test(
           const now = new Set(inList().map(keyOf));
           staying = new Set([...staying].filter((key) => now.has(key)));
         }
-        expect([...staying].filter((key) => !shown.includes(key))).toEqual([]);
-        expect(shown.length - new Set(shown).size).toBe(0);
+        expect([...staying].filter((key) => !keys.includes(key))).toEqual([]);
+        expect(keys.length - new Set(keys).size).toBe(0);
         seen.add('walks to the end');
         seen.add('logs that stayed', staying.size);
         seen.add('logs that left', before - staying.size);
@@ -335,7 +335,7 @@ test('a deployer may have any number of contracts', async () => {
     { logs: names.toReversed().map((name) => [name, one]) },
   ]);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const expected = allOf(db).map(shown);
+  const expected = allOf(db).map(listed);
   expect(expected).toHaveLength(2 * merged);
   for (const limits of [{}, { merged: merged - 1 }, { principals: merged - 1 }]) {
     const { contracts } = readerIn(db, { logs: limits });
@@ -353,7 +353,8 @@ test("a prefix of a deployer's address finds no contracts", async () => {
   using db = new Database(indexPath(open.directory), { readonly: true });
   for (const limits of [{}, { merged: 0 }]) {
     const { walkLogs } = readerIn(db, { logs: limits }).contracts;
-    const listed = async (of: LoggingContracts) => (await walkLogs({ ...EVERYTHING, of }, 5, null)).items.length;
+    const listed = async (source: LoggingContracts) =>
+      (await walkLogs({ ...EVERYTHING, of: source }, 5, null)).items.length;
     expect(await listed({ deployer: alice.address })).toBe(1);
     expect(await listed({ deployer: alice.address.slice(0, -1) })).toBe(0);
     expect(await listed({ deployer: bob.address })).toBe(0);
@@ -383,11 +384,11 @@ test('a page reads as many logs as its limit, and the next one continues after t
   expect([first.items, first.next?.key[1]]).toEqual([[], 37]);
   expect([second.items.map(({ eventIndex }) => eventIndex), second.next?.key[1]]).toEqual([[37], 35]);
   // A long value counts as more. If no field is compared, it isn't read.
-  using other = chainOf([{ logs: logs.map(([name]) => [name, clarity.buffer(new Uint8Array(9 * 1_024))]) }]);
-  using long = new Database(indexPath(other.directory), { readonly: true });
-  const few = readerIn(long, { logs: { rows: 28 } }).contracts;
-  expect((await few.walkLogs(byField, 5, null)).next?.key[1]).toBe(37);
-  expect((await few.walkLogs(byTopic, 5, null)).next?.key[1]).toBe(11);
+  using longValues = chainOf([{ logs: logs.map(([name]) => [name, clarity.buffer(new Uint8Array(9 * 1_024))]) }]);
+  using long = new Database(indexPath(longValues.directory), { readonly: true });
+  const contracts = readerIn(long, { logs: { rows: 28 } }).contracts;
+  expect((await contracts.walkLogs(byField, 5, null)).next?.key[1]).toBe(37);
+  expect((await contracts.walkLogs(byTopic, 5, null)).next?.key[1]).toBe(11);
 });
 
 test('rare logs are on the first page by the index of their field, and by their sender', async () => {
@@ -491,7 +492,7 @@ test('a window has only rows inside it and no total, at any cursor', async () =>
           // A walk that leads away from the window finds nothing.
           const isTowards = (height === 6) === (order === 'desc') ? side === 'from' : side === 'before';
           const inside = order === 'desc' ? [4, 3, 2] : [2, 3, 4];
-          expect([total, items.map((one) => one.height)]).toEqual([null, isTowards ? inside : []]);
+          expect([total, items.map((item) => item.height)]).toEqual([null, isTowards ? inside : []]);
         }
       }
     }
@@ -503,14 +504,14 @@ test('an index of values is used only for the blocks that it has, while it is bu
   using open = chainOf(blocks);
   using db = new Database(indexPath(open.directory), { readonly: true });
   const { walkLogs } = readerIn(db).contracts;
-  const found = async (from: number | null) =>
+  const countFrom = async (from: number | null) =>
     (await walkLogs({ ...EVERYTHING, heights: { from, to: null }, fields: [fieldOf('', 'u7')] }, 50, null)).items
       .length;
   const reopen = (valueIndexes: ValueIndexChoice[]) => {
     open.ingest.close();
     Object.assign(open, openAt(open.directory, { valueIndexes, valueIndexRows: 2 }));
   };
-  const check = async () => expect([await found(null), await found(9)]).toEqual([12, 4]);
+  const check = async () => expect([await countFrom(null), await countFrom(9)]).toEqual([12, 4]);
   for (const choices of [[{ subject: 'logs', contract: idOf('pool'), scope: '' } as const], []]) {
     reopen(choices);
     let batches = 0;

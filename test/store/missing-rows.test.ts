@@ -115,10 +115,10 @@ test(
 );
 
 test('the list of one-row tables equals the schema', () => {
-  const made = [...schema.matchAll(/CREATE TABLE (\w+) \((?:(?!CREATE)[^;])*?CHECK \(id = 1\)/g)].map(
+  const names = [...schema.matchAll(/CREATE TABLE (\w+) \((?:(?!CREATE)[^;])*?CHECK \(id = 1\)/g)].map(
     ([, name]) => name!,
   );
-  expect<string[]>([...oneRowTables].sort()).toEqual(made.sort());
+  expect<string[]>([...oneRowTables].sort()).toEqual(names.sort());
 });
 
 const ofTheIndex = () => {
@@ -159,8 +159,8 @@ function readOf<T>(path: string, read: (db: Database) => T): T {
 /** Returns the texts of a deep check's findings. */
 function wordsOf(directory: string): string[] {
   try {
-    const found = checkDirectory(directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0);
-    return found.flatMap(({ name, problems }) => [name, ...problems]).flatMap((text) => text.split(/\W+/));
+    const failed = checkDirectory(directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0);
+    return failed.flatMap(({ name, problems }) => [name, ...problems]).flatMap((text) => text.split(/\W+/));
   } catch (error) {
     if (error instanceof OperatorError) return error.message.split(/\W+/);
     throw error;

@@ -73,10 +73,10 @@ async function holdsTheLaw(events: readonly NodeEvent[]): Promise<{ subjects: nu
   const subjects = subjectsIn(forked.path);
   const answers = await everyAnswer(forked.path, subjects);
   expect(answers).toEqual(await everyAnswer(straight.path, subjects));
-  const all = await read(forked.path, ({ names }) =>
+  const results = await read(forked.path, ({ names }) =>
     Promise.all(subjects.map((subject) => names.findSubdomain(subject))),
   );
-  return { subjects: subjects.length, subdomains: all.filter((found) => found !== undefined).length };
+  return { subjects: subjects.length, subdomains: results.filter((match) => match !== undefined).length };
 }
 
 test('after any forks and attachments, names equal those on the winning chain', async () => {
@@ -91,7 +91,7 @@ test('after any forks and attachments, names equal those on the winning chain', 
   expect((await holdsTheLaw(long)).subdomains).toBeGreaterThan(2);
 });
 
-const found = (open: OpenIngest, name = 'alice.btc') => read(open.directory, ({ names }) => names.find(name));
+const findName = (open: OpenIngest, name = 'alice.btc') => read(open.directory, ({ names }) => names.find(name));
 const subdomain = (open: OpenIngest, name = 'joe.alice.btc') =>
   read(open.directory, ({ names }) => names.findSubdomain(name));
 
@@ -99,28 +99,28 @@ describe('the life of a name', () => {
   test('imported it is its beneficiary’s; its lease begins with the launch, and again with each renewal', async () => {
     using open = openNew();
     const imported = operated({ op: 'name-import', zonefile: 'one', token: mintTo(bob.address) });
-    const one = nameBlock(null, 'imported', imported);
-    open.ingest.receive(one.event);
-    expect(await found(open)).toMatchObject({ owner: bob.address, operation: 'name-import', expireBlock: 0 });
+    const block1 = nameBlock(null, 'imported', imported);
+    open.ingest.receive(block1.event);
+    expect(await findName(open)).toMatchObject({ owner: bob.address, operation: 'name-import', expireBlock: 0 });
 
-    const two = nameBlock(one, 'launched', launched(1000));
-    open.ingest.receive(two.event);
-    expect(await found(open)).toMatchObject({
+    const block2 = nameBlock(block1, 'launched', launched(1000));
+    open.ingest.receive(block2.event);
+    expect(await findName(open)).toMatchObject({
       expireBlock: 2 + 1000,
       txId: Uint8Array.fromHex(imported.transaction.id.slice(2)),
     });
 
-    const three = nameBlock(two, 'updated', operated({ op: 'name-update', zonefile: 'two' }));
+    const three = nameBlock(block2, 'updated', operated({ op: 'name-update', zonefile: 'two' }));
     open.ingest.receive(three.event);
-    expect(await found(open)).toMatchObject({ operation: 'name-update', expireBlock: 1002, zonefile: '' });
+    expect(await findName(open)).toMatchObject({ operation: 'name-update', expireBlock: 1002, zonefile: '' });
 
     const four = nameBlock(three, 'renewed', renewed());
     open.ingest.receive(four.event);
-    expect(await found(open)).toMatchObject({ operation: 'name-renewal', expireBlock: 1004, owner: bob.address });
+    expect(await findName(open)).toMatchObject({ operation: 'name-renewal', expireBlock: 1004, owner: bob.address });
 
     const five = nameBlock(four, 'moved', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
     open.ingest.receive(five.event);
-    expect(await found(open)).toMatchObject({ operation: 'name-transfer', expireBlock: 1004, owner: carol.address });
+    expect(await findName(open)).toMatchObject({ operation: 'name-transfer', expireBlock: 1004, owner: carol.address });
     expect(await read(open.directory, ({ names }) => names.ofOwner(carol.address))).toEqual(['alice.btc']);
     expect(await read(open.directory, ({ names }) => names.ofOwner(bob.address))).toEqual([]);
   });
@@ -128,17 +128,17 @@ describe('the life of a name', () => {
   test('revoked it is hidden with its subdomains, and registered again it is back', async () => {
     using open = openNew();
     const zonefile = 'joe TXT "owner=SP1" "zf0=YQ=="\n';
-    const one = nameBlock(
+    const block1 = nameBlock(
       null,
       'one',
       launched(0),
       operated({ op: 'name-register', zonefile: 'first', token: mintTo(bob.address) }),
     );
     const update = operated({ op: 'name-update', zonefile });
-    const two = nameBlock(one, 'two', update);
-    for (const event of [one.event, two.event, attached(update, two, 'name-update', zonefile)])
+    const two = nameBlock(block1, 'two', update);
+    for (const event of [block1.event, two.event, attached(update, two, 'name-update', zonefile)])
       open.ingest.receive(event);
-    expect(await found(open)).toMatchObject({ zonefile, expireBlock: 1 });
+    expect(await findName(open)).toMatchObject({ zonefile, expireBlock: 1 });
     expect(await subdomain(open)).toMatchObject({ owner: 'SP1', zonefile: 'a', resolver: '' });
 
     const three = nameBlock(two, 'three', operated({ op: 'name-revoke' }));
@@ -151,7 +151,7 @@ describe('the life of a name', () => {
     });
 
     open.ingest.receive(nameBlock(three, 'four', operated({ op: 'name-register', zonefile: 'again' })).event);
-    expect(await found(open)).toMatchObject({ operation: 'name-register', zonefile: '', expireBlock: 4 });
+    expect(await findName(open)).toMatchObject({ operation: 'name-register', zonefile: '', expireBlock: 4 });
     expect(await subdomain(open)).toMatchObject({ owner: 'SP1' });
     const hash = hashOfText(zonefile);
     expect(await read(open.directory, ({ names }) => names.zonefile('alice.btc', hash))).toBe(zonefile);
@@ -160,12 +160,12 @@ describe('the life of a name', () => {
   test('an operation without a zonefile leaves the one before in place', async () => {
     using open = openNew();
     const registered = operated({ op: 'name-register', zonefile: 'mine', token: mintTo(bob.address) });
-    const one = nameBlock(null, 'one', registered);
-    const two = nameBlock(one, 'two', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
+    const block1 = nameBlock(null, 'one', registered);
+    const block2 = nameBlock(block1, 'two', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
     // The attachment comes before both blocks.
-    for (const event of [attached(registered, one, 'name-register', 'mine'), one.event, two.event])
+    for (const event of [attached(registered, block1, 'name-register', 'mine'), block1.event, block2.event])
       open.ingest.receive(event);
-    expect(await found(open)).toMatchObject({
+    expect(await findName(open)).toMatchObject({
       operation: 'name-transfer',
       zonefile: 'mine',
       zonefileHash: hashOfText('mine'),
@@ -176,27 +176,27 @@ describe('the life of a name', () => {
 test('subdomains go with the block that declared them, and come back with it', async () => {
   using open = openNew();
   const declares = (owner: string) => `joe TXT "owner=${owner}"\n_resolver URI 10 1 "https://of.${owner}"\n`;
-  const one = nameBlock(null, 'one', operated({ op: 'name-register', zonefile: 'first', token: mintTo(bob.address) }));
+  const root = nameBlock(null, 'one', operated({ op: 'name-register', zonefile: 'first', token: mintTo(bob.address) }));
   const [first, second] = [declares('first'), declares('second')].map((zonefile) => {
-    const made = operated({ op: 'name-update', zonefile });
-    return { made, zonefile };
-  }) as [{ made: NameTransaction; zonefile: string }, { made: NameTransaction; zonefile: string }];
-  const two = nameBlock(one, 'two', first.made);
-  const three = nameBlock(two, 'three', second.made);
-  for (const event of [one.event, two.event, three.event]) open.ingest.receive(event);
-  open.ingest.receive(attached(second.made, three, 'name-update', second.zonefile));
-  open.ingest.receive(attached(first.made, two, 'name-update', first.zonefile));
+    const update = operated({ op: 'name-update', zonefile });
+    return { update, zonefile };
+  }) as [{ update: NameTransaction; zonefile: string }, { update: NameTransaction; zonefile: string }];
+  const block2 = nameBlock(root, 'two', first.update);
+  const block3 = nameBlock(block2, 'three', second.update);
+  for (const event of [root.event, block2.event, block3.event]) open.ingest.receive(event);
+  open.ingest.receive(attached(second.update, block3, 'name-update', second.zonefile));
+  open.ingest.receive(attached(first.update, block2, 'name-update', first.zonefile));
   expect(await subdomain(open)).toMatchObject({ owner: 'second', resolver: 'https://of.second' });
 
   // A fork that leaves the second update out.
-  const rival = nameBlock(two, 'rival three');
+  const rival = nameBlock(block2, 'rival three');
   const winner = nameBlock(rival, 'rival four');
   for (const { event } of [rival, winner]) open.ingest.receive(event);
   expect(await subdomain(open)).toMatchObject({ owner: 'first' });
   expect(await read(open.directory, ({ names }) => names.resolver('eve.alice.btc'))).toBe('https://of.first');
   expect(await read(open.directory, ({ names }) => names.ofOwner('second'))).toEqual([]);
 
-  const four = nameBlock(three, 'four');
+  const four = nameBlock(block3, 'four');
   for (const { event } of [four, nameBlock(four, 'five')]) open.ingest.receive(event);
   expect(await subdomain(open)).toMatchObject({ owner: 'second' });
   expect(await read(open.directory, ({ names }) => names.ofOwner('first'))).toEqual([]);
@@ -206,42 +206,45 @@ test('only an update declares subdomains', async () => {
   using open = openNew();
   const zonefile = 'joe TXT "owner=SP1"\n';
   const registered = operated({ op: 'name-register', zonefile, token: mintTo(bob.address) });
-  const one = nameBlock(null, 'one', registered);
-  for (const event of [one.event, attached(registered, one, 'name-register', zonefile)]) open.ingest.receive(event);
+  const root = nameBlock(null, 'one', registered);
+  for (const event of [root.event, attached(registered, root, 'name-register', zonefile)]) open.ingest.receive(event);
   expect(await subdomain(open)).toBeUndefined();
-  expect(await found(open)).toMatchObject({ zonefile });
+  expect(await findName(open)).toMatchObject({ zonefile });
 });
 
 test('two names with the same zonefile in one transaction have subdomains each', async () => {
   using open = openNew();
   const zonefile = 'joe TXT "owner=SP1"\n';
   const names = ['alice', 'bob'].map((name) => operated({ op: 'name-update', zonefile, name }));
-  const [one, other] = names as [NameTransaction, NameTransaction];
+  const [first, second] = names as [NameTransaction, NameTransaction];
   const both = {
-    transaction: one.transaction,
-    events: [...one.events, ...other.events.map((event) => ({ ...event, txid: one.transaction.id, event_index: 2 }))],
+    transaction: first.transaction,
+    events: [
+      ...first.events,
+      ...second.events.map((event) => ({ ...event, txid: first.transaction.id, event_index: 2 })),
+    ],
   };
-  const made = nameBlock(null, 'both', both);
-  open.ingest.receive(made.event);
-  for (const name of ['alice', 'bob']) open.ingest.receive(attached(both, made, 'name-update', zonefile, name));
+  const holder = nameBlock(null, 'both', both);
+  open.ingest.receive(holder.event);
+  for (const name of ['alice', 'bob']) open.ingest.receive(attached(both, holder, 'name-update', zonefile, name));
   for (const name of ['alice', 'bob']) expect(await subdomain(open, `joe.${name}.btc`)).toMatchObject({ owner: 'SP1' });
 });
 
 test('however many subdomains a name or an owner has, all are answered', async () => {
   using open = openNew();
-  const one = nameBlock(null, 'one', operated({ op: 'name-register', zonefile: 'x' }));
-  open.ingest.receive(one.event);
-  const many = 25_000;
+  const block1 = nameBlock(null, 'one', operated({ op: 'name-register', zonefile: 'x' }));
+  open.ingest.receive(block1.event);
+  const COUNT = 25_000;
   {
     using db = new Database(indexPath(open.directory));
     const add = db.prepare("INSERT INTO old_names VALUES (?1, 'alice.btc', 'one', zeroblob(20), '', '')");
     db.transaction(() => {
-      for (let at = 0; at < many; at++) add.run(`s${at}.alice.btc`);
+      for (let index = 0; index < COUNT; index++) add.run(`s${index}.alice.btc`);
     })();
   }
-  const all = Array.from({ length: many }, (_, at) => `s${at}.alice.btc`).sort();
-  expect(await read(open.directory, ({ names }) => names.subdomains('alice.btc'))).toEqual(all);
-  expect((await read(open.directory, ({ names }) => names.ofOwner('one'))).sort()).toEqual(all);
+  const names = Array.from({ length: COUNT }, (_, index) => `s${index}.alice.btc`).sort();
+  expect(await read(open.directory, ({ names }) => names.subdomains('alice.btc'))).toEqual(names);
+  expect((await read(open.directory, ({ names }) => names.ofOwner('one'))).sort()).toEqual(names);
 });
 
 test('a name from before the chain is the chain’s from its first operation on', async () => {
@@ -258,29 +261,29 @@ test('a name from before the chain is the chain’s from its first operation on'
     yield { kind: 'zonefile', hash: hashOfText('old'), content: 'old' };
   });
   using open = openAt(directory.path);
-  const one = nameBlock(null, 'one', operated({ op: 'name-register', name: 'other', zonefile: 'x' }));
-  const moved = nameBlock(one, 'moved', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
+  const block1 = nameBlock(null, 'one', operated({ op: 'name-register', name: 'other', zonefile: 'x' }));
+  const moved = nameBlock(block1, 'moved', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
   const renewal = nameBlock(moved, 'renewed', renewed());
   const revoked = nameBlock(renewal, 'revoked', operated({ op: 'name-revoke' }));
 
-  open.ingest.receive(one.event);
-  expect(await found(open)).toMatchObject({ owner: bob.address, expireBlock: 501, zonefile: 'old' });
+  open.ingest.receive(block1.event);
+  expect(await findName(open)).toMatchObject({ owner: bob.address, expireBlock: 501, zonefile: 'old' });
   open.ingest.receive(moved.event);
-  expect(await found(open)).toMatchObject({ owner: carol.address, expireBlock: 501, zonefile: 'old' });
+  expect(await findName(open)).toMatchObject({ owner: carol.address, expireBlock: 501, zonefile: 'old' });
   expect(await read(open.directory, ({ names }) => names.ofOwner(bob.address))).toEqual([]);
   open.ingest.receive(renewal.event);
-  expect(await found(open)).toMatchObject({ operation: 'name-renewal', expireBlock: 503 });
+  expect(await findName(open)).toMatchObject({ operation: 'name-renewal', expireBlock: 503 });
   open.ingest.receive(revoked.event);
-  expect(await found(open)).toBeUndefined();
+  expect(await findName(open)).toBeUndefined();
   expect(await read(open.directory, ({ names }) => names.page(0))).toEqual(['other.btc']);
 
   // A fork without operations on the name.
-  let rival = one;
+  let rival = block1;
   for (const label of ['rival 2', 'rival 3', 'rival 4', 'rival 5']) {
     rival = nameBlock(rival, label);
     open.ingest.receive(rival.event);
   }
-  expect(await found(open)).toMatchObject({ owner: bob.address, operation: 'name-register', expireBlock: 501 });
+  expect(await findName(open)).toMatchObject({ owner: bob.address, operation: 'name-register', expireBlock: 501 });
   expect(await read(open.directory, ({ names }) => names.page(0))).toEqual(['alice.btc', 'other.btc']);
   expect(checkAndRecount(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
@@ -288,8 +291,8 @@ test('a name from before the chain is the chain’s from its first operation on'
 test('names are listed a hundred a page', async () => {
   using open = openNew();
   const names = Array.from({ length: 205 }, (_, index) => `n${index}`);
-  const made = names.map((name) => operated({ op: 'name-register', zonefile: name, name }));
-  open.ingest.receive(nameBlock(null, 'many', launched(1), ...made).event);
+  const registrations = names.map((name) => operated({ op: 'name-register', zonefile: name, name }));
+  open.ingest.receive(nameBlock(null, 'many', launched(1), ...registrations).event);
   const pages = await read(open.directory, async (reader) => [
     ...(await Promise.all([0, 1, 2, 3].map((page) => reader.names.page(page)))),
     reader.names.ofNamespace('btc', 2),

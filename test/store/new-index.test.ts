@@ -17,7 +17,7 @@ const chainOf = (seed: number) =>
 const events = chainOf(3);
 const [half, most] = [events.length >> 1, events.length - 5];
 
-const beside = (directory: string, options: Partial<RebuildOptions> = {}) =>
+const rebuildBeside = (directory: string, options: Partial<RebuildOptions> = {}) =>
   rebuildIndex({
     directory,
     chainId: null,
@@ -51,22 +51,22 @@ describe('a rebuild next to a writer', () => {
       writer.ingest.receive(event);
       accepted += 1;
     };
-    expect(beside(directory.path, { making }).isInstalled).toBe(false);
+    expect(rebuildBeside(directory.path, { making }).isInstalled).toBe(false);
     expect(accepted).toBeGreaterThan(half);
     {
-      using made = new Database(newIndexPath(directory.path), { readonly: true });
-      expect(made.query('SELECT journal_id FROM progress').get()).toEqual({ journal_id: writer.ingest.position().id });
+      using fresh = new Database(newIndexPath(directory.path), { readonly: true });
+      expect(fresh.query('SELECT journal_id FROM progress').get()).toEqual({ journal_id: writer.ingest.position().id });
     }
     for (const event of events.slice(accepted, most)) writer.ingest.receive(event);
     expect(inode(indexPath(directory.path))).toBe(before);
     writer[Symbol.dispose]();
 
-    using again = openAt(directory.path);
-    expect(again.said[0]).toEqual({ event: 'new_index', outcome: 'used' });
-    expect(again.said.map(({ event }) => event)).toContain('journal_replayed');
+    using reopened = openAt(directory.path);
+    expect(reopened.said[0]).toEqual({ event: 'new_index', outcome: 'used' });
+    expect(reopened.said.map(({ event }) => event)).toContain('journal_replayed');
     expect(inode(indexPath(directory.path))).not.toBe(before);
-    for (const event of events.slice(most)) again.ingest.receive(event);
-    again[Symbol.dispose]();
+    for (const event of events.slice(most)) reopened.ingest.receive(event);
+    reopened[Symbol.dispose]();
     expect(contents(directory.path)).toEqual(contents(plain.path));
     expect(readdirSync(directory.path)).not.toContain('rebuild');
   });
@@ -74,7 +74,7 @@ describe('a rebuild next to a writer', () => {
   test('installs it by itself if nobody writes', () => {
     using directory = copyOf(plain);
     const before = inode(indexPath(directory.path));
-    expect(beside(directory.path).isInstalled).toBe(true);
+    expect(rebuildBeside(directory.path).isInstalled).toBe(true);
     expect(inode(indexPath(directory.path))).not.toBe(before);
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
@@ -83,10 +83,10 @@ describe('a rebuild next to a writer', () => {
     using directory = copyOf(plain);
     const making = () => {
       openAt(directory.path).ingest.close();
-      expect(() => beside(directory.path)).toThrow(`The index in ${directory.path} is being rebuilt.`);
-      expect(() => beside(directory.path, { beside: false })).toThrow('is being rebuilt');
+      expect(() => rebuildBeside(directory.path)).toThrow(`The index in ${directory.path} is being rebuilt.`);
+      expect(() => rebuildBeside(directory.path, { beside: false })).toThrow('is being rebuilt');
     };
-    expect(beside(directory.path, { making }).isInstalled).toBe(true);
+    expect(rebuildBeside(directory.path, { making }).isInstalled).toBe(true);
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
 
@@ -102,8 +102,8 @@ describe('a rebuild next to a writer', () => {
     using directory = copyOf(plain);
     using writer = openAt(directory.path);
     const before = readdirSync(directory.path).sort();
-    expect(() => beside(directory.path, { free: () => 1_000_000_000 })).toThrow('leaves 1 GB of it free');
-    expect(() => beside(directory.path, { free: () => 1_000_400_000 })).toThrow('disk is full');
+    expect(() => rebuildBeside(directory.path, { free: () => 1_000_000_000 })).toThrow('leaves 1 GB of it free');
+    expect(() => rebuildBeside(directory.path, { free: () => 1_000_400_000 })).toThrow('disk is full');
     expect(
       readdirSync(directory.path)
         .filter((name) => name !== 'rebuild.lock')

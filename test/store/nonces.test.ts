@@ -46,7 +46,7 @@ const nonce = fc.oneof(
 );
 
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
-const greatest = (of: readonly bigint[]): bigint | null => of.toSorted(ascending).at(-1) ?? null;
+const maximum = (nonces: readonly bigint[]): bigint | null => nonces.toSorted(ascending).at(-1) ?? null;
 
 async function noncesOf({ directory }: OpenIngest, address: string) {
   using snapshots = snapshotsOf(directory);
@@ -61,7 +61,7 @@ describe('between two nonces', () => {
       fc.property(nonce, spread, fc.array(spread, { maxLength: 40 }), (confirmed, distance, steps) => {
         const last = confirmed + 1n + distance;
         const waiting = [...new Set(steps.map((step) => confirmed + 1n + step))]
-          .filter((one) => one < last)
+          .filter((nonce) => nonce < last)
           .sort(ascending);
         const { pending, missing } = noncesBetween(confirmed, last, waiting);
         expect(pending).toEqual(waiting);
@@ -74,7 +74,7 @@ describe('between two nonces', () => {
         // Every missing nonce below the greatest is listed.
         const [top] = missing;
         if (top === undefined) return;
-        const below = waiting.filter((one) => one < top).length;
+        const below = waiting.filter((nonce) => nonce < top).length;
         expect(top - confirmed).toBe(BigInt(missing.length + below));
       }),
       { seen },
@@ -96,25 +96,25 @@ test('any mined and pending nonces are returned exactly', async () => {
   const seen = new Seen({ between: 10 });
   await assertProperty(
     fc.asyncProperty(
-      nonce.filter((one) => one <= GREATEST),
+      nonce.filter((value) => value <= GREATEST),
       list,
       list,
-      async (mined, own, sponsored) => {
+      async (mined, origins, sponsored) => {
         // Each case has new accounts, so that other nonces don't count.
         const label = `block ${(parent?.height ?? 0) + 1}`;
         const [payer, other] = accounts('nonces', label, 2, networks.testnet) as [Account, Account];
         const [spent, ...waiting]: [Transaction, ...Transaction[]] = [
           transfer(payer, mined, 200),
-          ...[...new Set(own)].map((one) => transfer(payer, one, 200)),
-          ...[...new Set(sponsored)].map((one, i) => transfer(other, i, 200, { account: payer, nonce: one })),
+          ...[...new Set(origins)].map((value) => transfer(payer, value, 200)),
+          ...[...new Set(sponsored)].map((value, i) => transfer(other, i, 200, { account: payer, nonce: value })),
         ];
         parent = block(parent, label, [spent]);
         open.ingest.apply(parent.event);
         open.ingest.apply(announcement(waiting));
         open.ingest.commit();
-        const free = [...new Set([...own, ...sponsored])].filter((one) => one <= GREATEST && one !== mined);
-        const lastPending = greatest(free);
-        const between = free.filter((one) => one > mined && one < (lastPending ?? 0n)).sort(ascending);
+        const free = [...new Set([...origins, ...sponsored])].filter((value) => value <= GREATEST && value !== mined);
+        const lastPending = maximum(free);
+        const between = free.filter((value) => value > mined && value < (lastPending ?? 0n)).sort(ascending);
         seen.add('between', between.length);
         expect(await noncesOf(open, payer.address)).toMatchObject({
           lastConfirmed: mined,
@@ -181,7 +181,7 @@ test('the routes write every digit', async () => {
   using open = openNew();
   const confirmed = 2n ** 53n + 1n;
   open.ingest.receive(block(null, 'one', [transfer(alice, confirmed, 200)]).event);
-  open.ingest.receive(announcement([confirmed + 2n, confirmed + 4n, GREATEST].map((one) => transfer(alice, one, 200))));
+  open.ingest.receive(announcement([confirmed + 2n, confirmed + 4n, GREATEST].map((n) => transfer(alice, n, 200))));
   using api = openApi(open.directory);
   const text = async (path: string) => (await api.get(path)).text();
   const v3 = await text(`/extended/v3/principals/${alice.address}/nonces`);

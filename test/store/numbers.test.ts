@@ -32,7 +32,7 @@ function* numbersIn(value: unknown, path: Path = []): Generator<Path> {
 function replaced(text: string, path: Path, number: number | bigint): string {
   const value = parseJson(text) as Record<string | number, unknown>;
   const last = path.at(-1)!;
-  const holder = path.slice(0, -1).reduce((at, key) => at[key] as typeof value, value);
+  const holder = path.slice(0, -1).reduce((parent, key) => parent[key] as typeof value, value);
   holder[last] = number;
   return jsonOf(value);
 }
@@ -145,8 +145,11 @@ test.each(Object.entries(events))("%s: a number that can't be stored is refused 
   expect(paths.length).toBeGreaterThan(1);
   for (const path of paths) {
     for (const number of unstorable) {
-      const at = { path: path.join('.'), number };
-      expect({ ...at, outcome: outcome(open, event, path, number) }).toEqual({ ...at, outcome: 'refused by name' });
+      const edit = { path: path.join('.'), number };
+      expect({ ...edit, outcome: outcome(open, event, path, number) }).toEqual({
+        ...edit,
+        outcome: 'refused by name',
+      });
     }
   }
   expect(everything(open.directory)).toEqual(before);
@@ -169,19 +172,19 @@ test('a simulated event with a changed number is accepted or rejected by its fie
 
 test('costs that add up to more than a row can hold are refused, each by itself and together', () => {
   using open = openNew();
-  const most = { ...cost, runtime: 2n ** 63n - 1n };
-  const costs = (...all: object[]) =>
+  const maximum = { ...cost, runtime: 2n ** 63n - 1n };
+  const costs = (...costList: object[]) =>
     block(
       null,
       'costs',
-      all.map((execution_cost, index) => receipt(transfer(alice, index, 300), index, { execution_cost })),
+      costList.map((execution_cost, index) => receipt(transfer(alice, index, 300), index, { execution_cost })),
     );
-  expect(() => open.ingest.receive(costs(most, cost).event)).toThrow('an execution_cost adds up to more than');
-  const over = { ...cost, runtime: 2n ** 63n };
-  expect(() => open.ingest.receive(costs(over).event)).toThrow(
+  expect(() => open.ingest.receive(costs(maximum, cost).event)).toThrow('an execution_cost adds up to more than');
+  const tooHigh = { ...cost, runtime: 2n ** 63n };
+  expect(() => open.ingest.receive(costs(tooHigh).event)).toThrow(
     'Field transactions.0.execution_cost.runtime: expected an integer from 0 to 9223372036854775807',
   );
-  expect(open.ingest.receive(costs(most).event)).toBe('applied');
+  expect(open.ingest.receive(costs(maximum).event)).toBe('applied');
 });
 
 const HUGE = 2n ** 63n;

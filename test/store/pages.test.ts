@@ -19,11 +19,11 @@ class Numbers {
     if (!this.#rows.delete(row)) this.#rows.add(row);
   }
 
-  page(limit: number, at: Cursor | null): Page<number> {
+  page(limit: number, cursor: Cursor | null): Page<number> {
     const rows = this.rows();
     return readPage({
       limit,
-      at,
+      at: cursor,
       total: rows.length,
       rows: (key, isBackward, count) =>
         (isBackward ? rows.toReversed() : rows)
@@ -56,21 +56,21 @@ test('a walk shows each row that stays once and in order, and ends', () => {
         for (let i = 0; i < ahead && page.next !== null; i++) page = list.page(limit, page.next);
         const [first, last] = [page.items[0] ?? 0, page.items.at(-1) ?? 0];
         const due = new Set(rows.filter((row) => (link === 'next' ? row >= first : row <= last)));
-        const shown = [page.items];
+        const pages = [page.items];
         for (let left = 40; page[link] !== null; left--) {
-          const { limit: most, changes } = stream.next().value;
+          const { limit, changes } = stream.next().value;
           for (const row of left > 0 ? changes : []) {
             list.turn(row);
             due.delete(row);
           }
-          page = list.page(most, page[link]);
-          shown.push(page.items);
+          page = list.page(limit, page[link]);
+          pages.push(page.items);
           if (page.items.length > 0) seen.add('pages');
-          expect(page.items.length).toBeLessThanOrEqual(most);
+          expect(page.items.length).toBeLessThanOrEqual(limit);
         }
-        const all = (link === 'next' ? shown : shown.reverse()).flat();
-        expect(all).toEqual([...new Set(all)].sort((a, b) => a - b));
-        expect(all.filter((row) => due.has(row))).toEqual([...due].sort((a, b) => a - b));
+        const items = (link === 'next' ? pages : pages.reverse()).flat();
+        expect(items).toEqual([...new Set(items)].sort((a, b) => a - b));
+        expect(items.filter((row) => due.has(row))).toEqual([...due].sort((a, b) => a - b));
       },
     ),
     { seen, cases: 300 },
@@ -87,12 +87,12 @@ test("from any page both directions lead to all remaining rows, even if the page
       const cursors = [page.current, page.next, page.previous].filter((cursor) => cursor !== null);
       for (const row of changes) list.turn(row);
       for (const cursor of cursors) {
-        const begun = list.page(3, cursor);
-        if (begun.items.length > 0) seen.add('pages');
-        expect(list.page(3, begun.current)).toEqual(begun);
-        const behind = begun.next === null ? [] : list.page(100, begun.next).items;
-        const before = begun.previous === null ? [] : list.page(100, begun.previous).items;
-        expect([...before, ...begun.items, ...behind]).toEqual(list.rows());
+        const page = list.page(3, cursor);
+        if (page.items.length > 0) seen.add('pages');
+        expect(list.page(3, page.current)).toEqual(page);
+        const later = page.next === null ? [] : list.page(100, page.next).items;
+        const earlier = page.previous === null ? [] : list.page(100, page.previous).items;
+        expect([...earlier, ...page.items, ...later]).toEqual(list.rows());
       }
     }),
     { seen, cases: 300 },

@@ -55,8 +55,8 @@ const UP_TO_A_LIMIT = 'walks an order up to a limit';
 /** v1's list in an order of all transactions. */
 const walkedRows = Object.fromEntries(
   ['asc', 'desc'].flatMap((direction) => {
-    const byFee = (of: string) => [
-      { step: new RegExp(`^SCAN t USING ${of}INDEX transactions_by_fee$`), reason: UP_TO_A_LIMIT },
+    const byFee = (kind: string) => [
+      { step: new RegExp(`^SCAN t USING ${kind}INDEX transactions_by_fee$`), reason: UP_TO_A_LIMIT },
     ];
     const byTime = [{ step: /^SCAN a USING COVERING INDEX anchor_burn_blocks_by_time$/, reason: UP_TO_A_LIMIT }];
     const inner = { step: /^SCAN t$/, reason: 'the rows of the inner query, which has a limit' };
@@ -173,10 +173,9 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'reward-cycles.page': [{ step: /^SCAN c$/, reason: 'walks the cycles from their end, as far as the page reaches' }],
   'reward-cycles.newest': [{ step: /^SCAN c$/, reason: 'walks the cycles from their end and stops at the first' }],
   ...Object.fromEntries(
-    ['reward-cycles.signers', ...['head', 'beyond', 'above'].map((of) => `staking.cycleSigners.${of}`)].map((list) => [
-      list,
-      [{ step: /^USE TEMP B-TREE FOR/, reason: 'a cycle has at most as many signers as slots' }],
-    ]),
+    ['reward-cycles.signers', ...['head', 'beyond', 'above'].map((part) => `staking.cycleSigners.${part}`)].map(
+      (list) => [list, [{ step: /^USE TEMP B-TREE FOR/, reason: 'a cycle has at most as many signers as slots' }]],
+    ),
   ),
   'bonds.total': [{ step: /^SCAN bonds/, reason: 'a row for each bond' }],
   'staking-cycles.bonds': [{ step: /^SCAN bonds$/, reason: 'a row for each bond' }],
@@ -227,11 +226,11 @@ for (const [prefix, directory] of [
       const named = /^(?:sql|(.+)Sql)$/.exec(exported);
       if (named === null) continue;
       const name = named[1]?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) ?? basename(file, '.ts');
-      for (const [statement, one] of Object.entries(texts as Readonly<Record<string, string | List<unknown>>>)) {
-        if (typeof one === 'object' && 'texts' in one) {
-          for (const [way, text] of Object.entries(one.texts))
+      for (const [statement, value] of Object.entries(texts as Readonly<Record<string, string | List<unknown>>>)) {
+        if (typeof value === 'object' && 'texts' in value) {
+          for (const [way, text] of Object.entries(value.texts))
             statements.set(`${prefix}${name}.${statement}.${way}`, text);
-        } else statements.set(`${prefix}${name}.${statement}`, String(one));
+        } else statements.set(`${prefix}${name}.${statement}`, String(value));
       }
     }
   }
@@ -317,22 +316,22 @@ describe('a chain that was small when its file was closed', () => {
   const small = simulatedEvents({ seed: 2, blocks: 3, accounts: 3, transactionsPerBlock: 1 });
 
   test('has the plans of a large one', () => {
-    using few = ingestOf(small);
-    openAt(few.path)[Symbol.dispose]();
-    using file = new Database(indexPath(few.path), { readonly: true });
+    using smallIndex = ingestOf(small);
+    openAt(smallIndex.path)[Symbol.dispose]();
+    using file = new Database(indexPath(smallIndex.path), { readonly: true });
     expect(plansIn(file)).toEqual(plansIn(db));
   });
 
   test('has them for the first writer of a file with statistics, and for its readers', () => {
-    using few = ingestOf(small);
-    using reader = new Database(indexPath(few.path), { readonly: true });
+    using smallIndex = ingestOf(small);
+    using reader = new Database(indexPath(smallIndex.path), { readonly: true });
     {
-      using analysing = new Database(indexPath(few.path));
+      using analysing = new Database(indexPath(smallIndex.path));
       analysing.run('ANALYZE');
     }
     // So that the test can fail.
     expect(plansIn(reader)).not.toEqual(plansIn(db));
-    using writer = openWriter(few.path);
+    using writer = openWriter(smallIndex.path);
     expect(plansIn(writer)).toEqual(plansIn(db));
     // A connection sees that the schema changed when it runs a statement, not when it explains one.
     reader.run('SELECT 1 FROM progress');

@@ -74,11 +74,11 @@ function membersIn(snapshots: Snapshots): Members {
 const [A, B, POOL] = [alice.address, bob.address, carol.address];
 const OTHER_POOL = `${POOL}.pool`;
 
-function after(...blocks: readonly (readonly PoxEvent[])[]): Members {
+function membersAfter(...blocks: readonly (readonly PoxEvent[])[]): Members {
   using open = openNew();
   let parent: MadeBlock | null = null;
-  for (const [at, events] of blocks.entries()) {
-    parent = poxBlock(parent, `block ${at}`, [events]);
+  for (const [index, events] of blocks.entries()) {
+    parent = poxBlock(parent, `block ${index}`, [events]);
     open.ingest.receive(parent.event);
   }
   using snapshots = snapshotsOf(open.directory);
@@ -87,7 +87,7 @@ function after(...blocks: readonly (readonly PoxEvent[])[]): Members {
 
 test('a pool that commits two Bitcoin addresses to two signers has its members under both', () => {
   const joined = [join(POOL, A, 1, 600), join(POOL, B, 2, 3_000)];
-  expect(after([...joined, commit(POOL, 1, 6, 2), commit(POOL, 2, 6, 3)])).toEqual({
+  expect(membersAfter([...joined, commit(POOL, 1, 6, 2), commit(POOL, 2, 6, 3)])).toEqual({
     '6 2': [[A, 600]],
     '6 3': [[B, 3_000]],
   });
@@ -96,7 +96,7 @@ test('a pool that commits two Bitcoin addresses to two signers has its members u
 test('a commitment in a later block, under either name, leaves the members with another address', () => {
   for (const name of ['stack-aggregation-commit', 'stack-aggregation-commit-indexed']) {
     const joined = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2, name)];
-    expect(after(joined, [join(POOL, B, 2, 3_000)], [commit(POOL, 2, 6, 3, name)])).toEqual({
+    expect(membersAfter(joined, [join(POOL, B, 2, 3_000)], [commit(POOL, 2, 6, 3, name)])).toEqual({
       '6 2': [[A, 600]],
       '6 3': [[B, 3_000]],
     });
@@ -104,20 +104,20 @@ test('a commitment in a later block, under either name, leaves the members with 
 });
 
 test("a member doesn't get a signer if the pool hasn't committed the member's Bitcoin address", () => {
-  expect(after([join(POOL, A, 1, 600), join(POOL, B, 2, 3_000), commit(POOL, 2, 6, 3)])).toEqual({
+  expect(membersAfter([join(POOL, A, 1, 600), join(POOL, B, 2, 3_000), commit(POOL, 2, 6, 3)])).toEqual({
     '6 3': [[B, 3_000]],
   });
 });
 
 test('a commitment of another pool with the same Bitcoin address takes no members', () => {
-  expect(after([join(POOL, A, 1, 600), join(OTHER_POOL, B, 1, 9), commit(OTHER_POOL, 1, 6, 3)])).toEqual({
+  expect(membersAfter([join(POOL, A, 1, 600), join(OTHER_POOL, B, 1, 9), commit(OTHER_POOL, 1, 6, 3)])).toEqual({
     '6 3': [[B, 9]],
   });
 });
 
 test('the second commitment of an address takes the members who joined after the first', () => {
   const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(after(first, [join(POOL, B, 1, 3_000)], [commit(POOL, 1, 6, 3)])).toEqual({
+  expect(membersAfter(first, [join(POOL, B, 1, 3_000)], [commit(POOL, 1, 6, 3)])).toEqual({
     '6 2': [[A, 600]],
     '6 3': [[B, 3_000]],
   });
@@ -125,7 +125,7 @@ test('the second commitment of an address takes the members who joined after the
 
 test('a member who joins after the last commitment of the address is under its signer', () => {
   const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(after(first, [join(POOL, B, 1, 3_000)])).toEqual({
+  expect(membersAfter(first, [join(POOL, B, 1, 3_000)])).toEqual({
     '6 2': [
       [B, 3_000],
       [A, 600],
@@ -135,7 +135,7 @@ test('a member who joins after the last commitment of the address is under its s
 
 test('a member with increased STX keeps the signer of the first commitment', () => {
   const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(after(first, [increase(POOL, A, 1, 600, 5, 7), commit(POOL, 1, 6, 3)])).toEqual({ '6 2': [[A, 605]] });
+  expect(membersAfter(first, [increase(POOL, A, 1, 600, 5, 7), commit(POOL, 1, 6, 3)])).toEqual({ '6 2': [[A, 605]] });
 });
 
 // ── Any pools, forks and commitments ──
@@ -168,28 +168,28 @@ class Contract {
 
   /** Runs an action if the contract allows it. @returns the print; null if the contract rejects the call */
   run({ kind, pool, member, place, amount, cycle, key }: Action): PoxEvent | null {
-    const known = this.members.get(member);
+    const state = this.members.get(member);
     if (kind === 'join') {
-      if (known !== undefined) return null;
+      if (state !== undefined) return null;
       const end = cycle + 1;
       this.members.set(member, { pool, place, locked: amount, end, signers: new Map() });
       this.#collect(member);
       return join(pool, member, place, amount, end);
     }
     if (kind === 'increase') {
-      if (known === undefined) return null;
-      const { locked, end } = known;
-      known.locked += amount;
+      if (state === undefined) return null;
+      const { locked, end } = state;
+      state.locked += amount;
       this.#collect(member);
-      return increase(known.pool, member, known.place, locked, amount, end);
+      return increase(state.pool, member, state.place, locked, amount, end);
     }
-    const of = `${pool} ${place} ${cycle}`;
-    const collected = this.#collected.get(of);
+    const collection = `${pool} ${place} ${cycle}`;
+    const collected = this.#collected.get(collection);
     if (collected === undefined) return null;
-    this.#collected.delete(of);
-    this.#last.set(of, key);
-    for (const one of collected) {
-      const { signers } = this.members.get(one)!;
+    this.#collected.delete(collection);
+    this.#last.set(collection, key);
+    for (const address of collected) {
+      const { signers } = this.members.get(address)!;
       if (!signers.has(cycle)) signers.set(cycle, key);
     }
     return commit(pool, place, cycle, key);
@@ -197,9 +197,9 @@ class Contract {
 
   #collect(member: string): void {
     const { pool, place, end } = this.members.get(member)!;
-    for (const cycle of CYCLES.filter((one) => one < end)) {
-      const of = `${pool} ${place} ${cycle}`;
-      this.#collected.set(of, (this.#collected.get(of) ?? new Set()).add(member));
+    for (const cycle of CYCLES.filter((other) => other < end)) {
+      const collection = `${pool} ${place} ${cycle}`;
+      this.#collected.set(collection, (this.#collected.get(collection) ?? new Set()).add(member));
     }
   }
 
@@ -235,7 +235,7 @@ const action: fc.Arbitrary<Action> = fc.record({
   cycle: fc.constantFrom(...CYCLES),
   key: fc.constantFrom(...KEYS),
 });
-const blocks = (most: number) => fc.array(fc.array(action, { maxLength: 6 }), { minLength: 1, maxLength: most });
+const blocks = (limit: number) => fc.array(fc.array(action, { maxLength: 6 }), { minLength: 1, maxLength: limit });
 
 test('over any commitments and forks, each member is under the signer that the contract has for it', () => {
   const seen = new Seen({ 'cycles with two signers': 5, 'forks that change signers': 5 });
@@ -245,26 +245,26 @@ test('over any commitments and forks, each member is under the signer that the c
     const chain: MadeBlock[] = [];
     let label = 0;
     /** Receives the blocks of a chain above the blocks in the index. */
-    function follow(all: readonly (readonly Action[])[], from: number): Members {
-      const { members, events } = expectedAfter(all);
+    function follow(blockActions: readonly (readonly Action[])[], from: number): Members {
+      const { members, events } = expectedAfter(blockActions);
       chain.length = from;
       for (const prints of events.slice(from)) {
-        const made = poxBlock(chain.at(-1) ?? null, `pools ${label++}`, [prints]);
-        open.ingest.receive(made.event);
-        chain.push(made);
+        const added = poxBlock(chain.at(-1) ?? null, `pools ${label++}`, [prints]);
+        open.ingest.receive(added.event);
+        chain.push(added);
       }
       expect(membersIn(snapshots)).toEqual(members);
       return members;
     }
     const before = follow(common, 0);
-    const lost = follow([...common, ...losing], common.length);
+    const losers = follow([...common, ...losing], common.length);
     // A longer branch wins.
     const rest = Array.from({ length: losing.length }, () => []);
     const won = follow([...common, ...winning, ...rest], common.length);
     snapshots.close();
     expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
-    if (JSON.stringify(lost) !== JSON.stringify(won)) seen.add('forks that change signers');
-    for (const members of [before, lost, won]) {
+    if (JSON.stringify(losers) !== JSON.stringify(won)) seen.add('forks that change signers');
+    for (const members of [before, losers, won]) {
       for (const cycle of CYCLES) {
         if (KEYS.every((key) => members[`${cycle} ${key}`] !== undefined)) seen.add('cycles with two signers');
       }

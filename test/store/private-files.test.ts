@@ -17,13 +17,13 @@ const modesIn = (directory: string): Record<string, string> =>
   Object.fromEntries(readdirSync(directory).map((name) => [name, modeOf(join(directory, name))]));
 
 let parent: DataDirectory;
-let usual: number;
+let umask: number;
 beforeAll(() => {
   parent = dataDirectory();
-  usual = process.umask(0o022);
+  umask = process.umask(0o022);
 });
 afterAll(() => {
-  process.umask(usual);
+  process.umask(umask);
   parent[Symbol.dispose]();
 });
 
@@ -71,15 +71,15 @@ describe.skipIf(process.platform === 'win32')('a data directory', () => {
     for await (const _ of child.stdout) break;
     child.kill();
     const lines = (await new Response(child.stderr).text()).trim().split('\n');
-    const said = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'setup_warning');
+    const warning = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'setup_warning');
     expect(await child.exited).toBe(0);
-    expect(said).toMatchObject({
+    expect(warning).toMatchObject({
       remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*`,
     });
     // The files that SQLite creates next to the index get its mode.
-    const paths = ['', '/index.db', '/index.db-shm', '/index.db-wal'].map((at) => directory + at);
+    const paths = ['', '/index.db', '/index.db-shm', '/index.db-wal'].map((suffix) => directory + suffix);
     expect(
-      said.problem
+      warning.problem
         .replace(/^Other users can access |\.$/g, '')
         .split(', ')
         .sort(),

@@ -17,14 +17,14 @@ beforeAll(() => {
   function prepared(this: Database, sql: string, ...rest: never[]) {
     const statement = prepare.call(this, sql, ...rest);
     const { get, all } = statement;
-    statement.get = ((...given: never[]) => {
+    statement.get = ((...parameters: never[]) => {
       rows += 1;
-      return get.apply(statement, given);
+      return get.apply(statement, parameters);
     }) as typeof get;
-    statement.all = ((...given: never[]) => {
-      const found = all.apply(statement, given);
-      rows += Math.max(1, found.length);
-      return found;
+    statement.all = ((...parameters: never[]) => {
+      const results = all.apply(statement, parameters);
+      rows += Math.max(1, results.length);
+      return results;
     }) as typeof all;
     return statement;
   }
@@ -72,8 +72,8 @@ async function flooded<T>(
   }
   using snapshots = snapshotsOf(open.directory, { limits });
   rows = 0;
-  const [found] = await Promise.all(Array.from({ length: requests }, () => snapshots.readLong(look)));
-  return { found: found!, honest, rows };
+  const [result] = await Promise.all(Array.from({ length: requests }, () => snapshots.readLong(look)));
+  return { found: result!, honest, rows };
 }
 
 const projection = ({ mempool }: Reader) => mempool.projection();
@@ -117,17 +117,17 @@ test('requests for one state of the mempool share a projection, however many the
 
 test('if the request that makes a projection fails, another waiting request makes it', async () => {
   const shared = sharedProjection();
-  const whole = { blocks: [], places: new Map(), nextNonces: new Map(), total: 0, considered: 0, estimated: 0 };
-  const made = { ...whole, withoutBalance: 0, withoutNonce: 0 };
+  const empty = { blocks: [], places: new Map(), nextNonces: new Map(), total: 0, considered: 0, estimated: 0 };
+  const projection = { ...empty, withoutBalance: 0, withoutNonce: 0 };
   let tries = 0;
   const make = async () => {
     tries += 1;
     if (tries === 1) throw new NoSnapshotError('The snapshot was cut off');
-    return made;
+    return projection;
   };
-  const asked = await Promise.allSettled([1, 2, 3].map(() => shared.get('state', make)));
-  expect(asked.map((one) => one.status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
-  expect(await shared.get('state', make)).toBe(made);
+  const results = await Promise.allSettled([1, 2, 3].map(() => shared.get('state', make)));
+  expect(results.map((result) => result.status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  expect(await shared.get('state', make)).toBe(projection);
   expect(tries).toBe(2);
   await shared.get('another', make);
   expect(tries).toBe(3);

@@ -32,16 +32,16 @@ beforeAll(() => {
   take([chain.genesis()]);
   for (let i = 0; i < 25; i++) take(chain.mine(chain.tip.indexBlockHash, { transactions: 8 }).events);
   // Pending transactions that are far from being mined stay in the mempool.
-  const waiting = [alice, bob, carol].flatMap((one) => [5, 6, 7, 8].map((nonce) => transfer(one, nonce, 200)));
-  for (const [index, one] of waiting.entries()) open.ingest.receive(announcement([one], 1_800_000_000 + (index >> 1)));
+  const waiting = [alice, bob, carol].flatMap((account) => [5, 6, 7, 8].map((nonce) => transfer(account, nonce, 200)));
+  for (const [index, tx] of waiting.entries()) open.ingest.receive(announcement([tx], 1_800_000_000 + (index >> 1)));
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const most = <T>(text: string): T => db.query<T, []>(`${text} ORDER BY count(*) DESC LIMIT 1`).get() as T;
+  const busiest = <T>(text: string): T => db.query<T, []>(`${text} ORDER BY count(*) DESC LIMIT 1`).get() as T;
   busy = {
-    principal: most<{ address: string }>(
+    principal: busiest<{ address: string }>(
       'SELECT p.address FROM principal_transactions t JOIN principals p ON p.id = t.principal_id GROUP BY p.id',
     ).address,
-    height: most<{ height: number }>('SELECT position >> 20 AS height FROM transactions GROUP BY 1').height,
-    txId: most<{ tx_id: Uint8Array }>(
+    height: busiest<{ height: number }>('SELECT position >> 20 AS height FROM transactions GROUP BY 1').height,
+    txId: busiest<{ tx_id: Uint8Array }>(
       'SELECT t.tx_id FROM events e JOIN transactions t USING (position) GROUP BY position',
     ).tx_id,
   };
@@ -53,27 +53,27 @@ afterAll(() => {
 });
 
 interface List {
-  page: (reader: Reader, limit: number, at: Cursor | null) => Page<unknown> | undefined;
+  page: (reader: Reader, limit: number, cursor: Cursor | null) => Page<unknown> | undefined;
   /** The key of its items. */
   id: (item: never) => string;
 }
 
 const txId = ({ txId }: { txId: Uint8Array }): string => txId.toHex();
 const lists: Record<string, List> = {
-  'all transactions': { page: (reader, limit, at) => reader.transactions.page(limit, at, models), id: txId },
+  'all transactions': { page: (reader, limit, cursor) => reader.transactions.page(limit, cursor, models), id: txId },
   'the transactions of a block': {
-    page: (reader, limit, at) => reader.transactions.ofBlock({ height: busy.height }, limit, at, models),
+    page: (reader, limit, cursor) => reader.transactions.ofBlock({ height: busy.height }, limit, cursor, models),
     id: txId,
   },
   'the transactions of a principal': {
-    page: (reader, limit, at) => reader.transactions.ofPrincipal(busy.principal, limit, at, models),
+    page: (reader, limit, cursor) => reader.transactions.ofPrincipal(busy.principal, limit, cursor, models),
     id: ({ transaction }: { transaction: { txId: Uint8Array } }) => txId(transaction),
   },
   'the events of a transaction': {
-    page: (reader, limit, at) => reader.events.ofTransaction(busy.txId, limit, at),
+    page: (reader, limit, cursor) => reader.events.ofTransaction(busy.txId, limit, cursor),
     id: ({ index }: { index: number }) => String(index),
   },
-  'the mempool': { page: (reader, limit, at) => reader.mempool.page(limit, at, models), id: txId },
+  'the mempool': { page: (reader, limit, cursor) => reader.mempool.page(limit, cursor, models), id: txId },
 };
 
 interface Read {
@@ -81,22 +81,22 @@ interface Read {
   page: Page<unknown>;
 }
 
-async function read(list: List, limit: number, at: Cursor | null): Promise<Read> {
-  const page = snapshots.read((reader) => list.page(reader, limit, at));
+async function read(list: List, limit: number, cursor: Cursor | null): Promise<Read> {
+  const page = snapshots.read((reader) => list.page(reader, limit, cursor));
   if (page === undefined) throw new Error('the list exists');
   return { ids: page.items.map((item) => list.id(item as never)), page };
 }
 
 /** Every page from the head on. */
 async function pages(list: List, limit: number): Promise<Read[]> {
-  const found: Read[] = [];
-  let at: Cursor | null = null;
+  const reads: Read[] = [];
+  let cursor: Cursor | null = null;
   do {
-    const one: Read = await read(list, limit, at);
-    found.push(one);
-    at = one.page.next;
-  } while (at !== null);
-  return found;
+    const next: Read = await read(list, limit, cursor);
+    reads.push(next);
+    cursor = next.page.next;
+  } while (cursor !== null);
+  return reads;
 }
 
 for (const [name, list] of Object.entries(lists)) {
@@ -117,9 +117,9 @@ for (const [name, list] of Object.entries(lists)) {
         const backwards = [...last.ids];
         let { previous } = last.page;
         while (previous !== null) {
-          const one = await read(list, limit, previous);
-          backwards.unshift(...one.ids);
-          previous = one.page.previous;
+          const earlier = await read(list, limit, previous);
+          backwards.unshift(...earlier.ids);
+          previous = earlier.page.previous;
         }
         expect(backwards).toEqual(whole.ids);
       });
@@ -135,8 +135,8 @@ for (const [name, list] of Object.entries(lists)) {
       const whole = await read(list, 1000, null);
       expect(whole.page.previous).toBeNull();
       for (const place of [1, 2, 3, 4, 6]) {
-        const behind = (await read(list, place, null)).page.next;
-        const { page } = await read(list, 3, behind);
+        const next = (await read(list, place, null)).page.next;
+        const { page } = await read(list, 3, next);
         for (const limit of [1, 2, 5]) {
           expect((await read(list, limit, page.previous)).ids).toEqual(
             whole.ids.slice(Math.max(0, place - limit), place),
@@ -158,10 +158,10 @@ test('a cursor between two items leads to those around it', async () => {
   const [position] = page.next!.key as [number];
   // No transaction is behind all others of a block.
   const key = [positionOf(heightOf(position), 2 ** 20 - 1)];
-  const at = async (side: CursorSide) => (await read(list, 1000, { side, key })).ids;
-  expect(await at('from')).toEqual(await at('after'));
-  expect(await at('before')).toEqual(await at('until'));
-  expect([...(await at('before')), ...(await at('from'))]).toEqual(ids);
+  const idsFrom = async (side: CursorSide) => (await read(list, 1000, { side, key })).ids;
+  expect(await idsFrom('from')).toEqual(await idsFrom('after'));
+  expect(await idsFrom('before')).toEqual(await idsFrom('until'));
+  expect([...(await idsFrom('before')), ...(await idsFrom('from'))]).toEqual(ids);
 });
 
 test('a page beyond either end is empty, and leads back', async () => {
@@ -179,11 +179,11 @@ test('a page beyond either end is empty, and leads back', async () => {
 test('a cursor starts at the next pending transaction if its own is no longer pending', async () => {
   using other = openNew();
   const waiting = [0, 1, 2, 3].map((nonce) => transfer(alice, nonce, 200));
-  for (const [second, one] of waiting.entries()) other.ingest.receive(announcement([one], 1_800_000_000 + second));
+  for (const [second, tx] of waiting.entries()) other.ingest.receive(announcement([tx], 1_800_000_000 + second));
   const reading = openSnapshots(other.directory);
-  const page = (limit: number, at: Cursor | null) =>
+  const page = (limit: number, cursor: Cursor | null) =>
     reading.readLong(async (reader) => {
-      const { items, next } = reader.mempool.page(limit, at, models);
+      const { items, next } = reader.mempool.page(limit, cursor, models);
       return { ids: items.map(({ txId }) => `0x${txId.toHex()}`), next };
     });
   const { next } = await page(2, null);
@@ -215,16 +215,16 @@ test('a block of either of its hashes is the block of its height, and an unknown
 test('a walk that started before a block continues as if without it', async () => {
   const list = lists['all transactions']!;
   const whole = await read(list, 1000, null);
-  const begun = await read(list, 5, null);
+  const first = await read(list, 5, null);
   take(chain.mine(chain.tip.indexBlockHash, { transactions: 6 }).events);
   const rest: string[] = [];
-  for (let at = begun.page.next; at !== null; ) {
-    const one = await read(list, 5, at);
-    rest.push(...one.ids);
-    at = one.page.next;
+  for (let cursor = first.page.next; cursor !== null; ) {
+    const next = await read(list, 5, cursor);
+    rest.push(...next.ids);
+    cursor = next.page.next;
   }
-  expect([...begun.ids, ...rest]).toEqual(whole.ids);
-  const { page } = await read(list, 5, begun.page.current);
+  expect([...first.ids, ...rest]).toEqual(whole.ids);
+  const { page } = await read(list, 5, first.page.current);
   expect(page.previous).not.toBeNull();
 });
 
@@ -249,8 +249,8 @@ test('a transaction is found wherever it is: in the chain, in the mempool, or dr
     ReturnType<typeof transfer>,
   ];
   other.ingest.receive(announcement([mined, waiting, dropped]));
-  const one = block(null, 'one', [mined]);
-  other.ingest.receive(one.event);
+  const block1 = block(null, 'one', [mined]);
+  other.ingest.receive(block1.event);
   other.ingest.receive(drop([dropped], 'StaleGarbageCollect'));
   const reading = openSnapshots(other.directory);
   await reading.readLong(async (reader) => {
@@ -260,7 +260,7 @@ test('a transaction is found wherever it is: in the chain, in the mempool, or dr
     expect(find(waiting)).toMatchObject({ mined: false, transaction: { status: 'pending' } });
     const status = 'dropped_stale_garbage_collect';
     expect(find(dropped)).toMatchObject({ mined: false, transaction: { status } });
-    expect(state(mined)).toEqual({ indexBlockHash: fromHex(one.hash), status: 'success' });
+    expect(state(mined)).toEqual({ indexBlockHash: fromHex(block1.hash), status: 'success' });
     expect(state(waiting)).toEqual({ indexBlockHash: null, status: 'pending' });
     expect(state(dropped)).toEqual({ indexBlockHash: null, status });
     expect(reader.principals.nonces(alice.address)).toEqual({
@@ -290,27 +290,27 @@ test('nonces between the last mined and the last that waits are either waiting o
 });
 
 test(
-  "after any stream with forks, balances, locks and nonces equal the simulated chain's at the tip",
+  "after any stream with forks, balances, locks and nonces equal the tree chain's at the tip",
   async () => {
     const seen = new Seen({ balances: 12 });
     await assertProperty(
       fc.asyncProperty(forks(), async (generated) => {
-        const { chain: made, events } = grown(generated);
+        const { chain: tree, events } = grown(generated);
         using directory = ingestOf(events.map(received));
-        const world = made.block(made.tip.indexBlockHash)!.world;
+        const world = tree.block(tree.tip.indexBlockHash)!.world;
         // Attachments name the block too, and may come before it.
         const tip = events.find(
-          ({ path, body }) => path === '/new_block' && body.includes(`"index_block_hash":"${made.tip.indexBlockHash}"`),
+          ({ path, body }) => path === '/new_block' && body.includes(`"index_block_hash":"${tree.tip.indexBlockHash}"`),
         );
         const burnHeight: number = tip === undefined ? 0 : JSON.parse(tip.body).burn_block_height;
         const reading = openSnapshots(directory.path);
         await reading.readLong(async (reader) => {
-          if (made.tip.height === 0) return;
+          if (tree.tip.height === 0) return;
           for (const [principal, balance] of world.balances()) {
             seen.add('balances');
-            const found = reader.principals.stxBalance(principal);
+            const result = reader.principals.stxBalance(principal);
             const lock = world.locked(principal, burnHeight);
-            expect({ principal, balance: found.balance, locked: found.locked?.amount ?? 0n }).toEqual({
+            expect({ principal, balance: result.balance, locked: result.locked?.amount ?? 0n }).toEqual({
               principal,
               balance,
               locked: lock?.amount ?? 0n,

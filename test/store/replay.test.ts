@@ -34,7 +34,7 @@ test('groups of entries continue one transaction, which others read once it is p
   const entries = preparedEntriesOf(directory.path);
   const { staging, open } = openStaging(directory.path);
   const empty = wholeIndex(staging);
-  for (let at = 0; at < entries.length; at += 4) open.ingest.replay(entries.slice(at, at + 4));
+  for (let index = 0; index < entries.length; index += 4) open.ingest.replay(entries.slice(index, index + 4));
   expect(open.ingest.position().id).toBe(entries.length);
   expect(wholeIndex(staging)).toEqual(empty);
   open.ingest.publish();
@@ -49,10 +49,10 @@ test('an index that is closed between two groups continues after the last publis
   const { staging, open } = openStaging(directory.path);
   open.ingest.replay(entries.slice(0, half));
   open.ingest.close();
-  using again = openAt(directory.path, { staging, load: 'bulk', replayTo: 0 });
-  expect(again.ingest.position().id).toBe(half);
-  again.ingest.replay(entries.slice(half));
-  again.ingest.catchUp();
+  using resumed = openAt(directory.path, { staging, load: 'bulk', replayTo: 0 });
+  expect(resumed.ingest.position().id).toBe(half);
+  resumed.ingest.replay(entries.slice(half));
+  resumed.ingest.catchUp();
   expect(wholeIndex(staging)).toEqual(wholeIndex(directory.path));
 });
 

@@ -62,16 +62,16 @@ function isNoticed(directory: string, deep = true): boolean {
  * Returns random bits of a file to flip, from its start to its end: half of them anywhere, half in
  * bytes that aren't zero.
  */
-function bitsOf(bytes: Buffer, name: string, usual: number): number[] {
+function bitsOf(bytes: Buffer, name: string, count: number): number[] {
   const prng = new Prng(`rot/${name}/${firstSeed}`);
-  const used = [...bytes.keys()].filter((at) => bytes[at] !== 0);
+  const used = [...bytes.keys()].filter((index) => bytes[index] !== 0);
   // Each pair is in a separate part, so that enough pairs reach every region.
-  const parts = Math.ceil(casesOf(usual) / 2);
-  const within = (length: number, part: number): number =>
+  const parts = Math.ceil(casesOf(count) / 2);
+  const offsetIn = (length: number, part: number): number =>
     Math.floor(((part + prng.below(1_000) / 1_000) / parts) * length);
   return Array.from({ length: parts }, (_, part) => [
-    within(bytes.length, part) * 8 + prng.below(8),
-    (used[within(used.length, part)] ?? 0) * 8 + prng.below(8),
+    offsetIn(bytes.length, part) * 8 + prng.below(8),
+    (used[offsetIn(used.length, part)] ?? 0) * 8 + prng.below(8),
   ]).flat();
 }
 
@@ -85,9 +85,9 @@ for (const name of ['index', 'journal'] as const) {
       writeFileSync(journalPath(directory.path), files.journal);
       writeFileSync(path(directory.path), flipped(files[name], bit));
       if (isNoticed(directory.path)) continue;
-      const same =
+      const isSame =
         Bun.deepEquals(wholeIndex(directory.path), tables) && Bun.deepEquals(entriesOf(directory.path), entries);
-      if (!same) missed.push(bit);
+      if (!isSame) missed.push(bit);
     }
     expect(missed).toEqual([]);
   };
@@ -212,18 +212,18 @@ test('a rebuild from a journal with a flipped bit makes the same index or fails'
 
 test('a page of the journal that is lost is reported with the file, and nothing is made from the rest', () => {
   const PAGE = 4096;
-  let refused = 0;
+  let refusals = 0;
   for (let page = 1; page < files.journal.length / PAGE; page++) {
     using directory = damaged((path) =>
       writeFileSync(journalPath(path), Buffer.from(files.journal).fill(0, page * PAGE, (page + 1) * PAGE)),
     );
-    const said: string[] = [];
+    const logged: string[] = [];
     const rebuild = () =>
       rebuildIndex({
         directory: directory.path,
         chainId: null,
         machine: silentMachine,
-        log: ({ event }) => said.push(event),
+        log: ({ event }) => logged.push(event),
         force: false,
       });
     try {
@@ -232,10 +232,10 @@ test('a page of the journal that is lost is reported with the file, and nothing 
       expect(error).toBeInstanceOf(OperatorError);
       expect((error as OperatorError).message).toContain(journalPath(directory.path));
       expect((error as OperatorError).remedy).not.toContain('rebuild');
-      expect(said).not.toContain('service_failing');
-      refused += 1;
+      expect(logged).not.toContain('service_failing');
+      refusals += 1;
     }
     expect(wholeIndex(directory.path)).toEqual(tables);
   }
-  expect(refused).toBeGreaterThan(5);
+  expect(refusals).toBeGreaterThan(5);
 });

@@ -104,7 +104,7 @@ test('names the first ten rows that differ, and counts the others', () => {
     db.run('UPDATE blocks SET burn_block_time = burn_block_time + 1 WHERE height BETWEEN 11 AND 30'),
   );
   expect(problems).toEqual([
-    ...Array.from({ length: 10 }, (_, at) => `height ${11 + at}: differs in burn_block_time`),
+    ...Array.from({ length: 10 }, (_, index) => `height ${11 + index}: differs in burn_block_time`),
     'and 10 more',
   ]);
 });

@@ -53,7 +53,7 @@ const noting =
     const db = openToWrite(path, synchronous);
     const [prepare, query] = [db.prepare.bind(db), db.query.bind(db)];
     const note = (sql: string): string => {
-      if (path.endsWith('index.db') && !OF_OTHERS.some((of) => of.test(sql.trim()))) statements.add(sql);
+      if (path.endsWith('index.db') && !OF_OTHERS.some((pattern) => pattern.test(sql.trim()))) statements.add(sql);
       return sql;
     };
     return Object.assign(db, {
@@ -76,15 +76,15 @@ function plansOf(directory: string, statements: ReadonlySet<string>): [sql: stri
 function missingFromTheList(plans: readonly [sql: string, plan: string[]][]): string[] {
   const read = new Set(plans.flatMap(([, plan]) => plan.flatMap((step) => /\bINDEX (\w+)/.exec(step)?.[1] ?? [])));
   const secondary = new Set<string>(secondaryIndexes);
-  const all = [...schema.matchAll(/^CREATE INDEX (\w+) ON (\w+)/gm)].map(([, name = '', table = '']) => ({
+  const declared = [...schema.matchAll(/^CREATE INDEX (\w+) ON (\w+)/gm)].map(([, name = '', table = '']) => ({
     name,
     table,
   }));
   const large = new Set([
     ...Object.keys(growingTables),
-    ...all.filter(({ name }) => secondary.has(name)).map(({ table }) => table),
+    ...declared.filter(({ name }) => secondary.has(name)).map(({ table }) => table),
   ]);
-  return all
+  return declared
     .filter(({ name, table }) => large.has(table) && !read.has(name) && !secondary.has(name))
     .map(({ name }) => name);
 }
@@ -96,11 +96,11 @@ test('a bulk load reads no secondary index, whether they exist or not, and reads
   take(load.ingest);
   expect(statements.size).toBeGreaterThan(200);
   expect(presentIn(directory.path)).toEqual([]);
-  const without = plansOf(directory.path, statements);
+  const plans = plansOf(directory.path, statements);
   for (const _ of load.ingest.makeSecondaryIndexes());
   expect(presentIn(directory.path)).toEqual([...secondaryIndexes]);
-  expect(plansOf(directory.path, statements)).toEqual(without);
-  expect(missingFromTheList(without)).toEqual([]);
+  expect(plansOf(directory.path, statements)).toEqual(plans);
+  expect(missingFromTheList(plans)).toEqual([]);
 });
 
 test('an interrupted load continues where it was, and the next start finishes it', () => {
@@ -122,8 +122,8 @@ test('an interrupted load continues where it was, and the next start finishes it
   ]);
   {
     using server = openAt(directory.path);
-    const begun = server.said.flatMap((one) => (one.event === 'secondary_index_begun' ? [one.index] : []));
-    expect(begun).toEqual(secondaryIndexes.slice(2));
+    const started = server.said.flatMap((entry) => (entry.event === 'secondary_index_begun' ? [entry.index] : []));
+    expect(started).toEqual(secondaryIndexes.slice(2));
   }
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });

@@ -14,7 +14,7 @@ const OTHER = `${alice.address}.send-many-memo`;
 /** Returns a block in which bob gets two transfers, each followed by a print of one of the contracts. */
 function paying(parent: MadeBlock | null, label: string, nonce: number): MadeBlock {
   const paid = deployment(alice, nonce, 300, `pay-${label}`);
-  const of = (event_index: number, type: string, fields: object) => ({
+  const event = (event_index: number, type: string, fields: object) => ({
     txid: paid.id,
     event_index,
     committed: true,
@@ -22,10 +22,10 @@ function paying(parent: MadeBlock | null, label: string, nonce: number): MadeBlo
     [type]: fields,
   });
   const transfer = (event_index: number, amount: string) =>
-    of(event_index, 'stx_transfer_event', { sender: carol.address, recipient: bob.address, amount });
+    event(event_index, 'stx_transfer_event', { sender: carol.address, recipient: bob.address, amount });
   /** @param raw_value a buffer of one byte as a Clarity value */
   const print = (event_index: number, contract_identifier: string, raw_value: string) =>
-    of(event_index, 'contract_event', { contract_identifier, topic: 'print', raw_value });
+    event(event_index, 'contract_event', { contract_identifier, topic: 'print', raw_value });
   const events = [
     ...[transfer(0, '1'), print(1, OTHER, '0x0200000001aa')],
     ...[transfer(2, '2'), print(3, SEND_MANY, '0x0200000001bb')],
@@ -33,11 +33,11 @@ function paying(parent: MadeBlock | null, label: string, nonce: number): MadeBlo
   return block(parent, label, [receipt(paid, 0)], { events });
 }
 
-const one = paying(null, 'one', 0);
-const two = paying(one, 'two', 1);
-const fork = block(one, 'fork');
+const block1 = paying(null, 'one', 0);
+const block2 = paying(block1, 'two', 1);
+const fork = block(block1, 'fork');
 const longer = paying(fork, 'longer', 1);
-const events = [one, two, fork, longer, paying(longer, 'longest', 2)].map(({ event }) => event);
+const events = [block1, block2, fork, longer, paying(longer, 'longest', 2)].map(({ event }) => event);
 
 /** Total and memos by amount, as both lists have them. */
 async function answers(directory: string) {

@@ -62,10 +62,10 @@ test('a commit of this process is visible to all threads at once, while older re
   // The count of another thread, which shares only the memory.
   const commits = new CommitCount(open.ingest.commits.memory);
   using shared = sharing(open, () => commits.now());
-  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
   const old = shared.snapshots.readLong(async (read) => {
     const tip = read.chain.blockHash('latest');
-    await held;
+    await gate;
     return [tip, read.chain.blockHash('latest')];
   });
   for (const event of events) {
@@ -109,8 +109,8 @@ test('a snapshot ends with its turn and the last request that reads it, so that 
   for (const event of events) open.ingest.receive(event);
   upkeep.tick();
   expect(wal()).toBeGreaterThan(0);
-  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-  const last = shared.snapshots.readLong(() => held);
+  const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
+  const last = shared.snapshots.readLong(() => gate);
   await shared.endTurn();
   upkeep.tick();
   expect(wal()).toBeGreaterThan(0);
@@ -124,9 +124,9 @@ test("a request doesn't join a snapshot that timed out, or one of a replaced fil
   using whole = ingestOf(events);
   using open = openNew();
   using shared = sharing(open, () => 0);
-  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
   const late = shared.snapshots.readLong(async (read) => {
-    await held;
+    await gate;
     return read.chain.blockHash('latest');
   });
   shared.look(SNAPSHOT_LIMIT_MS);

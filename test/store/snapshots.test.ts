@@ -49,7 +49,7 @@ describe('an index that is replaced', () => {
     expect(after).toBeGreaterThan(before);
     using snapshots = watchedSnapshots(old.path);
     const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
-    const held = snapshots.readLong(async (read) => {
+    const reading = snapshots.readLong(async (read) => {
       const first = read.chain.tip()?.height;
       await replaced;
       return [first, read.chain.tip()?.height, read.file];
@@ -59,7 +59,7 @@ describe('an index that is replaced', () => {
     expect(await heightOf(snapshots)).toBe(after);
     if (process.platform === 'linux') expect(deletedAndOpen(old.path)).not.toEqual([]);
     go();
-    expect(await held).toEqual([before, before, 1]);
+    expect(await reading).toEqual([before, before, 1]);
     expect(await snapshots.readLong(async (read) => read.file)).toBe(2);
     if (process.platform === 'linux') expect(deletedAndOpen(old.path)).toEqual([]);
     expect(snapshots.said).toEqual([{ event: 'index_reopened' }]);
@@ -71,11 +71,11 @@ describe('an index that is replaced', () => {
     const after = heightIn(whole.path);
     using snapshots = watchedSnapshots(old.path);
     const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
-    const held = snapshots.readLong(() => replaced);
+    const reading = snapshots.readLong(() => replaced);
     moveIndex(whole.path, old.path);
     expect(await heightOf(snapshots)).toBe(after);
     go();
-    await held;
+    await reading;
     expect(await heightOf(snapshots)).toBe(after);
   });
 
@@ -205,9 +205,9 @@ describe('a reader without an index', () => {
     using started = watchedSnapshots(directory.path);
     expect(await whyNot(started)).toBe(reason);
     setSchemaVersion(directory.path, SCHEMA_VERSION);
-    for (const one of [snapshots, started]) {
-      one.look();
-      expect(await heightOf(one)).toBe(height);
+    for (const reader of [snapshots, started]) {
+      reader.look();
+      expect(await heightOf(reader)).toBe(height);
     }
   });
 

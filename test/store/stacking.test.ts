@@ -16,7 +16,7 @@ afterEach(() => {
   open = undefined;
 });
 
-async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
+async function readAfter<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
   open ??= openNew();
   for (const event of events) open.ingest.receive(event);
   using snapshots = snapshotsOf(open.directory);
@@ -53,7 +53,7 @@ describe('a delegation', () => {
   const second = poxBlock(first, 'second', [[delegated(A, 103)]]);
   const third = poxBlock(second, 'third', [[revoked(B)]]);
   const events = [first, second, third].map(({ event }) => event);
-  const at =
+  const delegationsAt =
     (height: number, afterHeight = 0) =>
     async (read: Reader) =>
       read.stacking
@@ -61,22 +61,24 @@ describe('a delegation', () => {
         ?.items.map(({ print, blockHeight }) => [print.stacker, blockHeight]);
 
   test('holds until it ends or is revoked, the newest of each stacker', async () => {
-    expect(await after(events, at(1))).toEqual([
+    expect(await readAfter(events, delegationsAt(1))).toEqual([
       [B, 1],
       [A, 1],
     ]);
-    expect(await after([], at(2))).toEqual([
+    expect(await readAfter([], delegationsAt(2))).toEqual([
       [A, 2],
       [B, 1],
     ]);
     // The entry of the second block ended at Bitcoin height 103. The entry before it doesn't end.
-    expect(await after([], at(3))).toEqual([[A, 1]]);
-    expect(await after([], at(3, 1))).toEqual([]);
-    expect(await after([], at(4))).toBeUndefined();
+    expect(await readAfter([], delegationsAt(3))).toEqual([[A, 1]]);
+    expect(await readAfter([], delegationsAt(3, 1))).toEqual([]);
+    expect(await readAfter([], delegationsAt(4))).toBeUndefined();
   });
 
   test('counts delegations of all pages', async () => {
-    const page = await after(events, (read) => read.stacking.delegations(4, POOL, { height: 2, afterHeight: 0 }, 1, 1));
+    const page = await readAfter(events, (read) =>
+      read.stacking.delegations(4, POOL, { height: 2, afterHeight: 0 }, 1, 1),
+    );
     expect([page?.items.length, page?.total]).toEqual([1, 2]);
   });
 });
@@ -94,35 +96,35 @@ describe('the stackers of a cycle', () => {
   test("include the signer's pools and solo stackers, by locked amount", async () => {
     const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const block = poxBlock(null, 'stacked', [[pooled(A, 10), pooled(B, 70)], [solo], [commit(2, 6)]]);
-    expect(await after([block.event], stackers(6, 2))).toEqual([
+    expect(await readAfter([block.event], stackers(6, 2))).toEqual([
       [B, 'pooled', 70],
       [A, 'solo', 50],
       [A, 'pooled', 10],
     ]);
     // Nothing was committed for the next cycle, and the solo stacker isn't in it.
-    expect(await after([], stackers(7, 2))).toEqual([]);
+    expect(await readAfter([], stackers(7, 2))).toEqual([]);
   });
 
   test('follow the last print of each, and forks', async () => {
     const block = poxBlock(null, 'committed', [[pooled(B, 70)], [commit(2, 6)]]);
     const increase = { 'increase-by': u(5), 'total-locked': u(75), delegator: p(POOL), ...term(6, 8) };
-    const more = poxBlock(block, 'more', [
+    const increased = poxBlock(block, 'more', [
       [stacked('pox-4', 'delegate-stack-increase', B, increase, [1_000, 70, 140])],
     ]);
-    expect(await after([block.event, more.event], stackers(6, 2))).toEqual([[B, 'pooled', 75]]);
+    expect(await readAfter([block.event, increased.event], stackers(6, 2))).toEqual([[B, 'pooled', 75]]);
     const rival = poxBlock(block, 'rival', []);
     const end = poxBlock(rival, 'rival end', []);
-    expect(await after([rival.event, end.event], stackers(6, 2))).toEqual([[B, 'pooled', 70]]);
+    expect(await readAfter([rival.event, end.event], stackers(6, 2))).toEqual([[B, 'pooled', 70]]);
   });
 
   test('follow the commitment of the branch that wins', async () => {
     const block = poxBlock(null, 'locked', [[pooled(B, 70)]]);
     const second = poxBlock(block, 'second', [[commit(2, 6)]]);
-    expect(await after([block.event, second.event], stackers(6, 2))).toEqual([[B, 'pooled', 70]]);
+    expect(await readAfter([block.event, second.event], stackers(6, 2))).toEqual([[B, 'pooled', 70]]);
     const rival = poxBlock(block, 'rival', [[commit(3, 6)]]);
     const end = poxBlock(rival, 'rival end', []);
-    expect(await after([rival.event, end.event], stackers(6, 3))).toEqual([[B, 'pooled', 70]]);
-    expect(await after([], stackers(6, 2))).toEqual([]);
+    expect(await readAfter([rival.event, end.event], stackers(6, 3))).toEqual([[B, 'pooled', 70]]);
+    expect(await readAfter([], stackers(6, 2))).toEqual([]);
   });
 
   test('a fork that takes away the only solo stacker of a signer leaves its pooled stackers counted', async () => {
@@ -133,10 +135,10 @@ describe('the stackers of a cycle', () => {
         .signers(6, 20, 0)
         .items.map(({ soloStackers, pooledStackers }) => [soloStackers, pooledStackers]);
     const base = poxBlock(null, 'pooled', [[pooled(B, 70)], [commit(2, 6)]], set);
-    const lost = poxBlock(base, 'lost', [[solo]]);
-    expect(await after([base.event, lost.event], counts)).toEqual([[1, 1]]);
+    const orphan = poxBlock(base, 'lost', [[solo]]);
+    expect(await readAfter([base.event, orphan.event], counts)).toEqual([[1, 1]]);
     const rival = poxBlock(base, 'rival', []);
-    expect(await after([rival.event, poxBlock(rival, 'end', []).event], counts)).toEqual([[0, 1]]);
+    expect(await readAfter([rival.event, poxBlock(rival, 'end', []).event], counts)).toEqual([[0, 1]]);
   });
 
   test('an increase of a solo stacker names a new signer and amount', async () => {
@@ -146,7 +148,7 @@ describe('the stackers of a cycle', () => {
       [solo],
       [stacked('pox-4', 'stack-increase', A, increase, [950, 50, 140])],
     ]);
-    expect(await after([block.event], stackers(6, 3))).toEqual([[A, 'solo', 55]]);
+    expect(await readAfter([block.event], stackers(6, 3))).toEqual([[A, 'solo', 55]]);
   });
 });
 
@@ -158,8 +160,10 @@ test('signers of a cycle are listed by weight, then by amount, then by key, with
     [keyOf(3), 3, 10n],
     [keyOf(5), 9, 1n],
   ]);
-  const page = await after([poxBlock(null, 'set', [[solo]], set).event], (read) => read.rewardCycles.signers(6, 20, 0));
-  expect(page.items.map(({ key: of, soloStackers }) => [of[0], soloStackers])).toEqual([
+  const page = await readAfter([poxBlock(null, 'set', [[solo]], set).event], (read) =>
+    read.rewardCycles.signers(6, 20, 0),
+  );
+  expect(page.items.map(({ key, soloStackers }) => [key[0], soloStackers])).toEqual([
     [5, 0],
     [4, 1],
     [2, 0],
@@ -179,7 +183,7 @@ describe('a Bitcoin payout', () => {
   const second = burnBlock(102, 'b', 'a', [[X, 3]]);
 
   test('is listed newest first and summed, each page with the total', async () => {
-    const [rewards, ofX, sum, slots, outputs] = await after([tip, first, second], async (read) => [
+    const [rewards, ofX, sum, slots, outputs] = await readAfter([tip, first, second], async (read) => [
       read.burnRewards.rewards(null, 2, 0),
       read.burnRewards.rewards(X, 20, 1),
       read.burnRewards.total(X),
@@ -197,18 +201,18 @@ describe('a Bitcoin payout', () => {
   });
 
   test('is counted once when a block is announced again', async () => {
-    const again = { ...first, receivedAt: first.receivedAt + 1 };
-    expect(await after([tip, first, second, again], (read) => read.burnRewards.total(X))).toBe('13');
+    const repeated = { ...first, receivedAt: first.receivedAt + 1 };
+    expect(await readAfter([tip, first, second, repeated], (read) => read.burnRewards.total(X))).toBe('13');
   });
 
   test('belongs to the winning Bitcoin chain, also when the old one wins again', async () => {
     const rival = burnBlock(102, 'rival', 'a', [[Y, 7]]);
     const totals = async (read: Reader) => [read.burnRewards.total(X), read.burnRewards.total(Y)];
-    expect(await after([tip, first, second, rival], totals)).toEqual(['10', '27']);
-    expect((await after([], (read) => read.burnRewards.outputsOf('latest', 20, 0))).items).toMatchObject([
+    expect(await readAfter([tip, first, second, rival], totals)).toEqual(['10', '27']);
+    expect((await readAfter([], (read) => read.burnRewards.outputsOf('latest', 20, 0))).items).toMatchObject([
       { recipient: Y, txId: Uint8Array.fromHex(hashOf('payment in rival').slice(2)) },
     ]);
-    expect(await after([burnBlock(103, 'c', 'b', [[X, 1]])], totals)).toEqual(['14', '20']);
+    expect(await readAfter([burnBlock(103, 'c', 'b', [[X, 1]])], totals)).toEqual(['14', '20']);
   });
 
   /** Returns the rewards of the announced Bitcoin blocks, if pox-4's locks end at a height. */
@@ -218,15 +222,15 @@ describe('a Bitcoin payout', () => {
     fields = {},
   ) => {
     const holder = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: unlockHeight, ...fields }).event;
-    const blocks = paid.map(([height, addresses], at) =>
+    const blocks = paid.map(([height, addresses], index) =>
       burnBlock(
         height,
         String(height),
-        paid[at - 1] === undefined ? null : String(paid[at - 1]![0]),
-        addresses.map((one) => [one, 1]),
+        paid[index - 1] === undefined ? null : String(paid[index - 1]![0]),
+        addresses.map((address) => [address, 1]),
       ),
     );
-    return after([holder, ...blocks], async (read) => {
+    return readAfter([holder, ...blocks], async (read) => {
       const [rewards, slots] = [read.burnRewards.rewards(null, 100, 0), read.burnRewards.slots(null, 100, 0)];
       const ofX = [read.burnRewards.rewards(X, 100, 0), read.burnRewards.slots(X, 100, 0)];
       expect(ofX.map(({ total }) => total)).toEqual([rewards.total / 2, slots.total / 2]);
@@ -239,12 +243,12 @@ describe('a Bitcoin payout', () => {
   };
   const SBTC = 'bcrt1qsbtc';
   /** Cycles of 20 blocks as a node announces them. The last five blocks pay nobody; from 281, pox-5 pays. */
-  const announced = Array.from({ length: 44 }, (_, at) => {
-    const height = 241 + at;
+  const announced = Array.from({ length: 44 }, (_, index) => {
+    const height = 241 + index;
     const isPrepared = height % 20 === 0 || height % 20 > 15;
     return [height, height > 280 ? [SBTC] : isPrepared ? [] : [X, Y]] as const;
   });
-  const heights = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  const heights = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
   test.each([
     ['inside a cycle', 262, [...heights(241, 255), ...heights(261, 275)]],
@@ -253,16 +257,16 @@ describe('a Bitcoin payout', () => {
     ['where a cycle starts', 260, heights(241, 255)],
     ['never', 0xffff_ffff, null],
   ])('is announced until the end of the cycle in which the locks of pox-4 end: %s', async (_, unlockHeight, paid) => {
-    const all = announced.filter(([, paid]) => paid.length > 1).map(([height]) => height);
+    const heightsOfAll = announced.filter(([, paid]) => paid.length > 1).map(([height]) => height);
     const pox4 = announced.filter(([height]) => paid !== null || height <= 280);
-    expect(await paidAround(unlockHeight, pox4 as [number, string[]][])).toEqual(paid ?? all);
+    expect(await paidAround(unlockHeight, pox4 as [number, string[]][])).toEqual(paid ?? heightsOfAll);
   });
 
   test('gets an end only after its cycle ends, and outputs never get one', async () => {
-    const begun = announced.filter(([height]) => height <= 263) as [number, string[]][];
-    expect(await paidAround(262, begun)).toEqual([...heights(241, 255), ...heights(261, 263)]);
+    const started = announced.filter(([height]) => height <= 263) as [number, string[]][];
+    expect(await paidAround(262, started)).toEqual([...heights(241, 255), ...heights(261, 263)]);
     const last = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: 101 }).event;
-    const outputs = await after([last, first, second], (read) => read.burnRewards.outputsTo(X, 20, 0));
+    const outputs = await readAfter([last, first, second], (read) => read.burnRewards.outputsTo(X, 20, 0));
     expect(outputs.total).toBe(2);
   });
 

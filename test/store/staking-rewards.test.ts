@@ -38,7 +38,7 @@ afterEach(() => {
 });
 
 /** Receives the events, and reads the result. */
-async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Promise<T>): Promise<T> {
+async function readAfter<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Promise<T>): Promise<T> {
   open ??= openNew();
   for (const event of events) open.ingest.receive(event);
   using snapshots = snapshotsOf(open.directory);
@@ -47,19 +47,19 @@ async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader)
 
 /** The whole list, walked by pages. */
 async function listOf(read: Reader, principal: string, limit = 50): Promise<StackedCycle[]> {
-  const found: StackedCycle[] = [];
-  for (let at: Cursor | null = null; ; ) {
-    const page = read.staking.cycles(principal, limit, at);
-    found.push(...page.items);
+  const items: StackedCycle[] = [];
+  for (let cursor: Cursor | null = null; ; ) {
+    const page = read.staking.cycles(principal, limit, cursor);
+    items.push(...page.items);
     if (page.next === null) {
-      expect(page.total).toBe(found.length);
-      return found;
+      expect(page.total).toBe(items.length);
+      return items;
     }
-    at = page.next;
+    cursor = page.next;
   }
 }
 
-const shown = async (read: Reader, principal: string) =>
+const summaryOf = async (read: Reader, principal: string) =>
   (await listOf(read, principal)).map(({ cycle, poxVersion, kind, stx, earned }) => [
     cycle,
     poxVersion,
@@ -68,13 +68,13 @@ const shown = async (read: Reader, principal: string) =>
     earned === null ? null : Number(earned),
   ]);
 
-const stackStx = (amount: number, cyclesOf: readonly [first: number, end: number], more: object = {}) => ({
+const stackStx = (amount: number, cyclesOf: readonly [first: number, end: number], fields: object = {}) => ({
   'lock-amount': u(amount),
   'lock-period': u(cyclesOf[1] - cyclesOf[0]),
   'start-burn-height': u(100),
   'unlock-burn-height': u(cyclesOf[1] * 20),
   'pox-addr': tuple,
-  ...more,
+  ...fields,
 });
 const named = ([first, end]: readonly [number, number]) => ({
   'start-cycle-id': u(first),
@@ -84,7 +84,7 @@ const named = ([first, end]: readonly [number, number]) => ({
 
 /** The bond shows where cycles start: cycle 8 at Bitcoin height 160, with 20 blocks each. */
 const setup = poxBlock(null, 'setup', [[bonds.setup(0)]], { burn_block_height: 101 });
-const at = (label: string, height: number, events: Parameters<typeof poxBlock>[2] = [], parent = setup) =>
+const mine = (label: string, height: number, events: Parameters<typeof poxBlock>[2] = [], parent = setup) =>
   poxBlock(parent, label, events, { burn_block_height: height });
 
 describe('STX stacked in pox-4', () => {
@@ -100,16 +100,16 @@ describe('STX stacked in pox-4', () => {
 
   test("earned the payouts of the cycle's Bitcoin blocks to its address, up to the present cycle", async () => {
     const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 9]), ...named([6, 9]) });
-    const begun = at('stacked', 105, [[stack]]);
-    const later = at('later', 145, [], begun);
-    const list = await after([setup.event, begun.event, ...payments, later.event], (read) => listOf(read, A));
+    const staked = mine('stacked', 105, [[stack]]);
+    const later = mine('later', 145, [], staked);
+    const list = await readAfter([setup.event, staked.event, ...payments, later.event], (read) => listOf(read, A));
     expect(list).toMatchObject([
       { cycle: 7, poxVersion: 4, kind: 'solo', stx: 700n, earned: 300n, bitcoinAddress: BITCOIN, pool: null },
       { cycle: 6, poxVersion: 4, kind: 'solo', stx: 700n, earned: 30n, bitcoinAddress: BITCOIN, bond: null },
     ]);
     // Bitcoin advances before Stacks: the cycle is the present one, and the index doesn't have a payment for it yet.
-    const next = at('next', 165, [], later);
-    expect(await after([next.event], (read) => shown(read, A))).toEqual([
+    const next = mine('next', 165, [], later);
+    expect(await readAfter([next.event], (read) => summaryOf(read, A))).toEqual([
       [8, 4, 'solo', 700, null],
       [7, 4, 'solo', 700, 300],
       [6, 4, 'solo', 700, 30],
@@ -122,24 +122,24 @@ describe('STX stacked in pox-4', () => {
       ...stackStx(50, cycle, { delegator: p(POOL) }),
       ...named(cycle),
     });
-    const begun = at('pooled', 125, [[print]]);
-    const list = await after([setup.event, begun.event, ...payments], (read) => listOf(read, B));
+    const staked = mine('pooled', 125, [[print]]);
+    const list = await readAfter([setup.event, staked.event, ...payments], (read) => listOf(read, B));
     expect(list).toMatchObject([{ cycle: 6, kind: 'pooled', stx: 50n, earned: 30n, pool: POOL, sats: 0n }]);
-    expect(await after([], (read) => listOf(read, POOL))).toEqual([]);
+    expect(await readAfter([], (read) => listOf(read, POOL))).toEqual([]);
   });
 
   test('is the newest print of each cycle, and goes back with an orphaned one', async () => {
     const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [5, 7]), ...named([5, 7]) });
-    const begun = at('stacked once', 101, [[stack]]);
+    const staked = mine('stacked once', 101, [[stack]]);
     const increase = { 'increase-by': u(50), 'total-locked': u(750), 'pox-addr': tuple, ...named([6, 7]) };
-    const more = at('more', 125, [[stacked('pox-4', 'stack-increase', A, increase, [1_000, 700, 140])]], begun);
-    const amounts = async (read: Reader) => (await shown(read, A)).map(([cycle, , , stx]) => [cycle, stx]);
-    expect(await after([setup.event, begun.event, more.event], amounts)).toEqual([
+    const increased = mine('more', 125, [[stacked('pox-4', 'stack-increase', A, increase, [1_000, 700, 140])]], staked);
+    const amounts = async (read: Reader) => (await summaryOf(read, A)).map(([cycle, , , stx]) => [cycle, stx]);
+    expect(await readAfter([setup.event, staked.event, increased.event], amounts)).toEqual([
       [6, 750],
       [5, 700],
     ]);
-    const rival = at('rival', 125, [], begun);
-    expect(await after([rival.event, at('end', 125, [], rival).event], amounts)).toEqual([
+    const rival = mine('rival', 125, [], staked);
+    expect(await readAfter([rival.event, mine('end', 125, [], rival).event], amounts)).toEqual([
       [6, 700],
       [5, 700],
     ]);
@@ -147,9 +147,9 @@ describe('STX stacked in pox-4', () => {
 
   test('ends with the cycle in which the locks of pox-4 ended', async () => {
     const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [5, 9]), ...named([5, 9]) });
-    const begun = at('stacked for long', 101, [[stack]]);
-    const end = poxBlock(begun, 'unlocked', [], { burn_block_height: 170, pox_v4_unlock_height: 130 });
-    const list = await after([setup.event, begun.event, end.event], (read) => shown(read, A));
+    const staked = mine('stacked for long', 101, [[stack]]);
+    const end = poxBlock(staked, 'unlocked', [], { burn_block_height: 170, pox_v4_unlock_height: 130 });
+    const list = await readAfter([setup.event, staked.event, end.event], (read) => summaryOf(read, A));
     expect(list.map(([cycle]) => cycle)).toEqual([6, 5]);
   });
 
@@ -159,17 +159,17 @@ describe('STX stacked in pox-4', () => {
       [stacked('pox-3', 'stack-stx', A, stackStx(700, [6, 7]))],
     ]);
     const chosen = poxBlock(first, 'chosen', [], { cycle_number: 6, reward_set: { signers: [] } });
-    const list = await after([first.event, chosen.event, ...payments], (read) => shown(read, A));
+    const list = await readAfter([first.event, chosen.event, ...payments], (read) => summaryOf(read, A));
     expect(list).toEqual([[6, 4, 'solo', 700, null]]);
   });
 });
 
 describe('STX stacked before pox-4', () => {
   const payments = [burnBlock(125, 'a', null, [[BITCOIN, 10]]), burnBlock(145, 'b', 'a', [[BITCOIN, 20]])];
-  const later = (parent: typeof setup) => at('much later', 195, [], parent);
+  const later = (parent: typeof setup) => mine('much later', 195, [], parent);
 
   test('in pox-2 and pox-3 has its cycles from the height of the unlock', async () => {
-    const begun = at('both', 105, [
+    const staked = mine('both', 105, [
       [stacked('pox-2', 'stack-stx', A, stackStx(700, [6, 7]))],
       [stacked('pox-3', 'stack-stx', B, stackStx(70, [6, 7]))],
       [
@@ -182,7 +182,7 @@ describe('STX stacked before pox-4', () => {
         ),
       ],
     ]);
-    const more = at(
+    const increased = mine(
       'increased',
       125,
       [
@@ -196,11 +196,11 @@ describe('STX stacked before pox-4', () => {
           ),
         ],
       ],
-      begun,
+      staked,
     );
-    const events = [setup.event, begun.event, more.event, ...payments, later(more).event];
-    expect(await after(events, (read) => shown(read, A))).toEqual([[6, 2, 'solo', 700, 10]]);
-    expect(await after([], (read) => shown(read, B))).toEqual([
+    const events = [setup.event, staked.event, increased.event, ...payments, later(increased).event];
+    expect(await readAfter(events, (read) => summaryOf(read, A))).toEqual([[6, 2, 'solo', 700, 10]]);
+    expect(await readAfter([], (read) => summaryOf(read, B))).toEqual([
       [8, 3, 'solo', 75, null],
       [7, 3, 'solo', 75, 20],
       [6, 3, 'solo', 70, 10],
@@ -208,10 +208,12 @@ describe('STX stacked before pox-4', () => {
   });
 
   test('ends at a missed reward slot', async () => {
-    const begun = at('stacked low', 105, [[stacked('pox-3', 'stack-stx', A, stackStx(7, [6, 9]))]]);
-    const missed = { 'first-cycle-locked': u(7), 'first-unlocked-cycle': u(7) };
-    const ended = at('missed', 125, [[stacked('pox-3', 'handle-unlock', A, missed, [0, 7, 140])]], begun);
-    const list = await after([setup.event, begun.event, ended.event, later(ended).event], (read) => shown(read, A));
+    const staked = mine('stacked low', 105, [[stacked('pox-3', 'stack-stx', A, stackStx(7, [6, 9]))]]);
+    const slot = { 'first-cycle-locked': u(7), 'first-unlocked-cycle': u(7) };
+    const ended = mine('missed', 125, [[stacked('pox-3', 'handle-unlock', A, slot, [0, 7, 140])]], staked);
+    const list = await readAfter([setup.event, staked.event, ended.event, later(ended).event], (read) =>
+      summaryOf(read, A),
+    );
     expect(list.map(([cycle]) => cycle)).toEqual([6]);
   });
 
@@ -226,18 +228,18 @@ describe('STX stacked before pox-4', () => {
       committed: true,
       ...locked(staker, 700n, 140, 'pox'),
     }));
-    const receipts = calls.map((one, index) => receipt(one, index, {}));
-    const begun = block(setup, 'pox', receipts, { events, burn_block_height: 105 });
-    const all = [
+    const receipts = calls.map((transaction, index) => receipt(transaction, index, {}));
+    const staked = block(setup, 'pox', receipts, { events, burn_block_height: 105 });
+    const posted = [
       setup.event,
-      begun.event,
+      staked.event,
       ...payments,
-      at('end of pox', 145, [], { ...begun, transactions: [] }).event,
+      mine('end of pox', 145, [], { ...staked, transactions: [] }).event,
     ];
-    expect(await after(all, (read) => listOf(read, A))).toMatchObject([
+    expect(await readAfter(posted, (read) => listOf(read, A))).toMatchObject([
       { cycle: 6, poxVersion: 1, kind: 'solo', stx: 700n, earned: 10n, bitcoinAddress: BITCOIN },
     ]);
-    expect(await after([], (read) => listOf(read, B))).toMatchObject([
+    expect(await readAfter([], (read) => listOf(read, B))).toMatchObject([
       { cycle: 6, kind: 'pooled', pool: null, earned: null, bitcoinAddress: null },
     ]);
   });
@@ -255,20 +257,20 @@ describe('STX staked in pox-5', () => {
       ],
       { burn_block_height: 155 },
     );
-    const shared = at(
+    const shared = mine(
       'shared',
       185,
       [[bonds.distribute(0, TWO), bonds.calculate(8, TWO / 10n ** 9n, 60_000_000_000n)], [bonds.distribute(0, TWO)]],
       staker,
     );
-    const events = [setup.event, staker.event, shared.event, at('ninth', 205, [], shared).event];
-    expect(await after(events, (read) => listOf(read, A))).toMatchObject([
+    const events = [setup.event, staker.event, shared.event, mine('ninth', 205, [], shared).event];
+    expect(await readAfter(events, (read) => listOf(read, A))).toMatchObject([
       { cycle: 10, kind: 'bond', bond: 0, stx: 10_000_000n, sats: 1_000n, earned: 0n },
       { cycle: 9, kind: 'bond', bond: 0, earned: 0n },
       // A distribution without a calculation doesn't belong to a cycle.
       { cycle: 8, kind: 'bond', bond: 0, earned: 2_000n, bitcoinAddress: null },
     ]);
-    expect(await after([], (read) => shown(read, B))).toEqual([
+    expect(await readAfter([], (read) => summaryOf(read, B))).toEqual([
       [9, 5, 'stake', 70_000_000_000, 0],
       [8, 5, 'stake', 60_000_000_000, 120],
     ]);
@@ -298,8 +300,8 @@ function payingEvents(seed: number, pox5Height: number | undefined): ReceivedEve
 
 /** The list of a principal, counted plainly from the tables. */
 async function recounted(db: Database, read: Reader, staker: string): Promise<StackedCycle[]> {
-  const of = <Row>(sql: string) => db.query<Row, { $staker: string }>(sql).all({ $staker: staker });
-  const mine = '(SELECT id FROM principals WHERE address = $staker)';
+  const query = <Row>(sql: string) => db.query<Row, { $staker: string }>(sql).all({ $staker: staker });
+  const stakerId = '(SELECT id FROM principals WHERE address = $staker)';
   const {
     height,
     bonds: isKnown,
@@ -314,36 +316,36 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
     'SELECT pox_4_unlock_height AS height FROM blocks WHERE pox_4_unlock_height > 0 ORDER BY height DESC LIMIT 1',
   );
   const unlock = (isKnown ? unlocks.get()?.height : null) ?? Number.POSITIVE_INFINITY;
-  const states = of<{ bond: number; stx: string; sats: string; first: number; since: number; until: number }>(
+  const states = query<{ bond: number; stx: string; sats: string; first: number; since: number; until: number }>(
     `SELECT -1 AS bond, amount AS stx, '0' AS sats, first_cycle AS first, from_cycle AS since, unlock_cycle AS until,
-            position, event_index FROM stakes WHERE staker_id = ${mine}
+            position, event_index FROM stakes WHERE staker_id = ${stakerId}
      UNION ALL SELECT bond_index, p.stx_locked, weight, p.first_cycle, weight_cycle, b.unlock_cycle, p.position, p.event_index
-       FROM bond_positions p JOIN bonds b USING (bond_index) WHERE staker_id = ${mine} ORDER BY position, event_index`,
+       FROM bond_positions p JOIN bonds b USING (bond_index) WHERE staker_id = ${stakerId} ORDER BY position, event_index`,
   );
-  const shares = of<{ bond: number; cycle: number; earned: string; claimed: string }>(
-    `SELECT bond_index AS bond, cycle, earned, claimed FROM staking_shares WHERE staker_id = ${mine}`,
+  const shares = query<{ bond: number; cycle: number; earned: string; claimed: string }>(
+    `SELECT bond_index AS bond, cycle, earned, claimed FROM staking_shares WHERE staker_id = ${stakerId}`,
   );
-  const terms = of<{ cycle: number; role: number; tx: Uint8Array; index: number; pool: string | null }>(
+  const terms = query<{ cycle: number; role: number; tx: Uint8Array; index: number; pool: string | null }>(
     `SELECT k.cycle, k.role, t.tx_id AS tx, k.event_index AS "index", p.address AS pool
-       FROM cycle_stackers k JOIN transactions t USING (position) LEFT JOIN principals p ON p.id = k.pool_id WHERE k.stacker_id = ${mine} ORDER BY role DESC`,
+       FROM cycle_stackers k JOIN transactions t USING (position) LEFT JOIN principals p ON p.id = k.pool_id WHERE k.stacker_id = ${stakerId} ORDER BY role DESC`,
   );
   const paid = db
     .query<{ recipient: string; height: number; amount: string }, []>(
       'SELECT recipient, height, amount FROM burn_rewards',
     )
     .all();
-  const known = db.query<{ height: number }, []>('SELECT height FROM burn_blocks').all();
+  const burnBlocks = db.query<{ height: number }, []>('SELECT height FROM burn_blocks').all();
   const prints = read.stacking.ofStacker(4, staker);
   const bondIndexes = [...new Set(states.map(({ bond }) => bond))].sort((a, b) => b - a);
-  const found: StackedCycle[] = [];
+  const rewards: StackedCycle[] = [];
   // Without a bond, the start of cycles is unknown.
   for (let cycle = isKnown ? cycles.of(height) : chosen; cycle >= 0; cycle--) {
     for (const bond of bondIndexes) {
-      const state = states.findLast((one) => one.bond === bond && one.since <= cycle)!;
+      const state = states.findLast((candidate) => candidate.bond === bond && candidate.since <= cycle)!;
       const holds = state?.first <= cycle && cycle < state.until && (bond >= 0 || state.stx !== '0');
-      const earned = shares.filter((one) => one.bond === bond && one.cycle === cycle);
+      const earned = shares.filter((share) => share.bond === bond && share.cycle === cycle);
       if (!holds && earned.length === 0) continue;
-      found.push({
+      rewards.push({
         cycle,
         poxVersion: 5,
         kind: bond < 0 ? 'stake' : 'bond',
@@ -352,18 +354,18 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
         stx: holds ? BigInt(state.stx) : 0n,
         sats: holds ? BigInt(state.sats) : 0n,
         bitcoinAddress: null,
-        earned: earned.reduce((sum, one) => sum + BigInt(one.earned) / 10n ** 18n, 0n),
-        claimed: earned.reduce((sum, one) => sum + BigInt(one.claimed), 0n),
+        earned: earned.reduce((sum, share) => sum + BigInt(share.earned) / 10n ** 18n, 0n),
+        claimed: earned.reduce((sum, share) => sum + BigInt(share.claimed), 0n),
       });
     }
     if (cycles.startOf(cycle) >= unlock) continue;
-    for (const row of terms.filter((one) => one.cycle === cycle)) {
+    for (const row of terms.filter((term) => term.cycle === cycle)) {
       const { print } = prints.find(
         ({ txId, eventIndex }) => Buffer.compare(txId, row.tx) === 0 && eventIndex === row.index,
       )!;
       const address = poxAddressText(print.poxAddress!, 'testnet');
-      const isIn = (one: { height: number }) => cycles.of(one.height) === cycle;
-      found.push({
+      const isIn = (block: { height: number }) => cycles.of(block.height) === cycle;
+      rewards.push({
         cycle,
         poxVersion: 4,
         kind: row.role === 0 ? 'solo' : 'pooled',
@@ -374,15 +376,15 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
         bitcoinAddress: address,
         claimed: null,
         earned:
-          isKnown && known.some(isIn)
+          isKnown && burnBlocks.some(isIn)
             ? paid
-                .filter((one) => one.recipient === address && isIn(one))
+                .filter((payment) => payment.recipient === address && isIn(payment))
                 .reduce((sum, { amount }) => sum + BigInt(amount), 0n)
             : null,
       });
     }
   }
-  return found;
+  return rewards;
 }
 
 /** Compares the stakers of each signer in each cycle with the shares of the principals, and adds up claims. */
@@ -394,7 +396,7 @@ async function compareSigners(db: Database, read: Reader, limit: number): Promis
         WHERE s.cycle >= 0`,
     )
     .all();
-  const own = new Map<string, StackedCycle[]>();
+  const lists = new Map<string, StackedCycle[]>();
   for (const { signer, cycle } of signers) {
     const shares = db
       .query<{ staker: string; bond: number; earned: string; claimed: string }, [string, number]>(
@@ -410,13 +412,15 @@ async function compareSigners(db: Database, read: Reader, limit: number): Promis
       listed.push(...page.items);
       if (page.next === null) break;
     }
-    for (const { staker } of listed) if (!own.has(staker)) own.set(staker, await listOf(read, staker, 20));
+    for (const { staker } of listed) if (!lists.has(staker)) lists.set(staker, await listOf(read, staker, 20));
     expect(listed).toEqual(
       shares.map(({ staker, bond, earned, claimed }) => {
         const index = bond < 0 ? null : bond;
-        const same = own.get(staker)!.find((one) => one.poxVersion === 5 && one.cycle === cycle && one.bond === index)!;
+        const match = lists
+          .get(staker)!
+          .find((item) => item.poxVersion === 5 && item.cycle === cycle && item.bond === index)!;
         const sats = { earned: BigInt(earned) / 10n ** 18n, claimed: BigInt(claimed) };
-        return { staker, bond: index, stx: same.stx, sats: same.sats, ...sats };
+        return { staker, bond: index, stx: match.stx, sats: match.sats, ...sats };
       }),
     );
     for (const share of listed) {
@@ -452,17 +456,17 @@ test('equals a plain recount of simulated chains, on pages of any length, and ad
           await snapshots.readLong(async (read) => {
             const list = await listOf(read, address, limit);
             expect(list).toEqual(await recounted(db, read, address));
-            const { stx, bonds: of } = read.staking.summary(address);
-            const accrued = list.reduce((sum, one) => (one.poxVersion === 5 ? sum + one.earned! : sum), 0n);
+            const { stx, bonds: bondTotals } = read.staking.summary(address);
+            const accrued = list.reduce((sum, item) => (item.poxVersion === 5 ? sum + item.earned! : sum), 0n);
             const [outside] = db
               .query<{ sats: number }, [string]>(
                 `SELECT count(*) AS sats FROM staking_shares s JOIN principals p ON p.id = s.staker_id
                   WHERE p.address = ?1 AND s.cycle < 0`,
               )
               .all(address);
-            if (outside?.sats === 0) expect(accrued).toBe(stx.rewards.accrued + of.rewards.accrued);
+            if (outside?.sats === 0) expect(accrued).toBe(stx.rewards.accrued + bondTotals.rewards.accrued);
             if (accrued > 0n) seen.add('accrued in pox-5');
-            if (list.some((one) => one.poxVersion === 4 && (one.earned ?? 0n) > 0n)) seen.add('paid to an address');
+            if (list.some((item) => item.poxVersion === 4 && (item.earned ?? 0n) > 0n)) seen.add('paid to an address');
             if (list.length > limit) seen.add('several pages');
           });
         }

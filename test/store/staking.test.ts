@@ -26,21 +26,21 @@ afterEach(() => {
 });
 
 /** Receives the blocks, and reads the result. The index must be consistent. */
-async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
+async function readAfter<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
   open ??= openNew();
   for (const { event } of blocks) open.ingest.receive(event);
   const problems = checkAndRecount(open.directory).flatMap(({ name, problems }) =>
-    problems.map((one) => `${name}: ${one}`),
+    problems.map((problem) => `${name}: ${problem}`),
   );
   // Hand-made transactions spend balances that don't exist.
-  expect(problems.filter((one) => !/balance|STX|fees/.test(one))).toEqual([]);
+  expect(problems.filter((problem) => !/balance|STX|fees/.test(problem))).toEqual([]);
   using snapshots = snapshotsOf(open.directory);
   return await snapshots.readLong(async (reader) => read(reader));
 }
 
 const rewardsOf = async (reader: Reader, staker: string) => {
-  const { stx, bonds: of } = reader.staking.summary(staker);
-  return { stx: stx.rewards, bonds: of.rewards };
+  const { stx, bonds: bondTotals } = reader.staking.summary(staker);
+  return { stx: stx.rewards, bonds: bondTotals.rewards };
 };
 
 const setup = poxBlock(null, 'setup', [
@@ -51,7 +51,7 @@ const setup = poxBlock(null, 'setup', [
 
 describe('a bond', () => {
   test('has the sums of its allowlist, registrations and positions', async () => {
-    const bond = await after([setup], (read) => read.staking.bond(0));
+    const bond = await readAfter([setup], (read) => read.staking.bond(0));
     expect(bond).toMatchObject({
       allowed: 2,
       btcCapacity: '5000',
@@ -64,12 +64,12 @@ describe('a bond', () => {
   });
 
   test('registrations are listed newest first, with their outputs', async () => {
-    const [list, one] = await after([setup], async (read) => [
+    const [list, registration] = await readAfter([setup], async (read) => [
       read.staking.registrations(0, 20, null),
       read.staking.registration(0, B),
     ]);
     expect(list.items.map(({ staker }) => staker)).toEqual([B, A]);
-    expect(one?.outputs).toEqual([{ txId: new Uint8Array(32).fill(0xab), index: 0 }]);
+    expect(registration?.outputs).toEqual([{ txId: new Uint8Array(32).fill(0xab), index: 0 }]);
   });
 
   test('an update changes signer and amounts of the registration, an exit and a withdrawal do not', async () => {
@@ -78,7 +78,7 @@ describe('a bond', () => {
       [bonds.withdraw(0, A, 500)],
       [bonds.exit(0, B)],
     ]);
-    const [registration, positions, bond] = await after([setup, changes], async (read) => [
+    const [registration, positions, bond] = await readAfter([setup, changes], async (read) => [
       read.staking.registration(0, A),
       [...read.staking.positions(A, 20, null).items, ...read.staking.positions(B, 20, null).items],
       read.staking.bond(0),
@@ -93,8 +93,8 @@ describe('a bond', () => {
   });
 
   test('a withdrawal of all is an exit, and the position stays active', async () => {
-    const all = poxBlock(setup, 'all', [[bonds.withdraw(0, A, 0)]]);
-    const { items } = await after([setup, all], (read) => read.staking.positions(A, 20, null));
+    const withdrawal = poxBlock(setup, 'all', [[bonds.withdraw(0, A, 0)]]);
+    const { items } = await readAfter([setup, withdrawal], (read) => read.staking.positions(A, 20, null));
     expect(items).toMatchObject([{ active: true, earlyExit: true, btcLocked: '0' }]);
   });
 
@@ -102,7 +102,7 @@ describe('a bond', () => {
     const changes = poxBlock(setup, 'changed', [[bonds.update(0, A, other, 3_000, 9), bonds.exit(0, B)]]);
     const rival = poxBlock(setup, 'rival', [], {});
     const end = poxBlock(rival, 'end', []);
-    const [registration, positions] = await after([setup, changes, rival, end], async (read) => [
+    const [registration, positions] = await readAfter([setup, changes, rival, end], async (read) => [
       read.staking.registration(0, A),
       read.staking.positions(B, 20, null).items,
     ]);
@@ -120,10 +120,14 @@ describe('a bond', () => {
       registrations: reader.staking.registrations(0, 20, null).total,
       positions: reader.staking.summary(A).bonds.count,
     });
-    expect(await after([first, bond, ...rivals], read)).toEqual({ bond: undefined, registrations: 0, positions: 0 });
+    expect(await readAfter([first, bond, ...rivals], read)).toEqual({
+      bond: undefined,
+      registrations: 0,
+      positions: 0,
+    });
     const third = poxBlock(bond, 'third', []);
     const fourth = poxBlock(third, 'fourth', []);
-    expect(await after([third, fourth], read)).toEqual({ bond: 1, registrations: 1, positions: 1 });
+    expect(await readAfter([third, fourth], read)).toEqual({ bond: 1, registrations: 1, positions: 1 });
   });
 });
 
@@ -135,8 +139,8 @@ describe('a reward cycle', () => {
     [bonds.updateStake(carol.address, manager, 2n * STX, 1, 10, 200)],
   ]);
   /** Receives further blocks, and reads a cycle. */
-  const read = (chain: readonly MadeBlock[], asked: number | 'current' | 'previous') =>
-    after([...chain], (reader) => reader.staking.cycle(asked));
+  const read = (chain: readonly MadeBlock[], cycle: number | 'current' | 'previous') =>
+    readAfter([...chain], (reader) => reader.staking.cycle(cycle));
 
   test('has the stakes and positions that hold in it, and the sums of its calculations and claims', async () => {
     const eight = poxBlock(
@@ -170,8 +174,8 @@ describe('a reward cycle', () => {
       stakers: { stakes: 2 },
       rewards: { bonds: 0n, claimed: 0n },
     });
-    for (const asked of [10, Number.MAX_SAFE_INTEGER]) {
-      expect(await read([], asked)).toBeUndefined();
+    for (const cycle of [10, Number.MAX_SAFE_INTEGER]) {
+      expect(await read([], cycle)).toBeUndefined();
     }
   });
 
@@ -194,7 +198,7 @@ describe('rewards of a bond', () => {
 
   test("are shared by each one's part, and claims are counted", async () => {
     const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
-    const [ofA, ofB, bond] = await after([setup, shared, claimed], async (read) => [
+    const [ofA, ofB, bond] = await readAfter([setup, shared, claimed], async (read) => [
       await rewardsOf(read, A),
       await rewardsOf(read, B),
       read.staking.bond(0),
@@ -209,7 +213,7 @@ describe('rewards of a bond', () => {
     const orphan = [poxBlock(claimed, 'claimed more', [[bonds.claim(B, 0, 10, manager, 8)]])];
     const winning = [poxBlock(claimed, 'nothing', [])];
     winning.push(poxBlock(winning[0]!, 'more of nothing', []));
-    const list = await after([setup, shared, claimed, ...orphan, ...winning], (read) => ({
+    const list = await readAfter([setup, shared, claimed, ...orphan, ...winning], (read) => ({
       first: read.staking.signerCycle(manager, 8, 1, null),
       all: read.staking.signerCycle(manager, 8, 20, null).items,
       others: [read.staking.signerCycle(manager, 9, 20, null), read.staking.signerCycle(A, 8, 20, null)],
@@ -235,38 +239,38 @@ describe('rewards of a bond', () => {
     const claimed = poxBlock(shared, 'claimed once', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
     const unclaimed = [poxBlock(shared, 'unclaimed 3', [])];
     unclaimed.push(poxBlock(unclaimed[0]!, 'unclaimed 4', []));
-    expect((await after([setup, shared, claimed, ...unclaimed], (read) => rewardsOf(read, A))).bonds).toEqual({
+    expect((await readAfter([setup, shared, claimed, ...unclaimed], (read) => rewardsOf(read, A))).bonds).toEqual({
       accrued: 2_000n,
       claimed: 0n,
     });
     const undistributed = [poxBlock(setup, 'undistributed 2', [])];
     for (const height of [3, 4, 5]) undistributed.push(poxBlock(undistributed.at(-1)!, `undistributed ${height}`, []));
-    expect((await after(undistributed, (read) => rewardsOf(read, A))).bonds).toEqual({ accrued: 0n, claimed: 0n });
+    expect((await readAfter(undistributed, (read) => rewardsOf(read, A))).bonds).toEqual({ accrued: 0n, claimed: 0n });
   });
 
   test('are rounded down once for all calculations of a cycle, and again in the next', async () => {
     const third = 10n ** 18n / 3n;
     const bond = poxBlock(null, 'one sat', [[bonds.setup(0), bonds.register(0, A, manager, 1)]]);
     const parts = [8, 8, 8, 9, 9].map((cycle) => [bonds.distribute(0, third + 1n), bonds.calculate(cycle, 0n, 0n)]);
-    const { bonds: earned } = await after([bond, poxBlock(bond, 'thirds', parts)], (read) => rewardsOf(read, A));
+    const { bonds: earned } = await readAfter([bond, poxBlock(bond, 'thirds', parts)], (read) => rewardsOf(read, A));
     expect(earned.accrued).toBe(1n);
   });
 
   test('depend on the stakes that counted in the cycle, even if they are calculated late', async () => {
     // Bitcoin height 185 is in cycle 9.
     const later = poxBlock(setup, 'later', [[bonds.withdraw(0, A, 400)]], { burn_block_height: 185 });
-    const late = poxBlock(later, 'late', [
+    const distributed = poxBlock(later, 'late', [
       [bonds.distribute(0, TWO), bonds.calculate(8, 0n, 0n)],
       [bonds.distribute(0, TWO), bonds.calculate(9, 0n, 0n)],
     ]);
-    const { bonds: earned } = await after([setup, later, late], (read) => rewardsOf(read, A));
+    const { bonds: earned } = await readAfter([setup, later, distributed], (read) => rewardsOf(read, A));
     expect(earned.accrued).toBe(2_000n + 800n);
   });
 
   test('are zero for stakes that were announced to leave', async () => {
     const exit = poxBlock(setup, 'exit', [[bonds.exit(0, B)]]);
     const paid = poxBlock(exit, 'paid', [[bonds.distribute(0, TWO)]]);
-    const [ofA, ofB] = await after([setup, exit, paid], async (read) => [
+    const [ofA, ofB] = await readAfter([setup, exit, paid], async (read) => [
       await rewardsOf(read, A),
       await rewardsOf(read, B),
     ]);
@@ -278,7 +282,7 @@ describe('a stake', () => {
   const STX = 60_000_000_000n;
   const staked = poxBlock(null, 'staked', [[bonds.stake(A, manager, STX, [8, 20], 400), locked(A, STX, 400)]]);
   const rate = 10n ** 9n;
-  const calculated = (cycle: number, all = STX) => bonds.calculate(cycle, rate, all);
+  const calculated = (cycle: number, amount = STX) => bonds.calculate(cycle, rate, amount);
 
   test('is locked until its end, and earns from its first cycle to before its last', async () => {
     const paid = poxBlock(
@@ -286,13 +290,13 @@ describe('a stake', () => {
       'stake paid',
       [7, 8, 19, 20].map((cycle) => [calculated(cycle)]),
     );
-    const { stx } = await after([staked, paid], (read) => read.staking.summary(A));
+    const { stx } = await readAfter([staked, paid], (read) => read.staking.summary(A));
     expect(stx).toEqual({ locked: STX, rewards: { accrued: 120n, claimed: 0n } });
   });
 
   test('is free at its end', async () => {
     const end = poxBlock(staked, 'the end', [], { burn_block_height: 400 });
-    const [{ stx }, stakers] = await after([staked, end], async (read) => [
+    const [{ stx }, stakers] = await readAfter([staked, end], async (read) => [
       read.staking.summary(A),
       read.staking.stakers(manager, 20, null),
     ]);
@@ -304,19 +308,19 @@ describe('a stake', () => {
     const changed = poxBlock(staked, 'changed stake', [[bonds.updateStake(A, other, 2n * STX, 11, 20, 400)]]);
     const ended = poxBlock(changed, 'ended stake', [[bonds.unstake(A, other, 2n * STX, 10, 200)]]);
     const paid = poxBlock(ended, 'paid stake', [[calculated(8)], [calculated(9, 2n * STX)], [calculated(10)]]);
-    const { stx } = await after([staked, changed, ended, paid], (read) => read.staking.summary(A));
+    const { stx } = await readAfter([staked, changed, ended, paid], (read) => read.staking.summary(A));
     expect(stx).toEqual({ locked: 2n * STX, rewards: { accrued: 60n + 120n, claimed: 0n } });
   });
 
   test('that is changed keeps its first cycle, and one that starts again has a new one', async () => {
     const changed = poxBlock(staked, 'changed before it begins', [[bonds.updateStake(A, other, STX, 13, 20, 400)]]);
-    const again = poxBlock(changed, 'staked again', [[bonds.stake(A, other, STX, [30, 42], 600), locked(A, STX, 600)]]);
+    const next = poxBlock(changed, 'staked again', [[bonds.stake(A, other, STX, [30, 42], 600), locked(A, STX, 600)]]);
     const paid = poxBlock(
-      again,
+      next,
       'paid before and after',
       [7, 8].map((cycle) => [calculated(cycle)]),
     );
-    const { stx } = await after([staked, changed, again, paid], (read) => read.staking.summary(A));
+    const { stx } = await readAfter([staked, changed, next, paid], (read) => read.staking.summary(A));
     expect(stx.rewards.accrued).toBe(60n);
     using db = new Database(indexPath(open!.directory), { readonly: true });
     expect(db.query('SELECT first_cycle, from_cycle FROM stakes ORDER BY position').values()).toEqual([
@@ -329,7 +333,7 @@ describe('a stake', () => {
   test('with a signer below the minimum earns nothing if the contract paid less than all', async () => {
     const small = poxBlock(staked, 'small', [[bonds.stake(B, other, 1_000_000_000n, [8, 20], 400)]]);
     const paid = poxBlock(small, 'small paid', [[calculated(8)]]);
-    const [ofA, ofB] = await after([staked, small, paid], async (read) => [
+    const [ofA, ofB] = await readAfter([staked, small, paid], async (read) => [
       await rewardsOf(read, A),
       await rewardsOf(read, B),
     ]);
@@ -340,9 +344,9 @@ describe('a stake', () => {
     const rolled = poxBlock(staked, 'rolled', [
       [bonds.setup(0), bonds.register(0, A, manager, 5), locked(A, 10_000_000n, 400)],
     ]);
-    const [before] = await after([staked], async (read) => [read.principals.stxBalance(A)]);
+    const [before] = await readAfter([staked], async (read) => [read.principals.stxBalance(A)]);
     expect(before.locked).toMatchObject({ amount: STX, poxVersion: 5, unlockHeight: 400 });
-    const [balance, summary, stakers] = await after([rolled], async (read) => [
+    const [balance, summary, stakers] = await readAfter([rolled], async (read) => [
       read.principals.stxBalance(A),
       read.staking.summary(A),
       read.staking.stakers(manager, 20, null),
@@ -370,9 +374,9 @@ describe('signers', () => {
   );
 
   test("include keys registered before a cycle's selection, and show later registrations", async () => {
-    const [cycle, page] = await after([registered, chosen], async (read) => {
-      const found = read.rewardCycles.find('current');
-      return [found, read.staking.cycleSigners('current', 20, null)!];
+    const [cycle, page] = await readAfter([registered, chosen], async (read) => {
+      const cycle = read.rewardCycles.find('current');
+      return [cycle, read.staking.cycleSigners('current', 20, null)!];
     });
     expect(cycle).toMatchObject({ cycle: 8, signers: 2, weight: 6, stacked: 10n });
     expect(page.items.map(({ signer, managers }) => [signer.key, managers.length])).toEqual([
@@ -396,18 +400,18 @@ describe('signers', () => {
       [[bonds.key('register', manager, third), bonds.key('revoke', manager, first)]],
       rewardSet(9, [[second, 1, 1n]]),
     );
-    const page = await after([registered, chosen, next], async (read) => read.staking.cycleSigners(8, 20, null));
+    const page = await readAfter([registered, chosen, next], async (read) => read.staking.cycleSigners(8, 20, null));
     expect(page?.items[0]?.managers).toMatchObject([{ grants: [{ key: first }], pending: { key: second } }]);
   });
 
   test('are listed from one cycle even if the next one starts between pages', async () => {
     const next = poxBlock(chosen, 'next', [], rewardSet(9, [[third, 9, 1n]]));
-    const begun = await after([registered, chosen], (read) => read.staking.cycleSigners('current', 1, null));
-    const [rest, now] = await after([registered, chosen, next], async (read) => [
-      read.staking.cycleSigners('current', 5, begun!.next),
+    const firstPage = await readAfter([registered, chosen], (read) => read.staking.cycleSigners('current', 1, null));
+    const [rest, now] = await readAfter([registered, chosen, next], async (read) => [
+      read.staking.cycleSigners('current', 5, firstPage!.next),
       read.staking.cycleSigners('current', 5, null),
     ]);
-    expect([begun, rest, now].map((page) => page?.items.map(({ signer }) => signer.key))).toEqual([
+    expect([firstPage, rest, now].map((page) => page?.items.map(({ signer }) => signer.key))).toEqual([
       [first],
       [second],
       [third],
@@ -418,8 +422,8 @@ describe('signers', () => {
     const rival = poxBlock(registered, 'rival signer', []);
     const end = poxBlock(rival, 'rival signer end', []);
     const key = async (read: Reader) => read.staking.signer(manager)?.key;
-    expect(await after([registered, chosen], key)).toEqual(second);
-    expect(await after([rival, end], key)).toEqual(first);
+    expect(await readAfter([registered, chosen], key)).toEqual(second);
+    expect(await readAfter([rival, end], key)).toEqual(first);
   });
 });
 
@@ -427,7 +431,7 @@ test('unknown topics of pox-5, and topics without their fields, are stored as lo
   const strange = poxBlock(null, 'strange', [
     [printed('a-topic-to-come'), printed('a-topic-to-come'), printed('stake'), bonds.setup(3)],
   ]);
-  const [bond, logs] = await after([strange], async (read) => [
+  const [bond, logs] = await readAfter([strange], async (read) => [
     read.staking.bond(3),
     read.contracts.logs('ST000000000000000000002AMW42H.pox-5', 20, { cursor: null, item: null, offset: 0 }, models),
   ]);
@@ -439,39 +443,39 @@ test('unknown topics of pox-5, and topics without their fields, are stored as lo
 });
 
 /** Every item of a list, page by page, forwards and then back. */
-async function walked<T>(list: (at: Cursor | null) => Page<T>): Promise<{ there: T[]; back: T[] }> {
+async function walked<T>(list: (cursor: Cursor | null) => Page<T>): Promise<{ forth: T[]; back: T[] }> {
   const pages: Page<T>[] = [list(null)];
   for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next) pages.push(list(next));
   const back: T[][] = [];
-  for (let at = pages.at(-1)!; ; at = list(at.previous)) {
-    back.unshift(at.items);
-    if (at.previous === null) break;
+  for (let page = pages.at(-1)!; ; page = list(page.previous)) {
+    back.unshift(page.items);
+    if (page.previous === null) break;
   }
-  return { there: pages.flatMap(({ items }) => items), back: back.flat() };
+  return { forth: pages.flatMap(({ items }) => items), back: back.flat() };
 }
 
 test('thousands of entries of one transaction are visited once each, in allowlists and registrations', async () => {
-  const many = Array.from({ length: 2_500 }, (_, at) => stacksAddress(26, hash160(Buffer.from(`${at}`))));
+  const addresses = Array.from({ length: 2_500 }, (_, index) => stacksAddress(26, hash160(Buffer.from(`${index}`))));
   const crowd = poxBlock(null, 'crowd', [
     [
       bonds.setup(0),
-      ...many.map((staker) => bonds.allow(0, staker)),
-      ...many.map((staker) => bonds.register(0, staker, manager, 1)),
+      ...addresses.map((staker) => bonds.allow(0, staker)),
+      ...addresses.map((staker) => bonds.register(0, staker, manager, 1)),
     ],
   ]);
-  const [allowed, registered, stakers] = await after([crowd], async (read) => [
-    await walked((at) => read.staking.allowances(0, 50, at)),
-    await walked((at) => read.staking.registrations(0, 50, at)),
-    await walked((at) => read.staking.stakers(manager, 50, at)),
+  const [allowed, registered, stakers] = await readAfter([crowd], async (read) => [
+    await walked((cursor) => read.staking.allowances(0, 50, cursor)),
+    await walked((cursor) => read.staking.registrations(0, 50, cursor)),
+    await walked((cursor) => read.staking.stakers(manager, 50, cursor)),
   ]);
-  expect(allowed.there.map(({ staker }) => staker)).toEqual(many);
-  expect(registered.there.map(({ staker }) => staker)).toEqual(many.toReversed());
-  expect(stakers.there.map(({ staker }) => staker)).toEqual(many.toSorted());
-  for (const { there, back } of [allowed, registered, stakers]) expect<unknown[]>(back).toEqual(there);
+  expect(allowed.forth.map(({ staker }) => staker)).toEqual(addresses);
+  expect(registered.forth.map(({ staker }) => staker)).toEqual(addresses.toReversed());
+  expect(stakers.forth.map(({ staker }) => staker)).toEqual(addresses.toSorted());
+  for (const { forth, back } of [allowed, registered, stakers]) expect<unknown[]>(back).toEqual(forth);
 });
 
 test('lists are empty without stakes and signers', async () => {
-  const [summary, positions, stakers, cycle] = await after([poxBlock(null, 'nothing', [])], async (read) => [
+  const [summary, positions, stakers, cycle] = await readAfter([poxBlock(null, 'nothing', [])], async (read) => [
     read.staking.summary(C),
     read.staking.positions(C, 20, null),
     read.staking.stakers(C, 20, null),

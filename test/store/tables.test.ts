@@ -31,8 +31,8 @@ const mayInsert: Readonly<Record<string, string>> = {
 };
 
 test('rows are added by name', () => {
-  const found = [...new Glob('**/*.ts').scanSync(store)].filter((file) =>
+  const files = [...new Glob('**/*.ts').scanSync(store)].filter((file) =>
     /\bINSERT (OR \w+ )?INTO\b/.test(readFileSync(join(store, file), 'utf8')),
   );
-  expect(found.sort()).toEqual(Object.keys(mayInsert).sort());
+  expect(files.sort()).toEqual(Object.keys(mayInsert).sort());
 });

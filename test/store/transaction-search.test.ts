@@ -31,15 +31,15 @@ const NEWEST: TransactionOrder = { by: 'block_height', direction: 'desc' };
 let directory: DataDirectory;
 let db: Database;
 /** Newest first. */
-let all: TransactionDetail[];
+let transactions: TransactionDetail[];
 beforeAll(() => {
   const events = devnetEvents({ seed: 8, blocks: 120, transactionsPerBlock: 8, forkEvery: 15 });
   directory = ingestOf([...events].map(received));
   db = new Database(indexPath(directory.path));
-  const found = transactionSearch(db, detailsOf(db))(NO_FILTER, NEWEST, 10_000, 0, models);
-  all = found.items;
-  expect(found.total).toBe(all.length);
-  expect(all.length).toBeGreaterThan(500);
+  const result = transactionSearch(db, detailsOf(db))(NO_FILTER, NEWEST, 10_000, 0, models);
+  transactions = result.items;
+  expect(result.total).toBe(transactions.length);
+  expect(transactions.length).toBeGreaterThan(500);
 });
 afterAll(() => {
   db.close();
@@ -49,25 +49,25 @@ afterAll(() => {
 const callOf = ({ payload }: TransactionDetail) => (payload.type === 'contract_call' ? payload : null);
 const paid = ({ payload }: TransactionDetail) => (payload.type === 'token_transfer' ? payload.recipient : null);
 
-const passes = (of: TransactionDetail, filter: TransactionFilter): boolean =>
-  (filter.types === null || filter.types.includes(of.payload.type)) &&
-  (filter.sender === null || filter.sender === of.sender.address) &&
-  (filter.recipient === null || filter.recipient === paid(of)) &&
-  (filter.contract === null || filter.contract === callOf(of)?.contractId) &&
-  (filter.functionName === null || filter.functionName === callOf(of)?.functionName) &&
+const passes = (transaction: TransactionDetail, filter: TransactionFilter): boolean =>
+  (filter.types === null || filter.types.includes(transaction.payload.type)) &&
+  (filter.sender === null || filter.sender === transaction.sender.address) &&
+  (filter.recipient === null || filter.recipient === paid(transaction)) &&
+  (filter.contract === null || filter.contract === callOf(transaction)?.contractId) &&
+  (filter.functionName === null || filter.functionName === callOf(transaction)?.functionName) &&
   // Bitcoin operations don't have a nonce, though the API shows 0.
-  (filter.nonce === null || (of.raw.length > 1 && of.sender.nonce === BigInt(filter.nonce))) &&
-  (filter.since === null || of.burnBlock.time >= filter.since) &&
-  (filter.until === null || of.burnBlock.time <= filter.until);
+  (filter.nonce === null || (transaction.raw.length > 1 && transaction.sender.nonce === BigInt(filter.nonce))) &&
+  (filter.since === null || transaction.burnBlock.time >= filter.since) &&
+  (filter.until === null || transaction.burnBlock.time <= filter.until);
 
 const keys = {
-  block_height: (of: TransactionDetail) => BigInt(of.block.height),
-  burn_block_time: (of: TransactionDetail) => BigInt(of.burnBlock.time),
-  fee: (of: TransactionDetail) => BigInt(of.fee),
+  block_height: (transaction: TransactionDetail) => BigInt(transaction.block.height),
+  burn_block_time: (transaction: TransactionDetail) => BigInt(transaction.burnBlock.time),
+  fee: (transaction: TransactionDetail) => BigInt(transaction.fee),
 };
 
 function byHand(filter: TransactionFilter, { by, direction }: TransactionOrder): TransactionDetail[] {
-  const oldestFirst = all.toReversed().filter((of) => passes(of, filter));
+  const oldestFirst = transactions.toReversed().filter((transaction) => passes(transaction, filter));
   const ascending = oldestFirst.sort((a, b) => Number(keys[by](a) - keys[by](b)));
   return direction === 'asc' ? ascending : ascending.reverse();
 }
@@ -79,7 +79,7 @@ const idsOf = (items: readonly TransactionDetail[]) => items.map(({ txId }) => t
  * @param without weight of an absent part; a present part has weight 1
  */
 const filters = (without = 2) => {
-  const sample = fc.nat(all.length - 1).map((index) => all[index]!);
+  const sample = fc.nat(transactions.length - 1).map((index) => transactions[index]!);
   const part = <T>(arbitrary: fc.Arbitrary<T | null>) =>
     fc.oneof({ weight: without, arbitrary: fc.constant(null) }, arbitrary);
   return fc.record<TransactionFilter>({
@@ -98,8 +98,8 @@ const filters = (without = 2) => {
     ),
     sender: part(sample.map(({ sender }) => sender.address)),
     recipient: part(sample.map(paid)),
-    contract: part(sample.map((of) => callOf(of)?.contractId ?? null)),
-    functionName: part(sample.map((of) => callOf(of)?.functionName ?? null)),
+    contract: part(sample.map((transaction) => callOf(transaction)?.contractId ?? null)),
+    functionName: part(sample.map((transaction) => callOf(transaction)?.functionName ?? null)),
     nonce: part(sample.map(({ sender }) => Number(sender.nonce))),
     since: part(sample.map(({ burnBlock }) => burnBlock.time)),
     until: part(sample.map(({ burnBlock }) => burnBlock.time)),
@@ -156,7 +156,7 @@ test('every page of the whole chain is found from both ends', () => {
   const search = transactionSearch(db, detailsOf(db));
   for (const direction of ['asc', 'desc'] as const) {
     const expected = idsOf(byHand(NO_FILTER, { by: 'block_height', direction }));
-    for (let offset = 0; offset < all.length + 20; offset += 17) {
+    for (let offset = 0; offset < transactions.length + 20; offset += 17) {
       const { items } = search(NO_FILTER, { by: 'block_height', direction }, 17, offset, models);
       expect(idsOf(items)).toEqual(expected.slice(offset, offset + 17));
     }
@@ -166,11 +166,11 @@ test('every page of the whole chain is found from both ends', () => {
 test('filters that exclude each other are answered without reading rows', () => {
   const nothing = { sorted: 0, rows: 0, entries: 0 };
   const search = transactionSearch(db, detailsOf(db), nothing);
-  const contract = all.flatMap((of) => callOf(of)?.contractId ?? [])[0]!;
-  const recipient = all.flatMap((of) => paid(of) ?? [])[0]!;
+  const { contractId: contract, functionName } = transactions.flatMap((transaction) => callOf(transaction) ?? [])[0]!;
+  const recipient = transactions.flatMap((transaction) => paid(transaction) ?? [])[0]!;
   const excluding: Partial<TransactionFilter>[] = [
     { contract, recipient },
-    { functionName: callOf(all.find((of) => callOf(of) !== null)!)!.functionName, recipient },
+    { functionName, recipient },
     { contract, types: ['token_transfer', 'coinbase'] },
     { recipient, types: ['contract_call'] },
   ];
@@ -209,7 +209,7 @@ test('any request reads at most as many rows as the limits allow, and is answere
         seen.add('refused');
         const parts = Object.entries(filter).filter(([, part]) => part !== null);
         const sizes = parts.map(([name, part]) => byHand({ ...NO_FILTER, [name]: part }, NEWEST).length);
-        const tooMany = Math.min(all.length, ...sizes) > limits.rows;
+        const tooMany = Math.min(transactions.length, ...sizes) > limits.rows;
         expect({ tooMany }).toEqual({ tooMany: true });
       }
     }),

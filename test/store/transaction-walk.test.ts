@@ -19,7 +19,7 @@ import { assertProperty, Seen } from '../support/property.ts';
 let directory: DataDirectory;
 let snapshots: Snapshots;
 /** Newest first, with the principals that take part in each. */
-let all: { transaction: TransactionSummary; principals: Set<string> }[];
+let walkable: { transaction: TransactionSummary; principals: Set<string> }[];
 beforeAll(async () => {
   directory = ingestOf(simulatedEvents({ seed: 8, blocks: 60, transactionsPerBlock: 8, forkEvery: 15 }));
   snapshots = openSnapshots(directory.path, { limits: { walkRows: 40 } });
@@ -32,44 +32,44 @@ beforeAll(async () => {
     .all();
   const principalsOf = Map.groupBy(takesPart, ({ tx_id }) => tx_id.toHex());
   const { items } = snapshots.read((reader) => reader.transactions.page(5_000, null, models));
-  all = items.map((transaction) => ({
+  walkable = items.map((transaction) => ({
     transaction,
     principals: new Set(principalsOf.get(transaction.txId.toHex())?.map(({ address }) => address)),
   }));
-  expect(all.length).toBeGreaterThan(300);
+  expect(walkable.length).toBeGreaterThan(300);
 });
 afterAll(() => {
   snapshots.close();
   directory[Symbol.dispose]();
 });
 
-function meets({ transaction: of, principals }: (typeof all)[number], given: TransactionConditions): boolean {
-  const { payload, status, sender, block } = of;
+function meets({ transaction, principals }: (typeof walkable)[number], conditions: TransactionConditions): boolean {
+  const { payload, status, sender, block } = transaction;
   const paid = payload.type === 'token_transfer' ? payload : null;
   const called = payload.type === 'contract_call' ? payload : null;
   return (
-    (given.types === null || given.types.includes(payload.type)) &&
-    (given.statuses === null || given.statuses.includes(status)) &&
-    (given.principal === null || principals.has(given.principal)) &&
-    (given.sender === null || sender.address === given.sender) &&
-    (given.recipient === null || paid?.recipient === given.recipient) &&
-    (given.contract === null || called?.contractId === given.contract) &&
-    (given.functionName === null || called?.functionName === given.functionName) &&
-    (given.leastAmount === null || (paid !== null && BigInt(paid.amount) >= given.leastAmount)) &&
-    (given.greatestAmount === null || (paid !== null && BigInt(paid.amount) <= given.greatestAmount)) &&
-    (given.since === null || block.time >= given.since) &&
-    (given.until === null || block.time <= given.until) &&
-    (given.from === null || block.height >= given.from) &&
-    (given.to === null || block.height <= given.to)
+    (conditions.types === null || conditions.types.includes(payload.type)) &&
+    (conditions.statuses === null || conditions.statuses.includes(status)) &&
+    (conditions.principal === null || principals.has(conditions.principal)) &&
+    (conditions.sender === null || sender.address === conditions.sender) &&
+    (conditions.recipient === null || paid?.recipient === conditions.recipient) &&
+    (conditions.contract === null || called?.contractId === conditions.contract) &&
+    (conditions.functionName === null || called?.functionName === conditions.functionName) &&
+    (conditions.leastAmount === null || (paid !== null && BigInt(paid.amount) >= conditions.leastAmount)) &&
+    (conditions.greatestAmount === null || (paid !== null && BigInt(paid.amount) <= conditions.greatestAmount)) &&
+    (conditions.since === null || block.time >= conditions.since) &&
+    (conditions.until === null || block.time <= conditions.until) &&
+    (conditions.from === null || block.height >= conditions.from) &&
+    (conditions.to === null || block.height <= conditions.to)
   );
 }
 
-type Read = (limit: number, at: Cursor | null) => Page<{ txId: Uint8Array }, number | null>;
+type Read = (limit: number, cursor: Cursor | null) => Page<{ txId: Uint8Array }, number | null>;
 
 const mined =
-  (given: TransactionConditions, order: ListOrder = 'desc'): Read =>
-  (limit, at) =>
-    snapshots.read((reader) => reader.transactions.meeting(given, order, limit, at, models));
+  (conditions: TransactionConditions, order: ListOrder = 'desc'): Read =>
+  (limit, cursor) =>
+    snapshots.read((reader) => reader.transactions.meeting(conditions, order, limit, cursor, models));
 const ids = (items: readonly { txId: Uint8Array }[]): string[] => items.map(({ txId }) => txId.toHex());
 
 /** Walks a list down to its last page, and up again to its first. @returns the ids of each page on the way down */
@@ -96,12 +96,14 @@ async function walked(read: Read, limit: number): Promise<string[][]> {
 /** A value of a transaction of the chain, or null. */
 const orNull = <T>(arbitrary: fc.Arbitrary<T | null>): fc.Arbitrary<T | null> =>
   fc.option(arbitrary, { freq: 2, nil: null });
-const ofSome = <T>(value: (of: TransactionSummary) => T | null): fc.Arbitrary<T | null> =>
-  orNull(fc.nat({ max: 10_000 }).map((nth) => value(all[nth % all.length]!.transaction)));
+const ofSome = <T>(value: (transaction: TransactionSummary) => T | null): fc.Arbitrary<T | null> =>
+  orNull(fc.nat({ max: 10_000 }).map((nth) => value(walkable[nth % walkable.length]!.transaction)));
 const conditions: fc.Arbitrary<TransactionConditions> = fc.record({
-  types: ofSome(({ payload }) => [payload.type]).chain((one) => ofSome(({ payload }) => one && [...one, payload.type])),
+  types: ofSome(({ payload }) => [payload.type]).chain((types) =>
+    ofSome(({ payload }) => types && [...types, payload.type]),
+  ),
   statuses: ofSome(({ status }) => [status]),
-  principal: ofSome((of) => (of.payload.type === 'token_transfer' ? of.payload.recipient : of.sender.address)),
+  principal: ofSome(({ payload, sender }) => (payload.type === 'token_transfer' ? payload.recipient : sender.address)),
   sender: ofSome(({ sender }) => sender.address),
   recipient: ofSome(({ payload }) => (payload.type === 'token_transfer' ? payload.recipient : null)),
   contract: ofSome(({ payload }) => (payload.type === 'contract_call' ? payload.contractId : null)),
@@ -121,11 +123,11 @@ const some = fc
 test('pages of any conditions have the matching transactions in chain order, in both directions', async () => {
   const seen = new Seen({ found: 7, short: 3 });
   await assertProperty(
-    fc.asyncProperty(some, fc.integer({ min: 1, max: 30 }), async (given, limit) => {
-      const expected = ids(all.filter((one) => meets(one, given)).map(({ transaction }) => transaction));
-      const pages = await walked(mined(given), limit);
+    fc.asyncProperty(some, fc.integer({ min: 1, max: 30 }), async (conditions, limit) => {
+      const expected = ids(walkable.filter((entry) => meets(entry, conditions)).map(({ transaction }) => transaction));
+      const pages = await walked(mined(conditions), limit);
       expect(pages.flat()).toEqual(expected);
-      expect((await walked(mined(given, 'asc'), limit)).flat()).toEqual(expected.toReversed());
+      expect((await walked(mined(conditions, 'asc'), limit)).flat()).toEqual(expected.toReversed());
       if (expected.length > 0) seen.add('found', 1);
       if (pages.slice(0, -1).some((page) => page.length < limit)) seen.add('short', 1);
     }),
