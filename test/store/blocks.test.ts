@@ -71,8 +71,8 @@ const NOTHING = { items: [], total: 0, current: HEAD, next: null, previous: null
 const read = <T>(ask: (reader: Reader) => T | Promise<T>): Promise<T> =>
   snapshots.readLong(async (reader) => ask(reader));
 
-type Found<Item> = Page<Item> | undefined;
-type Ask<Item, Name> = (limit: number, start: OffsetStart<Name>) => Found<Item> | Promise<Found<Item>>;
+type PageOf<Item> = Page<Item> | undefined;
+type Ask<Item, Name> = (limit: number, start: OffsetStart<Name>) => PageOf<Item> | Promise<PageOf<Item>>;
 
 /** Returns the keys of the items of a neighbouring page, or null if there is none. */
 async function neighbour<Item, Key>(

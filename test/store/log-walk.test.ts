@@ -66,12 +66,12 @@ function leavesOf({ value }: Plain): [path: string, value: ClarityValue][] {
 type Draw = (below: number) => number;
 
 /** A condition on a field that a log meets, and whether another log does. */
-interface Asked {
+interface DrawnCondition {
   field: FieldFilter;
   holds: (log: Plain) => boolean;
 }
 
-function drawnField(model: Plain, draw: Draw): Asked | null {
+function drawnField(model: Plain, draw: Draw): DrawnCondition | null {
   const leafList = leavesOf(model);
   const [path, value] = leafList[draw(Math.max(1, leafList.length))] ?? [];
   if (path === undefined || value === undefined) return null;
@@ -110,10 +110,10 @@ const listed = (log: Plain): Listed => ({
   value: log.value,
 });
 
-type Read = (limit: number, cursor: Cursor | null) => Promise<Page<Listed, number | null>>;
+type ReadPage = (limit: number, cursor: Cursor | null) => Promise<Page<Listed, number | null>>;
 
 /** Reads all items of a list, page by page to its end and back. @returns the items, and whether a page was short */
-async function walked(read: Read, limit: number): Promise<{ items: Listed[]; isShort: boolean }> {
+async function walked(read: ReadPage, limit: number): Promise<{ items: Listed[]; isShort: boolean }> {
   let page = await read(limit, null);
   expect(page.previous).toBeNull();
   const items = [...page.items];
@@ -180,7 +180,7 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
     const fields = condition === null ? [] : [condition.field];
     const filter: LogsFilter = { of: source, topic, sender, functionName, heights, fields, order };
     const reader = readerIn(db, { logs: limits[draw(limits.length)]! });
-    const read: Read = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
+    const read: ReadPage = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
     const { items, isShort } = await walked(read, 1 + draw(5));
     expect(items).toMatchObject(order === 'asc' ? expected.toReversed() : expected);
     expect(items).toHaveLength(expected.length);
@@ -212,11 +212,11 @@ test(
       fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
         const { events } = grown(generated);
         const draw: Draw = (below) => (numbers.next().value ?? 0) % below;
-        const begin = draw(events.length + 1);
-        using directory = ingestOf(events.slice(0, begin).map(received));
+        const start = draw(events.length + 1);
+        using directory = ingestOf(events.slice(0, start).map(received));
         using open = openAt(directory.path, { valueIndexes: indexed, valueIndexRows: 3 });
         using db = new Database(indexPath(directory.path), { readonly: true });
-        for (const event of events.slice(begin)) {
+        for (const event of events.slice(start)) {
           if (draw(2) === 0) batchOf(open);
           open.ingest.receive(received(event));
           if (draw(8) === 0) await compareLists(db, draw, 1, seen);
@@ -240,9 +240,9 @@ test(
       fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
         const { events } = grown(generated);
         const draw: Draw = (below) => (numbers.next().value ?? 0) % below;
-        const begin = Math.floor(events.length / 2);
+        const start = Math.floor(events.length / 2);
         using open = openNew();
-        for (const event of events.slice(0, begin)) open.ingest.receive(received(event));
+        for (const event of events.slice(0, start)) open.ingest.receive(received(event));
         using db = new Database(indexPath(open.directory), { readonly: true });
         const { walkLogs } = readerIn(db, { logs: { rows: 2, principals: [3, 20_000][draw(2)]! } }).contracts;
         const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
@@ -257,7 +257,7 @@ test(
         };
         const inList = () => allOf(db).filter(({ contract }) => contract.startsWith(`${BOOT}.`));
         let [cursor, keys, staying]: [Cursor | null, string[], Set<string>] = [null, [], new Set(inList().map(keyOf))];
-        const coming = events.slice(begin);
+        const coming = events.slice(start);
         const before = staying.size;
         for (let isOver = false; !isOver; ) {
           const page = await walkLogs(filter, 1 + draw(3), cursor);

@@ -76,23 +76,23 @@ const lists: Record<string, List> = {
   'the mempool': { page: (reader, limit, cursor) => reader.mempool.page(limit, cursor, models), id: txId },
 };
 
-interface Read {
+interface ListPage {
   ids: string[];
   page: Page<unknown>;
 }
 
-async function read(list: List, limit: number, cursor: Cursor | null): Promise<Read> {
+async function read(list: List, limit: number, cursor: Cursor | null): Promise<ListPage> {
   const page = snapshots.read((reader) => list.page(reader, limit, cursor));
   if (page === undefined) throw new Error('the list exists');
   return { ids: page.items.map((item) => list.id(item as never)), page };
 }
 
 /** Every page from the head on. */
-async function pages(list: List, limit: number): Promise<Read[]> {
-  const reads: Read[] = [];
+async function pages(list: List, limit: number): Promise<ListPage[]> {
+  const reads: ListPage[] = [];
   let cursor: Cursor | null = null;
   do {
-    const next: Read = await read(list, limit, cursor);
+    const next: ListPage = await read(list, limit, cursor);
     reads.push(next);
     cursor = next.page.next;
   } while (cursor !== null);

@@ -62,7 +62,7 @@ test('a commit of this process is visible to all threads at once, while older re
   // The count of another thread, which shares only the memory.
   const commits = new CommitCount(open.ingest.commits.memory);
   using shared = sharing(open, () => commits.now());
-  const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: gate, resolve: resume } = Promise.withResolvers<void>();
   const old = shared.snapshots.readLong(async (read) => {
     const tip = read.chain.blockHash('latest');
     await gate;
@@ -74,7 +74,7 @@ test('a commit of this process is visible to all threads at once, while older re
     expect(tip?.height ?? 0).toBe(Math.max(0, open.ingest.tipHeight()));
   }
   expect(await heightOf(shared.snapshots)).toBe(8);
-  goOn();
+  resume();
   expect(await old).toEqual([undefined, undefined]);
 });
 
@@ -109,12 +109,12 @@ test('a snapshot ends with its turn and the last request that reads it, so that 
   for (const event of events) open.ingest.receive(event);
   upkeep.tick();
   expect(wal()).toBeGreaterThan(0);
-  const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: gate, resolve: resume } = Promise.withResolvers<void>();
   const last = shared.snapshots.readLong(() => gate);
   await shared.endTurn();
   upkeep.tick();
   expect(wal()).toBeGreaterThan(0);
-  goOn();
+  resume();
   await last;
   upkeep.tick();
   expect(wal()).toBe(0);
@@ -124,14 +124,14 @@ test("a request doesn't join a snapshot that timed out, or one of a replaced fil
   using whole = ingestOf(events);
   using open = openNew();
   using shared = sharing(open, () => 0);
-  const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: gate, resolve: resume } = Promise.withResolvers<void>();
   const late = shared.snapshots.readLong(async (read) => {
     await gate;
     return read.chain.blockHash('latest');
   });
   shared.look(SNAPSHOT_LIMIT_MS);
   expect(await heightOf(shared.snapshots)).toBeUndefined();
-  goOn();
+  resume();
   await expect(late).rejects.toThrow(NoSnapshotError);
   moveIndex(whole.path, open.directory);
   shared.look();

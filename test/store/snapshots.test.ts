@@ -48,7 +48,7 @@ describe('an index that is replaced', () => {
     const [before, after] = [heightIn(old.path), heightIn(whole.path)];
     expect(after).toBeGreaterThan(before);
     using snapshots = watchedSnapshots(old.path);
-    const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
+    const { promise: replaced, resolve: resume } = Promise.withResolvers<void>();
     const reading = snapshots.readLong(async (read) => {
       const first = read.chain.tip()?.height;
       await replaced;
@@ -58,7 +58,7 @@ describe('an index that is replaced', () => {
     snapshots.look();
     expect(await heightOf(snapshots)).toBe(after);
     if (process.platform === 'linux') expect(deletedAndOpen(old.path)).not.toEqual([]);
-    go();
+    resume();
     expect(await reading).toEqual([before, before, 1]);
     expect(await snapshots.readLong(async (read) => read.file)).toBe(2);
     if (process.platform === 'linux') expect(deletedAndOpen(old.path)).toEqual([]);
@@ -70,11 +70,11 @@ describe('an index that is replaced', () => {
     using whole = ingestOf(events);
     const after = heightIn(whole.path);
     using snapshots = watchedSnapshots(old.path);
-    const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
+    const { promise: replaced, resolve: resume } = Promise.withResolvers<void>();
     const reading = snapshots.readLong(() => replaced);
     moveIndex(whole.path, old.path);
     expect(await heightOf(snapshots)).toBe(after);
-    go();
+    resume();
     await reading;
     expect(await heightOf(snapshots)).toBe(after);
   });

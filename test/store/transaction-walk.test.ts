@@ -64,16 +64,16 @@ function meets({ transaction, principals }: (typeof walkable)[number], condition
   );
 }
 
-type Read = (limit: number, cursor: Cursor | null) => Page<{ txId: Uint8Array }, number | null>;
+type ReadPage = (limit: number, cursor: Cursor | null) => Page<{ txId: Uint8Array }, number | null>;
 
 const mined =
-  (conditions: TransactionConditions, order: ListOrder = 'desc'): Read =>
+  (conditions: TransactionConditions, order: ListOrder = 'desc'): ReadPage =>
   (limit, cursor) =>
     snapshots.read((reader) => reader.transactions.meeting(conditions, order, limit, cursor, models));
 const ids = (items: readonly { txId: Uint8Array }[]): string[] => items.map(({ txId }) => txId.toHex());
 
 /** Walks a list down to its last page, and up again to its first. @returns the ids of each page on the way down */
-async function walked(read: Read, limit: number): Promise<string[][]> {
+async function walked(read: ReadPage, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
   let page = read(limit, null);
   expect(page.previous).toBeNull();
@@ -137,8 +137,8 @@ test('pages of any conditions have the matching transactions in chain order, in 
 
 test('an unknown principal, function or type returns no page', async () => {
   const sender = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
-  for (const given of [{ sender }, { functionName: 'nobody-has-it' }, { types: ['poison_microblock' as const] }]) {
-    expect(mined({ ...NO_CONDITIONS, ...given })(10, null)).toMatchObject({
+  for (const conditions of [{ sender }, { functionName: 'nobody-has-it' }, { types: ['poison_microblock' as const] }]) {
+    expect(mined({ ...NO_CONDITIONS, ...conditions })(10, null)).toMatchObject({
       items: [],
       next: null,
       previous: null,
@@ -147,14 +147,14 @@ test('an unknown principal, function or type returns no page', async () => {
 });
 
 test('pages of the mempool are in order by fee and by age', async () => {
-  const few = openSnapshots(directory.path, { limits: { walkRows: 4 } });
+  const narrow = openSnapshots(directory.path, { limits: { walkRows: 4 } });
   using closing = new DisposableStack();
-  closing.defer(few.close);
-  const { items } = few.read((reader) => reader.mempool.page(5_000, null, models));
+  closing.defer(narrow.close);
+  const { items } = narrow.read((reader) => reader.mempool.page(5_000, null, models));
   expect(items.length).toBeGreaterThan(8);
-  const nth = <T>(value: (of: (typeof items)[number]) => T | null) =>
+  const nth = <T>(value: (transaction: (typeof items)[number]) => T | null) =>
     fc.option(
-      fc.nat(10_000).map((at) => value(items[at % items.length]!)),
+      fc.nat(10_000).map((index) => value(items[index % items.length]!)),
       { freq: 1, nil: null },
     );
   const pendingConditions = fc.record<PendingConditions>({
@@ -166,11 +166,11 @@ test('pages of the mempool are in order by fee and by age', async () => {
     leastAmount: nth(({ payload }) => (payload.type === 'token_transfer' ? BigInt(payload.amount) : null)),
     greatestAmount: nth(({ payload }) => (payload.type === 'token_transfer' ? BigInt(payload.amount) : null)),
   });
-  const none = { types: null, sender: null, recipient: null, contract: null, functionName: null };
+  const unset = { types: null, sender: null, recipient: null, contract: null, functionName: null };
   const conditions = fc
-    .tuple(pendingConditions, fc.subarray(Object.keys(none) as (keyof PendingConditions)[], { maxLength: 2 }))
+    .tuple(pendingConditions, fc.subarray(Object.keys(unset) as (keyof PendingConditions)[], { maxLength: 2 }))
     .map(([drawn, names]) => ({
-      ...none,
+      ...unset,
       leastAmount: null,
       greatestAmount: null,
       ...Object.fromEntries(names.map((name) => [name, drawn[name]])),
@@ -187,17 +187,17 @@ test('pages of the mempool are in order by fee and by age', async () => {
       conditions,
       fc.constantFrom('fee' as const, 'age' as const),
       fc.integer({ min: 1, max: 9 }),
-      async (given, by, limit) => {
+      async (filter, order, limit) => {
         const meeting = items
           .filter((transaction) =>
             meets(
               { transaction: { ...transaction, status: 'success' } as never, principals: new Set() },
-              { ...NO_CONDITIONS, ...given },
+              { ...NO_CONDITIONS, ...filter },
             ),
           )
-          .sort(orders[by]);
+          .sort(orders[order]);
         const pages = await walked(
-          (most, at) => few.read((reader) => reader.mempool.meeting(given, by, most, at)),
+          (max, cursor) => narrow.read((reader) => reader.mempool.meeting(filter, order, max, cursor)),
           limit,
         );
         expect(pages.flat()).toEqual(ids(meeting));

@@ -48,14 +48,14 @@ const choices = [
 
 /** Runs a batch. If nobody else writes, a local write completes at once. */
 function batch({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
-  let made: ReturnType<typeof ingest.valueIndexes.batch> = null;
+  let result: ReturnType<typeof ingest.valueIndexes.batch> = null;
   void ingest.local(() => {
-    made = ingest.valueIndexes.batch();
+    result = ingest.valueIndexes.batch();
   });
-  return made;
+  return result;
 }
 /** Builds the requested indexes. @returns the number of batches */
-function made(open: OpenIngest): number {
+function buildAll(open: OpenIngest): number {
   let batches = 0;
   while (batch(open) !== null) batches += 1;
   return batches;
@@ -91,60 +91,60 @@ function allOf(db: Database): Plain[] {
         WHERE t.type = 2 ORDER BY 3 DESC, 4 DESC`,
     )
     .all()
-    .map((one) => {
-      if (one.subject === 'logs') return one;
+    .map((plain) => {
+      if (plain.subject === 'logs') return plain;
       const row = db
         .query<{ functionName: string; status: number; args: Uint8Array | null; raw: Uint8Array }, [number]>(
           `SELECT t.function_name AS functionName, t.status, b.function_args AS args, b.raw
              FROM transactions t JOIN transaction_bodies b USING (position) WHERE position = ?1`,
         )
-        .get(one.position)!;
-      return { ...one, ...row, args: row.args ?? payloadOf(row.raw, 'contract_call').functionArgs };
+        .get(plain.position)!;
+      return { ...plain, ...row, args: row.args ?? payloadOf(row.raw, 'contract_call').functionArgs };
     });
 }
 
 /** The value at a path, by looking into one tuple after the other. */
-function at(value: ClarityValue, names: readonly string[]): ClarityValue | undefined {
-  if (value.type === 'some' || value.type === 'ok' || value.type === 'err') return at(value.value, names);
+function valueAt(value: ClarityValue, names: readonly string[]): ClarityValue | undefined {
+  if (value.type === 'some' || value.type === 'ok' || value.type === 'err') return valueAt(value.value, names);
   const [first, ...rest] = names;
   if (first === undefined) return value.type === 'tuple' ? undefined : value;
   const entry = value.type === 'tuple' ? value.value.get(first) : undefined;
-  return entry === undefined ? undefined : at(entry, rest);
+  return entry === undefined ? undefined : valueAt(entry, rest);
 }
 
 function decodedAt(one: Plain, path: string): ClarityValue | undefined {
   const names = path === '' ? [] : path.split('.');
   if (one.subject === 'logs') {
     const value = decodeClarity(one.value);
-    return value.ok ? at(value.value, names) : undefined;
+    return value.ok ? valueAt(value.value, names) : undefined;
   }
   const [name, place, ...rest] = names;
   const spans = decodeArguments(one.args);
   const span = spans.ok && name === one.functionName ? spans.value[Number(place)] : undefined;
   const value = span === undefined ? undefined : decodeClarity(span);
-  return value?.ok === true ? at(value.value, rest) : undefined;
+  return value?.ok === true ? valueAt(value.value, rest) : undefined;
 }
 
 /** A condition as text, and as a predicate on values that doesn't use the grammar. */
-interface Asked {
+interface DrawnCondition {
   path: string;
   text: string;
   holds: (value: ClarityValue) => boolean;
 }
 
 /** Conditions that a value meets, and some that it may not. */
-function conditionsOn(path: string, value: ClarityValue): Asked[] {
+function conditionsOn(path: string, value: ClarityValue): DrawnCondition[] {
   const hex = toHex(value.bytes);
-  const same: Asked = { path, text: hex, holds: (other) => toHex(other.bytes) === hex };
-  if (value.type !== 'int' && value.type !== 'uint') return [same];
+  const equal: DrawnCondition = { path, text: hex, holds: (value) => toHex(value.bytes) === hex };
+  if (value.type !== 'int' && value.type !== 'uint') return [equal];
   const limit = value.value;
-  const compare = (text: string, holds: (integer: bigint) => boolean): Asked => ({
+  const compare = (text: string, holds: (integer: bigint) => boolean): DrawnCondition => ({
     path,
     text,
-    holds: (other) => (other.type === 'int' || other.type === 'uint') && holds(other.value),
+    holds: (value) => (value.type === 'int' || value.type === 'uint') && holds(value.value),
   });
   return [
-    same,
+    equal,
     compare(`${limit}`, (integer) => integer === limit),
     compare(`gte:${limit}`, (integer) => integer >= limit),
     compare(`lt:${limit}`, (integer) => integer < limit),
@@ -159,19 +159,19 @@ function* leaves(value: ClarityValue, path: string[] = []): Generator<[string, C
   else for (const [name, entry] of value.value) yield* leaves(entry, [...path, name]);
 }
 
-function leavesOf(one: Plain): [string, ClarityValue][] {
-  if (one.subject === 'logs') {
-    const value = decodeClarity(one.value);
+function leavesOf(row: Plain): [string, ClarityValue][] {
+  if (row.subject === 'logs') {
+    const value = decodeClarity(row.value);
     return value.ok ? [...leaves(value.value)] : [];
   }
-  const spans = decodeArguments(one.args);
+  const spans = decodeArguments(row.args);
   return (spans.ok ? spans.value : []).flatMap((span, place) => {
     const value = decodeClarity(span);
-    return value.ok ? [...leaves(value.value, [one.functionName, String(place)])] : [];
+    return value.ok ? [...leaves(value.value, [row.functionName, String(place)])] : [];
   });
 }
 
-interface Found {
+interface FoundItem {
   height: number;
   eventIndex?: number;
 }
@@ -179,17 +179,17 @@ interface Found {
 /** Searches logs or calls. */
 function search(
   read: Reader,
-  one: Pick<Plain, 'subject' | 'contract'>,
+  subject: Pick<Plain, 'subject' | 'contract'>,
   fields: FieldFilter[],
   heights: HeightSpan,
   order: ListOrder = 'desc',
 ) {
   const functionName = fields[0]?.path.split('.')[0] ?? null;
-  return (limit: number, cursor: Cursor | null): Promise<Page<Found, number | null>> =>
-    one.subject === 'logs'
-      ? read.contracts.searchLogs(one.contract, { topic: null, order, heights, fields }, limit, cursor)
+  return (limit: number, cursor: Cursor | null): Promise<Page<FoundItem, number | null>> =>
+    subject.subject === 'logs'
+      ? read.contracts.searchLogs(subject.contract, { topic: null, order, heights, fields }, limit, cursor)
       : read.contracts.searchCalls(
-          one.contract,
+          subject.contract,
           { functionName, statuses: null, order, heights, fields },
           limit,
           cursor,
@@ -198,17 +198,17 @@ function search(
 
 /** All items of a list with the keys of their pages, walked in one direction and back. */
 async function walked(
-  page: (limit: number, cursor: Cursor | null) => Promise<Page<Found, number | null>>,
+  page: (limit: number, cursor: Cursor | null) => Promise<Page<FoundItem, number | null>>,
   limit: number,
 ) {
-  const forth: Found[] = [];
+  const forth: FoundItem[] = [];
   let last = await page(limit, null);
   forth.push(...last.items);
   while (last.next !== null) {
     last = await page(limit, last.next);
     forth.push(...last.items);
   }
-  const back: Found[] = [...last.items];
+  const back: FoundItem[] = [...last.items];
   while (last.previous !== null) {
     last = await page(limit, last.previous);
     back.unshift(...last.items);
@@ -218,10 +218,10 @@ async function walked(
 }
 
 const PLACES = 2 ** 20;
-const shown = (one: Plain) =>
-  one.subject === 'logs'
-    ? { height: Math.floor(one.position / PLACES), eventIndex: one.eventIndex, value: one.value }
-    : { height: Math.floor(one.position / PLACES), functionArgs: one.args };
+const listed = (row: Plain) =>
+  row.subject === 'logs'
+    ? { height: Math.floor(row.position / PLACES), eventIndex: row.eventIndex, value: row.value }
+    : { height: Math.floor(row.position / PLACES), functionArgs: row.args };
 
 /** Limits that select each way to find a list. */
 const ways = [
@@ -234,33 +234,33 @@ const ways = [
 
 /** Compares lists by drawn conditions with a filter over everything. @param draw a number below its parameter */
 async function compareLists(db: Database, draw: (below: number) => number, lists: number): Promise<number> {
-  const all = allOf(db).filter(({ subject, contract }) =>
-    choices.some((one) => one.subject === subject && one.contract === contract),
+  const rows = allOf(db).filter(({ subject, contract }) =>
+    choices.some((choice) => choice.subject === subject && choice.contract === contract),
   );
   let compared = 0;
-  for (let n = 0; n < lists && all.length > 0; n++) {
-    const model = all[draw(all.length)]!;
-    const own = leavesOf(model);
-    if (own.length === 0) continue;
-    const asked = Array.from({ length: 1 + draw(2) }, () => {
-      const conditions = conditionsOn(...own[draw(own.length)]!);
+  for (let n = 0; n < lists && rows.length > 0; n++) {
+    const model = rows[draw(rows.length)]!;
+    const fieldsOfModel = leavesOf(model);
+    if (fieldsOfModel.length === 0) continue;
+    const conditions = Array.from({ length: 1 + draw(2) }, () => {
+      const conditions = conditionsOn(...fieldsOfModel[draw(fieldsOfModel.length)]!);
       return conditions[draw(conditions.length)]!;
     });
     const height = Math.floor(model.position / PLACES);
     const heights = [ALL, { from: height, to: null }, { from: null, to: height - 1 }][draw(3)]!;
-    const byPath = Map.groupBy(asked, ({ path }) => path);
+    const byPath = Map.groupBy(conditions, ({ path }) => path);
     const fields = [...byPath].map(([path, conditions]) => field(path, ...conditions.map(({ text }) => text)));
-    const expected = all
-      .filter((one) => one.subject === model.subject && one.contract === model.contract)
+    const expected = rows
+      .filter((row) => row.subject === model.subject && row.contract === model.contract)
       .filter(({ position }) => position >= (heights.from ?? 0) * PLACES)
       .filter(({ position }) => heights.to === null || position < (heights.to + 1) * PLACES)
-      .filter((one) =>
-        asked.every(({ path, holds }) => {
-          const value = decodedAt(one, path);
+      .filter((row) =>
+        conditions.every(({ path, holds }) => {
+          const value = decodedAt(row, path);
           return value !== undefined && holds(value);
         }),
       )
-      .map(shown);
+      .map(listed);
     const read = readerIn(db, { values: ways[draw(ways.length)]! });
     try {
       const order = draw(2) === 0 ? 'desc' : 'asc';
@@ -289,23 +289,23 @@ test(
       fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(1_000)), async (generated, numbers) => {
         const { events } = grown(generated);
         const draw = (below: number): number => (numbers.next().value ?? 0) % below;
-        const begin = draw(events.length + 1);
-        using directory = ingestOf(events.slice(0, begin).map(received));
+        const start = draw(events.length + 1);
+        using directory = ingestOf(events.slice(0, start).map(received));
         using open = openAt(directory.path, { valueIndexes: choices, valueIndexRows: 3 });
-        for (const event of events.slice(begin)) {
+        for (const event of events.slice(start)) {
           if (draw(2) === 0) batch(open);
           open.ingest.receive(received(event));
         }
         using db = new Database(indexPath(directory.path), { readonly: true });
         seen.add('lists', await compareLists(db, draw, 4));
-        made(open);
+        buildAll(open);
         seen.add('lists', await compareLists(db, draw, 4));
         // The index depends only on the winning chain, not on the time of its request.
-        using other = openNew({ valueIndexes: choices });
-        for (const event of winningChain(events)) other.ingest.receive(received(event));
-        made(other);
-        expect(tables(directory.path).value_index_entries).toEqual(tables(other.directory).value_index_entries!);
-        const problems = checkAndRecount(directory.path).flatMap((one) => one.problems);
+        using straight = openNew({ valueIndexes: choices });
+        for (const event of winningChain(events)) straight.ingest.receive(received(event));
+        buildAll(straight);
+        expect(tables(directory.path).value_index_entries).toEqual(tables(straight.directory).value_index_entries!);
+        const problems = checkAndRecount(directory.path).flatMap((check) => check.problems);
         expect(problems).toEqual([]);
       }),
       { seen, cases: 1 },
@@ -331,7 +331,7 @@ describe('of a chain', () => {
     open.ingest.commit();
     db = new Database(indexPath(open.directory), { readonly: true });
     read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
-    const logs = allOf(db).filter((one) => one.subject === 'logs' && one.contract === pox);
+    const logs = allOf(db).filter((row) => row.subject === 'logs' && row.contract === pox);
     const newest = decodedAt(logs[0]!, 'topic');
     topic = newest?.type === 'string-ascii' ? newest.value : '';
   });
@@ -341,7 +341,8 @@ describe('of a chain', () => {
   });
 
   const entries = () => tables(open.directory).value_index_entries ?? [];
-  const asked = (path: string, ...texts: string[]) => search(read, logsOf(pox), [field(path, ...texts)], ALL)(20, null);
+  const searchBy = (path: string, ...texts: string[]) =>
+    search(read, logsOf(pox), [field(path, ...texts)], ALL)(20, null);
   /** Opens the directory again, as another process would. */
   function reopen(options: Partial<IngestOptions>): void {
     open.ingest.close();
@@ -349,7 +350,7 @@ describe('of a chain', () => {
   }
 
   test('a search without an index is refused and names the setting, unless it reads few rows', async () => {
-    await expect(asked('topic', topic)).rejects.toThrow(
+    await expect(searchBy('topic', topic)).rejects.toThrow(
       `field.topic is not indexed, and there are more than ${FEW} logs of ${pox} between these heights; give a narrower ` +
         `range by from_height and to_height, or have the operator start the server with --log-index ${pox}:topic`,
     );
@@ -357,13 +358,13 @@ describe('of a chain', () => {
     await expect(calls(20, null)).rejects.toThrow(`start the server with --call-index ${pox}:stake`);
     const [newest] = allOf(db).filter(({ subject, contract }) => subject === 'logs' && contract === pox);
     const height = Math.floor(newest!.position / PLACES);
-    const few = await search(read, logsOf(pox), [field('topic', 'no such')], { from: height, to: null })(20, null);
-    expect(few.items).toEqual([]);
+    const items = await search(read, logsOf(pox), [field('topic', 'no such')], { from: height, to: null })(20, null);
+    expect(items.items).toEqual([]);
   });
 
   test('an index under construction answers for its blocks, continues after a stop, and is then complete', async () => {
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
-    await expect(asked('topic', topic)).rejects.toThrow(
+    await expect(searchBy('topic', topic)).rejects.toThrow(
       /is being made and has the blocks from height \d+ on; give from_height=/,
     );
     expect(entries()).toEqual([]);
@@ -371,29 +372,29 @@ describe('of a chain', () => {
     const before = entries();
     expect(before.length).toBeGreaterThan(0);
     // A batch whose transaction fails leaves nothing: neither entries nor its progress.
-    const lost = new Error('the process ends here');
+    const failure = new Error('the process ends here');
     const ended = open.ingest.local(() => {
       open.ingest.valueIndexes.batch();
-      throw lost;
+      throw failure;
     });
-    await expect(ended).rejects.toThrow(lost);
+    await expect(ended).rejects.toThrow(failure);
     expect(entries()).toEqual(before);
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
     const [partial] = open.ingest.valueIndexes.all();
     const height = Math.floor(partial!.from.position / PLACES) + 1;
     const some = await search(read, logsOf(pox), [field('topic', topic)], { from: height, to: null })(50, null);
-    expect(made(open)).toBeGreaterThan(1);
+    expect(buildAll(open)).toBeGreaterThan(1);
     const whole = await search(read, logsOf(pox), [field('topic', topic)], { from: height, to: null })(50, null);
     expect(whole.items).toEqual(some.items);
-    const logs = allOf(db).filter((one) => one.subject === 'logs' && one.contract === pox);
-    const stakes = logs.filter((one) => decodedAt(one, 'topic')?.bytes.toHex() === clarity.ascii(topic).toHex());
+    const logs = allOf(db).filter((row) => row.subject === 'logs' && row.contract === pox);
+    const stakes = logs.filter((row) => decodedAt(row, 'topic')?.bytes.toHex() === clarity.ascii(topic).toHex());
     expect(stakes.length).toBeGreaterThan(0);
     expect(await walked(search(read, logsOf(pox), [field('topic', topic)], ALL), 3)).toHaveLength(stakes.length);
     // Another field is in no index.
-    await expect(asked('bond-index', '0')).rejects.toThrow(TooMuchWorkError);
+    await expect(searchBy('bond-index', '0')).rejects.toThrow(TooMuchWorkError);
     const both = [field('topic', topic), field('bond-index', '0')];
     await expect(search(read, logsOf(pox), both, ALL)(20, null)).rejects.toThrow('field.bond-index is not indexed');
-    expect((await asked('topic', topic, 'eq:no such')).items).toEqual([]);
+    expect((await searchBy('topic', topic, 'eq:no such')).items).toEqual([]);
   });
 
   test('a rebuild fills the indexes that there are', () => {
@@ -419,7 +420,7 @@ describe('of a chain', () => {
         copy.run(statement);
       }
       reopen({});
-      return checkAndRecount(directory.path).flatMap((one) => one.problems);
+      return checkAndRecount(directory.path).flatMap((check) => check.problems);
     };
     const first = '(index_id, path, value, position, event_index) IN (SELECT * FROM value_index_entries LIMIT 1)';
     expect(problems(`UPDATE value_index_entries SET value = 'sother' WHERE ${first}`)).toHaveLength(1);
@@ -431,16 +432,16 @@ describe('of a chain', () => {
   test('an index that is no longer configured is removed, and starts again if it is configured again', async () => {
     const before = entries();
     reopen({ valueIndexes: [] });
-    await expect(asked('topic', topic)).rejects.toThrow(/is not indexed/);
+    await expect(searchBy('topic', topic)).rejects.toThrow(/is not indexed/);
     expect(batch(open)).toMatchObject({ ended: false, index: { wanted: false } });
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
     expect(open.ingest.valueIndexes.all().map(({ wanted }) => wanted)).toEqual([false, true]);
-    made(open);
+    buildAll(open);
     const withoutId = (rows: readonly string[]) => rows.map((row) => row.replace(/^index_id=\d+ /, '')).sort();
     expect(withoutId(entries())).toEqual(withoutId(before));
     expect(open.ingest.valueIndexes.all()).toHaveLength(1);
     reopen({ valueIndexes: [] });
-    made(open);
+    buildAll(open);
     expect(entries()).toEqual([]);
     expect(open.ingest.valueIndexes.all()).toEqual([]);
   });
@@ -484,7 +485,7 @@ test("a contract that doesn't exist yet is indexed from its first log, with any 
   const [rival, longer] = [block(first, 'rival'), block(block(first, 'rival'), 'longer')];
   using open = openNew({ valueIndexes: [logsOf(PRINTER), callsOf(PRINTER)] });
   open.ingest.receive(first.event);
-  expect(made(open)).toBe(2);
+  expect(buildAll(open)).toBe(2);
   open.ingest.receive(second.event);
   using db = new Database(indexPath(open.directory), { readonly: true });
   const read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
@@ -528,7 +529,7 @@ test('a fork below an unfinished index changes its rows, and leaves the rest to 
   for (const { event } of old) open.ingest.receive(event);
   open.ingest.close();
   Object.assign(open, openAt(open.directory, { valueIndexes: [logsOf(PRINTER)], valueIndexRows: 1 }));
-  const problems = () => checkAndRecount(open.directory).flatMap((one) => one.problems);
+  const problems = () => checkAndRecount(open.directory).flatMap((check) => check.problems);
   const heights = () =>
     (tables(open.directory).value_index_entries ?? []).map((row) => /value="nA(\d)"/.exec(row)?.[1]);
   expect([batch(open)?.ended, batch(open)?.ended]).toEqual([false, false]);
@@ -537,7 +538,7 @@ test('a fork below an unfinished index changes its rows, and leaves the rest to 
   open.ingest.publish();
   expect(heights()).toEqual(['4', '5', '6']);
   expect(problems()).toEqual([]);
-  made(open);
+  buildAll(open);
   expect(heights()).toEqual(['1', '2', '3', '4', '5', '6']);
   expect(problems()).toEqual([]);
 });
@@ -546,13 +547,13 @@ test('a page continues from its cursor even if a fork removed the items around i
   const old = heightsPrinted(['1', '2', '3', '4', '5'], null);
   const young = heightsPrinted(["4'", "5'", "6'"], old[2]!);
   using open = openNew({ valueIndexes: [logsOf(PRINTER)] });
-  made(open);
+  buildAll(open);
   for (const { event } of old) open.ingest.receive(event);
   using db = new Database(indexPath(open.directory), { readonly: true });
   const read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
   for (const condition of ['gte:1', 'lte:100']) {
     const page = search(read, logsOf(PRINTER), [field('at', condition)], ALL);
-    const heights = ({ items }: Page<Found, number | null>) => items.map(({ height }) => height);
+    const heights = ({ items }: Page<FoundItem, number | null>) => items.map(({ height }) => height);
     const first = await page(2, null);
     for (const { event } of young) open.ingest.receive(event);
     expect(heights(first)).toEqual(condition === 'gte:1' ? [5, 4] : [6, 5]);

@@ -20,29 +20,29 @@ const index = (wanted: boolean): ValueIndex => ({
 /** Starts a task with the given batches. @param fails errors to throw, by the number of the write */
 function started(batches: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
   const clock = heldClock([RETRY_MS]);
-  const said: ValueIndexEvent[] = [];
-  let [made, writes] = [0, 0];
+  const logged: ValueIndexEvent[] = [];
+  let [done, writes] = [0, 0];
   const write: LocalWrite = async (change) => {
-    const before = made;
+    const doneBefore = done;
     const error = fails[writes++];
     const result = change();
     if (error === undefined) return result;
     // As a transaction that is rolled back.
-    made = before;
+    done = doneBefore;
     throw error;
   };
   const indexing = startValueIndexing({
     write,
     batch() {
-      const next = batches[made];
+      const next = batches[done];
       if (next === undefined) return null;
-      made += 1;
+      done += 1;
       return { index: index(next.wanted), ended: next.ended };
     },
     clock,
-    log: (event) => said.push(event),
+    log: (event) => logged.push(event),
   });
-  return { clock, said, stop: () => indexing.stop(), made: () => made };
+  return { clock, said: logged, stop: () => indexing.stop(), made: () => done };
 }
 
 const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', field: 'amount' } as const;

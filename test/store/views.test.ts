@@ -54,8 +54,8 @@ test('docs/sql.md lists the current views (bun run generate writes them)', async
 
 test('a balance that sorts as text is shown as a decimal, even if it is negative', () => {
   const stored = ['0', '7', '-1', '-90', '1234567890123456789012', '-9876543210'].map(sortable);
-  for (const one of stored) {
-    expect(db.query<[string], [string]>(`SELECT ${decimal('?1')}`).values(one)).toEqual([[decimalOf(one)]]);
+  for (const amount of stored) {
+    expect(db.query<[string], [string]>(`SELECT ${decimal('?1')}`).values(amount)).toEqual([[decimalOf(amount)]]);
   }
 });
 
@@ -73,12 +73,12 @@ test('sums of amounts by their two integers equal exact sums, or fail', () => {
       .query<never, [string]>(`SELECT sum(${real}), sum(${high}), sum(${low}), typeof(sum(${high})) FROM json_each(?1)`)
       .safeIntegers(true)
       .values(JSON.stringify(values))[0] as [number, unknown, bigint, string];
-  for (const values of [...amounts.map((one) => [one]), amounts, Array(5000).fill(amounts).flat()]) {
+  for (const values of [...amounts.map((amount) => [amount]), amounts, Array(5000).fill(amounts).flat()]) {
     const [approximate, upper, lower, type] = sums(values);
-    const total = values.reduce((sum, one) => sum + BigInt(one), 0n);
+    const total = values.reduce((sum, amount) => sum + BigInt(amount), 0n);
     expect([type, exactly(upper, lower)]).toEqual(['integer', total]);
     expect(Math.abs(approximate - Number(total))).toBeLessThanOrEqual(
-      1e-9 * values.reduce((sum, one) => sum + Math.abs(Number(one)), 0),
+      1e-9 * values.reduce((sum, amount) => sum + Math.abs(Number(amount)), 0),
     );
   }
   for (const long of ['1'.repeat(31), String(2n ** 128n - 1n), `-${'1'.repeat(31)}`]) {
@@ -135,7 +135,7 @@ test('the SQLite of other programs can parse the views', () => {
     }
     return deepest;
   };
-  for (const one of views) expect([one.name, depthOf(creationOf(one)) <= 23]).toEqual([one.name, true]);
+  for (const view of views) expect([view.name, depthOf(creationOf(view)) <= 23]).toEqual([view.name, true]);
 });
 
 test.skipIf(Bun.which('sqlite3') === null)('the program sqlite3 reads every view', () => {
@@ -221,7 +221,7 @@ describe('costs', () => {
 });
 
 describe('an index of an older program', () => {
-  const own = 'CREATE VIEW mine AS SELECT 1 AS one';
+  const ownView = 'CREATE VIEW mine AS SELECT 1 AS one';
 
   function statements(): string[] {
     using file = new Database(indexPath(directory.path), { readonly: true });
@@ -234,10 +234,10 @@ describe('an index of an older program', () => {
 
   function edit(...sql: string[]): void {
     using file = new Database(indexPath(directory.path));
-    for (const one of sql) file.run(one);
+    for (const statement of sql) file.run(statement);
   }
 
-  const removed = (of: readonly { name: string }[]): string[] => of.map(({ name }) => `DROP VIEW IF EXISTS ${name}`);
+  const removed = (list: readonly { name: string }[]) => list.map(({ name }) => `DROP VIEW IF EXISTS ${name}`);
   const downgrade = () =>
     edit('DROP VIEW v1_chain', ...removed(views.slice(1)), 'CREATE VIEW v1_blocks AS SELECT height FROM blocks');
 
@@ -249,16 +249,16 @@ describe('an index of an older program', () => {
   test('gets the views from its next writer and keeps other views, without a new schema', () => {
     const before = statements();
     downgrade();
-    edit(own);
-    expect(statements()).not.toEqual([...before, own].sort());
+    edit(ownView);
+    expect(statements()).not.toEqual([...before, ownView].sort());
     openWriter(directory.path).close();
-    expect(statements()).toEqual([...before, own].sort());
+    expect(statements()).toEqual([...before, ownView].sort());
     expect(numberOf('user_version')).toEqual([[SCHEMA_VERSION]]);
     edit('DROP VIEW mine');
     // Another writer changes nothing.
-    const made = numberOf('schema_version');
+    const version = numberOf('schema_version');
     openWriter(directory.path).close();
-    expect(numberOf('schema_version')).toEqual(made);
+    expect(numberOf('schema_version')).toEqual(version);
   });
 
   test('is read with the current views by a connection that makes temporary ones', () => {

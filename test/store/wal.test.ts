@@ -22,19 +22,19 @@ const LIMIT = 100_000;
 let open: OpenIngest;
 let snapshots: WatchedSnapshots;
 let clock: ManualClock;
-let said: WalEvent[];
+let logged: WalEvent[];
 let stop: () => void;
 
 beforeEach(() => {
   open = openNew();
   snapshots = watchedSnapshots(open.directory);
   clock = manualClock();
-  said = [];
+  logged = [];
   stop = startCheckpointer({
     directory: open.directory,
     limitBytes: LIMIT,
     copy: async () => false,
-    log: (event) => said.push(event),
+    log: (event) => logged.push(event),
     ...clock,
   });
 });
@@ -49,15 +49,15 @@ const indexWal = (): number => walOf(indexPath(open.directory));
 
 /** Starts a request with a snapshot of this moment, which reads again when the test resumes it. */
 async function heldRequest() {
-  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [started, resume] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const answer = snapshots.readLong(async (read) => {
     const first = read.chain.blockHash('latest');
-    begun.resolve();
-    await goOn.promise;
+    started.resolve();
+    await resume.promise;
     return [first, read.chain.blockHash('latest')];
   });
-  await begun.promise;
-  return { answer, goOn: goOn.resolve };
+  await started.promise;
+  return { answer, goOn: resume.resolve };
 }
 
 function receiveAll(): void {
@@ -65,21 +65,21 @@ function receiveAll(): void {
 }
 
 test('a log that grew while a reader held its snapshot is emptied once the reader has ended', async () => {
-  const held = await heldRequest();
+  const request = await heldRequest();
   receiveAll();
   const grown = indexWal();
   expect(grown).toBeGreaterThan(LIMIT);
   clock.tick();
   expect(indexWal()).toBe(grown);
-  held.goOn();
-  expect(await held.answer).toEqual([undefined, undefined]);
+  request.goOn();
+  expect(await request.answer).toEqual([undefined, undefined]);
   clock.tick();
   expect(indexWal()).toBe(0);
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
 });
 
 test('a reader that holds its snapshot for too long is cut off, and the log is emptied', async () => {
-  const held = await heldRequest();
+  const request = await heldRequest();
   receiveAll();
   snapshots.look(SNAPSHOT_LIMIT_MS - 1);
   clock.tick();
@@ -89,8 +89,8 @@ test('a reader that holds its snapshot for too long is cut off, and the log is e
   expect(snapshots.said).toEqual([{ event: 'read_timed_out', seconds: SNAPSHOT_LIMIT_MS / 1000 }]);
   clock.tick();
   expect(indexWal()).toBe(0);
-  held.goOn();
-  await expect(held.answer).rejects.toThrow(NoSnapshotError);
+  request.goOn();
+  await expect(request.answer).rejects.toThrow(NoSnapshotError);
   // Others are read as before.
   expect(snapshots.read((read) => read.chain.tip())?.height).toBe(8);
 });
@@ -123,7 +123,7 @@ test("a WAL that can't be truncated for a minute is logged once, and the journal
   expect(grown).toBeGreaterThan(LIMIT);
   for (const milliseconds of [0, 59_999, 1, 60_000]) clock.tick(milliseconds);
   const reason = 'a reader holds an old snapshot, as stackside backup, check, sql and export do';
-  expect(said).toEqual([{ event: 'wal_not_truncated', file: 'journal.db-wal', bytes: grown, reason }]);
+  expect(logged).toEqual([{ event: 'wal_not_truncated', file: 'journal.db-wal', bytes: grown, reason }]);
   reader.run('COMMIT');
   clock.tick();
   expect(walOf(path)).toBe(0);
@@ -152,7 +152,7 @@ function startCopying() {
       copied.paths.push(path);
       return isCopied;
     },
-    log: (event) => said.push(event),
+    log: (event) => logged.push(event),
     ...clock,
   });
   return copied;
@@ -239,8 +239,8 @@ test('the WAL of a large load grows, while another writer checkpoints at once', 
 test('a large load leaves an empty WAL, even if another process has the file open', () => {
   using directory = dataDirectory();
   using much = openAt(directory.path, { load: 'bulk' });
-  using other = openToRead(indexPath(directory.path));
-  other.run('SELECT count(*) FROM blocks');
+  using reader = openToRead(indexPath(directory.path));
+  reader.run('SELECT count(*) FROM blocks');
   for (const event of events) much.ingest.apply(event);
   much.ingest.commit();
   expect(walOf(indexPath(directory.path))).toBeGreaterThan(0);

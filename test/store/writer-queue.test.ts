@@ -31,13 +31,9 @@ test('jobs that arrive during another one follow it in order, even if some fail'
   const outcomes = Promise.allSettled(results);
   expect(done).toEqual([]);
   first.resolve('first');
-  expect((await outcomes).map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message))).toEqual([
-    'first',
-    1,
-    'the third fails',
-    'the fourth fails',
-    4,
-  ]);
+  expect(
+    (await outcomes).map((result) => (result.status === 'fulfilled' ? result.value : result.reason.message)),
+  ).toEqual(['first', 1, 'the third fails', 'the fourth fails', 4]);
   expect(done).toEqual(['second', 'third', 'fourth', 'fifth']);
   // It is idle again: a call.
   void queue.run(() => done.push('sixth'));
