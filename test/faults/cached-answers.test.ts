@@ -93,9 +93,9 @@ function waysTo({ path, body }: NodeEvent): Record<string, string[]> {
 function urlsOfBlocks(routes: readonly GetRoute[], events: readonly NodeEvent[]): string[] {
   const ways = events.map(waysTo);
   return routes.flatMap(({ path, parameters }) => {
-    const [one, ...others] = parameters.filter((parameter) => parameter.required);
-    if (one?.in !== 'path' || others.length > 0) return [];
-    return ways.flatMap((way) => (way[one.name] ?? []).map((value) => path.replace(`{${one.name}}`, value)));
+    const [key, ...others] = parameters.filter(({ required }) => required);
+    if (key?.in !== 'path' || others.length > 0) return [];
+    return ways.flatMap((way) => (way[key.name] ?? []).map((value) => path.replace(`{${key.name}}`, value)));
   });
 }
 
@@ -185,17 +185,17 @@ async function compare(
   for (const event of events.slice(0, from)) world.take(event);
   await learnNames(world.old, subjects);
   const routes = await world.old.routes();
-  const all = routes.flatMap((route) => Array.from({ length: drawn }, () => randomUrl(route, subjects, prng)));
-  if (ofBlocks) all.push(...urlsOfBlocks(routes, events.slice(from, to)));
-  const urls = prng.shuffle(all).slice(0, casesOf(60));
-  const known = new Map<string, Answer>();
+  const candidates = routes.flatMap((route) => Array.from({ length: drawn }, () => randomUrl(route, subjects, prng)));
+  if (ofBlocks) candidates.push(...urlsOfBlocks(routes, events.slice(from, to)));
+  const urls = prng.shuffle(candidates).slice(0, casesOf(60));
+  const answers = new Map<string, Answer>();
   // Something follows it that a file from before does not have.
   const rebuiltAt = prng.between(from, Math.max(from, to - 2));
   for (const [index, event] of events.slice(from, to).entries()) {
     world.take(event);
     if (from + index === rebuiltAt) await world.rebuild();
     await world.withFresh(async (fresh, otherBuild) => {
-      for (const url of new Set(urls)) await sameAnswers(url, { old: world.old, fresh, otherBuild }, known, seen);
+      for (const url of new Set(urls)) await sameAnswers(url, { old: world.old, fresh, otherBuild }, answers, seen);
     });
   }
 }
@@ -207,29 +207,29 @@ interface Apps {
   otherBuild: App;
 }
 
-/** Compares answers. @param known the last complete answer of each URL, as in a client's cache */
+/** Compares answers. @param answers the last complete answer of each URL, as in a client's cache */
 async function sameAnswers(
   url: string,
   { old, fresh, otherBuild }: Apps,
-  known: Map<string, Answer>,
+  answers: Map<string, Answer>,
   seen: Seen,
 ): Promise<void> {
   const expected = { url, ...(await fresh.ask(url)) };
   // An answer is cached if its URL was requested before.
   for (let times = 0; times < 3; times++) expect({ url, ...(await old.ask(url)) }).toEqual(expected);
-  const before = known.get(url);
+  const previous = answers.get(url);
   if (expected.status === 200) seen.add('answers');
-  if (before?.tag != null) {
+  if (previous?.tag != null) {
     seen.add('copies');
-    const again = await old.ask(url, before.tag);
-    const shown = again.status === 304 ? before.text : again.text;
-    expect({ url, shown }).toEqual({ url, shown: expected.text });
+    const response = await old.ask(url, previous.tag);
+    const text = response.status === 304 ? previous.text : response.text;
+    expect({ url, text }).toEqual({ url, text: expected.text });
   }
   if (expected.tag !== null) {
     const { status } = await otherBuild.ask(url, expected.tag);
     expect({ url, ofAnotherBuild: status }).toEqual({ url, ofAnotherBuild: expected.status });
   }
-  known.set(url, expected);
+  answers.set(url, expected);
 }
 
 const prngOf = (seed: number) => new Prng(`cached answers ${seed}`);
@@ -287,13 +287,13 @@ test(
       fc.asyncProperty(forks(), async (stream) => {
         const events = eventsOf(stream);
         using world = new World();
-        const known = new Map<string, Answer>();
+        const answers = new Map<string, Answer>();
         for (const [index, event] of events.entries()) {
           world.take(event);
           if (event.path !== '/new_block' || index < events.length - casesOf(20)) continue;
           await world.withFresh(async (fresh, otherBuild) => {
             for (const url of urlsOfTransactions(events.slice(0, index + 1))) {
-              await sameAnswers(url, { old: world.old, fresh, otherBuild }, known, seen);
+              await sameAnswers(url, { old: world.old, fresh, otherBuild }, answers, seen);
             }
           });
         }

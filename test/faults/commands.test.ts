@@ -31,7 +31,7 @@ import { everything, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { casesOf } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
-import { before, template } from './event-range.ts';
+import { eventsBefore, template } from './event-range.ts';
 import { type Everywhere, everywhere, type FileCall } from './everywhere.ts';
 import { type Call, type Fault, faults, never, type Plan } from './fault-store.ts';
 
@@ -45,7 +45,7 @@ await archive(filled.path, directoryFiles(archived));
 
 /** Returns the data directory in a folder, next to which commands create files. */
 const inData = (folder: string): string => join(folder, 'data');
-const beside = (folder: string): string => join(folder, 'made');
+const outputIn = (folder: string): string => join(folder, 'made');
 
 interface Command {
   name: string;
@@ -69,7 +69,7 @@ async function* oldNames(): AsyncGenerator<OldNameRow> {
 }
 
 /** All tables, and the indexes that lists lack. */
-function whole(folder: string) {
+function contentsOf(folder: string) {
   using db = new Database(indexPath(inData(folder)), { readonly: true });
   return { ...everything(inData(folder)), missing: missingSecondaryIndexes(db) };
 }
@@ -90,7 +90,7 @@ const commands: readonly Command[] = [
       rmSync(inData(folder), { recursive: true });
       writeFileSync(
         recording(folder),
-        before.map((event, id) => `${recordingRow({ id: id + 1, ...event })}\n`).join(''),
+        eventsBefore.map((event, id) => `${recordingRow({ id: id + 1, ...event })}\n`).join(''),
       );
     },
     async act(folder) {
@@ -106,26 +106,26 @@ const commands: readonly Command[] = [
         write.mockRestore();
       }
     },
-    result: whole,
+    result: contentsOf,
   },
   {
     name: 'rebuild',
     makesSecondaryIndexes: true,
     act: (folder) => rebuildIndex(rebuilt(folder)),
-    result: whole,
+    result: contentsOf,
   },
   {
     name: 'rebuild --beside, with the server stopped before the end',
     makesSecondaryIndexes: true,
     act: (folder) => rebuildIndex({ ...rebuilt(folder), beside: true, free: () => null }),
-    result: whole,
+    result: contentsOf,
   },
   {
     name: 'backup',
-    act: (folder) => backupOf(inData(folder), beside(folder)),
+    act: (folder) => backupOf(inData(folder), outputIn(folder)),
     async result(folder) {
       const directory = `${folder}-restored`;
-      await restored(beside(folder), directory);
+      await restored(outputIn(folder), directory);
       const restoredFiles = everything(directory);
       rmSync(directory, { recursive: true });
       return restoredFiles;
@@ -133,12 +133,12 @@ const commands: readonly Command[] = [
   },
   {
     name: 'archive',
-    act: (folder) => archive(inData(folder), directoryFiles(beside(folder))),
+    act: (folder) => archive(inData(folder), directoryFiles(outputIn(folder))),
     result: (folder) =>
-      readdirSync(beside(folder))
+      readdirSync(outputIn(folder))
         .filter((name) => !name.endsWith('.partial'))
         .sort()
-        .map((name) => [name, readFileSync(join(beside(folder), name)).toHex()]),
+        .map((name) => [name, readFileSync(join(outputIn(folder), name)).toHex()]),
   },
   {
     name: 'restore',
@@ -146,7 +146,7 @@ const commands: readonly Command[] = [
     prepare: (folder) => rmSync(inData(folder), { recursive: true }),
     act: (folder) => restoredFrom(directoryFiles(archived), inData(folder)),
     result: (folder) => ({
-      ...whole(folder),
+      ...contentsOf(folder),
       files: readdirSync(inData(folder))
         .filter((name) => !/-(shm|wal)$/.test(name))
         .sort(),
@@ -157,17 +157,17 @@ const commands: readonly Command[] = [
     async act(folder) {
       const write = spyOn(process.stderr, 'write').mockImplementation(() => true);
       try {
-        await runExport(inData(folder), beside(folder), true);
+        await runExport(inData(folder), outputIn(folder), true);
       } finally {
         write.mockRestore();
       }
     },
-    result: (folder) => readFileSync(beside(folder), 'utf8'),
+    result: (folder) => readFileSync(outputIn(folder), 'utf8'),
   },
   {
     name: 'check',
     act: (folder) =>
-      expect(checkDirectory(inData(folder), { deep: silentMachine }).flatMap((one) => one.problems)).toEqual([]),
+      expect(checkDirectory(inData(folder), { deep: silentMachine }).flatMap((check) => check.problems)).toEqual([]),
     result: (folder) => wholeIndex(inData(folder)),
   },
   {
@@ -221,7 +221,7 @@ async function prepared({ prepare }: Command): Promise<DataDirectory> {
 }
 
 /** Runs a command while calls follow a plan. @returns its error, or null if it succeeded */
-async function under(plan: Plan, command: Command, folder: string): Promise<{ error: unknown; seen: Everywhere }> {
+async function runUnder(plan: Plan, command: Command, folder: string): Promise<{ error: unknown; seen: Everywhere }> {
   using seen = everywhere(plan);
   try {
     await command.act(folder);
@@ -248,21 +248,21 @@ async function failing(command: Command, { expected, fault, fails }: Failing): P
     failed = call.sql;
     return fault;
   };
-  const { error } = await under(plan, command, folder.path);
-  const which = { failed, fault };
+  const { error } = await runUnder(plan, command, folder.path);
+  const attempt = { failed, fault };
   if (error !== null && operatorErrorOf(error, folder.path) === null)
-    throw new Error(JSON.stringify(which), { cause: error });
+    throw new Error(JSON.stringify(attempt), { cause: error });
   const databases = openBelow(folder.path).filter((name) => /\.db\b/.test(name));
-  expect({ ...which, databases }).toEqual({ ...which, databases: [] });
+  expect({ ...attempt, databases }).toEqual({ ...attempt, databases: [] });
   // A stream closes its file a little later.
-  await until(() => openBelow(folder.path).length === 0, `the end of the files of ${JSON.stringify(which)}`);
-  if (failed !== 'rmSync') expect({ ...which, left: unfinished(folder.path) }).toEqual({ ...which, left: [] });
+  await until(() => openBelow(folder.path).length === 0, `the end of the files of ${JSON.stringify(attempt)}`);
+  if (failed !== 'rmSync') expect({ ...attempt, left: unfinished(folder.path) }).toEqual({ ...attempt, left: [] });
   if (error !== null) {
-    const again = await under(never, command, folder.path);
+    const retry = await runUnder(never, command, folder.path);
     // The call may have taken effect but reported a failure.
-    if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
+    if (retry.error !== null && !(retry.error instanceof OperatorError)) throw retry.error;
   }
-  expect({ ...which, result: await command.result(folder.path) }).toEqual({ ...which, result: expected });
+  expect({ ...attempt, result: await command.result(folder.path) }).toEqual({ ...attempt, result: expected });
   return failed;
 }
 
@@ -273,11 +273,11 @@ function notOnDisk(calls: readonly FileCall[]): string[] {
   const renamed = new Map<string, string>();
   const removed = new Set<string>();
   const missing: string[] = [];
-  for (const { name, given, gave } of calls) {
-    const path = String(given[0]);
-    if (name === 'openSync') opened.set(gave, path);
+  for (const { name, parameters, result } of calls) {
+    const path = String(parameters[0]);
+    if (name === 'openSync') opened.set(result, path);
     if (name === 'fsyncSync') {
-      const file = opened.get(given[0]) ?? '';
+      const file = opened.get(parameters[0]) ?? '';
       synced.add(file);
       for (const to of renamed.keys()) if (dirname(to) === file) renamed.delete(to);
       for (const name of removed) if (dirname(name) === file) removed.delete(name);
@@ -286,7 +286,7 @@ function notOnDisk(calls: readonly FileCall[]): string[] {
     if (name !== 'renameSync') continue;
     // SQLite syncs its files when it closes them.
     if (!synced.has(path) && !path.endsWith('.db')) missing.push(`the bytes of ${path}`);
-    const to = String(given[1]);
+    const to = String(parameters[1]);
     // It would be taken for the log of the file that comes into its place.
     if (removed.has(`${to}-wal`)) missing.push(`the end of ${to}-wal`);
     renamed.set(to, path);
@@ -298,18 +298,18 @@ test.each(commands.map((command) => [command.name, command] as const))(
   '%s: any failing call is reported and leaves nothing, and the next attempt succeeds',
   async (_, command) => {
     using undisturbed = await prepared(command);
-    const { error: none, seen } = await under(never, command, undisturbed.path);
-    expect(none).toBeNull();
+    const { error, seen } = await runUnder(never, command, undisturbed.path);
+    expect(error).toBeNull();
     expect(notOnDisk(seen.fileCalls)).toEqual([]);
     const expected = await command.result(undisturbed.path);
     const calls = seen.calls();
-    const wanted = Math.min(calls, casesOf(1));
-    for (let sample = 0; sample < wanted; sample++) {
-      const at = Math.floor(((sample + 0.5) * calls) / wanted);
+    const samples = Math.min(calls, casesOf(1));
+    for (let sample = 0; sample < samples; sample++) {
+      const number = Math.floor(((sample + 0.5) * calls) / samples);
       await failing(command, {
         expected,
-        fault: faults[(sample + at) % faults.length]!,
-        fails: (call) => call.number === at,
+        fault: faults[(sample + number) % faults.length]!,
+        fails: (call) => call.number === number,
       });
     }
     if (command.makesSecondaryIndexes !== true) return;
@@ -337,17 +337,17 @@ test.each(commands.map((command) => [command.name, command] as const))(
     using folder = await prepared(command);
     const { plan, images } = imagesOf(folder.path);
     const reader = command.reader?.(folder.path);
-    const { error } = await under(plan, command, folder.path);
+    const { error } = await runUnder(plan, command, folder.path);
     reader?.close();
     expect(error).toBeNull();
     const expected = await command.result(folder.path);
-    const wanted = Math.min(images.length, casesOf(2));
-    for (let sample = 0; sample < wanted; sample++) {
-      const at = Math.floor(((sample + 0.5) * images.length) / wanted);
-      const image = images[at]!;
-      const again = await under(never, command, image.path);
-      if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
-      expect({ at, result: await command.result(image.path) }).toEqual({ at, result: expected });
+    const samples = Math.min(images.length, casesOf(2));
+    for (let sample = 0; sample < samples; sample++) {
+      const index = Math.floor(((sample + 0.5) * images.length) / samples);
+      const image = images[index]!;
+      const retry = await runUnder(never, command, image.path);
+      if (retry.error !== null && !(retry.error instanceof OperatorError)) throw retry.error;
+      expect({ index, result: await command.result(image.path) }).toEqual({ index, result: expected });
     }
     for (const image of images) image[Symbol.dispose]();
   },
@@ -356,19 +356,19 @@ test.each(commands.map((command) => [command.name, command] as const))(
 test("check: a lock that can't be had leaves nothing", async () => {
   const command = commands.find(({ name }) => name === 'check')!;
   using undisturbed = await prepared(command);
-  const { seen } = await under(never, command, undisturbed.path);
+  const { seen } = await runUnder(never, command, undisturbed.path);
   const expected = await command.result(undisturbed.path);
   expect(seen.calls()).toBeGreaterThan(0);
   for (const fault of faults.filter(({ effect }) => effect === 'kept')) {
-    for (const wanted of [/^openSync$/, /^PRAGMA journal_mode = MEMORY$/, /^BEGIN EXCLUSIVE$/]) {
+    for (const pattern of [/^openSync$/, /^PRAGMA journal_mode = MEMORY$/, /^BEGIN EXCLUSIVE$/]) {
       let failed = false;
       const fails = ({ sql, path }: Call) => {
-        if (failed || !wanted.test(sql) || !path.endsWith('writer.lock')) return false;
+        if (failed || !pattern.test(sql) || !path.endsWith('writer.lock')) return false;
         failed = true;
         return true;
       };
       await failing(command, { expected, fault, fails });
-      expect({ fault, wanted, failed }).toEqual({ fault, wanted, failed: true });
+      expect({ fault, pattern, failed }).toEqual({ fault, pattern, failed: true });
     }
   }
 });

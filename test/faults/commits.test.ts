@@ -100,8 +100,8 @@ test('a thread waits for a lock once, and not again while the lock is held', () 
     [...open.store.opened.values()].map(
       (db) => db.query<{ timeout: number }, []>('PRAGMA busy_timeout').get()?.timeout,
     );
-  const usual = patience();
-  expect(usual).toEqual([BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS]);
+  const defaults = patience();
+  expect(defaults).toEqual([BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS]);
   const isLocked: Plan = ({ sql, path }) =>
     sql === 'BEGIN IMMEDIATE' && path === journalPath(open.directory) ? busy : null;
   open.store.follow(isLocked);
@@ -110,7 +110,7 @@ test('a thread waits for a lock once, and not again while the lock is held', () 
   open.store.follow(never);
   expect(open.ingest.receive(nextBlock)).toBe('applied');
   open.ingest.receive(chunks);
-  expect(patience()).toEqual(usual);
+  expect(patience()).toEqual(defaults);
 });
 
 const failures: [how: string, fault: Fault][] = [
@@ -145,8 +145,8 @@ test.each(
   open.ingest.receive(chunks);
   expect(open.ingest.receive(chunks)).toBe('repeated');
   open.ingest.close();
-  using again = openWithHooks(open.directory);
-  expect(again.ingest.receive(chunks)).toBe('repeated');
+  using reopened = openWithHooks(open.directory);
+  expect(reopened.ingest.receive(chunks)).toBe('repeated');
   expect(journalRows(open.directory).filter((row) => row.path === chunks.path)).toHaveLength(1);
 });
 
@@ -221,21 +221,21 @@ test('a probe finds that writes succeed again, and applies the entries that only
 });
 
 test('the log counts failed writes since the last success', () => {
-  const said: IngestEvent[] = [];
-  const health = writerHealth((event) => said.push(event));
+  const logged: IngestEvent[] = [];
+  const health = writerHealth((event) => logged.push(event));
   for (const failures of [2, 1]) {
     for (let failed = 0; failed < failures; failed++) health.failed(errorOf('full'));
     health.succeeded();
   }
-  const resumed = said.flatMap((one) => (one.event === 'service_resumed' ? [one.failures] : []));
+  const resumed = logged.flatMap((entry) => (entry.event === 'service_resumed' ? [entry.failures] : []));
   expect(resumed).toEqual([2, 1]);
 });
 
 test('a full disk is logged with what to do and without a stack, and an I/O error with its cause', () => {
   const eventOf = (error: Error): IngestEvent[] => {
-    const said: IngestEvent[] = [];
-    writerHealth((event) => said.push(event)).failed(error);
-    return said;
+    const logged: IngestEvent[] = [];
+    writerHealth((event) => logged.push(event)).failed(error);
+    return logged;
   };
   const event = { event: 'service_failing', service: 'writes' } as const;
   const remedy = expect.stringMatching(/^Free space on the disk of the data directory\./);
@@ -268,14 +268,14 @@ const files = [
 test.each(files)("%s: a file that can't grow stops the events, which continue as before when it can", (_, path) => {
   using undisturbed = opened();
   for (const event of eventRange) undisturbed.ingest.receive(event);
-  const wanted = everything(undisturbed.directory);
+  const expected = everything(undisturbed.directory);
   for (const room of [0, 9]) {
     using open = opened();
     const db = open.store.opened.get(path(open.directory))!;
     const { pages } = db.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get()!;
-    const limit = (most: number) => db.run(`PRAGMA max_page_count = ${most}`);
+    const limit = (maxPages: number) => db.run(`PRAGMA max_page_count = ${maxPages}`);
     limit(pages + room);
-    let refused = 0;
+    let rejections = 0;
     for (const event of eventRange) {
       for (;;) {
         try {
@@ -283,13 +283,13 @@ test.each(files)("%s: a file that can't grow stops the events, which continue as
           break;
         } catch (error) {
           expect(error).toMatchObject({ name: 'StoreUnavailableError', message: 'disk is full' });
-          refused += 1;
-          if (refused === 3) limit(1_000_000);
+          rejections += 1;
+          if (rejections === 3) limit(1_000_000);
         }
       }
     }
-    expect({ room, refused }).toEqual({ room, refused: 3 });
-    expect({ room, files: everything(open.directory) }).toEqual({ room, files: wanted });
+    expect({ room, refused: rejections }).toEqual({ room, refused: 3 });
+    expect({ room, files: everything(open.directory) }).toEqual({ room, files: expected });
   }
 });
 

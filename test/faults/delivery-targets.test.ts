@@ -33,7 +33,7 @@ const notGlobal6 = [
 const MAPPED = '00000000000000000000ffff';
 const NAT64 = '0064ff9b0000000000000000';
 /** Prefixes of IPv6 addresses that embed an IPv4 address, and its offset. A connection may lead to that address. */
-const embedding: readonly (readonly [prefix: string, at: number])[] = [
+const embedding: readonly (readonly [prefix: string, offset: number])[] = [
   ['000000000000000000000000', 12],
   [MAPPED, 12],
   ['0000000000000000ffff0000', 12],
@@ -54,9 +54,9 @@ function isPublic(bytes: Uint8Array): boolean {
   if (bytes.length === 4) return !blocked.check(bytes.join('.'), 'ipv4');
   // These two prefixes can lead to public addresses.
   if ([NAT64, MAPPED].some((prefix) => bytes.toHex().startsWith(prefix))) return isPublic(bytes.subarray(12));
-  for (const [prefix, at] of embedding) {
+  for (const [prefix, offset] of embedding) {
     if (!bytes.toHex().startsWith(prefix)) continue;
-    if (!isPublic(bytes.subarray(at, at + 4))) return false;
+    if (!isPublic(bytes.subarray(offset, offset + 4))) return false;
   }
   const isGivenOut = bytes[0]! >> 5 === 0b001;
   return isGivenOut && !blocked.check(groupsOf(bytes).join(':'), 'ipv6');
@@ -66,18 +66,18 @@ const octet = fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 10, 64, 127, 168, 169,
 const bytes4 = fc.oneof(
   fc.tuple(octet, octet, octet, octet).map((bytes) => Uint8Array.from(bytes)),
   // Addresses near the ends of the ranges that aren't public.
-  fc.tuple(fc.constantFrom(...notGlobal4.flat()), fc.integer({ min: -1, max: 1 })).map(([end, by]) => {
+  fc.tuple(fc.constantFrom(...notGlobal4.flat()), fc.integer({ min: -1, max: 1 })).map(([end, step]) => {
     const bytes = Buffer.from(end.split('.').map(Number));
-    bytes.writeUInt32BE((bytes.readUInt32BE() + by) >>> 0);
+    bytes.writeUInt32BE((bytes.readUInt32BE() + step) >>> 0);
     return new Uint8Array(bytes);
   }),
 );
 const bytes6 = fc.oneof(
   fc.uint8Array({ minLength: 16, maxLength: 16 }),
-  fc.tuple(fc.constantFrom(...embedding), bytes4).map(([[prefix, at], inner]) => {
+  fc.tuple(fc.constantFrom(...embedding), bytes4).map(([[prefix, offset], inner]) => {
     const bytes = new Uint8Array(16);
     bytes.set(Uint8Array.fromHex(prefix));
-    bytes.set(inner, at);
+    bytes.set(inner, offset);
     return bytes;
   }),
   fc

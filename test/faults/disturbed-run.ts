@@ -20,19 +20,19 @@ type Open = ReturnType<typeof openWithHooks>;
 /** Requires that a failed call leaves no open transaction for others to wait for, unless ending the transaction failed. */
 function holdsNoLock(store: FaultStore, failed: string): void {
   if (failed === 'ROLLBACK') return;
-  const open = store.all.filter((db) => db.inTransaction).map((db) => db.filename);
+  const open = store.connections.filter((db) => db.inTransaction).map((db) => db.filename);
   expect({ failed, open }).toEqual({ failed, open: [] });
 }
 
-/** Accepts an event. @param refused called each time that it is not accepted @returns how many attempts failed */
-function send({ ingest }: Open, event: ReceivedEvent, refused: () => void): number {
+/** Accepts an event. @param onRejection called each time that it is not accepted @returns how many attempts failed */
+function send({ ingest }: Open, event: ReceivedEvent, onRejection: () => void): number {
   for (let failed = 0; failed < MAX_RETRIES; failed++) {
     try {
       ingest.receive(event);
       return failed;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      refused();
+      onRejection();
     }
   }
   throw new Error('the event was never accepted');
@@ -58,7 +58,7 @@ interface Run {
   /** Attempts to take an event that failed. */
   failed: number;
   /** Events of the log, in order. */
-  said: string[];
+  logged: string[];
   /** The closed copy. The caller must remove it. */
   directory: DataDirectory;
 }
@@ -90,8 +90,8 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
     connect: store.connect,
     ...(committed === 'some together' ? { clock: timer } : {}),
   });
-  using beside = new Database(indexPath(directory.path), { readonly: true });
-  const made = beside.prepare<{ made: number }, []>('SELECT count(*) AS made FROM hook_deliveries');
+  using reader = new Database(indexPath(directory.path), { readonly: true });
+  const count = reader.prepare<{ deliveries: number }, []>('SELECT count(*) AS deliveries FROM hook_deliveries');
   let failing = '';
   store.follow((call) => {
     const fault = plan(call);
@@ -101,13 +101,13 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   const calls: number[] = [];
   let failed = 0;
   for (const [number, event] of events.entries()) {
-    const [deliveries, callsBefore] = [made.get()?.made, store.calls()];
+    const [deliveries, callsBefore] = [count.get()?.deliveries, store.calls()];
     begins?.(number, callsBefore);
     open.woken.clear();
     failed += send(open, event, () => holdsNoLock(store, failing));
     if (number % TOGETHER === TOGETHER - 1) timer.endWaits();
     calls.push(store.calls() - callsBefore);
-    if (made.get()?.made === deliveries) continue;
+    if (count.get()?.deliveries === deliveries) continue;
     // Every queued delivery needs a notification. If a commit took effect but reported a failure, and no event comes
     // next to notify, the server's probe does.
     if (open.woken.size === 0) open.ingest.probe();
@@ -117,5 +117,5 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   open.ingest.publish();
   open.ingest.probe();
   open.ingest.close();
-  return { files: standing(directory.path), calls, failed, said: open.said.map(({ event }) => event), directory };
+  return { files: standing(directory.path), calls, failed, logged: open.said.map(({ event }) => event), directory };
 }

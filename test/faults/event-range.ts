@@ -25,7 +25,7 @@ const chunks = (label: number): ReceivedEvent => ({
   receivedAt: NOW,
 });
 
-export const before = stream.slice(0, BEFORE);
+export const eventsBefore = stream.slice(0, BEFORE);
 /** An event of the range by its number, now and then behind one that only the journal holds. */
 const withChunks = (event: ReceivedEvent, index: number): ReceivedEvent[] =>
   index % 7 === 3 ? [chunks(index), event] : [event];
@@ -49,16 +49,16 @@ const filters = [
 
 /** Opens a directory with hooks that follow its chain; nothing is sent. */
 export function openWithHooks(directory: string, options: Partial<IngestOptions> = {}) {
-  let made: HookMachine | null = null;
+  let hooks: HookMachine | null = null;
   const machine = (parts: MachineParts): HookMachine => {
-    made = hookMachine(parts, () => {});
-    return made;
+    hooks = hookMachine(parts, () => {});
+    return hooks;
   };
   const open = openAt(directory, { ...options, machine });
   const { ingest } = open;
   /** Notified since the last look. */
   const woken = new Set<string>();
-  (made as HookMachine | null)?.engine.listen({
+  (hooks as HookMachine | null)?.engine.listen({
     evaluated: () => {},
     queued: (hookId, queue) => woken.add(`${hookId}/${queue}`),
     tasksReady: () => {},
@@ -70,15 +70,15 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   const register = () => {
     for (const [index, events] of filters.entries()) {
       const body = { ...definition('http://127.0.0.1:9/', events, { enable_on_registration: true }), name: `${index}` };
-      const known = readDefinition(body, ingest.network());
-      void run('hook.register', { uuid: crypto.randomUUID(), consumer: 'me', definition: known });
+      const parsed = readDefinition(body, ingest.network());
+      void run('hook.register', { uuid: crypto.randomUUID(), consumer: 'me', definition: parsed });
     }
   };
   /** From now on each hook expires with its so manieth match. */
-  const limitOccurrences = (most: number) => {
+  const limitOccurrences = (count: number) => {
     for (const record of ingest.hooks.records.all('me')) {
-      const { options: given } = parseDefinition(record);
-      const limited = { ...given, expire_after_occurrences: record.occurrences + most };
+      const { options: current } = parseDefinition(record);
+      const limited = { ...current, expire_after_occurrences: record.occurrences + count };
       void run('hook.redefine', { consumer: 'me', uuid: record.uuid, change: { options: limited } });
     }
   };
@@ -89,7 +89,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
 export function template(): DataDirectory {
   const directory = dataDirectory();
   using open = openWithHooks(directory.path);
-  for (const event of before) open.ingest.apply(event);
+  for (const event of eventsBefore) open.ingest.apply(event);
   open.ingest.commit();
   open.register();
   return directory;

@@ -78,16 +78,16 @@ function shuffled<T>(items: readonly T[], prng: Prng): T[] {
 /** Returns every call of the section with a random failure, by event, in random order. */
 function failuresOf({ undisturbed: { calls } }: Section, prng: Prng): Failure[][] {
   return calls.map((count, event) => {
-    const all = Array.from({ length: count }, (_, call) => ({ event, call, fault: prng.pick(faults) }));
-    return shuffled(all, prng);
+    const failures = Array.from({ length: count }, (_, call) => ({ event, call, fault: prng.pick(faults) }));
+    return shuffled(failures, prng);
   });
 }
 
 /** Takes one failure of each event that has some left, as far as they are apart. Runs begin with another event in turn. */
-function together(left: Failure[][], turn: number): Failure[] {
+function together(remaining: Failure[][], turn: number): Failure[] {
   const failures: Failure[] = [];
   let calmUntil = turn % (CALM + 1);
-  for (const [event, ofEvent] of left.entries()) {
+  for (const [event, ofEvent] of remaining.entries()) {
     if (event < calmUntil || ofEvent.length === 0) continue;
     failures.push(ofEvent.pop()!);
     calmUntil = event + CALM + 1;
@@ -95,12 +95,12 @@ function together(left: Failure[][], turn: number): Failure[] {
   return failures;
 }
 
-/** Tries failures of a section until none is left or as many as wanted. @returns how many */
-function tryFailures(section: Section, wanted: number, prng: Prng): number {
-  const left = failuresOf(section, prng);
+/** Tries failures of a section until none is left or the limit is reached. @returns how many */
+function tryFailures(section: Section, limit: number, prng: Prng): number {
+  const remaining = failuresOf(section, prng);
   let tried = 0;
-  for (let turn = 0; tried < wanted && left.some((ofEvent) => ofEvent.length > 0); turn++) {
-    const failures = together(left, turn);
+  for (let turn = 0; tried < limit && remaining.some((ofEvent) => ofEvent.length > 0); turn++) {
+    const failures = together(remaining, turn);
     tried += failures.length;
     if (failures.length === 0) continue;
     const { differs, missed } = outcomeOf(section, failures);
@@ -135,8 +135,8 @@ test.each(waysToCommit)(
       from[Symbol.dispose]();
       from = undisturbed.directory;
       sum.events += events.length;
-      sum.calls += undisturbed.calls.reduce((all, count) => all + count, 0);
-      sum.reverted += undisturbed.said.filter((event) => event === 'block_reverted').length;
+      sum.calls += undisturbed.calls.reduce((total, count) => total + count, 0);
+      sum.reverted += undisturbed.logged.filter((event) => event === 'block_reverted').length;
       sum.deliveries = undisturbed.files.index.hook_deliveries?.length ?? 0;
       process.stderr.write(`every call (${committed}, seed ${firstSeed}): ${JSON.stringify(sum)}\n`);
     }

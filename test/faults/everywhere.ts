@@ -22,9 +22,9 @@ const real = { openSync, fsyncSync, renameSync, rmSync, writeFileSync, mkdirSync
 export interface FileCall {
   name: keyof typeof real;
   /** Arguments: paths and file descriptors. */
-  given: unknown[];
+  parameters: unknown[];
   /** Result: the file descriptor, if the call opened a file. */
-  gave: unknown;
+  result: unknown;
 }
 
 export interface Everywhere extends Disposable {
@@ -49,13 +49,13 @@ export function everywhere(plan: Plan): Everywhere {
     spyOn(Database.prototype, 'prepare').mockImplementation(prepared as typeof prepare),
     spyOn(Database.prototype, 'query').mockImplementation(prepared as never),
     ...(Object.keys(real) as (keyof typeof real)[]).map((name) => {
-      const call = real[name] as (...given: unknown[]) => unknown;
-      return spyOn(files, name).mockImplementation(((...given: unknown[]) => {
-        const fault = front.fate(name, String(given[0]));
+      const call = real[name] as (...parameters: unknown[]) => unknown;
+      return spyOn(files, name).mockImplementation(((...parameters: unknown[]) => {
+        const fault = front.fate(name, String(parameters[0]));
         if (fault !== null && fault.effect !== 'done') throw systemError(fault.code, name);
-        fileCalls.push({ name, given, gave: call(...given) });
+        fileCalls.push({ name, parameters, result: call(...parameters) });
         if (fault !== null && name !== 'openSync') throw systemError(fault.code, name);
-        return fileCalls.at(-1)?.gave;
+        return fileCalls.at(-1)?.result;
       }) as never);
     }),
   ];

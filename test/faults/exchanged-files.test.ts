@@ -76,12 +76,12 @@ function truthOf({ index, journal }: Pair) {
 
 const tablesOf = new Map<readonly ReceivedEvent[], Tables>();
 function expectedTables(events: readonly ReceivedEvent[]): Tables {
-  const known = tablesOf.get(events);
-  if (known !== undefined) return known;
+  const cached = tablesOf.get(events);
+  if (cached !== undefined) return cached;
   using directory = ingestOf(events);
-  const made = tables(directory.path);
-  tablesOf.set(events, made);
-  return made;
+  const result = tables(directory.path);
+  tablesOf.set(events, result);
+  return result;
 }
 
 function put(copy: string, path: (directory: string) => string, directory: string): void {
@@ -132,7 +132,7 @@ function refusalOf(action: () => void): OperatorError | null {
  * Opens a directory, and receives all events of a node that isn't aware of the loss.
  * @returns the error if an event was rejected: a fork deeper than the loss
  */
-function goOn(directory: string, events: readonly ReceivedEvent[]): OperatorError | null {
+function resume(directory: string, events: readonly ReceivedEvent[]): OperatorError | null {
   using open = openAt(directory);
   const tooDeep = refusalOf(() => {
     for (const event of events) open.ingest.apply(event);
@@ -154,12 +154,12 @@ function expectWhole(
 }
 
 /** Returns a number of random pairs; all pairs if there are fewer. */
-function sampled(name: string, usual: number): Pair[] {
+function sampled(name: string, count: number): Pair[] {
   const prng = new Prng(`exchanged-files/${name}`);
-  const left = [...pairs];
-  const taken: Pair[] = [];
-  while (left.length > 0 && taken.length < casesOf(usual)) taken.push(...left.splice(prng.below(left.length), 1));
-  return taken;
+  const rest = [...pairs];
+  const sample: Pair[] = [];
+  while (rest.length > 0 && sample.length < casesOf(count)) sample.push(...rest.splice(prng.below(rest.length), 1));
+  return sample;
 }
 
 test('files are opened only if the journal has the history of the index', () => {
@@ -167,7 +167,7 @@ test('files are opened only if the journal has the history of the index', () => 
     const { belongs, chain } = truthOf(pair);
     using directory = directoryOf(pair);
     const before = heldIn(directory.path, pair);
-    const refusal = refusalOf(() => expect(goOn(directory.path, chain)).toBeNull());
+    const refusal = refusalOf(() => expect(resume(directory.path, chain)).toBeNull());
     expect({ pair, opened: refusal === null }).toEqual({ pair, opened: belongs });
     if (refusal === null) expectWhole(pair, directory.path, chain, { deep: true });
     else expect({ pair, files: heldIn(directory.path, pair) }).toEqual({ pair, files: before });
@@ -184,7 +184,7 @@ test('a rebuild repairs refused files', () => {
       rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force });
     expect({ pair, refused: refusalOf(() => rebuild(false)) !== null }).toEqual({ pair, refused: true });
     rebuild(true);
-    expect(goOn(directory.path, inJournal.chain)).toBeNull();
+    expect(resume(directory.path, inJournal.chain)).toBeNull();
     expectWhole(pair, directory.path, inJournal.chain, { deep: true });
   }
 });

@@ -85,7 +85,7 @@ export interface FaultStore {
   /** Connections that were opened, the last of each path. */
   opened: Map<string, Database>;
   /** Every connection that was opened. */
-  all: Database[];
+  connections: Database[];
   /** Paths of the files whose commits SQLite syncs, as SQLite reports. */
   syncedAtCommit: Set<string>;
   /** Counts calls from 0 on, and lets them fail as planned. */
@@ -101,7 +101,7 @@ const syncsCommits = (db: Database): boolean =>
 
 export function faultStore(): FaultStore {
   const opened = new Map<string, Database>();
-  const all: Database[] = [];
+  const connections: Database[] = [];
   const syncedAtCommit = new Set<string>();
   const front = new Front();
 
@@ -117,14 +117,14 @@ export function faultStore(): FaultStore {
     db.prepare = prepared as typeof db.prepare;
     db.query = prepared as typeof db.query;
     opened.set(path, db);
-    all.push(db);
+    connections.push(db);
     return db;
   };
 
   return {
     connect,
     opened,
-    all,
+    connections,
     syncedAtCommit,
     follow: (plan) => front.follow(plan),
     calls: () => front.calls,

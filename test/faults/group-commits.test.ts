@@ -28,9 +28,9 @@ function opened() {
   const store = faultStore();
   const timer = manualClock();
   const open = openWithHooks(directory.path, { connect: store.connect, clock: timer });
-  const beside = new Database(indexPath(directory.path), { readonly: true });
+  const reader = new Database(indexPath(directory.path), { readonly: true });
   const count = (table: string): number =>
-    beside.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
+    reader.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
   return {
     ...open,
     store,
@@ -39,7 +39,7 @@ function opened() {
     undo: () => store.opened.get(indexPath(directory.path))?.run('ROLLBACK'),
     /** Returns another process's view: the height of the tip, and the queued deliveries. */
     seen: () => ({
-      height: beside.query<{ height: number }, []>('SELECT max(height) AS height FROM blocks').get()?.height,
+      height: reader.query<{ height: number }, []>('SELECT max(height) AS height FROM blocks').get()?.height,
       deliveries: count('hook_deliveries'),
     }),
     receive: (events: readonly ReceivedEvent[]) => events.map((event) => open.ingest.receive(event)),
@@ -51,24 +51,24 @@ function opened() {
       });
     },
     failNext(sql: string, fault: Fault, times = 1) {
-      let left = times;
+      let remaining = times;
       store.follow((call) => {
-        if (left === 0 || call.sql !== sql || call.path !== indexPath(directory.path)) return null;
-        left -= 1;
+        if (remaining === 0 || call.sql !== sql || call.path !== indexPath(directory.path)) return null;
+        remaining -= 1;
         return fault;
       });
     },
     [Symbol.dispose]() {
       store.follow(never);
       open[Symbol.dispose]();
-      beside.close();
+      reader.close();
       directory[Symbol.dispose]();
     },
   };
 }
 
 /** Returns the result of a run with a separate commit for each event. */
-const wanted = (events: readonly ReceivedEvent[]) => {
+const resultOf = (events: readonly ReceivedEvent[]) => {
   const directory = copyOf(from);
   try {
     using open = openWithHooks(directory.path);
@@ -90,7 +90,7 @@ const reverts = (events: readonly ReceivedEvent[]): boolean => {
 
 /** The events up to the first fork that wins, and some more. */
 const group = eventRange.slice(0, 40);
-const whole = wanted(group);
+const whole = resultOf(group);
 
 test('the group of these tests has a fork that wins', () => {
   expect(reverts(group)).toBe(true);
@@ -235,7 +235,7 @@ test('reads before a commit show the same as reads after it', async () => {
   const snapshots = snapshotsOf(open);
   const senders = new Set(group.filter(isBlock).flatMap(({ text }) => JSON.parse(text).events.flatMap(senderOf)));
   expect(senders.size).toBeGreaterThan(1);
-  const shown = (read: Reader) => ({
+  const stateIn = (read: Reader) => ({
     pending: read.mempool.page(50, null, models),
     version: read.mempool.version(),
     balances: [...senders].map((sender) => read.principals.stxBalance(sender)),
@@ -243,8 +243,8 @@ test('reads before a commit show the same as reads after it', async () => {
   for (const [index, event] of group.entries()) {
     open.ingest.receive(event);
     if (index % 4 !== 3) continue;
-    const before = snapshots.read(shown);
-    expect(before).toEqual(await snapshots.readLong(async (read) => shown(read)));
+    const before = snapshots.read(stateIn);
+    expect(before).toEqual(await snapshots.readLong(async (read) => stateIn(read)));
   }
   snapshots.close();
 });
@@ -427,8 +427,8 @@ test.each([
 test('an event that changes nothing leaves the others as they are', () => {
   using open = opened();
   open.receive(group);
-  const known = group.find(isBlock)!;
-  expect(open.ingest.receive(known)).toBe('repeated');
+  const repeated = group.find(isBlock)!;
+  expect(open.ingest.receive(repeated)).toBe('repeated');
   open.timer.endWaits();
   open.ingest.close();
   expect(everything(open.directory)).toEqual(whole);
@@ -438,9 +438,9 @@ test('a crash with a pending group is recovered from the journal', () => {
   using open = opened();
   open.receive(group);
   using crashed = image(open.directory);
-  using again = openWithHooks(crashed.path);
-  expect(again.ingest.tipHeight()).toBe(open.ingest.tipHeight());
-  again.ingest.close();
+  using reopened = openWithHooks(crashed.path);
+  expect(reopened.ingest.tipHeight()).toBe(open.ingest.tipHeight());
+  reopened.ingest.close();
   expect(everything(crashed.path).journal).toEqual(whole.journal);
 });
 
@@ -449,8 +449,8 @@ test('a pending group is committed at the end', () => {
   open.receive(group);
   open.ingest.close();
   expect(everything(open.directory)).toEqual(whole);
-  using again = openWithHooks(open.directory);
-  expect(again.said).toEqual([]);
+  using reopened = openWithHooks(open.directory);
+  expect(reopened.said).toEqual([]);
 });
 
 /** Returns the result of an import of events. */
@@ -466,10 +466,10 @@ const imported = (events: readonly ReceivedEvent[]) => {
 function importing(last = 0) {
   const open = opened();
   const before = open.seen();
-  const kept = group.length - last;
-  for (const event of group.slice(0, kept)) open.ingest.apply(event);
+  const count = group.length - last;
+  for (const event of group.slice(0, count)) open.ingest.apply(event);
   open.ingest.commitToJournal();
-  for (const event of group.slice(kept)) open.ingest.apply(event);
+  for (const event of group.slice(count)) open.ingest.apply(event);
   return { ...open, before };
 }
 
@@ -477,8 +477,8 @@ test('events that an import commits are in the journal, and in the index with it
   using open = importing();
   expect(open.seen()).toEqual(open.before);
   using crashed = image(open.directory);
-  using again = openWithHooks(crashed.path);
-  expect(again.ingest.tipHeight()).toBe(open.ingest.tipHeight());
+  using reopened = openWithHooks(crashed.path);
+  expect(reopened.ingest.tipHeight()).toBe(open.ingest.tipHeight());
   open.ingest.commit();
   expect(open.seen().height).toBe(open.ingest.tipHeight());
   open.ingest.close();
@@ -495,9 +495,9 @@ test('a stopped import loses only uncommitted rows', () => {
     open.ingest.commitToJournal();
     for (const event of others) open.ingest.apply(event);
   }
-  using again = openAt(stopped.path);
-  expect(again.said).toContainEqual({ event: 'journal_replayed', events: kept.length });
-  again.ingest.close();
+  using reopened = openAt(stopped.path);
+  expect(reopened.said).toContainEqual({ event: 'journal_replayed', events: kept.length });
+  reopened.ingest.close();
   {
     using open = openAt(undisturbed.path);
     for (const event of kept) open.ingest.apply(event);

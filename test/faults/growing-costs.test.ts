@@ -99,13 +99,15 @@ const smallPage = (parameter: Parameter): Parameter => ({
 
 /** URLs with few of a route's parameters each: the more filters there are, the less is left to read. */
 function* urlsOf({ path, parameters }: GetRoute, prng: Prng): Generator<string> {
-  const always = parameters.flatMap((one) => (one.name === 'limit' ? [smallPage(one)] : one.required ? [one] : []));
+  const always = parameters.flatMap((item) =>
+    item.name === 'limit' ? [smallPage(item)] : item.required ? [item] : [],
+  );
   const optional = parameters.filter(({ name, required }) => !required && name !== 'limit' && name !== 'cursor');
   const pairs = (optional.length * (optional.length + 1)) / 2;
-  for (let made = 0; made < casesOf(2 + URLS_A_PAIR * pairs); made++) {
+  for (let count = 0; count < casesOf(2 + URLS_A_PAIR * pairs); count++) {
     const chosen = Array.from({ length: prng.below(MAX_PARAMETERS + 1) }, () => optional[prng.below(optional.length)]);
-    const given = [...new Set(chosen)].flatMap((one) => (one === undefined ? [] : [{ ...one, required: true }]));
-    yield randomUrl({ path, parameters: [...always, ...given] }, subjects, prng);
+    const drawn = [...new Set(chosen)].flatMap((item) => (item === undefined ? [] : [{ ...item, required: true }]));
+    yield randomUrl({ path, parameters: [...always, ...drawn] }, subjects, prng);
   }
 }
 

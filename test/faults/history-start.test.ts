@@ -45,7 +45,7 @@ test.each(waysToCommit)(
     const rest = stream.slice(3);
     const undisturbed = run(from, { committed, events: rest, plan: never });
     undisturbed.directory[Symbol.dispose]();
-    expect(undisturbed.said).toContain('block_reverted');
+    expect(undisturbed.logged).toContain('block_reverted');
     expect(undisturbed.files.index.starting_accounts!.length).toBeGreaterThan(10);
     for (let seed = firstSeed; seed < firstSeed + casesOf(1); seed++) {
       const { files, failed, directory } = run(from, { committed, events: rest, plan: rain(`${committed}/${seed}`) });

@@ -33,19 +33,19 @@ const changes = fc.array(fc.subarray(names, { minLength: 1 }), { minLength: 2, m
 test('every change is there in the end, or one that set the same part', async () => {
   const seen = new Seen({ rivals: 10 });
   await assertProperty(
-    fc.asyncProperty(changes, fc.scheduler(), async (wanted, scheduler) => {
+    fc.asyncProperty(changes, fc.scheduler(), async (updates, scheduler) => {
       turn = (checked) => checked;
       const uuid = await hooks.register(definition(urlOf(0), [{ type: 'coinbase' }]));
       turn = (checked) => scheduler.schedule(checked);
-      const done = wanted.map((set, index) =>
+      const done = updates.map((set, index) =>
         hooks.managed.update(CONSUMER, uuid, Object.fromEntries(set.map((part) => [part, parts[part](index + 1)]))),
       );
       await scheduler.waitFor(Promise.all(done));
-      const kept = parseDefinition(hooks.record(uuid));
+      const stored = parseDefinition(hooks.record(uuid));
       for (const part of names) {
-        const setters = wanted.flatMap((set, index) => (set.includes(part) ? [parts[part](index + 1)] : []));
+        const setters = updates.flatMap((set, index) => (set.includes(part) ? [parts[part](index + 1)] : []));
         if (setters.length > 1) seen.add('rivals');
-        if (setters.length > 0) expect(setters).toContainEqual(kept[part] as never);
+        if (setters.length > 0) expect(setters).toContainEqual(stored[part] as never);
       }
     }),
     { seen, cases: 40 },

@@ -12,9 +12,9 @@ import { faults, never, type Plan } from './fault-store.ts';
 
 /** Takes the range while calls fail as planned. */
 function disturbed(from: DataDirectory, committed: Committed, plan: Plan) {
-  const left = run(from, { committed, events: eventRange, plan });
-  left.directory[Symbol.dispose]();
-  return left;
+  const result = run(from, { committed, events: eventRange, plan });
+  result.directory[Symbol.dispose]();
+  return result;
 }
 
 const expected = waysToCommit.map((committed) => {
@@ -40,7 +40,7 @@ function rain(seed: string): Plan {
 describe.each(expected)('commits $committed', ({ committed, from, undisturbed }) => {
   test('the range has forks, deliveries with rollbacks, and pending transactions', () => {
     expect(undisturbed.failed).toBe(0);
-    expect(undisturbed.said).toContain('block_reverted');
+    expect(undisturbed.logged).toContain('block_reverted');
     expect(undisturbed.files.index.hook_deliveries!.filter((row) => row.includes('rollback')).length).toBeGreaterThan(
       3,
     );
@@ -50,11 +50,11 @@ describe.each(expected)('commits $committed', ({ committed, from, undisturbed })
 
   const disturbs = () => {
     for (let seed = firstSeed; seed < firstSeed + casesOf(2); seed++) {
-      const { files, failed, said } = disturbed(from, committed, rain(`${committed}/${seed}`));
+      const { files, failed, logged } = disturbed(from, committed, rain(`${committed}/${seed}`));
       expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
       expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
       // Logged once at the start and once at the end.
-      const words = said.filter((word) => word.startsWith('service_'));
+      const words = logged.filter((word) => word.startsWith('service_'));
       expect(words).toEqual(words.map((_, index) => (index % 2 === 0 ? 'service_failing' : 'service_resumed')));
     }
   };

@@ -33,13 +33,13 @@ import { alice } from '../support/events/handmade.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 
 /** A value whose text is slow to produce per byte. */
-const LARGE = clarity.list(Array.from({ length: 600 }, (_, at) => clarity.tuple({ at: clarity.uint(at) })));
+const LARGE = clarity.list(Array.from({ length: 600 }, (_, index) => clarity.tuple({ at: clarity.uint(index) })));
 /** Approximate number of bytes per millisecond. */
 const BYTES_A_MILLISECOND = 5_000;
 const ROWS_A_MILLISECOND = 300;
 
 /** Rows read and bytes decoded since the last turn of the event loop. */
-const since = { rows: 0, bytes: 0 };
+const sinceTurn = { rows: 0, bytes: 0 };
 /** Largest number of entries that a statement had to skip. */
 let passedOver = 0;
 /** Milliseconds that all of it took, by the clock of this test. */
@@ -47,22 +47,22 @@ let worked = 0;
 const spies: Disposable[] = [];
 
 function read(rows: number): void {
-  since.rows += rows;
+  sinceTurn.rows += rows;
   worked += rows / ROWS_A_MILLISECOND;
 }
 
 function decoded({ length }: Uint8Array): void {
-  since.bytes += length;
+  sinceTurn.bytes += length;
   worked += length / BYTES_A_MILLISECOND;
 }
 
 /** The most of each between two turns. */
-const longest = { rows: 0, bytes: 0 };
+const maxima = { rows: 0, bytes: 0 };
 
 function endTurn(): void {
-  longest.rows = Math.max(longest.rows, since.rows);
-  longest.bytes = Math.max(longest.bytes, since.bytes);
-  Object.assign(since, { rows: 0, bytes: 0 });
+  maxima.rows = Math.max(maxima.rows, sinceTurn.rows);
+  maxima.bytes = Math.max(maxima.bytes, sinceTurn.bytes);
+  Object.assign(sinceTurn, { rows: 0, bytes: 0 });
 }
 
 const clock: Clock = {
@@ -80,22 +80,22 @@ beforeAll(() => {
     const statement = prepare.call(this, sql, ...rest);
     const { get, all, iterate } = statement;
     const offset = /OFFSET \+?\?(\d+)/.exec(sql)?.[1];
-    const pass = (given: never[]) => {
-      if (offset !== undefined) passedOver = Math.max(passedOver, Number(given[Number(offset) - 1]));
+    const pass = (parameters: never[]) => {
+      if (offset !== undefined) passedOver = Math.max(passedOver, Number(parameters[Number(offset) - 1]));
     };
-    statement.get = ((...given: never[]) => {
+    statement.get = ((...parameters: never[]) => {
       read(1);
-      pass(given);
-      return get.apply(statement, given);
+      pass(parameters);
+      return get.apply(statement, parameters);
     }) as typeof get;
-    statement.all = ((...given: never[]) => {
-      pass(given);
-      const rows = all.apply(statement, given);
+    statement.all = ((...parameters: never[]) => {
+      pass(parameters);
+      const rows = all.apply(statement, parameters);
       read(rows.length);
       return rows;
     }) as typeof all;
-    statement.iterate = ((...given: never[]) => {
-      const rows = iterate.apply(statement, given);
+    statement.iterate = ((...parameters: never[]) => {
+      const rows = iterate.apply(statement, parameters);
       const next = rows.next.bind(rows);
       rows.next = () => {
         read(1);
@@ -144,14 +144,14 @@ function enlarge(open: OpenIngest): string {
   const add = db.prepare(`INSERT INTO mempool_transactions
     SELECT randomblob(32), 0, received_at + ?1, receipt_block_height, NULL, 2, sender_id, nonce + 1000 + ?1, NULL, NULL, fee, NULL, NULL,
            NULL, (SELECT min(id) FROM principals), 'f', NULL, 1, ?2 FROM mempool_transactions WHERE state = 0 LIMIT 1`);
-  for (let at = 0; at < PENDING; at++) add.run(at, raw);
+  for (let index = 0; index < PENDING; index++) add.run(index, raw);
   db.run(`INSERT OR IGNORE INTO pending_principals
           SELECT sender_id, received_at, tx_id FROM mempool_transactions WHERE state = 0`);
   const name = db.prepare("INSERT INTO old_names VALUES (?1 || '.btc', 'btc', ?2, zeroblob(20), NULL, NULL)");
   const subdomain = db.prepare("INSERT INTO old_names VALUES (?1 || '.n0.btc', 'n0.btc', ?2, zeroblob(20), '', '')");
-  for (let at = 0; at < OWNED; at++) {
-    name.run(`n${at}`, alice.address);
-    subdomain.run(`s${at}`, alice.address);
+  for (let index = 0; index < OWNED; index++) {
+    name.run(`n${index}`, alice.address);
+    subdomain.run(`s${index}`, alice.address);
   }
   // Each transaction has two more transfers of the first sender: one in each direction.
   db.run(
@@ -171,7 +171,7 @@ const MAX_ROWS = 1_000;
 /** The highest limit that a route takes. */
 function dearest(parameter: Parameter): Parameter {
   if (parameter.name !== 'limit') return parameter;
-  const { maximum } = parameter.schema.anyOf?.find((one) => one.maximum !== undefined) ?? parameter.schema;
+  const { maximum } = parameter.schema.anyOf?.find((option) => option.maximum !== undefined) ?? parameter.schema;
   return { ...parameter, required: true, schema: { anyOf: [{ const: String(maximum ?? 50) }] } };
 }
 
@@ -205,12 +205,12 @@ describe('between two turns', () => {
   async function costOf(url: string) {
     await systemClock.turn();
     endTurn();
-    Object.assign(longest, { rows: 0, bytes: 0 });
+    Object.assign(maxima, { rows: 0, bytes: 0 });
     const before = worked;
     const response = await ask(url);
     await response.arrayBuffer();
     endTurn();
-    return { url, status: response.status, ...longest, worked: worked - before };
+    return { url, status: response.status, ...maxima, worked: worked - before };
   }
 
   /** Searches that find little, or nothing, in much. */
@@ -229,17 +229,17 @@ describe('between two turns', () => {
     'no request reads or decodes more than few milliseconds’ work',
     async () => {
       const costs: Awaited<ReturnType<typeof costOf>>[] = [];
-      for (const { path, parameters } of routes.filter((one) => !isOfOperator(one))) {
+      for (const { path, parameters } of routes.filter((route) => !isOfOperator(route))) {
         // Each route has a separate random sequence, so that new routes don't change the requests to others.
         const prng = new Prng(`long turns ${firstSeed} ${path}`);
-        for (let made = 0; made < casesOf(3); made++) {
+        for (let attempt = 0; attempt < casesOf(3); attempt++) {
           costs.push(await costOf(randomUrl({ path, parameters: parameters.map(dearest) }, subjects, prng)));
         }
       }
       for (const url of searches()) costs.push(await costOf(url));
       for (const principal of [...subjects.principals, ...subjects.contracts]) {
-        for (const of of ['activity', 'balance-history']) {
-          costs.push(await costOf(`/stackside/v1/principals/${principal}/${of}`));
+        for (const list of ['activity', 'balance-history']) {
+          costs.push(await costOf(`/stackside/v1/principals/${principal}/${list}`));
         }
       }
       costs.push(await costOf(`/v1/addresses/stacks/${alice.address}`), await costOf('/v1/names/n0.btc/subdomains'));
@@ -251,27 +251,27 @@ describe('between two turns', () => {
         new Set(some.map(({ url }) => url.replace(/[?].*|S[TP][0-9A-Z]+[^/?]*|0x\w+|\d+/g, '')));
       expect(costs.filter(({ status }) => status === 200).length).toBeGreaterThan(costs.length / 2);
       expect(costs.every(({ status }) => status !== 500)).toBe(true);
-      expect(routesOf(costs.filter((one) => one.worked > 5 * WORK_MS)).size).toBeGreaterThan(10);
+      expect(routesOf(costs.filter((cost) => cost.worked > 5 * WORK_MS)).size).toBeGreaterThan(10);
     },
     timeout,
   );
 
   test('no request skips more than a million entries of a list, at any offset', async () => {
     const lists = routes.filter(
-      (one) => !isOfOperator(one) && one.parameters.some(({ name }) => /^(event_)?offset$/.test(name)),
+      (route) => !isOfOperator(route) && route.parameters.some(({ name }) => /^(event_)?offset$/.test(name)),
     );
     expect(lists.length).toBeGreaterThan(30);
     const answered = new Set<string>();
     for (const { path, parameters } of lists) {
       const others = parameters.filter(({ name }) => !/^((event_)?offset|limit|cursor)$/.test(name));
-      for (let made = 0; made < casesOf(1); made++) {
+      for (let attempt = 0; attempt < casesOf(1); attempt++) {
         const url = randomUrl({ path, parameters: others }, subjects, new Prng(`offsets ${firstSeed} ${path}`));
-        const at = (offset: number) =>
+        const askAt = (offset: number) =>
           ask(`${url}${url.includes('?') ? '&' : '?'}offset=${offset}&event_offset=${offset}`);
-        const head = await at(0);
+        const head = await askAt(0);
         if (head.status !== 200) continue;
         for (const offset of [MAX_ENTRIES + 1, Number.MAX_SAFE_INTEGER]) {
-          const beyond = await at(offset);
+          const beyond = await askAt(offset);
           const body = (await beyond.json()) as Record<string, unknown>;
           // Cursors reach as far as their parameter allows, and one list returns 404 if nothing is found.
           if (beyond.status !== 200) {
@@ -307,7 +307,7 @@ describe('between two turns', () => {
         'SELECT id, address FROM principals WHERE id = (SELECT min(sender_id) FROM transactions WHERE nonce > 0)',
       )
       .get()!;
-    const most = (own: string, other: string, kinds: string) =>
+    const busiest = (own: string, other: string, kinds: string) =>
       db
         .query(
           `SELECT p.address AS principal, count(*) AS transfers, CAST(sum(CAST(amount AS INTEGER)) AS TEXT) AS amount
@@ -322,8 +322,8 @@ describe('between two turns', () => {
     >;
     const { stx_transfer: transfer, stx_mint: mint, stx_burn: burn } = EVENT_KIND;
     expect({ received, sent }).toEqual({
-      received: { transfers: 1_000, results: most('recipient_id', 'sender_id', `${transfer}, ${mint}`) },
-      sent: { transfers: 1_000, results: most('sender_id', 'recipient_id', `${transfer}, ${burn}`) },
+      received: { transfers: 1_000, results: busiest('recipient_id', 'sender_id', `${transfer}, ${mint}`) },
+      sent: { transfers: 1_000, results: busiest('sender_id', 'recipient_id', `${transfer}, ${burn}`) },
     });
   });
 });

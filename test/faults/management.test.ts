@@ -110,10 +110,10 @@ test(
       for (let tried = 0; tried < TRIED; tried++) {
         const scene = await sceneOf(server, target.url);
         const fault = prng.pick(faults);
-        const at = seen.calls() + Math.floor(((tried + prng.below(1_000) / 1_000) / TRIED) * calls);
+        const callNumber = seen.calls() + Math.floor(((tried + prng.below(1_000) / 1_000) / TRIED) * calls);
         let failing = '';
         plan = ({ number, sql }) => {
-          if (number !== at) return null;
+          if (number !== callNumber) return null;
           failing = sql;
           return fault;
         };

@@ -60,13 +60,13 @@ const changed = (event: NodeEvent, change: (body: unknown) => unknown): NodeEven
 });
 
 test('members that no release has change nothing', () => {
-  const [plain, more] = [chain, chain.map((event) => changed(event, withMembers))].map((events) => {
+  const [plain, extended] = [chain, chain.map((event) => changed(event, withMembers))].map((events) => {
     using directory = ingestOf(events.map(received));
     using db = new Database(indexPath(directory.path), { readonly: true, safeIntegers: true });
     // Payloads are kept whole.
     return tablesThrough(db, { withoutColumns: ['burn_blocks.payload'] });
   });
-  expect(more).toEqual(plain!);
+  expect(extended).toEqual(plain!);
 });
 
 const AUTH = 5;
@@ -76,27 +76,27 @@ const ANCHOR_MODE = 6 + 1 + 20 + 8 + 8 + 1 + 65;
 const isOfOneKey = (raw: Uint8Array): boolean => raw[AUTH] === 4 && (raw[HASH_MODE] === 0 || raw[HASH_MODE] === 2);
 
 /** The bytes of a transaction of one key with another byte at a place; of others as they are. */
-const withByte = (at: number, byte: number) => (raw: Uint8Array) => {
-  if (isOfOneKey(raw)) raw[at] = byte;
+const withByte = (offset: number, byte: number) => (raw: Uint8Array) => {
+  if (isOfOneKey(raw)) raw[offset] = byte;
   return raw;
 };
 
 /** Changes that a newer node may make to a transaction in a block. */
 const transactionChanges = {
-  status: (one: Json) => ({ ...one, status: 'abort_by_new_rule' }),
-  auth: (one: Json) => rawChanged(one, withByte(AUTH, 0x09)),
-  hashMode: (one: Json) => rawChanged(one, withByte(HASH_MODE, 0x2f)),
-  anchorMode: (one: Json) => rawChanged(one, withByte(ANCHOR_MODE, 0x09)),
-  conditionMode: (one: Json) => rawChanged(one, withByte(ANCHOR_MODE + 1, 0x09)),
-  conditionForm: (one: Json) => rawChanged(one, (raw) => (isOfOneKey(raw) ? withConditionForm(raw) : raw)),
-  conditionKind: (one: Json) => rawChanged(one, (raw) => (isOfOneKey(raw) ? withCondition(raw) : raw)),
-  payload: (one: Json) => rawChanged(one, (raw) => (isOfOneKey(raw) ? withPayload(raw) : raw)),
-  longer: (one: Json) => rawChanged(one, (raw) => (raw.length > 1 ? Uint8Array.of(...raw, 1, 2, 3) : raw)),
-} satisfies Record<string, (one: Json) => Json>;
+  status: (tx: Json) => ({ ...tx, status: 'abort_by_new_rule' }),
+  auth: (tx: Json) => rawChanged(tx, withByte(AUTH, 0x09)),
+  hashMode: (tx: Json) => rawChanged(tx, withByte(HASH_MODE, 0x2f)),
+  anchorMode: (tx: Json) => rawChanged(tx, withByte(ANCHOR_MODE, 0x09)),
+  conditionMode: (tx: Json) => rawChanged(tx, withByte(ANCHOR_MODE + 1, 0x09)),
+  conditionForm: (tx: Json) => rawChanged(tx, (raw) => (isOfOneKey(raw) ? withConditionForm(raw) : raw)),
+  conditionKind: (tx: Json) => rawChanged(tx, (raw) => (isOfOneKey(raw) ? withCondition(raw) : raw)),
+  payload: (tx: Json) => rawChanged(tx, (raw) => (isOfOneKey(raw) ? withPayload(raw) : raw)),
+  longer: (tx: Json) => rawChanged(tx, (raw) => (raw.length > 1 ? Uint8Array.of(...raw, 1, 2, 3) : raw)),
+} satisfies Record<string, (tx: Json) => Json>;
 
-const rawChanged = (one: Json, change: (raw: Uint8Array) => Uint8Array): Json => ({
-  ...one,
-  raw_tx: toHex(change(fromHex(String(one.raw_tx)))),
+const rawChanged = (tx: Json, change: (raw: Uint8Array) => Uint8Array): Json => ({
+  ...tx,
+  raw_tx: toHex(change(fromHex(String(tx.raw_tx)))),
 });
 
 /** One condition of a new kind in place of all. */
@@ -122,7 +122,7 @@ const newEvent = (txid: unknown) => ({
 function withKinds(body: unknown, choose: (below: number) => number): unknown {
   if (!isObject(body) || !Array.isArray(body.transactions) || !Array.isArray(body.events)) return body;
   const changes = Object.values(transactionChanges);
-  const transactions = (body.transactions as Json[]).map((one) => changes[choose(2 * changes.length)]?.(one) ?? one);
+  const transactions = (body.transactions as Json[]).map((tx) => changes[choose(2 * changes.length)]?.(tx) ?? tx);
   const events = (body.events as Json[]).flatMap((event) =>
     choose(5) === 0 ? [event, { ...newEvent(event.txid), event_index: event.event_index }] : [event],
   );
@@ -143,11 +143,11 @@ test(
       fc.asyncProperty(fc.infiniteStream(fc.nat()), async (draws) => {
         const choose = (below: number): number => (draws.next().value ?? 0) % below;
         // A block is announced the same whenever it is announced.
-        const made = new Map<string, string>();
+        const bodies = new Map<string, string>();
         const events = chain.map((event) => {
           if (event.path !== '/new_block') return event;
-          if (!made.has(event.body)) made.set(event.body, changed(event, (body) => withKinds(body, choose)).body);
-          return { ...event, body: made.get(event.body)! };
+          if (!bodies.has(event.body)) bodies.set(event.body, changed(event, (body) => withKinds(body, choose)).body);
+          return { ...event, body: bodies.get(event.body)! };
         });
         using directory = ingestOf(events.map(received));
         expect(checkAndRecount(directory.path, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual(
@@ -165,17 +165,17 @@ test(
         using plain = ingestOf(chain.map(received));
         const [ours, theirs] = [tables(directory.path), tables(plain.path)];
         const idsOf = ({ transactions = [] }: typeof ours) =>
-          transactions.map((one) => /tx_id=\S+/.exec(one)?.[0]).sort();
+          transactions.map((row) => /tx_id=\S+/.exec(row)?.[0]).sort();
         expect(idsOf(ours)).toEqual(idsOf(theirs));
         expect(ours.blocks?.length).toBe(theirs.blocks!.length);
-        for (const one of [
+        for (const table of [
           'burn_rewards',
           'burn_slot_holders',
           'pox_transactions',
           'anchor_burn_blocks',
           'miner_rewards',
         ] as const) {
-          expect(ours[one]).toEqual(theirs[one]!);
+          expect(ours[table]).toEqual(theirs[table]!);
         }
         await everythingIsServed(directory.path, events);
       }),
@@ -219,9 +219,9 @@ async function everythingIsServed(directory: string, events: readonly NodeEvent[
     if (path !== '/new_block') continue;
     const payload = readPayload(path, body);
     if (payload.kind !== 'block') continue;
-    const one = blockOf(payload.block, network);
-    const txIndexes = [...one.transactions.keys()];
-    const matched = { block: one, txIndexes, findFunction: () => undefined };
+    const decoded = blockOf(payload.block, network);
+    const txIndexes = [...decoded.transactions.keys()];
+    const matched = { block: decoded, txIndexes, findFunction: () => undefined };
     const textWith = (options: object) =>
       payloadText({ ...hook, options } as Parameters<typeof payloadText>[0], network, {
         apply: [matched],
@@ -230,10 +230,10 @@ async function everythingIsServed(directory: string, events: readonly NodeEvent[
     expect(JSON.parse(textWith({ include_post_conditions: true })).event.apply).toHaveLength(1);
     // Except for the new word, published clients can parse the delivery.
     const text = textWith({ decode_clarity_values: true, include_raw_transactions: true });
-    const known = text
+    const knownText = text
       .replaceAll('"type":"unknown"', '"type":"coinbase"')
       .replaceAll('"status":"unknown"', '"status":"success"');
-    expect(payloadMistake(JSON.parse(known))).toBeNull();
+    expect(payloadMistake(JSON.parse(knownText))).toBeNull();
   }
 }
 
@@ -248,8 +248,8 @@ describe('an event by a path that no release posts to', () => {
     expect(open.ingest.unknownCounts).toEqual({ transaction: 0, event: 0, status: 0, path: 2 });
     const { directory } = open;
     open.ingest.close();
-    using again = openAt(directory);
-    expect(again.ingest.receive({ path: '/new_thing', text: '{"id":3}', receivedAt: 3 })).toBe('applied');
+    using reopened = openAt(directory);
+    expect(reopened.ingest.receive({ path: '/new_thing', text: '{"id":3}', receivedAt: 3 })).toBe('applied');
   });
 
   test('is accepted if the path looks like the path of a node', () => {
@@ -277,22 +277,22 @@ test('parts of an unknown kind are counted, and logged once for each kind', () =
     Transaction,
     Transaction,
   ];
-  const of = (transaction: Transaction, index: number, change: (one: Json) => Json): object =>
+  const receiptOf = (transaction: Transaction, index: number, change: (json: Json) => Json): object =>
     change(receipt(transaction, index));
   const events = [{ ...newEvent(third.id), event_index: 0 }].map((event) => parseJson(exactJson(event)));
-  const made = block(
+  const newBlock = block(
     null,
     'newer',
     [
-      of(first, 0, transactionChanges.payload),
-      of(second, 1, transactionChanges.status),
-      of(third, 2, transactionChanges.hashMode),
+      receiptOf(first, 0, transactionChanges.payload),
+      receiptOf(second, 1, transactionChanges.status),
+      receiptOf(third, 2, transactionChanges.hashMode),
     ],
     { events },
   );
-  open.ingest.receive(made.event);
-  const said = open.said.filter(({ event }) => event === 'unknown_kind');
-  expect<unknown>(said).toEqual([
+  open.ingest.receive(newBlock.event);
+  const logged = open.said.filter(({ event }) => event === 'unknown_kind');
+  expect<unknown>(logged).toEqual([
     {
       event: 'unknown_kind',
       what: 'transaction',
@@ -307,12 +307,12 @@ test('parts of an unknown kind are counted, and logged once for each kind', () =
 
 test('an event of a new kind is among all events of its transaction, and no Clarity value of the views', async () => {
   using open = openNew({ views: true });
-  const one = transfer(alice, 0, 200);
-  const events = [{ ...newEvent(one.id), event_index: 0 }].map((event) => parseJson(exactJson(event)));
-  open.ingest.receive(block(null, 'newer', [receipt(one, 0)], { events }).event);
+  const transaction = transfer(alice, 0, 200);
+  const events = [{ ...newEvent(transaction.id), event_index: 0 }].map((event) => parseJson(exactJson(event)));
+  open.ingest.receive(block(null, 'newer', [receipt(transaction, 0)], { events }).event);
   using api = openApi(open.directory);
   const kindsOf = async (type: string) => {
-    const answer = await api.get(`/extended/v1/tx/events?tx_id=${one.id}${type}`);
+    const answer = await api.get(`/extended/v1/tx/events?tx_id=${transaction.id}${type}`);
     return ((await answer.json()) as { events: Json[] }).events.map(({ event_type }) => event_type);
   };
   expect(await kindsOf('')).toEqual(['unknown']);
@@ -329,23 +329,23 @@ test('logs only a few of many new kinds, shortened, and also the kinds of other 
   const transactions = statuses.map((status, index) => receipt(transfer(alice, index, 200), index, { status }));
   const events = [{ ...newEvent(transactions[0]!.txid), event_index: 0 }].map((event) => parseJson(exactJson(event)));
   open.ingest.receive(block(null, 'newer', transactions, { events }).event);
-  const said = open.said.filter(({ event }) => event === 'unknown_kind');
-  expect(said.length).toBeLessThan(50);
-  expect(Math.max(...said.map((one) => JSON.stringify(one).length))).toBeLessThan(1_000);
-  expect<unknown>(said).toContainEqual({ event: 'unknown_kind', what: 'event', reason: 'stx_melt_event' });
+  const logged = open.said.filter(({ event }) => event === 'unknown_kind');
+  expect(logged.length).toBeLessThan(50);
+  expect(Math.max(...logged.map((entry) => JSON.stringify(entry).length))).toBeLessThan(1_000);
+  expect<unknown>(logged).toContainEqual({ event: 'unknown_kind', what: 'event', reason: 'stx_melt_event' });
   expect(open.ingest.unknownCounts).toMatchObject({ status: 200, event: 1 });
 });
 
 test('a transaction of a new kind waits, and every route of the mempool has it', async () => {
   using open = openNew();
-  const of = ({ raw }: Transaction, change: (raw: Uint8Array) => Uint8Array): Transaction => {
+  const withRaw = ({ raw }: Transaction, change: (raw: Uint8Array) => Uint8Array): Transaction => {
     const bytes = change(fromHex(raw));
     return { id: toHex(transactionId(bytes)), raw: toHex(bytes) };
   };
   const waiting = [
-    of(transfer(alice, 0, 200), withPayload),
-    of(transfer(bob, 0, 300), withCondition),
-    of(transfer(carol, 0, 400), withConditionForm),
+    withRaw(transfer(alice, 0, 200), withPayload),
+    withRaw(transfer(bob, 0, 300), withCondition),
+    withRaw(transfer(carol, 0, 400), withConditionForm),
   ];
   open.ingest.receive(block(null, 'one').event);
   expect(open.ingest.receive(announcement(waiting))).toBe('applied');

@@ -77,12 +77,12 @@ interface Odd {
 
 const MARK = '\u0001number\u0001';
 
-function withNumber({ path, body }: NodeEvent, at: Path, number: string, prng: Prng): Odd {
+function withNumber({ path, body }: NodeEvent, field: Path, number: string, prng: Prng): Odd {
   const value = parseJson(body) as Body;
-  const holder = at.slice(0, -1).reduce((inner, key) => inner[key] as Body, value);
-  holder[at.at(-1) ?? ''] = MARK;
+  const holder = field.slice(0, -1).reduce((inner, key) => inner[key] as Body, value);
+  holder[field.at(-1) ?? ''] = MARK;
   asRival(value, prng);
-  const name = at.join('.');
+  const name = field.join('.');
   // Costs are added up.
   const names = [`Field ${name}:`, ...(name.includes('execution_cost') ? ['Field transactions:'] : [])];
   return { path, body: jsonOf(value).replace(JSON.stringify(MARK), number), names };
@@ -99,12 +99,12 @@ function* oddOnes(events: readonly NodeEvent[], prng: Prng): Generator<Odd[]> {
     const odd: Odd[] = [];
     // A node that restarts announces block 0 again.
     if (index >= CALM && heightOf(event) !== 0 && heightOf(event) < tip) {
-      for (const at of numbersIn(parseJson(event.body))) {
-        const kind = kindOf(event, at);
+      for (const field of numbersIn(parseJson(event.body))) {
+        const kind = kindOf(event, field);
         const times = tried.get(kind) ?? 0;
         if (times === TIMES) continue;
         tried.set(kind, times + 1);
-        odd.push(...oddNumbers.map((number) => withNumber(event, at, number, prng)));
+        odd.push(...oddNumbers.map((number) => withNumber(event, field, number, prng)));
       }
     }
     yield [...odd.sort(() => prng.below(3) - 1), { path: event.path, body: event.body, names: [] }];
@@ -112,14 +112,14 @@ function* oddOnes(events: readonly NodeEvent[], prng: Prng): Generator<Odd[]> {
 }
 
 /** Sends them all in order. @throws Error at an answer that is neither 200 nor names the field @returns the accepted events */
-async function sent(url: string, all: Iterable<Odd[]>): Promise<NodeEvent[]> {
+async function sent(url: string, lists: Iterable<Odd[]>): Promise<NodeEvent[]> {
   const accepted: NodeEvent[] = [];
-  for (const { path, body, names } of [...all].flat()) {
+  for (const { path, body, names } of [...lists].flat()) {
     const response = await fetch(url + path, { method: 'POST', body });
-    const said = await response.text();
+    const text = await response.text();
     if (response.status === 200) accepted.push({ path, body, time: 0 });
-    else if (response.status !== 400 || !names.some((name) => said.includes(name))) {
-      throw new Error(`${path}, which has ${names.join(' or ')}: ${response.status} ${said}\n${body}`);
+    else if (response.status !== 400 || !names.some((name) => text.includes(name))) {
+      throw new Error(`${path}, which has ${names.join(' or ')}: ${response.status} ${text}\n${body}`);
     }
   }
   return accepted;
@@ -133,7 +133,7 @@ async function failuresToRead(directory: string, accepted: readonly NodeEvent[],
   using api = openApi(directory, undefined, { checkResponses: false });
   const failed: string[] = [];
   const routes = getRoutes(await (await api.get('/docs/json')).json());
-  for (const route of routes.filter((one) => !isOfOperator(one) && !one.path.startsWith('/chainhooks'))) {
+  for (const route of routes.filter((item) => !isOfOperator(item) && !item.path.startsWith('/chainhooks'))) {
     for (let times = 0; times < TIMES; times++) {
       const url = randomUrl(route, subjects, prng);
       const response = await api.get(url);
@@ -197,8 +197,8 @@ const signedBy = ({ nonce, sponsorNonce, fee }: Payment): Transaction =>
 async function answered({ get }: OpenApi, id: string): Promise<Payment | null> {
   const response = await get(`/extended/v1/tx/${id}`);
   if (response.status === 404) return null;
-  const shown = parseJson(await response.text()) as { nonce: number; sponsor_nonce?: number; fee_rate: string };
-  const { nonce, sponsor_nonce, fee_rate } = shown;
+  const json = parseJson(await response.text()) as { nonce: number; sponsor_nonce?: number; fee_rate: string };
+  const { nonce, sponsor_nonce, fee_rate } = json;
   return {
     nonce: BigInt(nonce),
     sponsorNonce: sponsor_nonce === undefined ? null : BigInt(sponsor_nonce),

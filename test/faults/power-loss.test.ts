@@ -97,7 +97,7 @@ function bodyIn(directory: string, id: string): string | undefined {
   return row === null ? undefined : decompressed(row.body);
 }
 
-const all = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
+const allFilters = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
 
 test('every sent delivery is on the disk, and after a power loss one id still has one body and every fork is delivered', async () => {
   using directory = dataDirectory();
@@ -113,7 +113,7 @@ test('every sent delivery is on the disk, and after a power loss one id still ha
   {
     await using server = start(directory.path);
     for (const event of events.slice(0, 2)) server.ingest.receive(event);
-    await server.managed.register('me', definition(target.url, all, { enable_on_registration: true }));
+    await server.managed.register('me', definition(target.url, allFilters, { enable_on_registration: true }));
     for (const event of events.slice(2, half)) {
       server.ingest.receive(event);
       // The power fails before this event's queued deliveries are synced.
@@ -149,7 +149,7 @@ test('answers about a hook describe data that is on the disk', async () => {
   using directory = dataDirectory();
   await using server = start(directory.path);
   for (const event of events.slice(0, 2)) server.ingest.receive(event);
-  await server.managed.register('me', definition('http://127.0.0.1:9/', all));
+  await server.managed.register('me', definition('http://127.0.0.1:9/', allFilters));
   using image = afterPowerLoss(directory.path);
   openAt(image.path)[Symbol.dispose]();
   using db = new Database(indexPath(image.path), { readwrite: true });

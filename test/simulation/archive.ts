@@ -112,10 +112,10 @@ export class Archive {
           };
           return this.#world.busy(() => archiver.round(work.round, signal));
         }
-        const wanted = { ...work, make: work.make && !this.#isCalm };
+        const task = { ...work, make: work.make && !this.#isCalm };
         this.#making += 1;
         return this.#world
-          .busy(() => runBase({ directory, isPublic: false }, tools, wanted, tell, signal))
+          .busy(() => runBase({ directory, isPublic: false }, tools, task, tell, signal))
           .finally(() => {
             this.#making -= 1;
           });
@@ -137,8 +137,8 @@ export class Archive {
     this.#lost.push(rows);
     // The operator has a copy of the key elsewhere.
     if (existsSync(secretsKeyFile(lost))) cpSync(secretsKeyFile(lost), secretsKeyFile(directory));
-    const known = this.last;
-    let until = back === 0 || known === 0 ? null : { entry: Math.max(1, known - back) };
+    const lastEntry = this.last;
+    let until = back === 0 || lastEntry === 0 ? null : { entry: Math.max(1, lastEntry - back) };
     this.last = 0;
     const restore = () =>
       restoredFrom(this.#place, directory, {
@@ -151,22 +151,22 @@ export class Archive {
       if (!(error instanceof OperatorError) || error instanceof ArchiveDamagedError) throw error;
       this.#world.note(`not restored: ${error.message}`);
       if (this.#origin === null) {
-        if (known > 0) throw error;
+        if (lastEntry > 0) throw error;
         // The archive is empty: the new machine starts without data, and with a new archive.
         this.#objects.clear();
         return;
       }
       // The upload ended before the entry that gives the log its identity: the operator restores the archive it came from.
       ({ until } = this.#origin);
-      expect(known).toBeLessThanOrEqual(until.entry);
+      expect(lastEntry).toBeLessThanOrEqual(until.entry);
       this.#objects = new Map(this.#origin.objects);
       rmSync(stagingOf(directory), { recursive: true, force: true });
       await restore();
     }
     const restored = journalRows(directory);
     this.#world.note(`restored ${restored.length} of ${rows.length}, until ${until?.entry}`);
-    expect(restored.length).toBeGreaterThanOrEqual(until?.entry ?? known);
-    requireBeginningOf(known > 0 ? [rows] : this.#lost, until === null ? restored : restored.slice(0, -1));
+    expect(restored.length).toBeGreaterThanOrEqual(until?.entry ?? lastEntry);
+    requireBeginningOf(lastEntry > 0 ? [rows] : this.#lost, until === null ? restored : restored.slice(0, -1));
     requireSound(directory);
     if (until === null) return;
     // Data restored to an earlier point is another log, which the operator gives another place.
@@ -194,9 +194,9 @@ export class Archive {
     const world = this.#world;
     const prng = world.prng(`archive/${whose}/${world.time}`);
     const through =
-      <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
-      (...given: A): Promise<R> =>
-        world.idle(this.#request(prng.below(DELAY), this.#fate(prng), isAlive, () => call(...given)));
+      <A extends unknown[], R>(call: (...parameters: A) => Promise<R>) =>
+      (...parameters: A): Promise<R> =>
+        world.idle(this.#request(prng.below(DELAY), this.#fate(prng), isAlive, () => call(...parameters)));
     const { location, read, list, create, write, remove } = this.#place;
     return {
       location,
@@ -226,10 +226,10 @@ export class Archive {
   async #request<T>(delay: number, fate: Fate, isAlive: () => boolean, call: () => Promise<T>): Promise<T> {
     await this.#world.pause(delay);
     if (fate === 'refused' || !isAlive()) throw new PassingError('The archive does not answer.', 'Wait.');
-    const done = await call();
+    const result = await call();
     await this.#world.pause(delay);
     if (fate === 'unanswered' || !isAlive()) throw new PassingError('The archive did not answer.', 'Wait.');
-    return done;
+    return result;
   }
 
   /** The objects, as they are. */

@@ -33,25 +33,25 @@ function writer(disk: Disk) {
         .map(({ n }) => n),
     /** Writes the committed frames to the database file, and syncs it. */
     checkpoint: () => db.run('PRAGMA wal_checkpoint(PASSIVE)'),
-    afterPowerLoss: (kept: number) => writer(disk.image(kept)),
+    afterPowerLoss: (share: number) => writer(disk.image(share)),
   };
 }
 
 test('unsynced writes are lost, and the rest stays', () => {
-  const one = writer(new Disk(new World(1)));
-  one.write(1);
-  one.checkpoint();
-  one.write(2);
-  expect(one.afterPowerLoss(0).numbers()).toEqual([1]);
-  expect(one.afterPowerLoss(1).numbers()).toEqual([1, 2]);
+  const disk = writer(new Disk(new World(1)));
+  disk.write(1);
+  disk.checkpoint();
+  disk.write(2);
+  expect(disk.afterPowerLoss(0).numbers()).toEqual([1]);
+  expect(disk.afterPowerLoss(1).numbers()).toEqual([1, 2]);
 });
 
 test('a write over a torn commit is on the disk after it is synced', () => {
-  const one = writer(new Disk(new World(1)));
-  one.write(1);
-  one.checkpoint();
-  one.write(2, 20);
-  const torn = one.afterPowerLoss(0.5);
+  const disk = writer(new Disk(new World(1)));
+  disk.write(1);
+  disk.checkpoint();
+  disk.write(2, 20);
+  const torn = disk.afterPowerLoss(0.5);
   expect(torn.numbers()).toEqual([1]);
   torn.write(3);
   expect(torn.afterPowerLoss(0).numbers()).toEqual([1]);

@@ -26,7 +26,7 @@ interface Log extends Frames {
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const SHARED_BYTES = 100;
-const at = { pageSize: 14, frames: 16, salt: 32, inDatabase: 96 };
+const inShared = { pageSize: 14, frames: 16, salt: 32, inDatabase: 96 };
 
 /** Offsets in the WAL file: https://sqlite.org/walformat.html#the_wal_file_format */
 const inLog = { pageSize: 8, salt: 16 };
@@ -42,10 +42,10 @@ function framesOf(log: string): Log | null {
   const bytes = Buffer.alloc(SHARED_BYTES);
   if (!existsSync(path) || readInto(bytes, path) < SHARED_BYTES) return null;
   return {
-    salt: bytes.toString('hex', at.salt, at.salt + SALT_BYTES),
-    count: bytes.readUInt32LE(at.frames),
-    frameBytes: FRAME_HEADER_BYTES + bytes.readUInt16LE(at.pageSize),
-    inDatabase: bytes.readUInt32LE(at.inDatabase),
+    salt: bytes.toString('hex', inShared.salt, inShared.salt + SALT_BYTES),
+    count: bytes.readUInt32LE(inShared.frames),
+    frameBytes: FRAME_HEADER_BYTES + bytes.readUInt16LE(inShared.pageSize),
+    inDatabase: bytes.readUInt32LE(inShared.inDatabase),
   };
 }
 
@@ -139,19 +139,19 @@ export class Disk {
 
   /**
    * Returns the files as another process finds them.
-   * @param kept share of the unsynced data that survives, from 0 to 1; 1 if only the process ends
+   * @param share share of the unsynced data that survives, from 0 to 1; 1 if only the process ends
    */
-  image(kept: number): Disk {
+  image(share: number): Disk {
     const copy = dataDirectory();
     for (const name of readdirSync(this.path)) {
       if (name.endsWith('-shm') || name === 'writer.lock') continue;
       cpSync(join(this.path, name), join(copy.path, name), { recursive: true });
     }
-    const known = [indexPath, journalPath].map((pathOf): [string, Frames] => {
+    const synced = [indexPath, journalPath].map((pathOf): [string, Frames] => {
       const log = logOf(pathOf(this.path));
-      return [basename(log), this.#cut(log, logOf(pathOf(copy.path)), kept)];
+      return [basename(log), this.#cut(log, logOf(pathOf(copy.path)), share)];
     });
-    return new Disk(this.#world, copy, new Map(known));
+    return new Disk(this.#world, copy, new Map(synced));
   }
 
   remove(): void {
@@ -159,18 +159,18 @@ export class Disk {
   }
 
   /** Removes the frames that the disk lost from a WAL's copy. @returns the synced frames of the copy */
-  #cut(log: string, copy: string, kept: number): Frames {
-    const known = this.#syncedOf(log);
+  #cut(log: string, copy: string, share: number): Frames {
+    const syncedFrames = this.#syncedOf(log);
     const frames = framesOf(log);
-    if (frames === null) return known;
+    if (frames === null) return syncedFrames;
     const { salt, count, frameBytes, inDatabase } = frames;
     // The WAL restarted and is still unwritten: SQLite has copied its frames to the database, and synced both.
     if (recoverableFrames(copy).salt !== salt) return recoverableFrames(copy);
     const isSynced = this.#store.syncedAtCommit.has(log.slice(0, -'-wal'.length));
-    const synced = isSynced ? count : Math.max(inDatabase, known.salt === salt ? known.count : 0);
-    if (kept === 1) return { salt, count: synced };
-    const left = synced + Math.round((count - synced) * kept);
-    if (left < count) truncateSync(copy, LOG_HEADER_BYTES + left * frameBytes);
+    const synced = isSynced ? count : Math.max(inDatabase, syncedFrames.salt === salt ? syncedFrames.count : 0);
+    if (share === 1) return { salt, count: synced };
+    const remaining = synced + Math.round((count - synced) * share);
+    if (remaining < count) truncateSync(copy, LOG_HEADER_BYTES + remaining * frameBytes);
     // Frames of an incomplete commit are overwritten.
     return recoverableFrames(copy);
   }
@@ -189,7 +189,7 @@ export class Disk {
       fault = this.#commitFault;
       this.#commitFault = null;
     }
-    for (const one of this.#toFail) if (one.calls-- === 0) fault = one.fault;
+    for (const failure of this.#toFail) if (failure.calls-- === 0) fault = failure.fault;
     this.#toFail = this.#toFail.filter(({ calls }) => calls >= 0);
     return fault;
   }

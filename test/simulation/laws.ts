@@ -19,12 +19,12 @@ import { type Arrived, SLOWEST } from './receivers.ts';
 const winning = new Map<readonly NodeEvent[], Tables>();
 
 function winningTables(events: readonly NodeEvent[]): Tables {
-  const known = winning.get(events);
-  if (known !== undefined) return known;
+  const cached = winning.get(events);
+  if (cached !== undefined) return cached;
   using directory = ingestOf(winningChain(events).map(received));
-  const { value_index_entries: _, ...made } = tables(directory.path);
-  winning.set(events, made);
-  return made;
+  const { value_index_entries: _, ...chainTables } = tables(directory.path);
+  winning.set(events, chainTables);
+  return chainTables;
 }
 
 /**
@@ -34,8 +34,8 @@ function winningTables(events: readonly NodeEvent[]): Tables {
  */
 export function holdsTheWinningChain(directory: string, events: readonly NodeEvent[]): void {
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
-  const { value_index_entries: _, ...kept } = tables(directory);
-  expect(kept).toEqual(winningTables(events));
+  const { value_index_entries: _, ...chainTables } = tables(directory);
+  expect(chainTables).toEqual(winningTables(events));
 }
 
 /** Exactly once: each block is in the journal one time, and events first came in the order of the node. */
@@ -75,9 +75,9 @@ export function idsNameBodies(arrived: readonly Arrived[]): void {
 
 /** Checks that signatures use only valid secrets, and that every delivery is signed while there is a secret, even if the key is lost. */
 export function signedAsAsked(arrived: readonly Arrived[], signed: readonly Signed[]): void {
-  for (const { id, at, secret, isSigned } of arrived) {
-    const isDue = signed.some(({ from, to }) => at > from + SLOWEST && at < to);
-    expect({ id, at, isSigned }).toEqual({ id, at, isSigned: secret !== null || isDue });
+  for (const { id, time, secret, isSigned } of arrived) {
+    const isDue = signed.some(({ from, to }) => time > from + SLOWEST && time < to);
+    expect({ id, time, isSigned }).toEqual({ id, time, isSigned: secret !== null || isDue });
   }
 }
 
@@ -85,18 +85,18 @@ export function signedAsAsked(arrived: readonly Arrived[], signed: readonly Sign
 export function inOrder(arrived: readonly Arrived[]): Arrived[] {
   const seen = new Map<string, Arrived>();
   const accepted = new Map<number, Arrived>();
-  for (const one of arrived) {
-    if (one.sequence === null) continue;
-    const isFirst = !seen.has(one.id);
-    seen.set(one.id, one);
+  for (const delivery of arrived) {
+    if (delivery.sequence === null) continue;
+    const isFirst = !seen.has(delivery.id);
+    seen.set(delivery.id, delivery);
     if (isFirst) {
       const before = seen.size - 1;
-      expect({ sequence: one.sequence, tookTheOneBefore: before === 0 || accepted.has(before) }).toEqual({
+      expect({ sequence: delivery.sequence, tookTheOneBefore: before === 0 || accepted.has(before) }).toEqual({
         sequence: before + 1,
         tookTheOneBefore: true,
       });
     }
-    if (one.accepted && !accepted.has(one.sequence)) accepted.set(one.sequence, one);
+    if (delivery.accepted && !accepted.has(delivery.sequence)) accepted.set(delivery.sequence, delivery);
   }
   return [...accepted.values()];
 }
@@ -104,9 +104,9 @@ export function inOrder(arrived: readonly Arrived[]): Arrived[] {
 /** The hashes from a block down to the first. */
 function branch(tree: BlockTree, tip: string | null): Set<string> {
   const hashes = new Set<string>();
-  for (let at = tip; at !== null; ) {
-    hashes.add(at);
-    at = tree.blocks.get(at)?.head.parent_index_block_hash ?? null;
+  for (let hash = tip; hash !== null; ) {
+    hashes.add(hash);
+    hash = tree.blocks.get(hash)?.head.parent_index_block_hash ?? null;
   }
   return hashes;
 }
@@ -117,16 +117,16 @@ type Payload = any;
 /** Payloads without rollbacks of blocks that none of them applied, but a backfill did. */
 function withoutForeign(payloads: readonly Payload[]): Payload[] {
   const applied = new Set<string>();
-  const kept: Payload[] = [];
+  const result: Payload[] = [];
   for (const { event } of payloads) {
     const rollback = event.rollback.filter(({ block_identifier: { hash } }: Payload) => applied.delete(hash));
     for (const {
       block_identifier: { hash },
     } of event.apply)
       applied.add(hash);
-    if (rollback.length + event.apply.length > 0) kept.push({ event: { ...event, rollback } });
+    if (rollback.length + event.apply.length > 0) result.push({ event: { ...event, rollback } });
   }
-  return kept;
+  return result;
 }
 
 /** Checks that no delivery is lost or invented: a follower of a hook has all matches on the winning chain since the hook's start. */
@@ -136,7 +136,7 @@ export function deliveredTheWinningChain(hook: Hook, accepted: readonly Arrived[
   const standing = new Map(
     [...followed(hook.backfilled ? withoutForeign(payloads) : payloads)].map(([hash, block]): [string, string[]] => [
       hash,
-      (block as Payload).transactions.map((one: Payload) => one.transaction_identifier.hash),
+      (block as Payload).transactions.map((transaction: Payload) => transaction.transaction_identifier.hash),
     ]),
   );
   for (const [hash, transactions] of standing) {
@@ -206,8 +206,8 @@ export function logAgrees(
 ): void {
   const ids = new Set(accepted.map(({ id }) => id));
   const live = logged.filter(({ id }) => ids.has(id));
-  const kept = mayForget ? accepted.slice(accepted.length - live.length) : accepted;
-  expect(live.map(({ id }) => id)).toEqual(kept.map(({ id }) => id));
+  const remaining = mayForget ? accepted.slice(accepted.length - live.length) : accepted;
+  expect(live.map(({ id }) => id)).toEqual(remaining.map(({ id }) => id));
   const states = hook.redelivered ? ['delivered', 'dead'] : ['delivered'];
   expect(live.filter(({ state }) => !states.includes(state))).toEqual([]);
 }

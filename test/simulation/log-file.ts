@@ -46,7 +46,7 @@ export class LogFile {
     expect({ lines: lines.length + unfinished + this.output.dropped }).toEqual({ lines: this.#lines });
     const reported = read
       .filter(({ msg }) => msg === 'log_lines_dropped')
-      .reduce((sum: number, one) => sum + one.lines, 0);
+      .reduce((sum: number, line) => sum + line.lines, 0);
     expect(this.output.dropped).toBeGreaterThanOrEqual(reported);
     if (this.#isCalm && this.output.works) expect(reported).toBe(this.output.dropped);
   }

@@ -160,42 +160,42 @@ export class Operator {
   async #perform(operation: Operation): Promise<void> {
     if (operation.operate === 'register') return this.#register(operation.filters);
     if (operation.operate === 'secret') return this.#changeSecret(operation.change);
-    const left = this.#left();
-    const hook = left[operation.hook % left.length];
+    const present = this.#left();
+    const hook = present[operation.hook % present.length];
     if (hook === undefined) return;
     return this.#unlessLost(hook, () => this.#performOn(hook, operation));
   }
 
   async #performOn(hook: Hook, operation: HookOperation): Promise<void> {
-    const own = `/me/${hook.uuid}`;
+    const path = `/me/${hook.uuid}`;
     switch (operation.operate) {
       case 'disable':
-        await this.#ask('PATCH', `${own}/enabled`, { enabled: false });
+        await this.#ask('PATCH', `${path}/enabled`, { enabled: false });
         return;
       case 'enable':
         return this.#enable(hook, operation.from);
       case 'pause':
-        await this.#ask('PATCH', `${own}/enabled`, { enabled: false });
+        await this.#ask('PATCH', `${path}/enabled`, { enabled: false });
         await this.#world.pause(operation.milliseconds);
         return this.#enable(hook, 'last_evaluated');
       case 'remove':
         hook.removed = true;
-        await this.#ask('DELETE', own, undefined, [204, 404]);
+        await this.#ask('DELETE', path, undefined, [204, 404]);
         return;
       case 'move':
         hook.path = `/${this.#names++}`;
-        await this.#ask('PATCH', own, { action: this.#definition(hook.path, []).action });
+        await this.#ask('PATCH', path, { action: this.#definition(hook.path, []).action });
         return;
       case 'redeliver':
         hook.redelivered = true;
-        await this.#ask('POST', `${own}/deliveries/redeliver`, { state: ['delivered', 'failed'] });
+        await this.#ask('POST', `${path}/deliveries/redeliver`, { state: ['delivered', 'failed'] });
         return;
       case 'backfill':
         hook.backfilled = true;
-        await this.#ask('POST', `${own}/backfills`, { from_height: 1 }, [200, 202, 400]);
+        await this.#ask('POST', `${path}/backfills`, { from_height: 1 }, [200, 202, 400]);
         return;
       case 'evaluate':
-        await this.#ask('POST', `${own}/evaluate`, { block_height: 2 }, [200, 202, 204, 404]);
+        await this.#ask('POST', `${path}/evaluate`, { block_height: 2 }, [200, 202, 204, 404]);
         return;
     }
   }
@@ -236,8 +236,8 @@ export class Operator {
       // The hook may exist, with an unknown start block: replace it.
       await this.#world.pause(RETRY);
       const { results } = await this.#ask('GET', '/me?limit=60');
-      for (const { uuid, definition: known } of results) {
-        if (known.name === path) await this.#ask('DELETE', `/me/${uuid}`, undefined, [204, 404]);
+      for (const { uuid, definition: settings } of results) {
+        if (settings.name === path) await this.#ask('DELETE', `/me/${uuid}`, undefined, [204, 404]);
       }
     }
   }
@@ -261,10 +261,10 @@ export class Operator {
   });
 
   /** Repeats a request until it is answered. @throws Error for any other status than the wanted ones */
-  async #ask(method: string, path: string, body?: unknown, wanted = [200, 202, 204]): Promise<Body> {
+  async #ask(method: string, path: string, body?: unknown, statuses = [200, 202, 204]): Promise<Body> {
     for (;;) {
       const answer = await this.#try(method, path, body);
-      if (answer !== null && wanted.includes(answer.status)) return answer.body;
+      if (answer !== null && statuses.includes(answer.status)) return answer.body;
       if (answer?.status === 404 && this.#isRestored) throw new LostHookError();
       if (answer !== null && answer.status !== 503 && answer.status !== 500) {
         throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);

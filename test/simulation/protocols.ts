@@ -38,7 +38,7 @@ const rpc: Protocol = {
     const { id, method, params, error } = JSON.parse(text);
     if (error !== undefined) throw new Error(`a request was refused: ${text}`);
     if (method === undefined) return id === topics.length - 1 ? { heard: 'subscribed' } : null;
-    const kind = Object.keys(rpcEvents).find((one) => rpcEvents[one] === method) ?? method;
+    const kind = Object.keys(rpcEvents).find((name) => rpcEvents[name] === method) ?? method;
     const address = kind === 'address-transaction' ? `:${params.address}` : '';
     return { heard: 'push', topic: kind + address, body: params };
   },
@@ -54,8 +54,8 @@ const socketIo: Protocol = {
     if (text === '430[null]') return { heard: 'subscribed' };
     if (text === '2') return { heard: 'asked', answer: '3' };
     if (!text.startsWith('42')) throw new Error(`an unsolicited packet: ${text}`);
-    const [topic, ...said] = JSON.parse(text.slice(2));
-    return { heard: 'push', topic, body: said.at(-1) };
+    const [topic, ...parts] = JSON.parse(text.slice(2));
+    return { heard: 'push', topic, body: parts.at(-1) };
   },
 };
 

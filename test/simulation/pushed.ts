@@ -27,9 +27,9 @@ export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
     }
     const hashes = tree.chain().map(({ head }) => head.index_block_hash);
     const joined = new Set(hashes);
-    const left = [...chain].filter((hash) => !joined.has(hash)).toReversed();
+    const orphaned = [...chain].filter((hash) => !joined.has(hash)).toReversed();
     pushed.push([
-      ...left.map((hash) => pushedBlock(hash, false)),
+      ...orphaned.map((hash) => pushedBlock(hash, false)),
       ...hashes.filter((hash) => !chain.has(hash)).map((hash) => pushedBlock(hash, true)),
     ]);
     chain = joined;
@@ -43,11 +43,11 @@ export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
  * @param pushed as {@link pushedBlocks} has it, for the whole run
  */
 export function hearsEachBlock({ since, blocks, open }: Session, pushed: readonly (readonly string[])[]): void {
-  const all = pushed.flat();
+  const hashes = pushed.flat();
   // Blocks from before the client's confirmed subscription may be pushed as well.
-  const latest = since === null ? all.length : pushed.slice(0, since).flat().length;
-  const isFrom = (start: number): boolean => blocks.every((hash, place) => all[start + place] === hash);
+  const latest = since === null ? hashes.length : pushed.slice(0, since).flat().length;
+  const isFrom = (start: number): boolean => blocks.every((hash, place) => hashes[start + place] === hash);
   const starts = Array.from({ length: latest + 1 }, (_, start) => start).filter(isFrom);
-  const isHeard = starts.some((start) => !open || start + blocks.length === all.length);
+  const isHeard = starts.some((start) => !open || start + blocks.length === hashes.length);
   expect({ since, blocks, open, isHeard }).toEqual({ since, blocks, open, isHeard: true });
 }

@@ -23,8 +23,8 @@ interface Look {
   judge(body: Body, seen: number): void;
 }
 
-function require(holds: boolean, what: string): void {
-  if (!holds) throw new Error(what);
+function require(holds: boolean, problem: string): void {
+  if (!holds) throw new Error(problem);
 }
 
 export class Readers {
@@ -113,8 +113,8 @@ export class Readers {
 
   #isKnownTip(tip: Body, seen: number): void {
     if (tip === undefined && seen === 0) return;
-    const known = this.#blocks.blocks.get(tip.index_block_hash);
-    require(known?.head.block_height === tip.block_height, "the node doesn't have the tip");
+    const block = this.#blocks.blocks.get(tip.index_block_hash);
+    require(block?.head.block_height === tip.block_height, "the node doesn't have the tip");
     this.#isTip(tip.block_height, seen);
   }
 
@@ -151,15 +151,15 @@ export class Readers {
   #isWholeBlock({ total, results }: Body): void {
     const [first] = results;
     this.#isCounted({ total, results });
-    require(results.every((one: Body) => one.block_hash === first.block_hash), 'they belong to several blocks');
+    require(results.every((row: Body) => row.block_hash === first.block_hash), 'they belong to several blocks');
   }
 
   #isHistory({ total, results }: Body): void {
     require(results.length === Math.min(total, 50), `${results.length} transactions of ${total}`);
-    const heights: number[] = results.map((one: Body) => one.block_height);
+    const heights: number[] = results.map((row: Body) => row.block_height);
     const inOrder = heights.every((height, place) => place === 0 || height <= (heights[place - 1] ?? 0));
     require(inOrder, `they are not in order: ${heights}`);
-    require(new Set(results.map((one: Body) => one.tx_id)).size === results.length, 'one is there twice');
+    require(new Set(results.map((row: Body) => row.tx_id)).size === results.length, 'one is there twice');
   }
 
   #isCounted({ total, results }: Body): void {

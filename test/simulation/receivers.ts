@@ -40,7 +40,7 @@ export interface Arrived {
   reason: string;
   text: string;
   /** When it came, in milliseconds of the world. */
-  at: number;
+  time: number;
   /** The secret that the request carries; null if the request isn't signed. */
   secret: string | null;
   /** Whether its signature is made with that secret. */
@@ -121,7 +121,7 @@ export class Receivers {
       sequence: sequence === '' ? null : Number(sequence),
       reason: header('x-chainhook-reason'),
       text,
-      at: this.#world.time,
+      time: this.#world.time,
       secret: headers['x-chainhook-consumer-secret'] ?? null,
       isSigned: isSigned(headers, text),
       // After a reset some receivers have it and some don't.

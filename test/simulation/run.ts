@@ -44,13 +44,13 @@ const streams = new Map<string, NodeEvent[]>();
 /** Returns the same list for the same chain, so that data derived from it is computed once. */
 function streamOf({ stream, quarters }: Case): NodeEvent[] {
   const key = `${stream}/${quarters}`;
-  const known = streams.get(key);
-  if (known !== undefined) return known;
+  const cached = streams.get(key);
+  if (cached !== undefined) return cached;
   const options = { blocks: 6 + (stream % 8), accounts: 6, transactionsPerBlock: 2, forkEvery: 2, forkDepth: 3 };
-  const all = [...devnetEvents({ seed: stream, ...options })];
-  const made = all.slice(0, Math.ceil((all.length * quarters) / 4));
-  streams.set(key, made);
-  return made;
+  const events = [...devnetEvents({ seed: stream, ...options })];
+  const part = events.slice(0, Math.ceil((events.length * quarters) / 4));
+  streams.set(key, part);
+  return part;
 }
 
 type Log = readonly Logged[];
@@ -73,16 +73,16 @@ class Run {
   /** Machines that are about to be lost. */
   #losing = 0;
 
-  constructor(one: Case) {
-    this.#events = streamOf(one);
-    this.#case = one;
-    this.world = new World(one.seed);
+  constructor(testCase: Case) {
+    this.#events = streamOf(testCase);
+    this.#case = testCase;
+    this.world = new World(testCase.seed);
     this.#receivers = new Receivers(this.world);
-    this.server = new Server(this.world, this.#receivers, one);
+    this.server = new Server(this.world, this.#receivers, testCase);
     this.#operator = new Operator(this.world, this.server);
     this.#node = new Node(this.world, this.server, this.#events);
     const addresses = addressesOf(this.#events);
-    this.#clients = new Clients(this.world, this.server, one.clients, addresses);
+    this.#clients = new Clients(this.world, this.server, testCase.clients, addresses);
     this.#readers = new Readers(this.world, this.server, { events: this.#events, addresses });
   }
 
@@ -141,16 +141,16 @@ class Run {
     const pushed = pushedBlocks(this.#events);
     for (const session of this.#clients.sessions) hearsEachBlock(session, pushed);
     for (const hook of this.#operator.hooks) {
-      const own = arrived.filter(({ hook: uuid }) => uuid === hook.uuid);
-      const accepted = hook.restored ? [] : inOrder(own);
+      const received = arrived.filter(({ hook: uuid }) => uuid === hook.uuid);
+      const accepted = hook.restored ? [] : inOrder(received);
       const log = logs.get(hook);
       if (log === undefined) continue;
       if (hook.restored) {
-        deliveredAllTheSame(hook, own, this.#events);
+        deliveredAllTheSame(hook, received, this.#events);
         continue;
       }
       deliveredTheWinningChain(hook, accepted, this.#events);
-      leavesNoOrphans(hook, own, this.#events);
+      leavesNoOrphans(hook, received, this.#events);
       logAgrees(hook, log, accepted, { mayForget: this.world.age > LOG_RETENTION_MS });
     }
   }
@@ -200,8 +200,8 @@ class Run {
     const { archive } = this.server;
     await this.server.lose(async (directory, lost) => {
       await archive.restoreLost(directory, lost, back);
-      const known = new Set(journalRows(directory).map(({ path, text }) => `${path} ${text}`));
-      const next = this.#events.findIndex(({ path, body }) => !known.has(`${path} ${body}`));
+      const restored = new Set(journalRows(directory).map(({ path, text }) => `${path} ${text}`));
+      const next = this.#events.findIndex(({ path, body }) => !restored.has(`${path} ${body}`));
       this.#node.returnTo(next < 0 ? this.#events.length : next);
       this.#operator.restored();
       this.#readers.forget();
@@ -209,10 +209,10 @@ class Run {
   }
 
   async #disturb(): Promise<void> {
-    for (const one of this.#case.disturbances) {
-      await this.world.pause(one.after);
-      this.world.note(JSON.stringify(one));
-      this.#befall(one);
+    for (const disturbance of this.#case.disturbances) {
+      await this.world.pause(disturbance.after);
+      this.world.note(JSON.stringify(disturbance));
+      this.#befall(disturbance);
     }
     this.#isDisturbed = false;
   }
@@ -243,8 +243,8 @@ class Run {
   }
 
   /** Somebody sees to the process, and to whether that fails. */
-  #manage(what: string, done: Promise<void>): void {
-    done.catch((error) => this.world.wrong(`${what} failed`, error));
+  #manage(action: string, done: Promise<void>): void {
+    done.catch((error) => this.world.wrong(`${action} failed`, error));
   }
 
   #at(moment: Moment, befall: () => void): void {
@@ -252,9 +252,9 @@ class Run {
     else this.#node.atNextBlock(befall);
   }
 
-  #befall(one: Disturbance): void {
+  #befall(disturbance: Disturbance): void {
     const { disk } = this.server;
-    switch (one.befalls) {
+    switch (disturbance.befalls) {
       case 'restart':
         this.#manage('a restart', this.server.restart());
         break;
@@ -265,48 +265,48 @@ class Run {
         this.#manage('a rebuild beside the server', this.server.rebuildBeside());
         break;
       case 'key':
-        this.#manage('a change of the key', this.server.changeKey(one.key));
+        this.#manage('a change of the key', this.server.changeKey(disturbance.key));
         break;
       case 'crash_between':
-        this.world.afterSteps(one.steps, () => this.server.crash(one.kept));
+        this.world.afterSteps(disturbance.steps, () => this.server.crash(disturbance.kept));
         break;
       case 'held_snapshot':
-        this.#hold(disk.path, one.milliseconds);
+        this.#hold(disk.path, disturbance.milliseconds);
         break;
       case 'long_request':
-        void this.#requestFor(one.milliseconds);
+        void this.#requestFor(disturbance.milliseconds);
         break;
       case 'crash':
-        this.#at(one.at, () => this.server.stopAfter(one.calls, one.kept));
+        this.#at(disturbance.at, () => this.server.stopAfter(disturbance.calls, disturbance.kept));
         break;
       case 'crash_at_delivery':
-        this.#receivers.atNext(() => this.server.crash(one.kept));
+        this.#receivers.atNext(() => this.server.crash(disturbance.kept));
         break;
       case 'failed_commit':
-        this.#at(one.at, () => this.server.disk.failCommit(faults[one.fault]!));
+        this.#at(disturbance.at, () => this.server.disk.failCommit(faults[disturbance.fault]!));
         break;
       case 'fault':
-        this.#at(one.at, () => this.server.disk.failAfter(one.calls, faults[one.fault]!));
+        this.#at(disturbance.at, () => this.server.disk.failAfter(disturbance.calls, faults[disturbance.fault]!));
         break;
       case 'full_disk':
         disk.fill(true);
-        this.world.after(one.milliseconds, () => disk.recover());
+        this.world.after(disturbance.milliseconds, () => disk.recover());
         break;
       case 'archive_down':
         this.server.archive.setAway(true);
-        this.world.after(one.milliseconds, () => this.server.archive.setAway(false));
+        this.world.after(disturbance.milliseconds, () => this.server.archive.setAway(false));
         break;
       case 'base':
         this.#manage('a request for a base', this.#askForBase());
         break;
       case 'lost_machine':
-        if (this.#case.archived === true) this.#loseSoon(one.back);
+        if (this.#case.archived === true) this.#loseSoon(disturbance.back);
         break;
       case 'mood':
-        this.#receivers.setMood(`/${one.path}`, one.mood);
+        this.#receivers.setMood(`/${disturbance.path}`, disturbance.mood);
         break;
       case 'operation':
-        this.#operator.do(one.operation);
+        this.#operator.do(disturbance.operation);
         break;
     }
   }
@@ -320,17 +320,17 @@ const addressesOf = (events: readonly NodeEvent[]): string[] => [
 ];
 
 /** Runs a case. @returns its trace, in order @throws if a law doesn't hold */
-export async function run(one: Case): Promise<string[]> {
-  const made = new Run(one);
+export async function run(testCase: Case): Promise<string[]> {
+  const simulation = new Run(testCase);
   try {
-    await made.disturbed();
-    const logs = await made.calm();
-    await made.stop();
-    made.holdLaws(logs);
-    if (one.archived === true) await made.server.archive.holdsItsLaws(made.server.disk.path);
-    return made.world.trace;
+    await simulation.disturbed();
+    const logs = await simulation.calm();
+    await simulation.stop();
+    simulation.holdLaws(logs);
+    if (testCase.archived === true) await simulation.server.archive.holdsItsLaws(simulation.server.disk.path);
+    return simulation.world.trace;
   } finally {
-    made.server.disk.remove();
-    made.server.archive.remove();
+    simulation.server.disk.remove();
+    simulation.server.archive.remove();
   }
 }

@@ -108,8 +108,8 @@ export class NoAnswer extends Error {
 }
 
 function requestFor(path: string, { headers, ...init }: RequestInit): Request {
-  const usual = { 'content-type': 'application/json', host: '127.0.0.1:3999' };
-  return new Request(`http://127.0.0.1:3999${path}`, { ...init, headers: { ...usual, ...(headers as object) } });
+  const defaults = { 'content-type': 'application/json', host: '127.0.0.1:3999' };
+  return new Request(`http://127.0.0.1:3999${path}`, { ...init, headers: { ...defaults, ...(headers as object) } });
 }
 
 /** Fails every request to the node: a request to a real address would take real time, which no seed controls. */
@@ -229,10 +229,10 @@ export class Server {
   }
 
   /** Stops the server for a while. @param work runs on its files during the pause */
-  async #pauseFor(what: string, work: (disk: Disk) => void): Promise<void> {
+  async #pauseFor(reason: string, work: (disk: Disk) => void): Promise<void> {
     const [life, disk] = [this.#life, this.#disk];
     if (life?.running == null) return;
-    this.#world.note(what);
+    this.#world.note(reason);
     this.#end();
     this.#remains += 1;
     this.#stopping = disk;
@@ -258,9 +258,9 @@ export class Server {
   }
 
   #makeAnew({ connect, path: directory }: Disk, options: Partial<RebuildOptions> = {}): void {
-    const made = { directory, chainId: null, force: false, log: () => {}, connect, machine: silentMachine };
+    const settings = { directory, chainId: null, force: false, log: () => {}, connect, machine: silentMachine };
     try {
-      rebuildIndex({ ...made, ...options });
+      rebuildIndex({ ...settings, ...options });
       this.#world.note('rebuilt');
     } catch (error) {
       if (unavailable(error) === null) throw error;
@@ -271,13 +271,13 @@ export class Server {
   /**
    * Ends the server's process at once, between two SQLite calls, then starts it again.
    * @param calls how many calls from now
-   * @param kept share of the unsynced data that survives, as in {@link Disk.image}
+   * @param share share of the unsynced data that survives, as in {@link Disk.image}
    */
-  stopAfter(calls: number, kept: number): void {
+  stopAfter(calls: number, share: number): void {
     const disk = this.#disk;
     this.#disk.stopAfter(calls, () => {
       // The server may have restarted: end only the same process.
-      if (disk === this.#disk) this.crash(kept);
+      if (disk === this.#disk) this.crash(share);
     });
   }
 
@@ -338,12 +338,12 @@ export class Server {
     return db.query('SELECT 1 FROM progress WHERE chain_id IS NOT NULL').get() !== null;
   }
 
-  /** Its process ends at once. @param kept as {@link Disk.image} has it */
-  crash(kept: number): void {
+  /** Its process ends at once. @param share as {@link Disk.image} has it */
+  crash(share: number): void {
     if (this.#life === null && this.#stopping !== this.#disk) return;
-    this.#world.note(`crash, ${kept} kept`);
+    this.#world.note(`crash, ${share} kept`);
     const [running, old] = [this.#life?.running, this.#disk];
-    this.#disk = old.image(kept);
+    this.#disk = old.image(share);
     old.recover();
     this.#end();
     if (running != null) this.#putAway(running, old);

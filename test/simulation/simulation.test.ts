@@ -191,10 +191,10 @@ test(
   async () => {
     const seen = new Seen({ 'events of the trace': 20 });
     await assertSeeds(
-      fc.asyncProperty(cases(), async (one) => {
-        seen.add('events of the trace', (await run(one)).length);
+      fc.asyncProperty(cases(), async (testCase) => {
+        seen.add('events of the trace', (await run(testCase)).length);
       }),
-      { seen, cases: 1, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
+      { seen, cases: 1, examples: casesThatOnceFailed.map((testCase): [Case] => [testCase]), shrinkFor: SHRINK_FOR },
     );
   },
   timeout,
@@ -243,8 +243,8 @@ test(
   async () => {
     const seen = new Seen({ archive_base_made: 1, 'restored to its end': 1, 'restored to an earlier entry': 1 });
     await assertSeeds(
-      fc.asyncProperty(cases(anyChain, true), async (one) => {
-        for (const line of await run(one)) {
+      fc.asyncProperty(cases(anyChain, true), async (testCase) => {
+        for (const line of await run(testCase)) {
           if (line.endsWith(' archive_base_made')) seen.add('archive_base_made');
           if (line.includes(' restored ')) {
             seen.add(line.endsWith('undefined') ? 'restored to its end' : 'restored to an earlier entry');
@@ -260,8 +260,8 @@ test(
 test(
   'a broken law names its seed, and is shrunk to the smallest case',
   async () => {
-    const nothingIsReverted = fc.asyncProperty(cases(CHAIN_WITH_FORKS), async (one) => {
-      expect((await run(one)).filter((line) => line.endsWith('block_reverted'))).toEqual([]);
+    const nothingIsReverted = fc.asyncProperty(cases(CHAIN_WITH_FORKS), async (testCase) => {
+      expect((await run(testCase)).filter((line) => line.endsWith('block_reverted'))).toEqual([]);
     });
     // The limit only ends a hang: to get there takes a few runs.
     const shrunk = assertSeeds(nothingIsReverted, {
@@ -284,9 +284,9 @@ test(
 test(
   'a run is a function of its seed',
   async () => {
-    const [one] = fc.sample(cases(CHAIN_WITH_FORKS), { numRuns: 1, seed: 8 });
-    if (one === undefined) throw new Error('there is no case');
-    expect(await run(one)).toEqual(await run(one));
+    const [testCase] = fc.sample(cases(CHAIN_WITH_FORKS), { numRuns: 1, seed: 8 });
+    if (testCase === undefined) throw new Error('there is no case');
+    expect(await run(testCase)).toEqual(await run(testCase));
   },
   timeout,
 );

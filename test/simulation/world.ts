@@ -13,7 +13,7 @@ const TURN_MS = 2;
 const LOOK_MS = 4;
 
 interface Planned {
-  at: number;
+  time: number;
   number: number;
   call: () => unknown;
 }
@@ -33,8 +33,8 @@ export class World {
   }
 
   /** A source of numbers that nobody else draws from. */
-  prng(of: string): Prng {
-    return new Prng(`simulation/${this.seed}/${of}`);
+  prng(name: string): Prng {
+    return new Prng(`simulation/${this.seed}/${name}`);
   }
 
   /** Milliseconds since it began. */
@@ -42,18 +42,18 @@ export class World {
     return this.time - BEGINNING;
   }
 
-  note(what: string): void {
-    this.trace.push(`${this.age} ${what}`);
+  note(line: string): void {
+    this.trace.push(`${this.age} ${line}`);
   }
 
   /** Something happened that must not: the run is over. */
-  wrong(what: string, cause?: unknown): void {
-    this.#wrong ??= new Error(what, { cause });
+  wrong(problem: string, cause?: unknown): void {
+    this.#wrong ??= new Error(problem, { cause });
   }
 
   /** Makes a call after a number of milliseconds. @returns a function that cancels the call */
   after(milliseconds: number, call: () => unknown): () => void {
-    const planned = { at: this.time + Math.max(0, milliseconds), number: this.#number++, call };
+    const planned = { time: this.time + Math.max(0, milliseconds), number: this.#number++, call };
     this.#planned.add(planned);
     return () => this.#planned.delete(planned);
   }
@@ -73,22 +73,22 @@ export class World {
   }
 
   /** Runs the world until a condition holds. @throws Error if it doesn't hold within the given milliseconds */
-  async until(holds: () => boolean, within: number, what: string): Promise<void> {
-    const deadline = this.time + within;
+  async until(holds: () => boolean, limit: number, goal: string): Promise<void> {
+    const deadline = this.time + limit;
     while (!holds()) {
-      if (this.time > deadline) throw new Error(`within ${within / 1000} s, ${what} did not come`);
+      if (this.time > deadline) throw new Error(`within ${limit / 1000} s, ${goal} did not come`);
       await this.#step();
     }
   }
 
   /** Runs the world until a promise settles. @throws as {@link until}, and the promise's error */
-  async outcome<T>(done: Promise<T>, within: number, what: string): Promise<T> {
+  async outcome<T>(done: Promise<T>, limit: number, goal: string): Promise<T> {
     let isDone = false;
     const end = () => {
       isDone = true;
     };
     done.then(end, end);
-    await this.until(() => isDone, within, what);
+    await this.until(() => isDone, limit, goal);
     return done;
   }
 
@@ -122,17 +122,17 @@ export class World {
     after: (milliseconds, call) => {
       this.#busy -= 1;
       let isIdle = true;
-      const goOn = () => {
+      const resume = () => {
         if (isIdle) this.#busy += 1;
         isIdle = false;
       };
       const prevent = this.after(milliseconds, () => {
-        goOn();
+        resume();
         call();
       });
       return () => {
         prevent();
-        goOn();
+        resume();
       };
     },
     every: () => {
@@ -146,18 +146,19 @@ export class World {
     const next = this.#next();
     if (next === undefined) throw new Error('nothing is left that could happen');
     this.#planned.delete(next);
-    this.time = Math.max(this.time, next.at);
+    this.time = Math.max(this.time, next.time);
     await next.call();
     for (let turn = 0; turn < TURNS || this.#busy > 0; turn++) await new Promise((resolve) => setImmediate(resolve));
     if (this.#wrong !== null) throw this.#wrong;
-    for (const one of this.#atSteps) if (one.left-- === 0) one.call();
+    for (const action of this.#atSteps) if (action.left-- === 0) action.call();
     this.#atSteps = this.#atSteps.filter(({ left }) => left >= 0);
   }
 
   #next(): Planned | undefined {
     let next: Planned | undefined;
-    for (const one of this.#planned) {
-      if (next === undefined || one.at < next.at || (one.at === next.at && one.number < next.number)) next = one;
+    for (const call of this.#planned) {
+      if (next === undefined || call.time < next.time || (call.time === next.time && call.number < next.number))
+        next = call;
     }
     return next;
   }
@@ -169,11 +170,11 @@ export class World {
     after: (milliseconds, call) => this.after(milliseconds, call),
     every: (milliseconds, call) => {
       let end: () => void;
-      const again = () => {
-        end = this.after(milliseconds, again);
+      const repeat = () => {
+        end = this.after(milliseconds, repeat);
         call();
       };
-      end = this.after(milliseconds, again);
+      end = this.after(milliseconds, repeat);
       return () => end();
     },
     turn: () => this.pause((this.#prng.below(100) / 100) * TURN_MS),

@@ -20,8 +20,8 @@ export interface Target {
 export class Tally {
   readonly answers = new Map<string, { times: number; first: string }>();
   note(answer: string | number, message: string): void {
-    const known = this.answers.get(String(answer));
-    if (known !== undefined) known.times += 1;
+    const entry = this.answers.get(String(answer));
+    if (entry !== undefined) entry.times += 1;
     else this.answers.set(String(answer), { times: 1, first: message.slice(0, 2_000) });
   }
 }
@@ -33,23 +33,23 @@ const PER_CONNECTION = 200;
 const IO = '/socket.io/?EIO=4';
 
 function shuffled<T>(items: readonly T[], prng: Prng): T[] {
-  const left = [...items];
+  const remaining = [...items];
   const drawn: T[] = [];
-  while (left.length > 0) drawn.push(...left.splice(prng.below(left.length), 1));
+  while (remaining.length > 0) drawn.push(...remaining.splice(prng.below(remaining.length), 1));
   return drawn;
 }
 
 /**
  * Sends a number of messages, through several connections at once.
- * @param one sends some messages, and returns their number
+ * @param send sends some messages, and returns their number
  */
-export async function repeatedly(messages: number, one: () => Promise<number>): Promise<void> {
+export async function repeatedly(messages: number, send: () => Promise<number>): Promise<void> {
   let sent = 0;
   await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
       while (sent < messages) {
-        const more = await one();
-        sent += more;
+        const count = await send();
+        sent += count;
       }
     }),
   );
@@ -118,12 +118,12 @@ const HOARDERS = 0.5;
 
 /** Messages of a client of one protocol, by its habit, which stays the same for a connection. */
 interface Habits {
-  usual: Messages;
+  normal: Messages;
   hoard: Messages;
 }
-const rpc: Habits = { usual: rpcFrame, hoard: rpcHoard };
-const io: Habits = { usual: ioPacket, hoard: ioHoard };
-const habitOf = ({ usual, hoard }: Habits, prng: Prng): Messages => (prng.chance(HOARDERS) ? hoard : usual);
+const rpc: Habits = { normal: rpcFrame, hoard: rpcHoard };
+const io: Habits = { normal: ioPacket, hoard: ioHoard };
+const habitOf = ({ normal: usual, hoard }: Habits, prng: Prng): Messages => (prng.chance(HOARDERS) ? hoard : usual);
 
 interface Frames {
   /** Path of the WebSocket. */
@@ -139,13 +139,13 @@ const throughWebSocket =
   async ({ api, subjects }: Target, count: number, prng: Prng, tally: Tally): Promise<void> => {
     await repeatedly(count, async () => {
       const socket = new WebSocket(api.replace('http', 'ws') + path);
-      const { promise: over, resolve: end } = Promise.withResolvers<number>();
+      const { promise: closed, resolve: end } = Promise.withResolvers<number>();
       const frame = habitOf(habits, prng);
       let last = '';
       socket.onclose = ({ code }) => end(code);
       await new Promise((opened) => {
         socket.onopen = opened;
-        void over.then(opened);
+        void closed.then(opened);
       });
       for (const text of first) socket.send(text);
       let sent = 0;
@@ -156,7 +156,7 @@ const throughWebSocket =
         await new Promise((turn) => setImmediate(turn));
       }
       socket.close();
-      tally.note(await over, last);
+      tally.note(await closed, last);
       return Math.max(1, sent);
     });
   };

@@ -50,7 +50,7 @@ const isFailure = (answer: string): boolean =>
 const failures = ({ answers }: Tally) => [...answers].filter(([answer]) => isFailure(answer));
 
 /** Stops a server as an operator would. @throws Error if it must be killed */
-async function stopped(server: Server): Promise<void> {
+async function stopServer(server: Server): Promise<void> {
   const codes: number[] = [];
   void server.stop().then((code) => codes.push(code));
   try {
@@ -84,7 +84,7 @@ describe.each([
     target = { ...server, key: readAdminKey(directory.path) ?? '', routes: routesOf(document), subjects, stream };
   });
   afterAll(async () => {
-    await stopped(server);
+    await stopServer(server);
     directory.remove();
   });
 

@@ -84,15 +84,15 @@ function rebound(
 }
 
 /** A request of HTTP/1.1, each character a byte. */
-export function httpRequest(route: Route, subjects: Subjects, own: Credentials, prng: Prng): HttpMessage {
-  if (route.path.startsWith('/chainhooks') && prng.chance(REBOUND)) return rebound(route, subjects, own, prng);
+export function httpRequest(route: Route, subjects: Subjects, credentials: Credentials, prng: Prng): HttpMessage {
+  if (route.path.startsWith('/chainhooks') && prng.chance(REBOUND)) return rebound(route, subjects, credentials, prng);
   const [hasKey, hasHost] = [prng.chance(0.5), prng.chance(0.7)];
   const method = prng.chance(0.8) ? route.method : prng.pick(methods);
   const body = method === 'GET' || method === 'HEAD' ? '' : mutated(definition, prng);
   const bytes = Buffer.from(body).toString('latin1');
   const headers = [
-    `Host: ${hasHost ? own.host : prng.pick([FOREIGN_HOST, prng.pick(oddHosts)])}`,
-    hasKey ? `X-Api-Key: ${own.key}` : prng.pick(oddKeys),
+    `Host: ${hasHost ? credentials.host : prng.pick([FOREIGN_HOST, prng.pick(oddHosts)])}`,
+    hasKey ? `X-Api-Key: ${credentials.key}` : prng.pick(oddKeys),
     ...Array.from({ length: prng.below(3) }, () => prng.pick(oddHeaders)),
   ];
   if (body !== '') headers.push('Content-Type: application/json');

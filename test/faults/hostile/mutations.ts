@@ -53,8 +53,8 @@ function placesIn(value: Json, places: [holder: Json[] | Record<string, Json>, k
 /** Bytes turned or left out, as of a text that was cut or damaged on its way. */
 function damaged(text: string, prng: Prng): string {
   if (text === '' || prng.chance(0.5)) return text.slice(0, prng.below(text.length + 1));
-  const at = prng.below(text.length);
-  return text.slice(0, at) + String.fromCharCode(prng.below(256)) + text.slice(at + 1);
+  const index = prng.below(text.length);
+  return text.slice(0, index) + String.fromCharCode(prng.below(256)) + text.slice(index + 1);
 }
 
 /** A JSON text with something in it that wasn't meant; now and then no JSON at all. */

@@ -12,8 +12,8 @@ const RAW = /"0x([08]0[0-9a-f]{260,})"/g;
 function mutatedTransaction(hex: string, prng: Prng): string {
   const bytes = Buffer.from(hex, 'hex');
   if (prng.chance(0.8)) {
-    const at = prng.pick(NUMBERS);
-    if (at + 8 <= bytes.length) bytes.writeBigUInt64BE(prng.pick(EXTREMES), at);
+    const offset = prng.pick(NUMBERS);
+    if (offset + 8 <= bytes.length) bytes.writeBigUInt64BE(prng.pick(EXTREMES), offset);
   } else {
     bytes[prng.below(bytes.length)] = prng.below(256);
   }

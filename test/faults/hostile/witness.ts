@@ -42,21 +42,24 @@ function timesOfThreads(pid: number): Map<string, Times> {
 
 /** Reads the clocks, so that time used by a busy machine and by this process can be subtracted. */
 function clocks(pid: number) {
-  const at = performance.now();
-  if (!isLinux) return { at, own: 0, threads: new Map<string, Times>() };
+  const time = performance.now();
+  if (!isLinux) return { time, ownTime: 0, threads: new Map<string, Times>() };
   const { ran, waited } = timesOf(`/proc/self/task/${process.pid}`);
-  return { at, own: ran + waited, threads: timesOfThreads(pid) };
+  return { time, ownTime: ran + waited, threads: timesOfThreads(pid) };
 }
 
 type Clocks = ReturnType<typeof clocks>;
 
 /** Returns the largest advance of a clock among the server's threads between two moments. */
-const most = (clock: keyof Times, before: Clocks, after: Clocks): number =>
-  Math.max(0, ...[...after.threads].map(([thread, at]) => at[clock] - (before.threads.get(thread)?.[clock] ?? 0)));
+const advance = (clock: keyof Times, before: Clocks, after: Clocks): number =>
+  Math.max(
+    0,
+    ...[...after.threads].map(([thread, times]) => times[clock] - (before.threads.get(thread)?.[clock] ?? 0)),
+  );
 
 /** Returns the milliseconds between two moments in which this process was idle and the server didn't wait for a processor. */
 const usedByServer = (before: Clocks, after: Clocks): number =>
-  after.at - before.at - (after.own - before.own) - most('waited', before, after);
+  after.time - before.time - (after.ownTime - before.ownTime) - advance('waited', before, after);
 
 export interface Seen {
   /** Status codes of the answers. */
@@ -89,7 +92,7 @@ export async function watched(pid: number, ask: string, attack: Promise<unknown>
       answers += 1;
       const after = clocks(pid);
       slowest = Math.max(slowest, usedByServer(before, after));
-      busiest = Math.max(busiest, most('ran', before, after));
+      busiest = Math.max(busiest, advance('ran', before, after));
       growth = Math.max(growth, memoryOf(pid) - memory);
     }
   })();
