@@ -105,14 +105,14 @@ test('stack-stx with a signer key is a pox-4 call with eight arguments and exact
     `{"stack_stx":{"sender":{"address":"${alice.address}"},"reward_addr":"${bitcoinAddress(hash, networks.testnet)}",` +
       `"stacked_ustx":${MAX_U128 - 1n},"num_cycles":12,"signer_key":"${key}","max_amount":${MAX_U128},"auth_id":7}}`,
   );
-  const made = make({ operation: op, events: [lock(alice.address, 'pox-4')], result: locked(BURN_HEIGHT + 600) });
-  expect(made?.sender.address).toBe(alice.address);
-  expect(made?.payload).toMatchObject({
+  const tx = make({ operation: op, events: [lock(alice.address, 'pox-4')], result: locked(BURN_HEIGHT + 600) });
+  expect(tx?.sender.address).toBe(alice.address);
+  expect(tx?.payload).toMatchObject({
     type: 'contract_call',
     contractId: `${TESTNET_BOOT}.pox-4`,
     functionName: 'stack-stx',
   });
-  expect(made?.payload).toMatchObject({
+  expect(tx?.payload).toMatchObject({
     functionArgs: encodeArguments([
       clarity.uint(MAX_U128 - 1n),
       poxAddress(0, hash),
@@ -181,9 +181,9 @@ test('stack-stx with a signer key has 0 for a missing maximum and authorization'
     `{"stack_stx":{"sender":{"address":"${alice.address}"},"reward_addr":"${bitcoinAddress(new Uint8Array(20), networks.testnet)}",` +
       `"stacked_ustx":5,"num_cycles":1,"signer_key":"02","max_amount":null,"auth_id":null}}`,
   );
-  const made = make({ operation: op, events: [lock(alice.address, 'pox-4')], result: locked(BURN_HEIGHT + 50) });
-  if (made?.payload.type !== 'contract_call') throw new Error('a stacking is a call');
-  const list = made.payload.functionArgs.subarray(4);
+  const transaction = make({ operation: op, events: [lock(alice.address, 'pox-4')], result: locked(BURN_HEIGHT + 50) });
+  if (transaction?.payload.type !== 'contract_call') throw new Error('a stacking is a call');
+  const list = transaction.payload.functionArgs.subarray(4);
   expect(
     Buffer.from(list)
       .toString('hex')
@@ -194,13 +194,13 @@ test('stack-stx with a signer key has 0 for a missing maximum and authorization'
 test('stack-stx of pox is derived from its lock: mainnet operation 0xb182e2aa…', () => {
   const hash = fromHex('e725a898f9fe204da28afb5cf7766602d1b30ad9');
   const stacker = stacksAddress(20, hash);
-  const made = make({
+  const transaction = make({
     network: mainnet,
     events: [lock(stacker, 'pox')],
     result: locked(BURN_HEIGHT + 2100 + 2099, 70_000_000_000n),
   });
-  expect(made?.sender.address).toBe(stacker);
-  expect(made?.payload).toMatchObject({
+  expect(transaction?.sender.address).toBe(stacker);
+  expect(transaction?.payload).toMatchObject({
     contractId: 'SP000000000000000000002Q6VF78.pox',
     functionName: 'stack-stx',
     functionArgs: encodeArguments([
@@ -214,11 +214,11 @@ test('stack-stx of pox is derived from its lock: mainnet operation 0xb182e2aa…
 
 test('stack-stx of pox-2 takes the reward address from its print, and counts cycles of 50 blocks off mainnet', () => {
   const printed = poxAddress(4, new Uint8Array(20).fill(9));
-  const made = make({
+  const transaction = make({
     events: [print('pox-2', 'stack-stx', alice.address, { 'pox-addr': printed }), lock(alice.address, 'pox-2')],
     result: locked(BURN_HEIGHT + 149),
   });
-  expect(made?.payload).toMatchObject({
+  expect(transaction?.payload).toMatchObject({
     contractId: `${TESTNET_BOOT}.pox-2`,
     functionArgs: encodeArguments([clarity.uint(70_000_000_000), printed, clarity.uint(BURN_HEIGHT), clarity.uint(2)]),
   });
@@ -292,7 +292,7 @@ test('an operation without enough data returns null', () => {
 });
 
 test('the first argument of a delegation decodes as a Clarity value', () => {
-  const made = make({ operation: delegation('1', 'null'), events: [delegated] });
-  if (made?.payload.type !== 'contract_call') throw new Error('a delegation is a call');
-  expect(decodeClarity(made.payload.functionArgs.subarray(4, 4 + 17)).ok).toBe(true);
+  const transaction = make({ operation: delegation('1', 'null'), events: [delegated] });
+  if (transaction?.payload.type !== 'contract_call') throw new Error('a delegation is a call');
+  expect(decodeClarity(transaction.payload.functionArgs.subarray(4, 4 + 17)).ok).toBe(true);
 });

@@ -52,22 +52,22 @@ const nothing: Involvement = {
 };
 /** For a principal that pays the fee or is in an STX event. */
 const moved: Involvement = { ...nothing, stx: true, stxMoved: true };
-const of = (changes: Partial<ChainTransaction>) =>
+const involvementOf = (changes: Partial<ChainTransaction>) =>
   Object.fromEntries([...involvementsOf(transaction(changes))].flatMap((portion) => [...portion]));
 
 test("the sender pays the fee, and the recipient of a transfer receives its event's amount", () => {
-  expect(of({ events: [stx('transfer', alice.address, carol.address)] })).toEqual({
+  expect(involvementOf({ events: [stx('transfer', alice.address, carol.address)] })).toEqual({
     [alice.address]: { ...moved, events: 1, stxOutbound: 1, sent: 1300n },
     [carol.address]: { ...moved, events: 1, stxInbound: 1, received: 1000n },
   });
 });
 
 test('the recipient of a failed transfer is involved but receives nothing', () => {
-  expect(of({ status: 'abort_by_response' })[carol.address]).toEqual({ ...nothing, stx: true });
+  expect(involvementOf({ status: 'abort_by_response' })[carol.address]).toEqual({ ...nothing, stx: true });
 });
 
 test('a sponsor pays the fee, and the sender is involved without STX', () => {
-  expect(of({ sponsor: { address: sponsor.address, nonce: 0n } })).toEqual({
+  expect(involvementOf({ sponsor: { address: sponsor.address, nonce: 0n } })).toEqual({
     [alice.address]: nothing,
     [sponsor.address]: { ...moved, sponsorOnly: true, sent: 300n },
     [carol.address]: { ...nothing, stx: true },
@@ -76,20 +76,20 @@ test('a sponsor pays the fee, and the sender is involved without STX', () => {
 
 test('a sponsor with another role is not only a sponsor', () => {
   const paid = { sponsor: { address: sponsor.address, nonce: 0n } };
-  const inEvent = of({ ...paid, events: [stx('mint', null, sponsor.address)] })[sponsor.address];
+  const inEvent = involvementOf({ ...paid, events: [stx('mint', null, sponsor.address)] })[sponsor.address];
   expect(inEvent).toEqual({ ...moved, events: 1, stxInbound: 1, sent: 300n, received: 1000n });
-  const recipient = of({ sponsor: { address: carol.address, nonce: 0n } })[carol.address];
+  const recipient = involvementOf({ sponsor: { address: carol.address, nonce: 0n } })[carol.address];
   expect(recipient).toEqual({ ...moved, sent: 300n });
 });
 
 test('a transfer to oneself counts as sent and received, and costs only the fee', () => {
-  const self = of({ events: [stx('transfer', alice.address, alice.address)] })[alice.address];
+  const self = involvementOf({ events: [stx('transfer', alice.address, alice.address)] })[alice.address];
   expect(self).toEqual({ ...moved, events: 1, stxInbound: 1, stxOutbound: 1, sent: 1300n, received: 1000n });
 });
 
 test('a mint to a contract involves the contract', () => {
   const contract = `${bob.address}.treasury`;
-  expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({
+  expect(involvementOf({ events: [stx('mint', null, contract)] })[contract]).toEqual({
     ...moved,
     events: 1,
     stxInbound: 1,
@@ -111,12 +111,12 @@ test('called contracts, deployed contracts and parties of token events are invol
     { kind: 'ft', action: 'transfer', asset, sender: alice.address, recipient: bob.address, amount: '1' },
     { kind: 'nft', action: 'mint', asset, sender: null, recipient: bob.address, value: Uint8Array.of(3) },
   ];
-  const found = of({ payload: call, events });
-  expect(found[contractId]).toEqual(nothing);
-  expect(found[alice.address]).toEqual({ ...moved, ft: true, events: 1, sent: 300n });
-  expect(found[bob.address]).toEqual({ ...nothing, ft: true, nft: true, events: 2 });
+  const involvement = involvementOf({ payload: call, events });
+  expect(involvement[contractId]).toEqual(nothing);
+  expect(involvement[alice.address]).toEqual({ ...moved, ft: true, events: 1, sent: 300n });
+  expect(involvement[bob.address]).toEqual({ ...nothing, ft: true, nft: true, events: 2 });
   const deploy = { type: 'smart_contract', typeId: 1, contractName: 'c', clarityVersion: null, source: '' } as const;
-  expect(Object.keys(of({ payload: deploy }))).toEqual([alice.address, `${alice.address}.c`]);
+  expect(Object.keys(involvementOf({ payload: deploy }))).toEqual([alice.address, `${alice.address}.c`]);
 });
 
 test('principals named only in a lock, print or coinbase are not involved', () => {
@@ -131,7 +131,7 @@ test('principals named only in a lock, print or coinbase are not involved', () =
     altRecipient: bob.address,
     vrfProof: new Uint8Array(80),
   } as const;
-  expect(Object.keys(of({ payload, events }))).toEqual([alice.address]);
+  expect(Object.keys(involvementOf({ payload, events }))).toEqual([alice.address]);
 });
 
 test('undoing twice restores the effects', () => {
@@ -154,9 +154,9 @@ test('the balance changes of a block add up to the minted supply, less fees take
     fc.property(blocks(), ([block]) => {
       if (block === undefined) return;
       // Mints come from nobody, burns go to nobody, transfers go from one to another: as nodes send them.
-      const transactions = block.transactions.map((one) => ({
-        ...one,
-        events: Array.from(one.events, (event): ChainEvent => {
+      const transactions = block.transactions.map((transaction) => ({
+        ...transaction,
+        events: Array.from(transaction.events, (event): ChainEvent => {
           if (event.kind !== 'stx') return event;
           const from = event.action === 'mint' ? null : (event.sender ?? alice.address);
           return {
@@ -168,16 +168,16 @@ test('the balance changes of a block add up to the minted supply, less fees take
       }));
       const effects = [...effectsOf({ ...block, transactions })];
       const kind = <K extends Effect['kind']>(name: K) =>
-        effects.filter((one): one is EffectOf<K> => one.kind === name);
+        effects.filter((effect): effect is EffectOf<K> => effect.kind === name);
       const moved = kind('account').reduce((sum, { balance }) => sum + balance, 0n);
-      const supply = kind('sums').reduce((sum, one) => sum + one.supply, 0n);
-      const taken = transactions.reduce((sum, { fee }) => sum + fee, 0n);
+      const supply = kind('sums').reduce((sum, sums) => sum + sums.supply, 0n);
+      const fees = transactions.reduce((sum, { fee }) => sum + fee, 0n);
       const paid = block.minerRewards.reduce(
-        (sum, one) => sum + one.feesAnchored + one.feesStreamedConfirmed + one.feesStreamedProduced,
+        (sum, reward) => sum + reward.feesAnchored + reward.feesStreamedConfirmed + reward.feesStreamedProduced,
         0n,
       );
       if (moved !== 0n) seen.add('blocks that move STX');
-      expect(moved).toBe(supply - taken + paid);
+      expect(moved).toBe(supply - fees + paid);
     }),
     { seen },
   );

@@ -48,10 +48,10 @@ test('invalid JSON stays invalid in parts', () => {
       elements,
       fc.nat(),
       fc.constantFrom('', ',', ']', '}', '"', '[', 'x'),
-      (rest, events, at, put) => {
+      (rest, events, offset, insertion) => {
         const text = JSON.stringify({ events, ...rest });
-        const place = at % text.length;
-        const damaged = text.slice(0, place) + put + text.slice(place + 1);
+        const place = offset % text.length;
+        const damaged = text.slice(0, place) + insertion + text.slice(place + 1);
         if (elementsOf(damaged, 'events') === null) return;
         seen.add('put together');
         expect(isJson(() => putTogether(damaged))).toBe(isJson(() => JSON.parse(damaged)));

@@ -45,7 +45,7 @@ const HASH = new Uint8Array(20).fill(7);
 
 const priceFunction = {
   base: clarity.uint(4),
-  buckets: clarity.list(Array.from({ length: 16 }, (_, at) => clarity.uint(16 - at))),
+  buckets: clarity.list(Array.from({ length: 16 }, (_, index) => clarity.uint(16 - index))),
   coeff: clarity.uint(250),
   'no-vowel-discount': clarity.uint(3),
   'nonalpha-discount': clarity.uint(2),
@@ -53,7 +53,7 @@ const priceFunction = {
 const price = {
   base: 4n,
   coefficient: 250n,
-  exponents: Array.from({ length: 16 }, (_, at) => BigInt(16 - at)),
+  exponents: Array.from({ length: 16 }, (_, index) => BigInt(16 - index)),
   nonalphaDiscount: 2n,
   noVowelDiscount: 3n,
 };
@@ -140,7 +140,7 @@ describe('a call', () => {
   });
 
   test('sets the prices of a namespace', () => {
-    const numbers = [4, 250, ...Array.from({ length: 16 }, (_, at) => 16 - at), 2, 3];
+    const numbers = [4, 250, ...Array.from({ length: 16 }, (_, index) => 16 - index), 2, 3];
     const args = encodeArguments([buffer('btc'), ...numbers.map((number) => clarity.uint(number))]);
     expect(changeOfCall('namespace-update-function-price', args, ALICE)).toEqual({
       kind: 'namespace',
@@ -177,6 +177,6 @@ test('a name converts to its token and back', () => {
     }),
     { always: 'each name is written and read back' },
   );
-  for (const none of ['alice', 'joe.alice.btc', '.btc', 'alice.', '']) expect(nameToken(none)).toBeNull();
+  for (const name of ['alice', 'joe.alice.btc', '.btc', 'alice.', '']) expect(nameToken(name)).toBeNull();
   expect(nameOfToken(clarity.uint(1))).toBeNull();
 });

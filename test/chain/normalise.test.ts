@@ -46,18 +46,18 @@ const printed = ({ transactions }: Block, index: number): string[] =>
 
 test("a transaction's events are ordered by index", () => {
   const events = [print(first, 4, 'c'), print(second, 1, 'x'), print(first, 0, 'a'), print(first, 2, 'b')];
-  const made = normalised([first, second], { events });
-  expect(printed(made, 0)).toEqual(['a', 'b', 'c']);
-  expect(printed(made, 1)).toEqual(['x']);
+  const block = normalised([first, second], { events });
+  expect(printed(block, 0)).toEqual(['a', 'b', 'c']);
+  expect(printed(block, 1)).toEqual(['x']);
 });
 
 test('uncommitted events, and events of a failed transaction, are dropped', () => {
   const events = [print(first, 0, 'a'), print(first, 1, 'b', false), print(second, 2, 'c')];
   for (const status of ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped']) {
-    const made = normalised([receipt(first, 0), receipt(second, 1, { status })], { events });
-    expect(printed(made, 0)).toEqual(['a']);
-    expect(printed(made, 1)).toEqual([]);
-    expect(made.transactions[1]?.status as string).toBe(status);
+    const block = normalised([receipt(first, 0), receipt(second, 1, { status })], { events });
+    expect(printed(block, 0)).toEqual(['a']);
+    expect(printed(block, 1)).toEqual([]);
+    expect(block.transactions[1]?.status as string).toBe(status);
   }
 });
 
@@ -82,24 +82,24 @@ test('a payload of Stacks 2.0 is accepted: old ABI name, no costs, no block time
     signer_bitvec: undefined,
     tenure_height: undefined,
   };
-  const made = normalised([{ ...old, contract_abi: { functions: [] } }], fields);
-  expect(made).toMatchObject({ blockTime: START, signerBits: null, signerSignatures: null, tenureHeight: null });
-  expect(made.poxUnlockHeights).toEqual([null, null, null, null]);
-  expect(made.transactions[0]).toMatchObject({ contractInterface: '{"functions":[]}', microblock: null });
+  const block = normalised([{ ...old, contract_abi: { functions: [] } }], fields);
+  expect(block).toMatchObject({ blockTime: START, signerBits: null, signerSignatures: null, tenureHeight: null });
+  expect(block.poxUnlockHeights).toEqual([null, null, null, null]);
+  expect(block.transactions[0]).toMatchObject({ contractInterface: '{"functions":[]}', microblock: null });
   const none = { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeLength: 0 };
-  expect(made.cost).toEqual(none);
-  expect(made.transactions[0]?.cost).toEqual(none);
+  expect(block.cost).toEqual(none);
+  expect(block.transactions[0]?.cost).toEqual(none);
 });
 
 test('the new name of the ABI takes precedence over the old one', () => {
-  const made = normalised([receipt(first, 0, { contract_interface: { a: 1 }, contract_abi: { b: 2 } })]);
-  expect(made.transactions[0]?.contractInterface).toBe('{"a":1}');
+  const block = normalised([receipt(first, 0, { contract_interface: { a: 1 }, contract_abi: { b: 2 } })]);
+  expect(block.transactions[0]?.contractInterface).toBe('{"a":1}');
 });
 
 test('the cost of a block without one is the exact sum of its transactions', () => {
   const cost = { runtime: 2n ** 53n, read_count: 1, read_length: 2, write_count: 3, write_length: 4 };
-  const made = normalised([receipt(first, 0, { execution_cost: cost }), receipt(second, 1, { execution_cost: cost })]);
-  expect(made.cost).toEqual({ runtime: 2n ** 54n, readCount: 2, readLength: 4, writeCount: 6, writeLength: 8 });
+  const block = normalised([receipt(first, 0, { execution_cost: cost }), receipt(second, 1, { execution_cost: cost })]);
+  expect(block.cost).toEqual({ runtime: 2n ** 54n, readCount: 2, readLength: 4, writeCount: 6, writeLength: 8 });
 });
 
 test('a Nakamoto block keeps its block time, and an older block has the time of its Bitcoin block', () => {
@@ -108,14 +108,14 @@ test('a Nakamoto block keeps its block time, and an older block has the time of 
 });
 
 test('a NUL in a VM error is removed', () => {
-  const made = normalised([receipt(first, 0, { status: 'abort_by_response', vm_error: 'a\u0000b' })]);
-  expect(made.transactions[0]?.vmError).toBe('ab');
+  const block = normalised([receipt(first, 0, { status: 'abort_by_response', vm_error: 'a\u0000b' })]);
+  expect(block.transactions[0]?.vmError).toBe('ab');
 });
 
 test('signatures are accepted with and without 0x', () => {
   const signature = 'ab'.repeat(65);
-  const made = normalised([], { signer_signature: [signature, `0x${signature}`] });
-  expect(made.signerSignatures?.map((bytes) => bytes.toHex())).toEqual([signature, signature]);
+  const block = normalised([], { signer_signature: [signature, `0x${signature}`] });
+  expect(block.signerSignatures?.map((bytes) => bytes.toHex())).toEqual([signature, signature]);
 });
 
 test('the miner of a reward without one is its recipient', () => {
@@ -135,9 +135,9 @@ test('the miner of a reward without one is its recipient', () => {
 
 test('a Bitcoin operation without effect is counted but not stored', () => {
   const failed = receipt({ id: hashOf('bitcoin'), raw: '0x00' }, 0, { status: 'abort_by_response' });
-  const made = normalised([failed, receipt(first, 1)]);
-  expect(made.announcedTransactions).toBe(2);
-  expect(made.transactions.map(({ txIndex }) => txIndex)).toEqual([1]);
+  const block = normalised([failed, receipt(first, 1)]);
+  expect(block.announcedTransactions).toBe(2);
+  expect(block.transactions.map(({ txIndex }) => txIndex)).toEqual([1]);
 });
 
 test("transactions of confirmed microblocks come first, by sequence, and then the anchor block's", () => {
@@ -146,12 +146,12 @@ test("transactions of confirmed microblocks come first, by sequence, and then th
     { label: 'high', after: 'low', sequence: 1, transactions: [] },
   ];
   const third = transfer(carol, 0, 100);
-  const made = normalised([
+  const block = normalised([
     receipt(first, 0),
     receipt(second, 1, inMicroblock(high!)),
     receipt(third, 2, inMicroblock(low!)),
   ]);
-  expect(made.transactions.map(({ txId }) => toHex(txId))).toEqual([third.id, second.id, first.id]);
+  expect(block.transactions.map(({ txId }) => toHex(txId))).toEqual([third.id, second.id, first.id]);
 });
 
 test('block 1 ends with the transactions of block 0, which keep their time and parent and continue the indexes', () => {
@@ -162,22 +162,22 @@ test('block 1 ends with the transactions of block 0, which keep their time and p
   });
   const third = transfer(carol, 0, 100);
   const fourth = transfer(carol, 1, 100);
-  const one = normalised([third, fourth]);
-  const whole = withGenesis(one, boot);
-  expect(whole.transactions.map(({ txId, txIndex }) => [toHex(txId), txIndex])).toEqual([
+  const block1 = normalised([third, fourth]);
+  const merged = withGenesis(block1, boot);
+  expect(merged.transactions.map(({ txId, txIndex }) => [toHex(txId), txIndex])).toEqual([
     [third.id, 0],
     [fourth.id, 1],
     [first.id, 2],
     [second.id, 3],
   ]);
-  expect(whole.announcedTransactions).toBe(4);
-  expect(whole.transactions[2]?.genesis).toEqual({
+  expect(merged.announcedTransactions).toBe(4);
+  expect(merged.transactions[2]?.genesis).toEqual({
     blockTime: 5,
     parentIndexBlockHash: new Uint8Array(32).fill(255),
     parentBurnBlockTime: boot.parentBurnBlockTime,
   });
-  expect(whole.transactions[0]?.genesis).toBeNull();
-  expect(whole.indexBlockHash).toEqual(one.indexBlockHash);
+  expect(merged.transactions[0]?.genesis).toBeNull();
+  expect(merged.indexBlockHash).toEqual(block1.indexBlockHash);
 });
 
 test('a block parsed event by event equals the block parsed at once', () => {
@@ -189,7 +189,7 @@ test('a block parsed event by event equals the block parsed at once', () => {
     const payload = readPayload('/new_block', text, lazyFrom);
     if (payload.kind !== 'block') throw new Error('not a block');
     const block = blockOf(payload.block, network);
-    return { ...block, transactions: block.transactions.map((one) => ({ ...one, events: [...one.events] })) };
+    return { ...block, transactions: block.transactions.map((tx) => ({ ...tx, events: [...tx.events] })) };
   };
   for (const text of texts) expect(read(text, 0)).toEqual(read(text, Number.POSITIVE_INFINITY));
   expect(
@@ -246,11 +246,11 @@ test('an invalid or changed block gives the same result when parsed event by eve
     fc.property(fc.constantFrom(...texts), fc.array(damage, { minLength: 1, maxLength: 2 }), (whole, damages) => {
       let text = whole;
       for (const { near, by, cut, piece } of damages) {
-        const at =
+        const offset =
           near === ''
             ? text.length - Math.min(by, 3)
             : text.indexOf(near, text.indexOf('"events"') - (by % 2) * text.length) + (by >> 1);
-        text = text.slice(0, at) + piece + text.slice(at + cut);
+        text = text.slice(0, offset) + piece + text.slice(offset + cut);
       }
       const expected = read(text, Number.POSITIVE_INFINITY);
       seen.add(expected === 'refused' ? 'refused' : 'read');
@@ -264,12 +264,12 @@ test('an event of a long payload without a field is rejected with its index', ()
   const [text = ''] = [new SimulatedChain({ seed: 7, mempool: false }).genesis().body];
   const payload = JSON.parse(text);
   const index = payload.events.length - 1;
-  const refused = (change: object) => {
+  const readChanged = (change: object) => {
     const events = payload.events.with(index, { ...payload.events[index], ...change });
     return () => readPayload('/new_block', JSON.stringify({ ...payload, events }), 0);
   };
-  expect(refused({ txid: 'x' })).toThrow(`Field events.${index}.txid`);
-  expect(refused({ [payload.events[index].type]: null })).toThrow(`events.${index}.${payload.events[index].type}`);
+  expect(readChanged({ txid: 'x' })).toThrow(`Field events.${index}.txid`);
+  expect(readChanged({ [payload.events[index].type]: null })).toThrow(`events.${index}.${payload.events[index].type}`);
 });
 
 test.each([

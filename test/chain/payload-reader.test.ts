@@ -121,8 +121,8 @@ test('an event of an unknown type is accepted, and one without a field is reject
   };
   const event = { txid: hash, event_index: 0, committed: true, type: 'stx_melt_event', stx_melt_event: {} };
   expect(reject('/new_block', { ...block, events: [event] })).toBe('accepted');
-  const known = { ...event, type: 'stx_burn_event', stx_burn_event: { sender: 'S' } };
-  expect(reject('/new_block', { ...block, events: [known] })).toBe('Missing field events.0.stx_burn_event.amount');
+  const incomplete = { ...event, type: 'stx_burn_event', stx_burn_event: { sender: 'S' } };
+  expect(reject('/new_block', { ...block, events: [incomplete] })).toBe('Missing field events.0.stx_burn_event.amount');
   expect(reject('/new_block', { ...block, events: [] })).toBe('accepted');
 });
 

@@ -68,25 +68,25 @@ test.each([
     { 'reward-cycle': u(6), 'amount-ustx': u(9), ...key },
     { balance: 1_000n, locked: 200n, unlockHeight: 90n },
   ],
-])('the state of %s is the one after the call', (name, data, after) => {
-  expect(print(stacked('pox-4', name, stacker, { ...data, ...cycles }, state)).state).toEqual(after);
+])('the state of %s is the one after the call', (name, data, expected) => {
+  expect(print(stacked('pox-4', name, stacker, { ...data, ...cycles }, state)).state).toEqual(expected);
 });
 
 test('a balance is never below zero, and after an early unlock it includes the unlocked amount', () => {
   const rich = stacked('pox-2', 'stack-stx', stacker, { ...lock, 'lock-amount': u(5_000) }, state);
   expect(print(rich).state).toMatchObject({ balance: 0n, locked: 5_000n });
   const unlocked = { 'first-cycle-locked': u(4), 'first-unlocked-cycle': u(5) };
-  const early = print(stacked('pox-3', 'handle-unlock', stacker, unlocked, state));
-  expect(early.state).toEqual({ balance: 1_200n, locked: 200n, unlockHeight: 90n });
-  expect(early.data).toEqual({ first_cycle_locked: 4n, first_unlocked_cycle: 5n });
+  const unlock = print(stacked('pox-3', 'handle-unlock', stacker, unlocked, state));
+  expect(unlock.state).toEqual({ balance: 1_200n, locked: 200n, unlockHeight: 90n });
+  expect(unlock.data).toEqual({ first_cycle_locked: 4n, first_unlocked_cycle: 5n });
 });
 
 test('signers and cycles of pox-2 and pox-3 are ignored, even if a node sends them', () => {
-  const before = print(stacked('pox-3', 'stack-stx', stacker, { ...lock, ...key, ...cycles }));
-  expect(before.data).toMatchObject({ signer_key: null, start_cycle_id: null, end_cycle_id: null });
-  expect(before.changes).toEqual([]);
-  const since = print(stacked('pox-4', 'stack-stx', stacker, { ...lock, ...key, ...cycles }));
-  expect(since.changes).toEqual([{ kind: 'solo_term', firstCycle: 6, endCycle: 8, signerKey: keyOf(2) }]);
+  const ofPox3 = print(stacked('pox-3', 'stack-stx', stacker, { ...lock, ...key, ...cycles }));
+  expect(ofPox3.data).toMatchObject({ signer_key: null, start_cycle_id: null, end_cycle_id: null });
+  expect(ofPox3.changes).toEqual([]);
+  const ofPox4 = print(stacked('pox-4', 'stack-stx', stacker, { ...lock, ...key, ...cycles }));
+  expect(ofPox4.changes).toEqual([{ kind: 'solo_term', firstCycle: 6, endCycle: 8, signerKey: keyOf(2) }]);
 });
 
 test('a delegation without an end has none, and one beyond any height has an end', () => {

@@ -37,18 +37,18 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
 const candidateOf = ({ sender, nonce, sponsor, fee, reads, bytes, receivedAt }: Drawn, index: number): Candidate => ({
   txId: new Uint8Array(32).fill(index),
   fee,
-  uses: BLOCK_LIMITS.map((most, at) =>
-    at === 1 ? Math.round((most * reads) / 100) : at === 5 ? Math.round((most * bytes) / 100) : 0,
+  uses: BLOCK_LIMITS.map((limit, index) =>
+    index === 1 ? Math.round((limit * reads) / 100) : index === 5 ? Math.round((limit * bytes) / 100) : 0,
   ),
   receivedAt,
   spends: [{ account: sender, nonce }, ...(sponsor === null || sponsor.account === sender ? [] : [sponsor])],
 });
 
 /** Pending transactions without two for the same nonce, as in a node's mempool. */
-const withoutRivals = (all: readonly Candidate[]): Candidate[] => {
+const withoutRivals = (candidates: readonly Candidate[]): Candidate[] => {
   const spent = new Set<string>();
-  return all.filter(({ spends }) => {
-    const keys = spends.map((one) => `${one.account} ${one.nonce}`);
+  return candidates.filter(({ spends }) => {
+    const keys = spends.map((spend) => `${spend.account} ${spend.nonce}`);
     if (keys.some((key) => spent.has(key))) return false;
     for (const key of keys) spent.add(key);
     return true;
@@ -60,7 +60,7 @@ const nextNonces = fc.array(fc.constantFrom(0, 0, 0, 1, 2, null), { minLength: 5
 const project = (candidates: readonly Candidate[], next: readonly (number | null)[]): Promise<Projection> =>
   projectionOf(
     candidates,
-    (of) => next[of] ?? null,
+    (account) => next[account] ?? null,
     () => undefined,
   );
 
@@ -68,25 +68,25 @@ const ids = ({ blocks }: Projection): string[][] =>
   blocks.map(({ transactions }) => transactions.map(({ txId }) => txId.toHex()));
 
 /** The same result by searching all remaining transactions for each position. */
-function plainly(candidates: readonly Candidate[], starting: readonly (number | null)[]): string[][] {
+function expectedBlocks(candidates: readonly Candidate[], starting: readonly (number | null)[]): string[][] {
   const next = new Map<number, number>();
   for (const { spends } of candidates) {
     for (const { account, nonce } of spends) {
       next.set(account, starting[account] ?? Math.min(next.get(account) ?? nonce, nonce));
     }
   }
-  const left = new Set(candidates);
+  const remaining = new Set(candidates);
   const blocks: { ids: string[]; uses: number[] }[] = [];
   for (;;) {
-    const [first] = [...left]
+    const [first] = [...remaining]
       .filter(({ spends }) => spends.every(({ account, nonce }) => next.get(account) === nonce))
       .sort((a, b) => rateOf(b) - rateOf(a) || a.receivedAt - b.receivedAt || Buffer.compare(a.txId, b.txId));
     if (first === undefined) return blocks.map((block) => block.ids);
-    left.delete(first);
+    remaining.delete(first);
     for (const { account, nonce } of first.spends) next.set(account, nonce + 1);
     const last = blocks.at(-1);
-    const uses = first.uses.map((amount, at) => amount + (last?.uses[at] ?? 0));
-    if (last !== undefined && uses.every((amount, at) => amount <= BLOCK_LIMITS[at]!)) {
+    const uses = first.uses.map((amount, index) => amount + (last?.uses[index] ?? 0));
+    if (last !== undefined && uses.every((amount, index) => amount <= BLOCK_LIMITS[index]!)) {
       last.ids.push(first.txId.toHex());
       last.uses = uses;
     } else blocks.push({ ids: [first.txId.toHex()], uses: [...first.uses] });
@@ -115,12 +115,12 @@ test('blocks respect nonces and limits, have each transaction once, and equal a 
         }
       }
       for (const { transactions, uses } of projection.blocks) {
-        expect(uses).toEqual(BLOCK_LIMITS.map((_, at) => transactions.reduce((sum, one) => sum + one.uses[at]!, 0)));
-        const isWithin = uses.every((amount, at) => amount <= BLOCK_LIMITS[at]!);
+        expect(uses).toEqual(BLOCK_LIMITS.map((_, i) => transactions.reduce((sum, tx) => sum + tx.uses[i]!, 0)));
+        const isWithin = uses.every((amount, index) => amount <= BLOCK_LIMITS[index]!);
         if (!isWithin) expect(transactions.length).toBe(1);
         if (!isWithin) seen.add('one larger than a block');
       }
-      expect(ids(projection)).toEqual(plainly(candidates, next));
+      expect(ids(projection)).toEqual(expectedBlocks(candidates, next));
       // The order of the candidates has no effect.
       expect(ids(await project(candidates.toReversed(), next))).toEqual(ids(projection));
       if (projection.blocks.length > 1) seen.add('a second block');
@@ -138,25 +138,25 @@ test('a transaction is in the first block with the computed fee, and not with le
       const next = [0, 0, 0, 0, 0];
       const candidates = withoutRivals(list.map(candidateOf));
       const projection = await project(candidates, next);
-      for (const own of candidates) {
+      for (const candidate of candidates) {
         const blockWith = async (fee: number): Promise<number | undefined> => {
-          const others = candidates.filter((one) => one !== own);
-          return (await project([...others, { ...own, fee }], next)).places.get(own.txId.toHex())?.block;
+          const others = candidates.filter((other) => other !== candidate);
+          return (await project([...others, { ...candidate, fee }], next)).places.get(candidate.txId.toHex())?.block;
         };
-        const fee = feeForFirstBlock(own, projection.blocks, (of) => projection.nextNonces.get(of)!);
+        const fee = feeForFirstBlock(candidate, projection.blocks, (account) => projection.nextNonces.get(account)!);
         if (fee === null) {
           expect(await blockWith(1e15)).not.toBe(1);
           seen.add('no fee would do');
-        } else if (fee === own.uses.at(-1)) {
+        } else if (fee === candidate.uses.at(-1)) {
           expect(await blockWith(0)).toBe(1);
           seen.add('any fee');
         } else {
           expect(await blockWith(fee)).toBe(1);
-          const less = { ...own, fee: fee - 1 };
+          const cheaper = { ...candidate, fee: fee - 1 };
           // A transaction with an equal rate comes before or after it, by their receipt.
-          const isEqual = candidates.some((one) => one !== own && rateOf(one) === rateOf(less));
-          if (!isEqual) expect(await blockWith(less.fee)).not.toBe(1);
-          if (fee > own.fee) seen.add('more than it offers');
+          const isEqual = candidates.some((other) => other !== candidate && rateOf(other) === rateOf(cheaper));
+          if (!isEqual) expect(await blockWith(cheaper.fee)).not.toBe(1);
+          if (fee > candidate.fee) seen.add('more than it offers');
         }
       }
     }),

@@ -42,10 +42,10 @@ test('a row has the format of a PostgreSQL export', () => {
 });
 
 test('trailing zeros of a fraction are omitted, and a whole second is written without a fraction', () => {
-  const at = (receivedAt: number) => recordingRow({ id: 1, receivedAt, path: '/p', text: '1' }).split('\t')[1];
-  expect(at(1_000_000)).toBe('1970-01-01 00:00:01+00');
-  expect(at(1_000_001)).toBe('1970-01-01 00:00:01.000001+00');
-  expect(at(1_500_000)).toBe('1970-01-01 00:00:01.5+00');
+  const timeOf = (receivedAt: number) => recordingRow({ id: 1, receivedAt, path: '/p', text: '1' }).split('\t')[1];
+  expect(timeOf(1_000_000)).toBe('1970-01-01 00:00:01+00');
+  expect(timeOf(1_000_001)).toBe('1970-01-01 00:00:01.000001+00');
+  expect(timeOf(1_500_000)).toBe('1970-01-01 00:00:01.5+00');
 });
 
 test('COPY escapes are decoded, and a backslash before any other character is removed', () => {

@@ -194,7 +194,7 @@ describe('no decoder throws for', () => {
     assertProperty(
       fc.property(fc.constantFrom(...wholeTransactions), changes, (raw, edits) => {
         const changed = Uint8Array.from(raw);
-        for (const [at, byte] of edits) changed[at % changed.length] = byte;
+        for (const [index, byte] of edits) changed[index % changed.length] = byte;
         const decoded = decodeTransaction(changed);
         if (!decoded.ok) return;
         seen.add('decoded');

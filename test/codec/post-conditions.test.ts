@@ -58,7 +58,7 @@ test.each([
 
 test('a principal is the origin, an address, or a contract with a separate address', () => {
   const hex = `0300000003${'040130'}${`0402${address}30`}${`0403${address}0361626330`}`;
-  expect<unknown>(decode(hex).postConditions.map((one) => 'principal' in one && one.principal)).toEqual([
+  expect<unknown>(decode(hex).postConditions.map((item) => 'principal' in item && item.principal)).toEqual([
     origin,
     { type_id: 'principal_standard', address: signer },
     { type_id: 'principal_contract', contract_name: 'abc', address: signer },
@@ -100,10 +100,10 @@ test.each([
   ['a count of 2^32 - 1', '04ffffffff0401', [], 'ffffffff0401'],
   ['a cut condition', '0400000002040130', [{ type: 'pox', condition_code: 'not_performed', principal: origin }], ''],
   ['an address of version 32', '0400000001040220', [], '040220'],
-])('after an unknown mode, %s is returned as an unknown condition', (_, hex, conditions, left) => {
+])('after an unknown mode, %s is returned as an unknown condition', (_, hex, conditions, rest) => {
   expect<unknown>(decode(hex)).toEqual({
     mode: 'unknown',
-    postConditions: [...conditions, { type: 'unknown', hex: `0x${left}` }],
+    postConditions: [...conditions, { type: 'unknown', hex: `0x${rest}` }],
   });
 });
 

@@ -68,8 +68,8 @@ const accepted: [condition: string, names: string[]][] = [
 
 test.each(accepted)('%s matches %j', (text, names) => {
   const condition = conditionOf(text);
-  const met = Object.keys(values).filter((name) => meets(fieldOf(values[name]!), condition));
-  expect(met.sort()).toEqual(names.toSorted());
+  const matches = Object.keys(values).filter((name) => meets(fieldOf(values[name]!), condition));
+  expect(matches.sort()).toEqual(names.toSorted());
 });
 
 test.each([
@@ -97,8 +97,8 @@ test.each([
 test('fields are named by tuple entries, through some, ok and err, and a list is one field', () => {
   const inner = clarity.tuple({ to: clarity.principal(ALICE), ids: clarity.list([clarity.uint(1)]) });
   const value = clarity.ok(clarity.tuple({ data: clarity.some(inner), memo: clarity.none() }));
-  const shown = [...fieldsOf(value)].map(([path, { bytes }]) => `${path} ${clarityRepr(bytes)}`);
-  expect(shown).toEqual(['data.ids (list u1)', `data.to '${ALICE}`, 'memo none']);
+  const fields = [...fieldsOf(value)].map(([path, { bytes }]) => `${path} ${clarityRepr(bytes)}`);
+  expect(fields).toEqual(['data.ids (list u1)', `data.to '${ALICE}`, 'memo none']);
   expect(fieldsOf(Uint8Array.of(0xff)).size).toBe(0);
   const args = Uint8Array.of(0, 0, 0, 2, ...clarity.uint(1), ...inner);
   expect([...fieldsOfCall('send', args).keys()]).toEqual(['send.0', 'send.1.ids', 'send.1.to']);
@@ -107,8 +107,8 @@ test('fields are named by tuple entries, through some, ok and err, and a list is
 });
 
 test('a value with thousands of fields has only the first ones, and a deep field keeps its path', () => {
-  const many = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`f${n}`, clarity.uint(n)]));
-  expect(fieldsOf(clarity.tuple(many)).size).toBe(MAX_FIELDS);
+  const fields = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`f${n}`, clarity.uint(n)]));
+  expect(fieldsOf(clarity.tuple(fields)).size).toBe(MAX_FIELDS);
   let deep = clarity.uint(1);
   for (let level = 0; level < 60; level++) deep = clarity.tuple({ ['k'.repeat(120)]: deep });
   const [path = ''] = fieldsOf(deep).keys();
@@ -144,16 +144,16 @@ test("every matching value has a key in the condition's range, and integer keys 
   const seen = new Seen({ 'conditions that are met': 30, 'integers compared': 10 });
   assertProperty(
     fc.property(fields, texts, fields, (value, text, other) => {
-      const own = fieldOf(value);
+      const decoded = fieldOf(value);
       for (const condition of [conditionOrNull(text), conditionOf(toHex(value))]) {
-        if (condition === null || !meets(own, condition)) continue;
+        if (condition === null || !meets(decoded, condition)) continue;
         seen.add('conditions that are met');
         const { low, high } = keyRange([condition]);
-        const key = valueKey(own);
+        const key = valueKey(decoded);
         expect(key >= low && key <= high).toBe(true);
         expect(key.length).toBeLessThanOrEqual(42);
       }
-      const [a, b] = [own, fieldOf(other)];
+      const [a, b] = [decoded, fieldOf(other)];
       if ('value' in a && 'value' in b && typeof a.value === 'bigint' && typeof b.value === 'bigint') {
         seen.add('integers compared');
         expect(Math.sign(Number(valueKey(a) > valueKey(b)) - Number(valueKey(a) < valueKey(b)))).toBe(

@@ -58,7 +58,7 @@ describe('records', () => {
 });
 
 describe('subdomains', () => {
-  const of = (text: string) =>
+  const subdomains = (text: string) =>
     declaredSubdomains(zoneRecords(text)).map(({ label, owner, zonefile }) => [
       label,
       owner,
@@ -68,13 +68,13 @@ describe('subdomains', () => {
   test('are TXT records with an owner, and have their zonefile in pieces', () => {
     const whole = base64('$ORIGIN joe.alice.btc\n');
     const pieces = `"zf0=${whole.slice(0, 7)}" "zf1=${whole.slice(7)}"`;
-    expect(of(`joe\tTXT\t"owner=SP1" "seqn=0" "parts=2" ${pieces}\n`)).toEqual([
+    expect(subdomains(`joe\tTXT\t"owner=SP1" "seqn=0" "parts=2" ${pieces}\n`)).toEqual([
       ['joe', 'SP1', '$ORIGIN joe.alice.btc\n'],
     ]);
   });
 
   test('without an owner are ignored, and without a zonefile have an empty one', () => {
-    expect(of('a TXT "seqn=0"\nb TXT "owner="\nc TXT "owner=SP1"\nd A 1.2.3.4\n')).toEqual([['c', 'SP1', '']]);
+    expect(subdomains('a TXT "seqn=0"\nb TXT "owner="\nc TXT "owner=SP1"\nd A 1.2.3.4\n')).toEqual([['c', 'SP1', '']]);
   });
 });
 

@@ -103,30 +103,30 @@ async function watchedDemo(directory: string) {
   await Bun.write(file, '(ok true)');
   await Bun.write(join(directory, 'Clarinet.toml'), '[project]\n[contracts.one]\npath = "one.clar"\n');
   const createLog = () => (event: LogEvent) => void logged.push(event);
-  const own = await demo({ clarity: directory, watch: 'true' }, { ...realEnvironment, createLog });
-  return { own, file, logged, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
+  const server = await demo({ clarity: directory, watch: 'true' }, { ...realEnvironment, createLog });
+  return { server, file, logged, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 test('an engine that ends while it tries a changed contract is reported, and the chain continues', async () => {
   using project = await standInEngine();
   await using watched = await watchedDemo(project.path);
-  const { own, file, logged } = watched;
-  const { tip } = await own.json<Steered>('/stackside/v1/devnet');
+  const { server, file, logged } = watched;
+  const { tip } = await server.json<Steered>('/stackside/v1/devnet');
   await Bun.write(file, '(die)');
   await until(() => logged.some(({ event }) => event === 'contracts_refused'), 'the word of the engine');
   expect(logged.find(({ event }) => event === 'contracts_refused')).toMatchObject({
     problem: expect.stringContaining('The Clarity engine ended with code 3.'),
   });
-  expect((await own.json<Steered>('/stackside/v1/devnet')).tip).toEqual(tip);
-  expect((await own.steer('/stackside/v1/devnet/mine')).blocks[0]?.height).toBe(tip.height + 1);
+  expect((await server.json<Steered>('/stackside/v1/devnet')).tip).toEqual(tip);
+  expect((await server.steer('/stackside/v1/devnet/mine')).blocks[0]?.height).toBe(tip.height + 1);
 });
 
 test('a changed contract is deployed again, and the transactions after it are mined again and counted', async () => {
   using project = await standInEngine();
   await using watched = await watchedDemo(project.path);
-  const { own, file, logged } = watched;
+  const { server, file, logged } = watched;
   for (const name of ['first', 'second']) {
-    await own.post<Steered>('/stackside/v1/devnet/deploy', { name, source: '(print 1)' });
+    await server.post<Steered>('/stackside/v1/devnet/deploy', { name, source: '(print 1)' });
   }
   await Bun.write(file, '(ok false)');
   const deployments = () => logged.filter(({ event }) => event === 'contracts_deployed');
@@ -177,7 +177,7 @@ test('a chain is built again after its engine ended and a check started another 
 test('a long chain is rebuilt with messages of at most 500 blocks', async () => {
   await using started = await startedChain();
   const { engine, chain, height } = started;
-  for (let at = 1; at <= 1_200; at++) chain.keep(String(at), String(at - 1), empty);
+  for (let id = 1; id <= 1_200; id++) chain.keep(String(id), String(id - 1), empty);
   await chain.attempt('0', empty);
   const ask = spyOn(engine, 'ask');
   expect((await chain.attempt('1200', empty)).height).toBe(height + 1_201);

@@ -158,7 +158,7 @@ describeWith('Clarity', hasClarity, () => {
     return read();
   };
   type Call = Partial<Parameters<typeof makeContractCall>[0]> & { functionName: string };
-  async function call({ functionName, functionArgs = [], contractName = 'token', ...more }: Call): Promise<Tx> {
+  async function call({ functionName, functionArgs = [], contractName = 'token', ...options }: Call): Promise<Tx> {
     const transaction = await makeContractCall({
       contractAddress: DEPLOYER.address,
       contractName,
@@ -168,7 +168,7 @@ describeWith('Clarity', hasClarity, () => {
       fee: 2_000,
       postConditionMode: PostConditionMode.Allow,
       ...common(),
-      ...(more as object),
+      ...(options as object),
     });
     const result = await broadcastTransaction({ transaction, ...common() });
     expect(result).toEqual({ txid: transaction.txid() });
@@ -343,8 +343,8 @@ describeWith('Clarity', hasClarity, () => {
     expect([wrong.tx_status, wrong.tx_result.repr, wrong.vm_error]).toEqual([
       ...['abort_by_response', '(err none)', "expecting expression of type 'int', found 'uint'"],
     ]);
-    const refused = await server.get(`/v2/contracts/interface/${WALLET.address}/wrong`);
-    expect(refused.status).toBe(404);
+    const response = await server.get(`/v2/contracts/interface/${WALLET.address}/wrong`);
+    expect(response.status).toBe(404);
   });
 
   test('a failed deployment names the line of its mistake', async () => {
@@ -422,7 +422,7 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   test('constants have the values that the deployment gave them', async () => {
-    const at = `/v2/constant_val/${DEPLOYER.address}/rules`;
+    const path = `/v2/constant_val/${DEPLOYER.address}/rules`;
     const hex = (value: Parameters<typeof Cl.serialize>[0]) => ({ data: `0x${Cl.serialize(value)}` });
     // The third block deployed the contract; a block's own height is visible in it.
     for (const [name, value] of [
@@ -431,29 +431,29 @@ describeWith('Clarity', hasClarity, () => {
       ['LIMIT', Cl.uint(42)],
       ['PLAIN', Cl.uint(7)],
     ] as const)
-      expect([name, await server.json(`${at}/${name}`)]).toEqual([name, hex(value)]);
-    expect((await server.get(`${at}/NONE`)).status).toBe(404);
+      expect([name, await server.json(`${path}/${name}`)]).toEqual([name, hex(value)]);
+    expect((await server.get(`${path}/NONE`)).status).toBe(404);
     const boot = await server.json<object>('/v2/constant_val/ST000000000000000000002AMW42H/pox-4/MAX_ADDRESS_VERSION');
     expect(boot).toEqual(hex(Cl.uint(6)));
     expect((await call({ functionName: 'mint', functionArgs: [Cl.uint(1)] })).tx_status).toBe('success');
   });
 
   test('a contract implements a trait by its functions', async () => {
-    const asked = (contract: string, trait: string, definedIn = 'rules') =>
+    const implementsTrait = (contract: string, trait: string, definedIn = 'rules') =>
       server.get(`/v2/traits/${DEPLOYER.address}/${contract}/${DEPLOYER.address}/${definedIn}/${trait}`);
     for (const [contract, trait, implemented] of [
       ['token', 'money', true],
       ['token', 'art', false],
       ['shop', 'money', false],
     ] as const)
-      expect([contract, trait, await (await asked(contract, trait)).json()]).toEqual([
+      expect([contract, trait, await (await implementsTrait(contract, trait)).json()]).toEqual([
         ...[contract, trait, { is_implemented: implemented }],
       ]);
     const statuses = await Promise.all([
-      asked('none', 'money'),
-      asked('token', 'none'),
-      asked('token', 'money', 'none'),
-      asked('token', 'money)(print'),
+      implementsTrait('none', 'money'),
+      implementsTrait('token', 'none'),
+      implementsTrait('token', 'money', 'none'),
+      implementsTrait('token', 'money)(print'),
     ]);
     expect(statuses.map(({ status }) => status)).toEqual([404, 404, 404, 400]);
     expect((await call({ functionName: 'mint', functionArgs: [Cl.uint(1)] })).tx_status).toBe('success');
@@ -463,7 +463,7 @@ describeWith('Clarity', hasClarity, () => {
     const client = new StackingClient({ address: WALLET.address, network: 'testnet', client: { baseUrl: server.api } });
     const info = await client.getPoxInfo();
     const { cycle, bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
-    const said = cvToValue(
+    const onChain = cvToValue(
       await fetchCallReadOnlyFunction({
         contractAddress: 'ST000000000000000000002AMW42H',
         contractName: 'pox-4',
@@ -476,11 +476,11 @@ describeWith('Clarity', hasClarity, () => {
     expect(info).toMatchObject({
       contract_id: 'ST000000000000000000002AMW42H.pox-4',
       current_epoch: 'Epoch34',
-      reward_cycle_length: Number(said['reward-cycle-length']!.value),
-      prepare_cycle_length: Number(said['prepare-cycle-length']!.value),
-      reward_cycle_id: Number(said['reward-cycle-id']!.value),
-      min_amount_ustx: Number(said['min-amount-ustx']!.value),
-      total_liquid_supply_ustx: Number(said['total-liquid-supply-ustx']!.value),
+      reward_cycle_length: Number(onChain['reward-cycle-length']!.value),
+      prepare_cycle_length: Number(onChain['prepare-cycle-length']!.value),
+      reward_cycle_id: Number(onChain['reward-cycle-id']!.value),
+      min_amount_ustx: Number(onChain['min-amount-ustx']!.value),
+      total_liquid_supply_ustx: Number(onChain['total-liquid-supply-ustx']!.value),
       current_burnchain_block_height: bitcoin.height,
     });
     expect(cycle).toEqual({ number: 0, length: 1_050, blocks_left: 1_050 - bitcoin.height });
@@ -530,8 +530,8 @@ describeWith('Clarity', hasClarity, () => {
     await server.steer('/stackside/v1/devnet/bitcoin', {});
     await server.steer('/stackside/v1/devnet/fork', { depth: 1 });
     const { bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
-    const made = await server.steer('/stackside/v1/devnet/bitcoin', { until_height: bitcoin.height + 2 });
-    expect(made.bitcoin_blocks.map(({ height }) => height)).toEqual([bitcoin.height + 1, bitcoin.height + 2]);
+    const steered = await server.steer('/stackside/v1/devnet/bitcoin', { until_height: bitcoin.height + 2 });
+    expect(steered.bitcoin_blocks.map(({ height }) => height)).toEqual([bitcoin.height + 1, bitcoin.height + 2]);
     expect((await server.json<Steered>('/stackside/v1/devnet')).bitcoin.height).toBe(bitcoin.height + 2);
   });
 
@@ -571,8 +571,9 @@ describeWith('Clarity', hasClarity, () => {
     });
     const first = await transfer(nonce, 400);
     expect(await broadcastTransaction({ transaction: first, ...common() })).toEqual({ txid: first.txid() });
-    const [one, two] = [await minedTx(first.txid()), await minedTx(later.txid())];
-    expect([one.tx_status, two.tx_status, two.block_height - one.block_height]).toEqual(['success', 'success', 1]);
+    const [early, late] = [await minedTx(first.txid()), await minedTx(later.txid())];
+    expect([early, late].map(({ tx_status }) => tx_status)).toEqual(['success', 'success']);
+    expect(late.block_height - early.block_height).toBe(1);
   });
 
   test('contracts that name each other are rejected', async () => {
@@ -614,7 +615,7 @@ describeWith('Clarity', hasClarity, () => {
       expect(failure?.trace).toContain('( check amount )  vault:11:11');
       expect(failure?.trace).toContain('args: u1');
       const costs = failure?.costs ?? [];
-      expect(costs.map((one) => one.function).sort()).toEqual([
+      expect(costs.map((cost) => cost.function).sort()).toEqual([
         `${DEPLOYER.address}.caller.outer`,
         `${vault}.check`,
         `${vault}.deposit`,

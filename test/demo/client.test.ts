@@ -39,20 +39,20 @@ afterAll(() => server[Symbol.asyncDispose]());
 const common = () => ({ senderKey, network: 'testnet' as const, client: { baseUrl: server.api } });
 const reading = () => ({ network: 'testnet' as const, client: { baseUrl: server.api } });
 
-interface Shown {
+interface TransactionJson {
   tx_status: string;
   block_height: number;
 }
-const shown = (id: string): Promise<Shown> => server.json(`/extended/v1/tx/0x${id}`);
+const transactionJson = (id: string): Promise<TransactionJson> => server.json(`/extended/v1/tx/0x${id}`);
 
 /** Broadcasts a transaction, requires that it is pending, and mines it. @returns the transaction in the API's format */
-async function mined(transaction: StacksTransactionWire): Promise<Shown> {
+async function mined(transaction: StacksTransactionWire): Promise<TransactionJson> {
   const id = transaction.txid();
   expect(await broadcastTransaction({ transaction, ...reading() })).toEqual({ txid: id });
-  expect((await shown(id)).tx_status).toBe('pending');
+  expect((await transactionJson(id)).tx_status).toBe('pending');
   const { blocks } = await server.steer('/stackside/v1/devnet/mine');
   expect(blocks[0]?.transactions).toEqual([`0x${id}`]);
-  return shown(id);
+  return transactionJson(id);
 }
 
 test('a transfer is estimated, signed, broadcast and mined, and moves STX', async () => {

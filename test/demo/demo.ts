@@ -44,12 +44,12 @@ export interface Demo extends AsyncDisposable {
 }
 
 /** Whether only `stackside devnet` has one of the settings. */
-const isDevnet = (given: Record<string, string | undefined>): boolean =>
-  ['clarity', 'watch', 'automine', 'fork', 'state'].some((name) => name in given);
+const isDevnet = (settings: Record<string, string | undefined>): boolean =>
+  ['clarity', 'watch', 'automine', 'fork', 'state'].some((name) => name in settings);
 
-/** @param given settings by name, as text; undefined for a default */
+/** @param options settings by name, as text; undefined for a default */
 export async function demo(
-  given: Record<string, string | undefined> = {},
+  options: Record<string, string | undefined> = {},
   environment: Partial<Environment> = {},
 ): Promise<Demo> {
   const directory = dataDirectory();
@@ -62,9 +62,9 @@ export async function demo(
     pastBlocks: '1',
   };
   try {
-    const settings = isDevnet(given)
-      ? devnetSettings(readSettingsOf('devnet', { ...fixed, ...given }, {}).settings, null)
-      : demoSettings(readSettingsOf('demo', { ...fixed, ...given }, {}).settings);
+    const settings = isDevnet(options)
+      ? devnetSettings(readSettingsOf('devnet', { ...fixed, ...options }, {}).settings, null)
+      : demoSettings(readSettingsOf('demo', { ...fixed, ...options }, {}).settings);
     const { api, stop } = await startDevnet(settings, { ...realEnvironment, ...environment });
     const post = async (path: string, body: unknown = {}) => {
       const response = await fetch(`${api}${path}`, {

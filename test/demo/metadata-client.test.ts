@@ -46,8 +46,8 @@ test('the client reads the list of fungible tokens, and each token', async () =>
   expect(data?.total).toBeGreaterThan(0);
   for (const listed of data?.results ?? []) {
     const principal = listed.contract_principal;
-    const one = await client.GET('/metadata/v1/ft/{principal}', { params: { path: { principal } } });
-    expect(answered('/metadata/v1/ft/{principal}', one.data)).toMatchObject({
+    const response = await client.GET('/metadata/v1/ft/{principal}', { params: { path: { principal } } });
+    expect(answered('/metadata/v1/ft/{principal}', response.data)).toMatchObject({
       name: 'Demo Coin',
       symbol: 'DEMO',
       decimals: 6,
@@ -62,28 +62,28 @@ test('the client reads non-fungible and semi-fungible tokens', async () => {
     ['nft', '.collectible-'],
     ['sft', '.gems-'],
   ] as const) {
-    const found: unknown[] = [];
+    const tokens: unknown[] = [];
     for (const principal of (await contracts()).filter((id) => id.includes(name))) {
       for (let token_id = 1; token_id <= 5; token_id++) {
         const path = `/metadata/v1/${kind}/{principal}/{token_id}` as const;
         const { data } = await client.GET(path, { params: { path: { principal, token_id } } });
-        if (data !== undefined) found.push(answered(path, data));
+        if (data !== undefined) tokens.push(answered(path, data));
       }
     }
-    expect([kind, found.length]).not.toEqual([kind, 0]);
-    for (const one of found) expect(one).toMatchObject({ token_uri: expect.any(String) });
+    expect([kind, tokens.length]).not.toEqual([kind, 0]);
+    for (const token of tokens) expect(token).toMatchObject({ token_uri: expect.any(String) });
   }
 });
 
 test('errors have the bodies that the client declares', async () => {
   const [principal = ''] = (await contracts()).filter((id) => id.includes('.token-'));
-  const asked = async (path: string) => {
+  const errorOf = async (path: string) => {
     const answer = await fetch(`${demo.api}/metadata/v1/${path}`);
     return { status: answer.status, body: await answer.json() };
   };
-  expect(await asked(`ft/${principal}x`)).toEqual({ status: 404, body: { error: 'Contract not found' } });
-  expect(await asked(`nft/${principal}/1`)).toEqual({ status: 404, body: { error: 'Token not found' } });
-  expect(await asked(`ft/${principal}?locale=xx`)).toEqual({ status: 422, body: { error: 'Locale not found' } });
+  expect(await errorOf(`ft/${principal}x`)).toEqual({ status: 404, body: { error: 'Contract not found' } });
+  expect(await errorOf(`nft/${principal}/1`)).toEqual({ status: 404, body: { error: 'Token not found' } });
+  expect(await errorOf(`ft/${principal}?locale=xx`)).toEqual({ status: 422, body: { error: 'Locale not found' } });
 });
 
 test('each answer has the type that the client declares', () => {

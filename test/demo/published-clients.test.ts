@@ -49,10 +49,10 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const stackingClient = (address: string, at = server) =>
-  new StackingClient({ address, network: 'testnet', client: { baseUrl: at.api } });
+const stackingClient = (address: string, demo = server) =>
+  new StackingClient({ address, network: 'testnet', client: { baseUrl: demo.api } });
 
-interface Shown {
+interface TransactionJson {
   tx_status: string;
   tx_result: { repr: string };
 }
@@ -61,7 +61,7 @@ interface Shown {
 async function mined(result: { txid: string } | { error: string }): Promise<[string, string]> {
   if ('error' in result) throw new Error(JSON.stringify(result));
   await server.steer('/stackside/v1/devnet/mine');
-  const { tx_status, tx_result } = await server.json<Shown>(`/extended/v1/tx/${result.txid}`);
+  const { tx_status, tx_result } = await server.json<TransactionJson>(`/extended/v1/tx/${result.txid}`);
   return [tx_status, tx_result.repr];
 }
 
@@ -126,8 +126,8 @@ test('a solo stacker stacks, increases and extends, and has its STX back at the 
     client.getRewardSet({ contractId: `${boot}.pox-4`, rewardCyleId: reward_cycle_id + 1, rewardSetIndex });
   const before = await rewardSet();
 
-  const more = await signed(client, Pox4SignatureTopic.StackIncrease, 1);
-  const increase = { increaseBy: 5_000n * STX, ...more, privateKey: stackerKey };
+  const signature = await signed(client, Pox4SignatureTopic.StackIncrease, 1);
+  const increase = { increaseBy: 5_000n * STX, ...signature, privateKey: stackerKey };
   expect((await mined(await client.stackIncrease(increase)))[0]).toBe('success');
   expect(await client.getAccountBalanceLocked()).toBe(105_000n * STX);
   expect((await rewardSet())!.total_ustx - before!.total_ustx).toBe(5_000n * STX);
@@ -208,18 +208,18 @@ test('pox-5 replaces pox-4 at its height, and the locks of pox-4 end', async () 
   await later.steer('/stackside/v1/devnet/bitcoin', { count: 240 - burnBlockHeight - 1 });
   expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
   const delegation = { amountMicroStx: STX, delegateTo: pool, privateKey: stackerKey };
-  const late = await makeContractCall({
+  const call = await makeContractCall({
     ...client.getDelegateOptions({ ...delegation, contract: `${boot}.pox-4` }),
     senderKey: stackerKey,
   });
   await later.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
   expect<unknown>(await active()).toEqual([`${boot}.pox-5`, `${boot}.pox-5`, version]);
   expect(await client.getAccountBalanceLocked()).toBe(0n);
-  const shown = await later.json<{ locked: string }>(`/extended/v1/address/${stacker}/stx`);
-  expect(shown.locked).toBe('0');
-  await broadcastTransaction({ transaction: late, network: 'testnet', client: { baseUrl: later.api } });
+  const balance = await later.json<{ locked: string }>(`/extended/v1/address/${stacker}/stx`);
+  expect(balance.locked).toBe('0');
+  await broadcastTransaction({ transaction: call, network: 'testnet', client: { baseUrl: later.api } });
   await later.steer('/stackside/v1/devnet/mine');
-  expect(await later.json<object>(`/extended/v1/tx/${late.txid()}`)).toMatchObject({
+  expect(await later.json<object>(`/extended/v1/tx/${call.txid()}`)).toMatchObject({
     tx_status: 'abort_by_response',
     vm_error: expect.stringContaining('DefunctPoxContract'),
   });
@@ -249,7 +249,7 @@ test('a name is priced, preordered, registered, updated, renewed, handed on and 
   expect(price).toBe(6_400n * STX);
   expect(bns.getNamePrice({ fullyQualifiedName, network })).rejects.toThrow('1005');
   expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(false);
-  const steps = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map((at) => [`b${at}`, at < 6 ? 6 - at : 1]);
+  const steps = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map((i) => [`b${i}`, i < 6 ? 6 - i : 1]);
   const priceFunction = {
     base: 4,
     coefficient: 250,
@@ -279,13 +279,13 @@ test('a name is priced, preordered, registered, updated, renewed, handed on and 
   const registration = { ...named, salt, zonefile: 'hello' };
   expect(await sent(bns.buildRegisterNameTx(registration))).toEqual(['success', '(ok true)']);
   expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(false);
-  const shown = () => server.json<{ address: string; status: string }>(`/v1/names/${fullyQualifiedName}`);
-  expect(await shown()).toMatchObject({ address: owner, status: 'name-register' });
+  const nameJson = () => server.json<{ address: string; status: string }>(`/v1/names/${fullyQualifiedName}`);
+  expect(await nameJson()).toMatchObject({ address: owner, status: 'name-register' });
   expect(await sent(bns.buildUpdateNameTx({ ...named, zonefile: 'good-bye' }))).toEqual(['success', '(ok true)']);
   expect(await sent(bns.buildRenewNameTx({ ...named, stxToBurn }))).toEqual(['success', '(ok true)']);
   const handed = { ...named, newOwnerAddress: pool, zonefile: 'mine' };
   expect(await sent(bns.buildTransferNameTx(handed))).toEqual(['success', '(ok true)']);
-  expect(await shown()).toMatchObject({ address: pool, status: 'name-transfer' });
+  expect(await nameJson()).toMatchObject({ address: pool, status: 'name-transfer' });
   expect(await sent(bns.buildRevokeNameTx(named))).toEqual(['abort_by_response', '(err 2006)']);
   const revoked = { ...named, publicKey: privateKeyToPublic(poolKey) as string };
   expect(await sent(bns.buildRevokeNameTx(revoked), poolKey)).toEqual(['success', '(ok true)']);
@@ -294,20 +294,20 @@ test('a name is priced, preordered, registered, updated, renewed, handed on and 
 
 test('the faucets pay STX and sBTC, and sBTC has its signers, without a Bitcoin node', async () => {
   const newcomer = addressOf(key(6));
-  const given = async (currency: string) => {
+  const payout = async (currency: string) => {
     const { status, body } = await server.post<{ txId: string }>(
       `/extended/v1/faucets/${currency}?address=${newcomer}`,
     );
     expect([status, body]).toMatchObject([200, { success: true }]);
     return mined({ txid: body.txId });
   };
-  expect(await given('stx')).toEqual(['success', '(ok true)']);
-  for (let more = 0; more < 6; more++) expect(await given('sbtc')).toEqual(['success', '(ok true)']);
+  expect(await payout('stx')).toEqual(['success', '(ok true)']);
+  for (let count = 0; count < 6; count++) expect(await payout('sbtc')).toEqual(['success', '(ok true)']);
   const balance = await server.json<{ results: object[] }>(`/extended/v2/addresses/${newcomer}/balances/ft`);
   expect(balance.results).toEqual([{ token: SBTC_ASSET, balance: '60000' }]);
   expect(await stackingClient(newcomer).getAccountBalance()).toBe(500n * STX);
-  const enough = await server.post<{ txId: string }>(`/extended/v1/faucets/stx?address=${newcomer}&stacking=true`);
-  expect(await mined({ txid: enough.body.txId })).toEqual(['success', '(ok true)']);
+  const stacking = await server.post<{ txId: string }>(`/extended/v1/faucets/stx?address=${newcomer}&stacking=true`);
+  expect(await mined({ txid: stacking.body.txId })).toEqual(['success', '(ok true)']);
   expect(await stackingClient(newcomer).canStack({ poxAddress, cycles: 1 })).toEqual({ eligible: true });
 
   const client = new SbtcApiClientDevenv({ stxApiUrl: server.api });

@@ -26,13 +26,13 @@ interface RealTime extends AsyncDisposable {
   send(): Promise<Steered['tip']>;
 }
 
-/** Starts a devnet. @param given settings @param isReal whether it runs a project */
-async function devnet(given: Record<string, string>, isReal = true): Promise<RealTime> {
+/** Starts a devnet. @param settings settings @param isReal whether it runs a project */
+async function devnet(settings: Record<string, string>, isReal = true): Promise<RealTime> {
   let present = START;
   const clock = heldClock([INTERVAL_MS], () => present * 1_000);
   const project = isReal ? await standInEngine() : null;
   const chosen = project === null ? { automine: 'true' } : { clarity: project.path };
-  const server = await demo({ interval: undefined, ...chosen, ...given }, { ...realEnvironment, clock });
+  const server = await demo({ interval: undefined, ...chosen, ...settings }, { ...realEnvironment, clock });
   const state = () => server.json<Steered>('/stackside/v1/devnet');
   return {
     server,
@@ -76,23 +76,23 @@ test('advance adds to the time of a project, and a snapshot that is reverted to 
   chain.wait(HOUR);
   const later = await chain.send();
   expect(Math.abs(later.time - (chain.present() + DAY))).toBeLessThan(10);
-  for (const lost of [later.height - before.tip.height, null]) {
-    if (lost === null) await chain.send();
+  for (const expectedOrphans of [later.height - before.tip.height, null]) {
+    if (expectedOrphans === null) await chain.send();
     const { orphaned } = await chain.server.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
-    if (lost !== null) expect(orphaned).toHaveLength(lost);
+    if (expectedOrphans !== null) expect(orphaned).toHaveLength(expectedOrphans);
     const { tip, bitcoin } = await chain.state();
     expect(bitcoin.height).toBe(before.bitcoin.height);
     // The empty branch has ten seconds for each block.
     expect(tip.time).toBe(before.tip.time + 10 * (tip.height - before.tip.height));
   }
   // The next Bitcoin block replaces the one that the revert removed.
-  const { bitcoin_blocks: made } = await chain.server.steer('/stackside/v1/devnet/bitcoin');
-  expect(made.map(({ height }) => height)).toEqual([before.bitcoin.height + 1]);
+  const { bitcoin_blocks: bitcoinBlocks } = await chain.server.steer('/stackside/v1/devnet/bitcoin');
+  expect(bitcoinBlocks.map(({ height }) => height)).toEqual([before.bitcoin.height + 1]);
   const indexed = await chain.server.json<{ results: { burn_block_height: number; burn_block_hash: string }[] }>(
     '/extended/v2/burn-blocks?limit=1',
   );
   expect(indexed.results).toMatchObject([
-    { burn_block_height: before.bitcoin.height + 1, burn_block_hash: made[0]!.hash },
+    { burn_block_height: before.bitcoin.height + 1, burn_block_hash: bitcoinBlocks[0]!.hash },
   ]);
   chain.wait(2 * DAY);
   expect(Math.abs((await chain.send()).time - chain.present())).toBeLessThan(10);

@@ -22,14 +22,14 @@ const keys = ['55', '66', '77', '88'].map((digits) => `${digits.repeat(32)}01`);
 const [senderKey = '', otherKey = ''] = keys;
 const sender = getAddressFromPrivateKey(senderKey, 'testnet');
 const other = getAddressFromPrivateKey(otherKey, 'testnet');
-const [own] = accounts('refusals', 'own', 1, networks.testnet);
+const [funded] = accounts('refusals', 'own', 1, networks.testnet);
 const FUNDS = 1_000_000_000n;
 const wide = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '0')}`;
 
 let server: Demo;
 beforeAll(async () => {
   server = await demo();
-  for (const address of [sender, own!.address])
+  for (const address of [sender, funded!.address])
     await server.steer('/stackside/v1/devnet/fund', { address, amount: String(FUNDS) });
   const deployed = await makeContractDeploy({
     contractName: 'empty',
@@ -61,7 +61,7 @@ const deploy = (codeBody: string, options: object = {}) =>
   makeContractDeploy({ contractName: 'other', codeBody, ...common, ...options });
 
 /** Expects that the node rejects a transaction with a reason and no other data. */
-async function refused(transaction: StacksTransactionWire, reason: string, data?: object): Promise<void> {
+async function rejects(transaction: StacksTransactionWire, reason: string, data?: object): Promise<void> {
   const { status, body } = await server.post<object>('/v2/transactions', { tx: transaction.serialize() });
   const txid = transaction.txid();
   const expected = {
@@ -76,7 +76,7 @@ async function refused(transaction: StacksTransactionWire, reason: string, data?
 const message = (text: string) => ({ message: expect.stringContaining(text) });
 
 test('chain and signature', async () => {
-  await refused(
+  await rejects(
     await transfer({ network: 'mainnet', recipient: 'SP000000000000000000002Q6VF78' }),
     'BadTransactionVersion',
   );
@@ -84,18 +84,18 @@ test('chain and signature', async () => {
   const wrongChain = await transfer({
     network: { ...elsewhere, bootAddress: '', magicBytes: 'id', peerNetworkId: 1, client: { baseUrl: '' } },
   });
-  await refused(wrongChain, 'SignatureValidation', message('invalid chain ID 7 (expected 2147483648)'));
+  await rejects(wrongChain, 'SignatureValidation', message('invalid chain ID 7 (expected 2147483648)'));
   const changed = await transfer();
   changed.auth.spendingCondition.fee = 2_000n;
-  await refused(changed, 'SignatureValidation', message('Signer hash does not equal hash of public key(s)'));
+  await rejects(changed, 'SignatureValidation', message('Signer hash does not equal hash of public key(s)'));
 });
 
 test('fee, nonce and funds', async () => {
   const length = (await transfer()).serializeBytes().length;
-  await refused(await transfer({ fee: length - 1 }), 'FeeTooLow', { expected: length, actual: length - 1 });
+  await rejects(await transfer({ fee: length - 1 }), 'FeeTooLow', { expected: length, actual: length - 1 });
   const place = { is_origin: true, principal: sender };
-  await refused(await transfer({ nonce: 0 }), 'BadNonce', { expected: 1, actual: 0, ...place });
-  await refused(await transfer({ nonce: 28 }), 'TooMuchChaining', {
+  await rejects(await transfer({ nonce: 0 }), 'BadNonce', { expected: 1, actual: 0, ...place });
+  await rejects(await transfer({ nonce: 28 }), 'TooMuchChaining', {
     message: 'Nonce would exceed chaining limit in mempool',
     expected: 27,
     actual: 28,
@@ -103,30 +103,30 @@ test('fee, nonce and funds', async () => {
   });
   const { balance } = await server.json<{ balance: string }>(`/v2/accounts/${sender}`);
   const amount = BigInt(balance) - 999n;
-  await refused(await transfer({ amount }), 'NotEnoughFunds', { expected: wide(amount + 1_000n), actual: balance });
-  await refused(await call({ fee: BigInt(balance) + 1n }), 'NotEnoughFunds', {
+  await rejects(await transfer({ amount }), 'NotEnoughFunds', { expected: wide(amount + 1_000n), actual: balance });
+  await rejects(await call({ fee: BigInt(balance) + 1n }), 'NotEnoughFunds', {
     expected: wide(BigInt(balance) + 1n),
     actual: balance,
   });
 });
 
 test('recipient and amount', async () => {
-  await refused(await transfer({ amount: 0 }), 'TransferAmountMustBePositive');
-  await refused(await transfer({ recipient: sender }), 'TransferRecipientCannotEqualSender', { recipient: sender });
-  await refused(await transfer({ recipient: 'SP000000000000000000002Q6VF78' }), 'BadAddressVersionByte');
+  await rejects(await transfer({ amount: 0 }), 'TransferAmountMustBePositive');
+  await rejects(await transfer({ recipient: sender }), 'TransferRecipientCannotEqualSender', { recipient: sender });
+  await rejects(await transfer({ recipient: 'SP000000000000000000002Q6VF78' }), 'BadAddressVersionByte');
 });
 
 test('contracts and functions', async () => {
-  await refused(await call({ contractName: 'missing' }), 'NoSuchContract');
-  await refused(await call({ functionName: 'missing' }), 'NoSuchPublicFunction');
-  await refused(await call({ functionArgs: [] }), 'BadFunctionArgument', message('expecting 1 arguments, got 0'));
-  await refused(await call({ functionArgs: [Cl.int(1)] }), 'BadFunctionArgument', message('uint128'));
-  await refused(await call(), 'ServerFailureOther', message('executes no Clarity'));
-  const again = { contractName: 'empty' };
-  await refused(await deploy('(define-constant a u1)', again), 'ContractAlreadyExists', {
+  await rejects(await call({ contractName: 'missing' }), 'NoSuchContract');
+  await rejects(await call({ functionName: 'missing' }), 'NoSuchPublicFunction');
+  await rejects(await call({ functionArgs: [] }), 'BadFunctionArgument', message('expecting 1 arguments, got 0'));
+  await rejects(await call({ functionArgs: [Cl.int(1)] }), 'BadFunctionArgument', message('uint128'));
+  await rejects(await call(), 'ServerFailureOther', message('executes no Clarity'));
+  const named = { contractName: 'empty' };
+  await rejects(await deploy('(define-constant a u1)', named), 'ContractAlreadyExists', {
     contract_identifier: `${sender}.empty`,
   });
-  await refused(await deploy('(define-constant a u1) (print a)'), 'ServerFailureOther', message('executes (print …)'));
+  await rejects(await deploy('(define-constant a u1) (print a)'), 'ServerFailureOther', message('executes (print …)'));
 });
 
 test('transactions that only miners make', async () => {
@@ -140,7 +140,7 @@ test('transactions that only miners make', async () => {
     cause: 'block_found' as const,
     minerHash: new Uint8Array(20),
   };
-  const origin = { account: own!, nonce: 0, fee: 1_000n };
+  const origin = { account: funded!, nonce: 0, fee: 1_000n };
   for (const [payload, reason] of [
     [nakamotoCoinbase(bytes, undefined, new Uint8Array(80)), 'NoCoinbaseViaMempool'],
     [tenureChange(change), 'NoTenureChangeViaMempool'],
@@ -154,8 +154,8 @@ test('a deployment with malformed source is mined, and fails', async () => {
   const flawed = await deploy('(define-public (a)', { contractName: 'flawed' });
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { transactions: [flawed.serialize()] });
   expect(blocks[0]?.transactions).toEqual([`0x${flawed.txid()}`]);
-  const shown = await server.json<object>(`/extended/v1/tx/0x${flawed.txid()}`);
-  expect(shown).toMatchObject({ tx_status: 'abort_by_response', vm_error: expect.stringContaining('left opened') });
+  const json = await server.json<object>(`/extended/v1/tx/0x${flawed.txid()}`);
+  expect(json).toMatchObject({ tx_status: 'abort_by_response', vm_error: expect.stringContaining('left opened') });
 });
 
 test('accounts of several keys sign, and so do sponsors', async () => {
@@ -176,7 +176,7 @@ test('accounts of several keys sign, and so do sponsors', async () => {
     });
   }
   const { nonce } = await server.json<{ nonce: number }>(`/v2/accounts/${sender}`);
-  const asked = await makeSTXTokenTransfer({
+  const unsponsored = await makeSTXTokenTransfer({
     ...common,
     recipient: sender,
     amount: 1,
@@ -187,15 +187,15 @@ test('accounts of several keys sign, and so do sponsors', async () => {
   });
   const sponsored = (sponsorNonce: number) =>
     sponsorTransaction({
-      transaction: asked,
+      transaction: unsponsored,
       sponsorPrivateKey: senderKey,
       fee: 1_000,
       sponsorNonce,
       network: 'testnet',
     });
-  await refused(await sponsored(0), 'BadNonce', { expected: nonce, actual: 0, is_origin: false, principal: sender });
+  await rejects(await sponsored(0), 'BadNonce', { expected: nonce, actual: 0, is_origin: false, principal: sender });
   // The sender must have the amount, even if a sponsor pays the fee.
-  await refused(await sponsored(nonce), 'NotEnoughFunds', { expected: wide(1n), actual: wide(0n) });
+  await rejects(await sponsored(nonce), 'NotEnoughFunds', { expected: wide(1n), actual: wide(0n) });
 });
 
 test("bytes that aren't a transaction, and malformed bodies", async () => {
@@ -203,7 +203,7 @@ test("bytes that aren't a transaction, and malformed bodies", async () => {
     server.get('/v2/transactions', { method: 'POST', body, headers: { 'content-type': type } });
   const octets = 'application/octet-stream';
   const valid = signTransaction(
-    { payload: tokenTransfer(other, 1n, ''), origin: { account: own!, nonce: 0, fee: 1_000n } },
+    { payload: tokenTransfer(other, 1n, ''), origin: { account: funded!, nonce: 0, fee: 1_000n } },
     networks.testnet,
   );
   const prng = new Prng('hostile transactions');
@@ -221,7 +221,7 @@ test("bytes that aren't a transaction, and malformed bodies", async () => {
     ['['.repeat(4_000_000), 'application/json'],
     [`{"tx":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 'application/json'],
   ];
-  for (let at = 0; at < 200; at++) {
+  for (let index = 0; index < 200; index++) {
     const changed = new Uint8Array(valid);
     changed[prng.below(changed.length)]! ^= prng.between(1, 255);
     bodies.push([changed.slice(0, prng.chance(0.5) ? changed.length : prng.below(changed.length)), octets]);
@@ -230,8 +230,8 @@ test("bytes that aren't a transaction, and malformed bodies", async () => {
   // The node doesn't parse it, because that would block all other requests.
   expect(await (await post('['.repeat(4_000_000), 'application/json')).text()).toContain('nested deeper');
   // A node that is still running accepts the intact version of the transaction that was damaged above.
-  const taken = await post(new Uint8Array(valid), octets);
-  expect([taken.status, await taken.json()]).toEqual([200, expect.stringMatching(/^[0-9a-f]{64}$/)]);
+  const response = await post(new Uint8Array(valid), octets);
+  expect([response.status, await response.json()]).toEqual([200, expect.stringMatching(/^[0-9a-f]{64}$/)]);
   // Sending the same transaction again changes nothing.
   expect((await post(new Uint8Array(valid), octets)).status).toBe(200);
 });
@@ -265,11 +265,11 @@ test('requests that are wrong', async () => {
 
 test('an account has proofs unless they are not wanted, and the state of a block that is named', async () => {
   const { tip } = await server.json<{ tip: { index_block_hash: string } }>('/stackside/v1/devnet');
-  const before = await server.json<object>(`/v2/accounts/${own!.address}`);
+  const before = await server.json<object>(`/v2/accounts/${funded!.address}`);
   expect(before).toMatchObject({ balance_proof: '', nonce_proof: '' });
   await server.steer('/stackside/v1/devnet/mine');
-  await server.steer('/stackside/v1/devnet/fund', { address: own!.address, amount: '1' });
-  expect(await server.json<object>(`/v2/accounts/${own!.address}`)).not.toEqual(before);
-  const then = await server.json<object>(`/v2/accounts/${own!.address}?tip=${tip.index_block_hash.slice(2)}`);
+  await server.steer('/stackside/v1/devnet/fund', { address: funded!.address, amount: '1' });
+  expect(await server.json<object>(`/v2/accounts/${funded!.address}`)).not.toEqual(before);
+  const then = await server.json<object>(`/v2/accounts/${funded!.address}?tip=${tip.index_block_hash.slice(2)}`);
   expect(then).toEqual(before);
 });

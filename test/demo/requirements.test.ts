@@ -99,8 +99,8 @@ describeWith('Clarity', hasClarity, () => {
 
   test('missing requirements are named with a remedy, and --fork downloads them from a Stackside', async () => {
     using other = await clarityProject({ hall: HALL }, MANIFEST);
-    const refused = await demo({ clarity: other.path }).catch((error: unknown) => error);
-    expect(refused).toMatchObject({
+    const error = await demo({ clarity: other.path }).catch((error: unknown) => error);
+    expect(error).toMatchObject({
       message: `${cacheOf(other, `${GREETER}.clar`)} doesn't exist, but the project requires the contract ${GREETER}.`,
       remedy: expect.stringContaining('--fork'),
     });

@@ -26,7 +26,7 @@ describeWith('Clarity', hasClarity, () => {
   let manifest: string;
   beforeAll(async () => {
     // More contracts than a node lets an account have pending transactions.
-    const others = Object.fromEntries(Array.from({ length: 25 }, (_, at) => [`other-${at}`, '(define-constant x u1)']));
+    const others = Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`other-${i}`, '(define-constant x u1)']));
     project = await clarityProject({ counter: counter(1), ...others });
     file = join(project.path, 'state.json');
     manifest = await Bun.file(join(project.path, 'Clarinet.toml')).text();
@@ -34,7 +34,7 @@ describeWith('Clarity', hasClarity, () => {
   });
   afterAll(() => project?.[Symbol.dispose]());
 
-  const started = (more: Record<string, string> = {}) => demo({ clarity: project.path, state: file, ...more });
+  const started = (settings: Record<string, string> = {}) => demo({ clarity: project.path, state: file, ...settings });
   const call = (server: Demo, name: string, sender: string) =>
     server.steer(`${DEVNET}/call`, { contract: 'counter', function: name, sender });
   const count = async (server: Demo) => {
@@ -83,9 +83,9 @@ describeWith('Clarity', hasClarity, () => {
       ['success', 'abort_by_response', 'success', 'success'],
     ]);
     await server.steer(`${DEVNET}/transfer`, { recipient: DEPLOYER.address, amount: '1', sender: 'alice' });
-    const more = { address: DEPLOYER.address, amount: '31', asset: GOLD };
-    const refused = await server.post<{ message: string }>(`${DEVNET}/balance`, more);
-    expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining('SupplyOverflow')]);
+    const change = { address: DEPLOYER.address, amount: '31', asset: GOLD };
+    const response = await server.post<{ message: string }>(`${DEVNET}/balance`, change);
+    expect([response.status, response.body.message]).toEqual([400, expect.stringContaining('SupplyOverflow')]);
     await server.steer(`${DEVNET}/revert`, { snapshot: 'one' });
     expect(await count(server)).toBe('u1');
   });
@@ -164,6 +164,6 @@ describeWith('Clarity', hasClarity, () => {
 test.each([
   ['--state', { state: 'state.json' }],
   ['--fork', { fork: 'http://127.0.0.1:9' }],
-])('%s needs a project', async (flag, given) => {
-  await expect(demo(given)).rejects.toThrow(`${flag} needs a project.`);
+])('%s needs a project', async (flag, settings) => {
+  await expect(demo(settings)).rejects.toThrow(`${flag} needs a project.`);
 });

@@ -46,7 +46,7 @@ const statusOf = async (id: string) =>
 test('a mine request returns when the index has the empty block', async () => {
   const before = await state();
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 3 });
-  expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((more) => before.tip.height + more));
+  expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((offset) => before.tip.height + offset));
   expect(blocks.flatMap(({ transactions }) => transactions)).toEqual([]);
   expect((await indexed()).chain_tip).toMatchObject({
     block_height: blocks.at(-1)?.height,
@@ -64,11 +64,11 @@ test('transactions in a mine request are mined with pending ones, in nonce order
     transactions: [last.serialize(), first.serialize()],
   });
   expect(blocks[0]?.transactions).toEqual([`0x${first.txid()}`, waiting, `0x${last.txid()}`]);
-  const refused = await server.post<{ message: string }>('/stackside/v1/devnet/mine', {
+  const response = await server.post<{ message: string }>('/stackside/v1/devnet/mine', {
     transactions: [first.serialize()],
   });
-  expect(refused.status).toBe(400);
-  expect(refused.body.message).toContain('body/transactions/0 is refused: BadNonce');
+  expect(response.status).toBe(400);
+  expect(response.body.message).toContain('body/transactions/0 is refused: BadNonce');
 });
 
 test('simulated users send transactions if a mine request sets traffic', async () => {
@@ -94,8 +94,8 @@ test('a fork returns a transaction to the mempool, and the next block mines it a
   expect([fork.blocks.length, fork.pending]).toEqual([3, [id]]);
   expect((await indexed()).chain_tip.index_block_hash).toBe(fork.blocks.at(-1)!.index_block_hash);
   expect(await statusOf(id)).toBe('pending');
-  const again = await server.steer('/stackside/v1/devnet/mine');
-  expect(again.blocks[0]?.transactions).toEqual([id]);
+  const mined = await server.steer('/stackside/v1/devnet/mine');
+  expect(mined.blocks[0]?.transactions).toEqual([id]);
   expect(await statusOf(id)).toBe('success');
 });
 
@@ -139,9 +139,9 @@ test('a grant that a fork reverted is mined again with the next grant', async ()
 
 test('a balance can be set to any amount without the key of the address', async () => {
   const address = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
-  const set = (amount: string, of = address) =>
+  const set = (amount: string, account = address) =>
     server.post<{ tx_id: string | null; balance: string; message: string }>('/stackside/v1/devnet/balance', {
-      address: of,
+      address: account,
       amount,
     });
   const balance = async () => (await server.json<{ balance: string }>(`/extended/v1/address/${address}/stx`)).balance;
@@ -151,17 +151,17 @@ test('a balance can be set to any amount without the key of the address', async 
     expect(await statusOf(body.tx_id!)).toBe('success');
   }
   expect((await set('7')).body).toEqual(expect.objectContaining({ tx_id: null, balance: '7' }));
-  for (const [amount, of, message] of [
+  for (const [amount, account, message] of [
     ['9999999999999999999', address, 'body/amount must be <= '],
     ['-1', address, 'body/amount must be a whole number of at most 19 digits, as text'],
     ['1', 'nobody', 'body/address must be a principal of testnet'],
   ] as const) {
-    const { status, body } = await set(amount, of);
+    const { status, body } = await set(amount, account);
     expect([amount, status, body.message]).toEqual([amount, 400, expect.stringContaining(message)]);
   }
 });
 
-interface Sent {
+interface Reply {
   tx_id: string;
   status: string;
   result: string;
@@ -189,10 +189,10 @@ test('the node signs transfers, deployments and calls for named accounts, each i
     '/stackside/v1/devnet/contracts',
   );
   const { source } = contracts.find(({ name }) => name === 'token')!;
-  const deployed = await server.post<Sent>('/stackside/v1/devnet/deploy', { sender: 'alice', name: 'coin', source });
+  const deployed = await server.post<Reply>('/stackside/v1/devnet/deploy', { sender: 'alice', name: 'coin', source });
   expect(deployed.body).toMatchObject({ status: 'success', sender: address, result: '0x0703' });
   expect(deployed.body.block.transactions).toEqual([deployed.body.tx_id]);
-  const called = await server.post<Sent>('/stackside/v1/devnet/call', {
+  const called = await server.post<Reply>('/stackside/v1/devnet/call', {
     sender: 'alice',
     contract: `${address}.coin`,
     function: 'mint',
@@ -200,7 +200,7 @@ test('the node signs transfers, deployments and calls for named accounts, each i
   });
   expect(called.body).toMatchObject({ status: 'success', result: '0x0703', repr: '(ok true)' });
   const byName = { contract: 'coin', function: 'mint', arguments: ['u5', `'${recipient}`] };
-  expect((await server.post<Sent>('/stackside/v1/devnet/call', byName)).body).toMatchObject({ status: 'success' });
+  expect((await server.post<Reply>('/stackside/v1/devnet/call', byName)).body).toMatchObject({ status: 'success' });
 });
 
 test('a read-only function is called with literals, and an unknown account is named', async () => {
@@ -241,7 +241,7 @@ test.each([
   ['0x03', '0x03'],
   ['0x02000000026d79', '0x6d79'],
 ])('an argument %s of a buffer is %s', async (argument, repr) => {
-  const { status, body } = await server.post<Sent>('/stackside/v1/devnet/call', {
+  const { status, body } = await server.post<Reply>('/stackside/v1/devnet/call', {
     contract: 'ST000000000000000000002AMW42H.bns',
     function: 'name-preorder',
     arguments: [argument, 'u1000'],
@@ -271,14 +271,14 @@ test.each([
     'The transaction is refused: BadFunctionArgument: expecting 4 arguments, got 0',
   ],
 ])('/stackside/v1/devnet/%s rejects %j', async (path, body, message) => {
-  const refused = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
-  expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(message)]);
+  const response = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
+  expect([response.status, response.body.message]).toEqual([400, expect.stringContaining(message)]);
 });
 
 test('a tenure starts with its Bitcoin block if tenures are requested, otherwise with the next block', async () => {
   const before = await state();
-  const begun = await server.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
-  expect(begun.blocks.map(({ tenure_height }) => tenure_height)).toEqual([
+  const steered = await server.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
+  expect(steered.blocks.map(({ tenure_height }) => tenure_height)).toEqual([
     before.tip.tenure_height + 1,
     before.tip.tenure_height + 2,
   ]);
@@ -329,7 +329,7 @@ test('time can be set to the second, and further seconds add up until a block is
 test('mines blocks, Bitcoin blocks and cycles up to a given height or number', async () => {
   const { tip, cycle } = await state();
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { until_height: tip.height + 3 });
-  expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((more) => tip.height + more));
+  expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((offset) => tip.height + offset));
   // Bitcoin blocks without a tenure count as well.
   const [unseen] = (await server.steer('/stackside/v1/devnet/bitcoin', { tenures: false })).bitcoin_blocks;
   const { bitcoin_blocks } = await server.steer('/stackside/v1/devnet/bitcoin', { until_height: unseen!.height + 2 });
@@ -346,8 +346,8 @@ test('mines blocks, Bitcoin blocks and cycles up to a given height or number', a
     ['cycle', { until_cycle: cycle.number + 30 }, 'body/until_cycle must be > '],
     ['time', { until_time: 5, seconds: 5 }, 'body/until_time must not be given together with seconds'],
   ] as const) {
-    const refused = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
-    expect([body, refused.status, refused.body.message]).toEqual([body, 400, expect.stringContaining(message)]);
+    const response = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
+    expect([body, response.status, response.body.message]).toEqual([body, 400, expect.stringContaining(message)]);
   }
   expect((await state()).tip).toEqual(now);
 });
@@ -360,8 +360,8 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
   await run('time', '--until-time', new Date((tip.time + 5_000) * 1000).toISOString());
   const named = await run('snapshot', 'commands');
   expect(JSON.parse(named.stdout).snapshots).toContainEqual(expect.objectContaining({ name: 'commands' }));
-  const made = await run('bitcoin', '--until-height', String(bitcoin.height + 1));
-  expect(JSON.parse(made.stdout).blocks[0].time).toBeGreaterThanOrEqual(tip.time + 5_000);
+  const steered = await run('bitcoin', '--until-height', String(bitcoin.height + 1));
+  expect(JSON.parse(steered.stdout).blocks[0].time).toBeGreaterThanOrEqual(tip.time + 5_000);
   expect(JSON.parse((await run('revert', 'commands')).stdout).orphaned).toHaveLength(1);
   expect(await run('mine', '2', '--until-height', String(tip.height + 20))).toMatchObject({
     code: 1,
@@ -449,7 +449,7 @@ test('after a pending transaction is dropped, another with its nonce is mined', 
 test('a revert restores the state after a block, and drops later transactions', async () => {
   const { tip } = await state();
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
-  const lost = await sent();
+  const dropped = await sent();
   await server.steer('/stackside/v1/devnet/mine', { count: 2 });
   const { orphaned, blocks } = await server.steer('/stackside/v1/devnet/revert', {
     index_block_hash: tip.index_block_hash,
@@ -457,7 +457,7 @@ test('a revert restores the state after a block, and drops later transactions', 
   expect([orphaned.length, blocks.length]).toEqual([2, 3]);
   expect(await server.json(`/extended/v1/address/${sender}/stx`)).toEqual(before);
   await server.steer('/stackside/v1/devnet/mine');
-  expect([(await state()).pending, await statusOf(lost)]).toEqual([[], 'dropped_stale_garbage_collect']);
+  expect([(await state()).pending, await statusOf(dropped)]).toEqual([[], 'dropped_stale_garbage_collect']);
   const unknown = await server.post<{ field: string }>('/stackside/v1/devnet/revert', {
     index_block_hash: `0x${'ab'.repeat(32)}`,
   });
@@ -491,8 +491,8 @@ test('the chain can return to a snapshot several times, and deletes later snapsh
     [{ snapshot: 'later' }, 'body/snapshot must name a snapshot of the chain: commands, default'],
     [{}, 'body must have index_block_hash or snapshot'],
   ] as const) {
-    const refused = await server.post<{ message: string }>('/stackside/v1/devnet/revert', body);
-    expect([refused.status, refused.body.message]).toEqual([400, message]);
+    const response = await server.post<{ message: string }>('/stackside/v1/devnet/revert', body);
+    expect([response.status, response.body.message]).toEqual([400, message]);
   }
 });
 

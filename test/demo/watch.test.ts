@@ -15,7 +15,7 @@ const counter = (step: number): string =>
    (define-public (go) (begin (var-set n (+ (var-get n) u${step})) (print (var-get n)) (ok (var-get n))))`;
 const DEVNET = '/stackside/v1/devnet';
 
-interface Sent extends Steered {
+interface Reply extends Steered {
   status: string;
   result: string;
 }
@@ -25,8 +25,8 @@ const origins: string[] = [];
 const environment = {
   ...realEnvironment,
   createLog: () => (event: LogEvent) => void logged.push(event),
-  listen: (...given: Parameters<typeof realEnvironment.listen>) => {
-    const listener = realEnvironment.listen(...given);
+  listen: (...parameters: Parameters<typeof realEnvironment.listen>) => {
+    const listener = realEnvironment.listen(...parameters);
     origins.push(listener.url.origin);
     return listener;
   },
@@ -43,7 +43,7 @@ describeWith('Clarity', hasClarity, () => {
   const file = (name: string) => join(project.path, 'contracts', `${name}.clar`);
   const call = async (name: string) =>
     (
-      await server.post<Sent>(`${DEVNET}/call`, {
+      await server.post<Reply>(`${DEVNET}/call`, {
         sender: 'wallet_1',
         contract: `${DEPLOYER.address}.${name}`,
         function: name === 'counter' ? 'go' : 'f',
@@ -59,7 +59,7 @@ describeWith('Clarity', hasClarity, () => {
     return { tip: tip.height, bitcoin: bitcoin.height, indexed: chain_tip.block_height };
   };
   /** Returns the next events of the watch, once this many have arrived. */
-  async function said(change: () => Promise<unknown> | unknown): Promise<LogEvent> {
+  async function outcome(change: () => Promise<unknown> | unknown): Promise<LogEvent> {
     const before = logged.filter(({ event }) => event.startsWith('contracts_')).length;
     await change();
     const events = () => logged.filter(({ event }) => event.startsWith('contracts_')).slice(before);
@@ -102,7 +102,7 @@ describeWith('Clarity', hasClarity, () => {
     const { tx_id: id, block } = await call('other');
     const before = await heights();
     expect(await count()).toBe(2);
-    expect(await said(() => Bun.write(file('counter'), counter(10)))).toEqual({
+    expect(await outcome(() => Bun.write(file('counter'), counter(10)))).toEqual({
       event: 'contracts_deployed',
       contracts: ['counter', 'other'],
       mined: 2,
@@ -120,15 +120,17 @@ describeWith('Clarity', hasClarity, () => {
 
   test('an invalid contract is reported, and the chain stays unchanged until it is corrected', async () => {
     const before = await heights();
-    const refused = await said(() => Bun.write(file('other'), '(define-public (f) (contract-call? .counter nothing))'));
-    expect(refused).toEqual({
+    const event = await outcome(() =>
+      Bun.write(file('other'), '(define-public (f) (contract-call? .counter nothing))'),
+    );
+    expect(event).toEqual({
       event: 'contracts_refused',
       problem: expect.stringMatching(/other\.clar:1:\d+: .*nothing/),
       remedy: "Correct the contract other, which can't be deployed.",
     });
     expect(await heights()).toEqual(before);
     expect((await call('other')).status).toBe('success');
-    const mended = await said(() =>
+    const mended = await outcome(() =>
       Bun.write(file('other'), '(define-public (f) (contract-call? .counter go)) ;; mended'),
     );
     expect(mended).toMatchObject({ event: 'contracts_deployed', mined: 3 });
@@ -138,21 +140,21 @@ describeWith('Clarity', hasClarity, () => {
   test('an editor writes by renaming, and several files change at once', async () => {
     await Bun.write(`${file('counter')}.tmp`, counter(5));
     await Bun.write(`${file('other')}.tmp`, '(define-public (f) (contract-call? .counter go)) ;; renamed');
-    const one = await said(() => {
+    const event = await outcome(() => {
       for (const name of ['counter', 'other']) renameSync(`${file(name)}.tmp`, file(name));
     });
-    expect(one).toMatchObject({ event: 'contracts_deployed' });
+    expect(event).toMatchObject({ event: 'contracts_deployed' });
     expect(await count()).toBe(15);
   });
 
   test('a deleted file is missed by name, and a contract that the manifest lets go is gone', async () => {
-    expect(await said(() => rmSync(file('other')))).toMatchObject({
+    expect(await outcome(() => rmSync(file('other')))).toMatchObject({
       event: 'contracts_refused',
       problem: `${file('other')} doesn't exist.`,
     });
     const manifest = join(project.path, 'Clarinet.toml');
     const text = await Bun.file(manifest).text();
-    expect(await said(() => Bun.write(manifest, text.slice(0, text.indexOf('[contracts.other]'))))).toMatchObject({
+    expect(await outcome(() => Bun.write(manifest, text.slice(0, text.indexOf('[contracts.other]'))))).toMatchObject({
       event: 'contracts_deployed',
       contracts: ['counter'],
     });
@@ -161,7 +163,7 @@ describeWith('Clarity', hasClarity, () => {
     const { results } = await server.json<{
       results: { tx_status: string; contract_call?: { contract_id: string } }[];
     }>(`/extended/v1/address/${WALLET.address}/transactions`);
-    const calls = results.filter((one) => one.contract_call?.contract_id === `${DEPLOYER.address}.other`);
+    const calls = results.filter((result) => result.contract_call?.contract_id === `${DEPLOYER.address}.other`);
     expect(calls.map(({ tx_status }) => tx_status)).toEqual(['abort_by_response', 'abort_by_response']);
     expect((await call('counter')).status).toBe('success');
   });
@@ -169,7 +171,7 @@ describeWith('Clarity', hasClarity, () => {
   test('changed accounts need another start', async () => {
     const accounts = join(project.path, 'settings/Devnet.toml');
     const text = await Bun.file(accounts).text();
-    expect(await said(() => Bun.write(accounts, text.replace('100_000_000_000_000', '5_000_000')))).toMatchObject({
+    expect(await outcome(() => Bun.write(accounts, text.replace('100_000_000_000_000', '5_000_000')))).toMatchObject({
       event: 'contracts_refused',
       remedy: 'Restart the devnet to use them.',
     });

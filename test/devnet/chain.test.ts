@@ -29,9 +29,9 @@ test('a rival block mines some transactions of its sibling again', () => {
   const base = chain.mine(null);
   const left = chain.mine(base.indexBlockHash, { transactions: 20 });
   const right = chain.mine(base.indexBlockHash, { transactions: 20 });
-  const again = right.txIds.filter((id) => left.txIds.includes(id));
-  expect(again.length).toBeGreaterThan(5);
-  expect(again.length).toBeLessThan(20);
+  const repeated = right.txIds.filter((id) => left.txIds.includes(id));
+  expect(repeated.length).toBeGreaterThan(5);
+  expect(repeated.length).toBeLessThan(20);
 });
 
 test('a block has as many transactions as requested, without the start of its tenure', () => {
@@ -39,8 +39,8 @@ test('a block has as many transactions as requested, without the start of its te
   const base = chain.mine(null, { transactions: 0 });
   expect(base.txIds).toHaveLength(2);
   const next = chain.mine(base.indexBlockHash, { transactions: 7 });
-  const own = blocksOf(next.events)[0]?.transactions.filter(({ raw_tx }) => raw_tx.slice(232, 234) !== '07');
-  expect(own).toHaveLength(7);
+  const ordinary = blocksOf(next.events)[0]?.transactions.filter(({ raw_tx }) => raw_tx.slice(232, 234) !== '07');
+  expect(ordinary).toHaveLength(7);
 });
 
 test('a new tenure posts its burn block before its first block', () => {
@@ -50,8 +50,8 @@ test('a new tenure posts its burn block before its first block', () => {
   expect(second.events[0]?.path).toBe('/new_burn_block');
   expect(second.events.at(-1)?.path).toBe('/new_block');
   expect(second.burnBlockHash).not.toBe(first.burnBlockHash);
-  const same = chain.mine(second.indexBlockHash);
-  expect(same.burnBlockHash).toBe(second.burnBlockHash);
+  const third = chain.mine(second.indexBlockHash);
+  expect(third.burnBlockHash).toBe(second.burnBlockHash);
 });
 
 test('the first block of a tenure contains the operations of all Bitcoin blocks since its parent, in order', () => {
@@ -60,24 +60,24 @@ test('the first block of a tenure contains the operations of all Bitcoin blocks 
   for (let tenure = 0; tenure < 40; tenure++) {
     const bitcoin = Array.from({ length: 3 }, () => chain.mineBitcoin().burnBlock);
     const mined = chain.mine(tenure === 0 ? null : chain.tip.indexBlockHash, { newTenure: true, transactions: 0 });
-    const held = blocksOf(mined.events)[0]!.transactions.flatMap(({ burnchain_op }) =>
+    const ids = blocksOf(mined.events)[0]!.transactions.flatMap(({ burnchain_op }) =>
       Object.values((burnchain_op ?? {}) as Record<string, { burn_txid: string }>).map(
         ({ burn_txid }) => `0x${burn_txid}`,
       ),
     );
     // The chain skips a transfer that the sender can't pay.
     const due = bitcoin.flatMap(({ operations }) =>
-      operations.filter(({ txId, kind }) => kind === 'stack' || held.includes(txId)).map(({ txId }) => txId),
+      operations.filter(({ txId, kind }) => kind === 'stack' || ids.includes(txId)).map(({ txId }) => txId),
     );
-    expect(held).toEqual(due);
-    later += bitcoin.slice(1).flatMap(({ operations }) => operations.filter(({ txId }) => held.includes(txId))).length;
+    expect(ids).toEqual(due);
+    later += bitcoin.slice(1).flatMap(({ operations }) => operations.filter(({ txId }) => ids.includes(txId))).length;
   }
   expect(later).toBeGreaterThan(5);
 });
 
 test('a tenure change contains the number of blocks in the previous tenure', () => {
   const chain = new SimulatedChain({ seed: 13, accounts: 10 });
-  const before: number[] = [];
+  const lengths: number[] = [];
   for (const [tenure, blocks] of [1, 3, 2, 1].entries()) {
     for (let block = 0; block < blocks; block++) {
       const parent = tenure + block === 0 ? null : chain.tip.indexBlockHash;
@@ -85,11 +85,11 @@ test('a tenure change contains the number of blocks in the previous tenure', () 
       const payloads = blocksOf(events)[0]!.transactions.map(({ raw_tx }) => decodeKnownParts(fromHex(raw_tx)));
       for (const decoded of payloads) {
         if (decoded.ok && decoded.value.payload.type === 'tenure_change')
-          before.push(decoded.value.payload.previousTenureBlocks);
+          lengths.push(decoded.value.payload.previousTenureBlocks);
       }
     }
   }
-  expect(before).toEqual([0, 1, 3, 2]);
+  expect(lengths).toEqual([0, 1, 3, 2]);
 });
 
 test('a fork of Bitcoin announces other burn blocks at the same heights', () => {
@@ -123,8 +123,8 @@ test('a burn block without an election extends the tenure', () => {
 
 test('a restart announces block 0 without transactions or events', () => {
   const chain = new SimulatedChain({ seed: 9, accounts: 10 });
-  const [genesis, again] = blocksOf([chain.genesis(), chain.restart()]);
-  expect(again).toEqual({ ...genesis!, transactions: [], events: [] });
+  const [genesis, restarted] = blocksOf([chain.genesis(), chain.restart()]);
+  expect(restarted).toEqual({ ...genesis!, transactions: [], events: [] });
   expect(genesis?.parent_index_block_hash).toBe(`0x${'ff'.repeat(32)}`);
 });
 

@@ -51,12 +51,12 @@ test('the replay of a block equals its announced transactions, with event indexe
   for (const block of blocks) {
     const id = bare(block.index_block_hash);
     const { transactions } = await json<Replay>(`/v3/blocks/replay/${id}`, { authorization: RPC_TOKEN });
-    const own = block.transactions.filter(
+    const ofNode = block.transactions.filter(
       ({ burnchain_op, raw_tx }) => burnchain_op === null && !raw_tx.startsWith('00000000', 4),
     );
-    expect(transactions).toHaveLength(own.length);
-    for (const [at, transaction] of transactions.entries()) {
-      const announced = own[at]!;
+    expect(transactions).toHaveLength(ofNode.length);
+    for (const [index, transaction] of transactions.entries()) {
+      const announced = ofNode[index]!;
       expect(`0x${transaction.hex}`).toBe(announced.raw_tx);
       expect(transaction.result_hex).toBe(announced.raw_result);
       expect(transaction.execution_cost).toEqual(announced.execution_cost);
@@ -82,11 +82,11 @@ test('a replay requires the token', async () => {
 test("a block is found by its id on every branch, and by height on the given tip's branch", async () => {
   const byId = (id: string) => ask(`/v3/blocks/${bare(id)}`);
   const byHeight = (height: number, tip: string) => ask(`/v3/blocks/height/${height}?tip=${bare(tip)}`);
-  const lost = await (await byId(orphan.indexBlockHash)).bytes();
+  const orphanBytes = await (await byId(orphan.indexBlockHash)).bytes();
   const won = await (await byId(chain.tip.indexBlockHash)).bytes();
-  expect(lost).not.toEqual(won);
+  expect(orphanBytes).not.toEqual(won);
   expect(await (await byHeight(orphan.height, chain.tip.indexBlockHash)).bytes()).toEqual(won);
-  expect(await (await byHeight(orphan.height, orphan.indexBlockHash)).bytes()).toEqual(lost);
+  expect(await (await byHeight(orphan.height, orphan.indexBlockHash)).bytes()).toEqual(orphanBytes);
   expect((await byHeight(61, chain.tip.indexBlockHash)).status).toBe(404);
   expect((await byId(chain.genesisHash)).status).toBe(404);
 });
@@ -102,8 +102,8 @@ test('a sortition contains the tenure that it elected, and the one before', asyn
       was_sortition: true,
     });
   }
-  const [latest, before] = await json<[Sortition, Sortition]>('/v3/sortitions/latest_and_last');
-  expect(latest.last_sortition_ch).toBe(before.consensus_hash);
+  const [latest, previous] = await json<[Sortition, Sortition]>('/v3/sortitions/latest_and_last');
+  expect(latest.last_sortition_ch).toBe(previous.consensus_hash);
   expect(await json('/v3/sortitions')).toEqual([
     (await json<Sortition[]>(`/v3/sortitions/burn_height/${node.tip.burnView.height}`))[0],
   ]);
@@ -139,9 +139,9 @@ test('the reward set of a cycle equals the announced one, only on its branch', a
 test('an account is returned with its state at an earlier block', async () => {
   const [transaction] = chain.tip.transactions;
   const { address } = transaction!.origin.account;
-  const at = async (id: string) =>
+  const nonceAt = async (id: string) =>
     (await json<{ nonce: number }>(`/v2/accounts/${address}?proof=0&tip=${bare(id)}`)).nonce;
-  expect(await at(chain.tip.parent!)).toBeLessThan(await at(chain.tip.indexBlockHash));
+  expect(await nonceAt(chain.tip.parent!)).toBeLessThan(await nonceAt(chain.tip.indexBlockHash));
 });
 
 test.each(['bns', 'costs', 'pox-4'])(

@@ -16,8 +16,8 @@ const OPAQUE = new Set(['contract_interface']);
 /** Adds the shapes of a value. The `type` of a list's items, if present, distinguishes their shapes. */
 function add(shapes: Map<string, Set<string>>, path: string, value: unknown): void {
   const type = value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value;
-  const known = shapes.get(path) ?? new Set();
-  shapes.set(path, known.add(type));
+  const types = shapes.get(path) ?? new Set();
+  shapes.set(path, types.add(type));
   if (Array.isArray(value)) {
     for (const item of value) {
       const kind = (item as { type?: unknown } | null)?.type;
@@ -45,8 +45,9 @@ export function shapesOf(events: Iterable<{ path: string; body: string }>): Shap
 export function lacking(shapes: Shapes, others: Shapes): string[] {
   return [...shapes]
     .flatMap(([path, types]) => {
-      const known = others.get(path);
-      if (known !== undefined) return [...types].filter((type) => !known.has(type)).map((type) => `${path}: ${type}`);
+      const otherTypes = others.get(path);
+      if (otherTypes !== undefined)
+        return [...types].filter((type) => !otherTypes.has(type)).map((type) => `${path}: ${type}`);
       const parent = parentOf(path);
       return parent === '' || others.has(parent) ? [path] : [];
     })

@@ -36,14 +36,14 @@ function called(name: string, args: readonly Uint8Array[]) {
     return decoded.value;
   });
   const simulated = treasury.functions![name]!;
-  const at = { world, contract, sender, burnHeight: 1 };
-  const { ok, result, events } = simulated.run!(at, namedArguments(simulated, values));
+  const context = { world, contract, sender, burnHeight: 1 };
+  const { ok, result, events } = simulated.run!(context, namedArguments(simulated, values));
   for (const event of events) world.apply(event);
   const balances = [sender, contract, recipient].map((address) => world.balance(address));
   return { ok, result, events: events.length, balances };
 }
 
-const refused = (code: number) => ({
+const refusal = (code: number) => ({
   ok: false,
   result: clarity.err(clarity.uint(code)),
   events: 0,
@@ -53,8 +53,8 @@ const refused = (code: number) => ({
 for (const [name, argumentsOf] of Object.entries(argumentsFor)) {
   test(`${name} takes amounts from 1 to the balance`, () => {
     for (const amount of [1n, BALANCE]) expect(called(name, argumentsOf(amount)).ok).toBe(true);
-    expect(called(name, argumentsOf(BALANCE + 1n))).toEqual(refused(1));
-    expect(called(name, argumentsOf(0n))).toEqual(refused(3));
+    expect(called(name, argumentsOf(BALANCE + 1n))).toEqual(refusal(1));
+    expect(called(name, argumentsOf(0n))).toEqual(refusal(3));
   });
 }
 
@@ -66,7 +66,7 @@ test('each function moves the amount', () => {
 });
 
 test('share refuses payments that are together more than the balance, and a payment to the sender', () => {
-  expect(called('share', [payments(60, 41)])).toEqual(refused(1));
-  const own = clarity.list([clarity.tuple({ amount: clarity.uint(1), to: clarity.principal(sender) })]);
-  expect(called('share', [own])).toEqual(refused(2));
+  expect(called('share', [payments(60, 41)])).toEqual(refusal(1));
+  const toSender = clarity.list([clarity.tuple({ amount: clarity.uint(1), to: clarity.principal(sender) })]);
+  expect(called('share', [toSender])).toEqual(refusal(2));
 });

@@ -22,12 +22,12 @@ interface Compared {
   reports: Map<FactKind, KindReport>;
 }
 
-async function compared(snapshots: Snapshots, rpc: NodeRpc, most = Number.POSITIVE_INFINITY): Promise<Compared> {
+async function compared(snapshots: Snapshots, rpc: NodeRpc, limit = Number.POSITIVE_INFINITY): Promise<Compared> {
   const { common, compare } = comparison(snapshots, rpc, atOnce);
-  const at = await common();
-  if (at === null) throw new Error('the index has no block');
-  const reports = await compare(at, { most });
-  return { ...at, reports: new Map(reports.map((report) => [report.kind, report])) };
+  const start = await common();
+  if (start === null) throw new Error('the index has no block');
+  const reports = await compare(start, { most: limit });
+  return { ...start, reports: new Map(reports.map((report) => [report.kind, report])) };
 }
 
 const differences = ({ reports }: Compared) => [...reports.values()].flatMap((report) => report.differences);
@@ -48,10 +48,10 @@ const node = served(chain);
 const snapshots = memoryIndex(events.map(received));
 
 test('index and node agree in all data, and every kind of data is compared', async () => {
-  const found = await compared(snapshots, rpcOf(node));
-  expect(differences(found)).toEqual([]);
-  expect(found.height).toBe(chain.tip.height);
-  for (const { kind, compared: count } of found.reports.values()) expect([kind, count > 0]).toEqual([kind, true]);
+  const comparison = await compared(snapshots, rpcOf(node));
+  expect(differences(comparison)).toEqual([]);
+  expect(comparison.height).toBe(chain.tip.height);
+  for (const { kind, compared: count } of comparison.reports.values()) expect([kind, count > 0]).toEqual([kind, true]);
 });
 
 test('each subject is listed once up to a height, at the last block that changed it', async () => {
@@ -66,18 +66,18 @@ test('each subject is listed once up to a height, at the last block that changed
       index.readLong(async (reader) => factsOf(reader, height, upTo).map(({ kind, subject }) => `${kind} ${subject}`));
     for (const upTo of [1, 17, 40]) {
       const last = new Map<string, number>();
-      const found = new Map<string, number>();
+      const heights = new Map<string, number>();
       for (let height = 0; height <= upTo; height++) {
         for (const subject of await subjects(height, height)) {
           if (last.has(subject)) touchedAgain += 1;
           last.set(subject, height);
         }
         for (const subject of await subjects(height, upTo)) {
-          expect([subject, found.get(subject)]).toEqual([subject, undefined]);
-          found.set(subject, height);
+          expect([subject, heights.get(subject)]).toEqual([subject, undefined]);
+          heights.set(subject, height);
         }
       }
-      expect(found).toEqual(last);
+      expect(heights).toEqual(last);
     }
   }
   expect(touchedAgain).toBeGreaterThan(0);
@@ -96,9 +96,9 @@ test('index and node agree after any forks', async () => {
       const { chain: forked, events: posted } = grown(drawn);
       if (forked.tip.height === 0) return;
       const index = memoryIndex(posted.map(received));
-      const found = await compared(index, rpcOf(served(forked)));
-      expect(differences(found)).toEqual([]);
-      seen.add('accounts', found.reports.get('accounts')?.compared ?? 0);
+      const comparison = await compared(index, rpcOf(served(forked)));
+      expect(differences(comparison)).toEqual([]);
+      seen.add('accounts', comparison.reports.get('accounts')?.compared ?? 0);
       seen.add('losing blocks', posted.filter(({ path }) => path === '/new_block').length - forked.tip.height);
     }),
     { cases: 2, seen },
@@ -127,7 +127,7 @@ test('a lock that ended with a Bitcoin block of an extended tenure is not a diff
 });
 
 /** Response fields that tests falsify. */
-interface Answered {
+interface NodeAnswer {
   balance: string;
   locked: string;
   nonce: number;
@@ -135,8 +135,8 @@ interface Answered {
 }
 
 /** Changes a JSON response. */
-const changed = async (answer: Response, change: (body: Answered) => void): Promise<Response> => {
-  const body = (await answer.json()) as Answered;
+const changed = async (answer: Response, change: (body: NodeAnswer) => void): Promise<Response> => {
+  const body = (await answer.json()) as NodeAnswer;
   change(body);
   return Response.json(body, { status: answer.status });
 };
@@ -152,14 +152,14 @@ const on =
 describe('a wrong answer is reported with its subject and first block', () => {
   const [{ address: somebody }] = chain.tip.transactions.map(({ origin }) => origin.account) as [{ address: string }];
   const account = new RegExp(`^/v2/accounts/${somebody}$`);
-  const more = (hex: string) => `0x${(BigInt(hex) + 1n).toString(16)}`;
+  const next = (hex: string) => `0x${(BigInt(hex) + 1n).toString(16)}`;
   const lies: Record<string, { kind: FactKind; name: string; first?: number; lie: Lie }> = {
     'a balance that is one too great': {
       kind: 'accounts',
       name: 'balance',
       first: 40,
       lie: on(account, (url, answer) =>
-        heightOf(url) < 40 ? answer : changed(answer, (body) => Object.assign(body, { balance: more(body.balance) })),
+        heightOf(url) < 40 ? answer : changed(answer, (body) => Object.assign(body, { balance: next(body.balance) })),
       ),
     },
     'a balance without a past value from the node': {
@@ -170,7 +170,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
         if (heightOf(url) < 35) return new Response('overloaded', { status: 500 });
         return heightOf(url) < 40
           ? answer
-          : changed(answer, (body) => Object.assign(body, { balance: more(body.balance) }));
+          : changed(answer, (body) => Object.assign(body, { balance: next(body.balance) }));
       }),
     },
     'a nonce of the block before': {
@@ -184,7 +184,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
       kind: 'accounts',
       name: 'locked',
       first: 1,
-      lie: on(account, (_, answer) => changed(answer, (body) => Object.assign(body, { locked: more(body.locked) }))),
+      lie: on(account, (_, answer) => changed(answer, (body) => Object.assign(body, { locked: next(body.locked) }))),
     },
     'another source': {
       kind: 'contracts',
@@ -224,8 +224,8 @@ describe('a wrong answer is reported with its subject and first block', () => {
       kind: 'sortitions',
       name: 'time',
       lie: on(/sortitions/, async (_, answer) => {
-        const [one] = (await answer.json()) as [Record<string, number>];
-        return Response.json([{ ...one, burn_header_timestamp: 1 }]);
+        const [sortition] = (await answer.json()) as [Record<string, number>];
+        return Response.json([{ ...sortition, burn_header_timestamp: 1 }]);
       }),
     },
     'another result': {
@@ -252,11 +252,11 @@ describe('a wrong answer is reported with its subject and first block', () => {
     },
   };
   test.each(Object.entries(lies))('%s', async (_, { kind, name, first, lie }) => {
-    const found = differences(await compared(snapshots, rpcOf(node, lie)));
-    const lied = found.filter((one) => one.kind === kind && one.values.some((value) => value.name === name));
+    const list = differences(await compared(snapshots, rpcOf(node, lie)));
+    const lied = list.filter((item) => item.kind === kind && item.values.some((value) => value.name === name));
     expect(lied.length).toBeGreaterThan(0);
     // A block's bytes also determine its id, and so the sortition's consensus hash.
-    expect(found.filter((one) => one.kind !== kind)).toEqual([]);
+    expect(list.filter((item) => item.kind !== kind)).toEqual([]);
     if (first !== undefined) expect(lied[0]).toMatchObject({ subject: somebody, first: { height: first } });
   });
 });
@@ -265,16 +265,16 @@ describe('missing answers are not differences', () => {
   const unanswered = ({ reports }: Compared, kind: FactKind) => [...(reports.get(kind)?.unanswered ?? [])];
 
   test('if the node fails after four tries', async () => {
-    let asked = 0;
+    let requests = 0;
     const failing = on(/stacker_set/, () => {
-      asked += 1;
+      requests += 1;
       return new Response('overloaded', { status: 500 });
     });
-    const found = await compared(snapshots, rpcOf(node, failing));
-    expect(differences(found)).toEqual([]);
-    const cycles = unanswered(found, 'reward sets');
+    const comparison = await compared(snapshots, rpcOf(node, failing));
+    expect(differences(comparison)).toEqual([]);
+    const cycles = unanswered(comparison, 'reward sets');
     expect(cycles).toEqual([['status 500', cycles[0]?.[1] ?? 0]]);
-    expect(asked).toBe(4 * (cycles[0]?.[1] ?? 0));
+    expect(requests).toBe(4 * (cycles[0]?.[1] ?? 0));
   });
 
   test('if the node fails once and then answers', async () => {
@@ -284,14 +284,14 @@ describe('missing answers are not differences', () => {
       failed.add(url.href);
       return new Response('busy', { status: 503 });
     };
-    const found = await compared(snapshots, rpcOf(node, once), 5);
-    expect(differences(found)).toEqual([]);
-    expect(found.reports.get('accounts')?.compared).toBe(5);
+    const comparison = await compared(snapshots, rpcOf(node, once), 5);
+    expect(differences(comparison)).toEqual([]);
+    expect(comparison.reports.get('accounts')?.compared).toBe(5);
   });
 
   test('if the node lacks txindex, or names another block', async () => {
-    const without = on(/v3\/transaction/, () => new Response('not here', { status: 404 }));
-    expect(unanswered(await compared(snapshots, rpcOf(node, without), 2), 'transactions')).toEqual([
+    const withoutIndex = on(/v3\/transaction/, () => new Response('not here', { status: 404 }));
+    expect(unanswered(await compared(snapshots, rpcOf(node, withoutIndex), 2), 'transactions')).toEqual([
       ['no entry in its transaction index', 2],
     ]);
     const first = on(/v3\/transaction/, (_, answer) =>
@@ -309,15 +309,15 @@ describe('missing answers are not differences', () => {
       isFirst = false;
       return new Response('No such block', { status: 404 });
     });
-    const found = await compared(snapshots, rpcOf(node, lacking), 3);
-    expect(differences(found)).toEqual([]);
-    expect(unanswered(found, 'blocks')).toEqual([["the node doesn't have this block", 1]]);
+    const comparison = await compared(snapshots, rpcOf(node, lacking), 3);
+    expect(differences(comparison)).toEqual([]);
+    expect(unanswered(comparison, 'blocks')).toEqual([["the node doesn't have this block", 1]]);
   });
 
   test('accounts are skipped if the node sends JSON in another form', async () => {
     const other = on(/v2\/accounts/, () => Response.json({ balance: 5 }));
-    const found = await compared(snapshots, rpcOf(node, other), 4);
-    expect(unanswered(found, 'accounts')).toEqual([['an unexpected response', 4]]);
+    const comparison = await compared(snapshots, rpcOf(node, other), 4);
+    expect(unanswered(comparison, 'accounts')).toEqual([['an unexpected response', 4]]);
   });
 });
 
@@ -342,21 +342,21 @@ test('a node that fails every block lookup is unreachable, not on another chain'
 });
 
 test('a node without any block of the index is behind', async () => {
-  const nothing: Lie = () => new Response('No such chain tip', { status: 404 });
-  await expect(compared(snapshots, rpcOf(node, nothing, { height: 0, burnBlockHeight: 1 }))).rejects.toThrow(
+  const unknownTip: Lie = () => new Response('No such chain tip', { status: 404 });
+  await expect(compared(snapshots, rpcOf(node, unknownTip, { height: 0, burnBlockHeight: 1 }))).rejects.toThrow(
     PassingError,
   );
 });
 
 test('an index above its node is compared at the highest block that the node has', async () => {
-  const left =
+  const without =
     (height: number): Lie =>
     (url, answer) =>
       heightOf(url) > height ? new Response('No such chain tip', { status: 404 }) : answer;
-  const forked = await compared(snapshots, rpcOf(node, left(57)));
+  const forked = await compared(snapshots, rpcOf(node, without(57)));
   expect(forked).toMatchObject({ height: 57, above: 3, isBehind: false });
   expect(differences(forked)).toEqual([]);
-  expect(await compared(snapshots, rpcOf(node, left(31), { burnBlockHeight: 1 }), 1)).toMatchObject({
+  expect(await compared(snapshots, rpcOf(node, without(31), { burnBlockHeight: 1 }), 1)).toMatchObject({
     height: 31,
     isBehind: true,
   });
@@ -369,11 +369,11 @@ test('a fork between two requests stops the comparison instead of reporting a di
     posted.push(...growing.mine(height === 0 ? null : growing.tip.indexBlockHash, { newTenure: true }).events);
   }
   const before = memoryIndex(posted.map(received));
-  let on = growing.block(growing.tip.parent!)!.parent!;
+  let parent = growing.block(growing.tip.parent!)!.parent!;
   for (let height = 0; height < 4; height++) {
-    const mined = growing.mine(on, { newTenure: true, burnFork: height === 0 });
+    const mined = growing.mine(parent, { newTenure: true, burnFork: height === 0 });
     posted.push(...mined.events);
-    on = mined.indexBlockHash;
+    parent = mined.indexBlockHash;
   }
   const after = memoryIndex(posted.map(received));
   let reads = 0;
@@ -383,6 +383,6 @@ test('a fork between two requests stops the comparison instead of reporting a di
     read: (request) => (++reads > 12 ? after : before).read(request),
   };
   await expect(compared(forking, rpcOf(served(growing)))).rejects.toThrow(ChainReplacedError);
-  const again = await compared(after, rpcOf(served(growing)));
-  expect(differences(again)).toEqual([]);
+  const comparison = await compared(after, rpcOf(served(growing)));
+  expect(differences(comparison)).toEqual([]);
 });

@@ -16,7 +16,7 @@ const limits: TenureLimits = {
   writeLength: 100,
   size: 100,
 };
-const load = (blocks: number, share: number, more: Partial<TenureLoad> = {}): TenureLoad => ({
+const load = (blocks: number, share: number, fields: Partial<TenureLoad> = {}): TenureLoad => ({
   blocks,
   runtime: share,
   readCount: share,
@@ -24,7 +24,7 @@ const load = (blocks: number, share: number, more: Partial<TenureLoad> = {}): Te
   writeCount: share,
   writeLength: share,
   size: share,
-  ...more,
+  ...fields,
 });
 const full = load(9, 95);
 const past = Array<TenureLoad>(5).fill(full);
@@ -48,8 +48,8 @@ describe('blocks have room', () => {
       false,
     ],
   ];
-  for (const [what, loads, quiet] of cases) {
-    test(what, () => expect(isQuiet(loads, limits)).toBe(quiet));
+  for (const [title, loads, quiet] of cases) {
+    test(title, () => expect(isQuiet(loads, limits)).toBe(quiet));
   }
 });
 
@@ -102,10 +102,10 @@ test('the load of a tenure is the sum of its blocks, newest tenure first', async
     expect(loads.reduce((total, { runtime }) => total + runtime, 0)).toBe(sum(({ cost }) => cost.runtime));
     expect(loads.reduce((total, { writeLength }) => total + writeLength, 0)).toBe(sum(({ cost }) => cost.writeLength));
     // Each starts with the block that contains its change of tenure.
-    let at = 0;
+    let index = 0;
     for (const { blocks: length } of loads) {
-      at += length;
-      const height = newest[at - 1]?.height ?? 0;
+      index += length;
+      const height = newest[index - 1]?.height ?? 0;
       const first = read.transactions.ofBlock({ height }, 50, null, models);
       expect(first?.items.some(({ payload }) => payload.type === 'tenure_change')).toBe(true);
     }
@@ -116,8 +116,8 @@ test('POST /v2/fees/transaction returns minimum fees if blocks have room and the
   using node = standInNode();
   const estimations = [{ fee: 5000, fee_rate: 10 }];
   node.answer('/v2/fees/transaction', () => Response.json({ estimations, estimated_cost_scalar: 14 }));
-  const ask = async (given: Record<string, string>) => {
-    await using server = await serving({ nodeRpc: node.url, ...given });
+  const ask = async (settings: Record<string, string>) => {
+    await using server = await serving({ nodeRpc: node.url, ...settings });
     await server.post(events.slice(0, 25));
     const body = JSON.stringify({ transaction_payload: '00'.repeat(180), estimated_len: 350 });
     const response = await server.get('/v2/fees/transaction', {

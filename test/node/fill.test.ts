@@ -139,8 +139,8 @@ function unbroken({ chain, events, from, to }: Broken, miners = new Map<string, 
     }
   }
   const bitcoin = bitcoinOf(chain);
-  return events.flatMap((event, at) => {
-    const isLost = at >= from && at < to;
+  return events.flatMap((event, index) => {
+    const isLost = index >= from && index < to;
     if (!isBlock(event)) {
       if (!isLost) return [event];
       return bitcoin.has(burnHashOf(event)) ? [filledBurnBlock(event)] : [];
@@ -148,11 +148,11 @@ function unbroken({ chain, events, from, to }: Broken, miners = new Map<string, 
     const { index_block_hash: id, parent_index_block_hash: parent, miner_txid: miner } = bodyOf(event);
     if (isLost && !needed.has(id)) return [];
     const beginsTenure = chain.block(id)?.blocksInTenure === 1;
-    const found = !isLost ? miner : beginsTenure ? ZEROS : (miners.get(parent) ?? miner);
-    miners.set(id, miners.get(id) ?? found);
-    return found === miner
+    const expectedMiner = !isLost ? miner : beginsTenure ? ZEROS : (miners.get(parent) ?? miner);
+    miners.set(id, miners.get(id) ?? expectedMiner);
+    return expectedMiner === miner
       ? [event]
-      : [{ ...event, body: JSON.stringify({ ...JSON.parse(event.body), miner_txid: found }) }];
+      : [{ ...event, body: JSON.stringify({ ...JSON.parse(event.body), miner_txid: expectedMiner }) }];
   });
 }
 
@@ -387,10 +387,10 @@ test('a node that is away, fails or rejects the token ends the fill, and the nex
   using open = openNew();
   for (const event of straight.events.slice(0, placeOf(20))) open.ingest.receive(received(event));
   const { chain } = straight;
-  let left = 3;
+  let requests = 3;
   const dying = on(/replay/, (_, answer) => {
-    left -= 1;
-    if (left < 0) throw new NodeUnreachableError('away');
+    requests -= 1;
+    if (requests < 0) throw new NodeUnreachableError('away');
     return answer;
   });
   await expect(fill(open, chain, chain.tip.indexBlockHash, dying)).rejects.toThrow('away');
@@ -403,10 +403,10 @@ test('an index that begins at a block is filled from there, with the rewards of 
   const { chain, events } = straight;
   // In the middle of a tenure, at a tenure's first block, and at the start of an epoch.
   for (const height of [8, 21, 30]) {
-    const lost = { chain, events, from: placeOf(height - 1) + 1, to: events.length };
+    const broken = { chain, events, from: placeOf(height - 1) + 1, to: events.length };
     const below = bodyOf(events[placeOf(height - 1)]!).index_block_hash;
-    const after = unbroken(lost, new Map([[below, ZEROS]])).slice(placeOf(height - 1) + 1);
-    using whole = ingestOf(after.map(received));
+    const rest = unbroken(broken, new Map([[below, ZEROS]])).slice(placeOf(height - 1) + 1);
+    using whole = ingestOf(rest.map(received));
     using open = openNew();
     expect(await fill(open, chain, chain.tip.indexBlockHash, undefined, height)).toMatchObject({
       blocks: 61 - height,
@@ -447,11 +447,11 @@ test('a lock of pox-4 that ends with the epoch of pox-5 equals its event', async
     events.push(...chain.mine(height === 0 ? null : indexBlockHash, { newTenure: height % 4 === 0 }).events);
   }
   const blocks = events.filter(isBlock);
-  const lost = blocks.filter((event) => bodyOf(event).block_height > 80);
-  const ends = lost.flatMap(({ body }) => [...body.matchAll(/"unlock_height":"(\d+)"/g)].map(([, end]) => Number(end)));
+  const rest = blocks.filter((event) => bodyOf(event).block_height > 80);
+  const ends = rest.flatMap(({ body }) => [...body.matchAll(/"unlock_height":"(\d+)"/g)].map(([, end]) => Number(end)));
   expect(ends.some((end) => end > pox5Height + 1)).toBe(true);
   using open = openNew();
-  for (const event of blocks.slice(0, -lost.length)) open.ingest.receive(received(event));
+  for (const event of blocks.slice(0, -rest.length)) open.ingest.receive(received(event));
   expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ height: 90, unanswered: 0 });
 });
 

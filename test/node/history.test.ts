@@ -32,9 +32,9 @@ function comparable(principal: string, { balance, locked, unlockHeight, nonce }:
 async function agrees(directory: string, chain: SimulatedChain): Promise<void> {
   using snapshots = snapshotsOf(directory);
   const { common, compare } = comparison(snapshots, rpcOf(served(chain)), atOnce);
-  const at = await common();
-  expect(at?.height).toBe(chain.tip.height);
-  expect((await compare(at!)).flatMap(({ differences }) => differences)).toEqual([]);
+  const start = await common();
+  expect(start?.height).toBe(chain.tip.height);
+  expect((await compare(start!)).flatMap(({ differences }) => differences)).toEqual([]);
 }
 
 describe('an index that begins at any block', () => {
@@ -46,45 +46,45 @@ describe('an index that begins at any block', () => {
         fc.asyncProperty(forks(), fc.nat(), fc.nat(4), async (generated, choice, every) => {
           const { chain, events } = grown(generated);
           const possible = beginnings(events);
-          const one = possible[choice % Math.max(1, possible.length)];
-          if (one === undefined) return;
-          using open = await begun(one.events, chain, (number) => every > 0 && number % every === 0);
+          const beginning = possible[choice % Math.max(1, possible.length)];
+          if (beginning === undefined) return;
+          using open = await begun(beginning.events, chain, (number) => every > 0 && number % every === 0);
           expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
-          using straight = await begun(winningChain(one.events), chain, () => true);
+          using straight = await begun(winningChain(beginning.events), chain, () => true);
           expect(tables(open.directory)).toEqual(tables(straight.directory));
           await agrees(open.directory, chain);
           using directory = ingestOf(events.map(received));
           const [begunAt, whole] = [openSnapshots(open.directory), openSnapshots(directory.path)];
           try {
-            const view = chain.block(one.parent)!.burnView.height;
+            const view = chain.block(beginning.parent)!.burnView.height;
             const accounts = await begunAt.readLong(async (reader) => {
               const touched = new Set<string>();
-              for (let height = one.height; height <= reader.height(); height++) {
+              for (let height = beginning.height; height <= reader.height(); height++) {
                 for (const principal of reader.facts.touched(height, height).principals) touched.add(principal);
               }
               return [...touched];
             });
             for (const principal of accounts) {
-              const [known, theirs, nonces, wholeNonces] = await Promise.all([
+              const [balance, wholeBalance, nonces, wholeNonces] = await Promise.all([
                 begunAt.read((reader) => reader.principals.stxBalance(principal)),
                 whole.read((reader) => reader.principals.stxBalance(principal)),
                 begunAt.read((reader) => reader.principals.nonces(principal)),
                 whole.read((reader) => reader.principals.nonces(principal)),
               ]);
               expect(begunAt.read((reader) => reader.principals.knowledge(principal))).toBe('known');
-              expect([principal, known.balance]).toEqual([principal, theirs.balance]);
+              expect([principal, balance.balance]).toEqual([principal, wholeBalance.balance]);
               // Transactions of the genesis block use no nonce at the node.
               if (!boots.includes(principal)) expect(nonces.lastConfirmed).toBe(wholeNonces.lastConfirmed);
-              for (let height = one.height; height <= chain.tip.height; height++) {
-                const of = (reader: { facts: { account(p: string, h: number): AccountFacts } }) =>
+              for (let height = beginning.height; height <= chain.tip.height; height++) {
+                const accountIn = (reader: { facts: { account(p: string, h: number): AccountFacts } }) =>
                   reader.facts.account(principal, height);
-                const [ours, all] = [begunAt.read(of), whole.read(of)];
-                expect(comparable(principal, ours, view)).toEqual(comparable(principal, all, view));
-                seen.add('locked', all.locked > 0n ? 1 : 0);
+                const [account, wholeAccount] = [begunAt.read(accountIn), whole.read(accountIn)];
+                expect(comparable(principal, account, view)).toEqual(comparable(principal, wholeAccount, view));
+                seen.add('locked', wholeAccount.locked > 0n ? 1 : 0);
               }
             }
             seen.add('accounts', accounts.length);
-            seen.add('heights', chain.tip.height - one.height + 1);
+            seen.add('heights', chain.tip.height - beginning.height + 1);
             seen.add('answers', every > 0 ? accounts.length : 0);
           } finally {
             begunAt.close();

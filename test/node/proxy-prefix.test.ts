@@ -26,15 +26,15 @@ test('a prefix is replaced by the URL, and the rest of the path and the query st
   for (const path of ['/metadata', '/metadata/v1/ft/SP1.token', '/v1/cycles']) {
     service.answer(path, () => Response.json({ path }));
   }
-  const asked: [target: string, received: string][] = [
+  const requests: [target: string, received: string][] = [
     ['/metadata', '/metadata'],
     ['/metadata/v1/ft/SP1.token?limit=1&a=%20b', '/metadata/v1/ft/SP1.token?limit=1&a=%20b'],
     ['/metadat%61/v1/ft/SP1.token', '/metadata/v1/ft/SP1.token'],
     ['/signer-metrics/v1/cycles', '/v1/cycles'],
   ];
-  for (const one of [server, threaded]) {
-    for (const [target, received] of asked) {
-      const response = await one.get(target);
+  for (const proxy of [server, threaded]) {
+    for (const [target, received] of requests) {
+      const response = await proxy.get(target);
       expect([target, response.status, last().path]).toEqual([target, 200, received]);
     }
   }
@@ -115,8 +115,8 @@ test('no path leads out of the prefix', async () => {
 
 describe('failures', () => {
   test("a service that can't be reached is 502, one that is too late 504", async () => {
-    const gone = await server.get('/gone/x');
-    expect([gone.status, await gone.json()]).toEqual([
+    const response = await server.get('/gone/x');
+    expect([response.status, await response.json()]).toEqual([
       502,
       { statusCode: 502, error: 'Bad Gateway', message: "The service of /gone can't be reached" },
     ]);
@@ -156,15 +156,15 @@ test.each(['/extended/x', '/v2', '/v1/metadata', '/chainhooks', '/docs', '/healt
 
 test.each(['/metadata', '/metadata/v1'])('%s takes the place of the routes of Stackside', async (prefix) => {
   const proxyPrefix = `${prefix}=${service.url}/other`;
-  await using one = await serving({ proxyPrefix });
+  await using proxy = await serving({ proxyPrefix });
   service.answer('/other/ft', () => Response.json({ from: 'elsewhere' }));
-  expect(await (await one.get(`${prefix}/ft`)).json()).toEqual({ from: 'elsewhere' });
-  expect((await one.get('/metadata/ft')).ok).toBe(prefix === '/metadata');
+  expect(await (await proxy.get(`${prefix}/ft`)).json()).toEqual({ from: 'elsewhere' });
+  expect((await proxy.get('/metadata/ft')).ok).toBe(prefix === '/metadata');
 });
 
 test('one that leads to the API itself is refused at the start', async () => {
-  const given = { apiPort: '3998', proxyPrefix: '/metadata=http://localhost:3998/x' };
-  await expect(serving(given)).rejects.toThrow('which is the API itself');
+  const settings = { apiPort: '3998', proxyPrefix: '/metadata=http://localhost:3998/x' };
+  await expect(serving(settings)).rejects.toThrow('which is the API itself');
 });
 
 test.each([

@@ -58,9 +58,9 @@ describe('@stacks/transactions through the server', () => {
     node.answer('/v2/transactions', () => Response.json(TX_ID));
     const transaction = await transfer();
     expect(await broadcastTransaction({ transaction, ...client })).toEqual({ txid: TX_ID });
-    const asked = node.forwarded.at(-1)!;
-    expect([asked.method, asked.path]).toEqual(['POST', '/v2/transactions']);
-    expect(JSON.parse(new TextDecoder().decode(asked.body))).toEqual({ tx: transaction.serialize() });
+    const request = node.forwarded.at(-1)!;
+    expect([request.method, request.path]).toEqual(['POST', '/v2/transactions']);
+    expect(JSON.parse(new TextDecoder().decode(request.body))).toEqual({ tx: transaction.serialize() });
   });
 
   test('receives the reason for a rejected transaction, byte for byte', async () => {
@@ -263,25 +263,25 @@ describe('the proxy', () => {
       const response = await server.get('/v2/moved', init);
       expect([response.status, response.headers.get('location')]).toEqual([307, '/v2/there']);
     }
-    const asked = await nodeRpc(node.url).request('/v2/moved');
-    expect([asked.status, await asked.text()]).toEqual([307, '']);
+    const response = await nodeRpc(node.url).request('/v2/moved');
+    expect([response.status, await response.text()]).toEqual([307, '']);
     expect(node.forwarded.length).toBe(before + 2);
   });
 
   test('handles a request whose client disconnects', async () => {
-    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [arrival, departure] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     node.answer('/v2/endless', async ({ signal }) => {
-      signal.addEventListener('abort', () => left.resolve());
-      asked.resolve();
-      await left.promise;
+      signal.addEventListener('abort', () => departure.resolve());
+      arrival.resolve();
+      await departure.promise;
       return new Response('nobody reads this');
     });
     const client = new AbortController();
     const answer = server.get('/v2/endless', { signal: client.signal });
-    await asked.promise;
+    await arrival.promise;
     client.abort();
     await expect(answer).rejects.toThrow();
-    await left.promise;
+    await departure.promise;
   });
 
   test('does not forward indexed routes', async () => {
@@ -345,8 +345,8 @@ describe('failures', () => {
     const response = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array(10_000_001) });
     expect(response.status).toBe(413);
     expect(await response.json()).toMatchObject({ message: 'Request body is too large' });
-    const whole = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array(10_000_000) });
-    expect(whole.status).toBe(200);
+    const allowed = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array(10_000_000) });
+    expect(allowed.status).toBe(200);
     expect(node.forwarded.length).toBe(before + 1);
     expect(node.forwarded.at(-1)?.body.length).toBe(10_000_000);
   });

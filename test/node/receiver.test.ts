@@ -10,47 +10,47 @@ import { rawExchange } from '../support/servers/raw-http.ts';
 import { until } from '../support/time/until.ts';
 
 /** Posts one event to a receiver that fails to store it. */
-async function refused(error: Error, given: { fill?: () => void } = {}) {
-  const said: unknown[] = [];
-  const log = (event: ReceiverEvent): void => void said.push(event);
+async function postFailing(error: Error, options: { fill?: () => void } = {}) {
+  const logged: unknown[] = [];
+  const log = (event: ReceiverEvent): void => void logged.push(event);
   const receiver = startReceiver({
     hostname: '127.0.0.1',
     port: 0,
     bodyLimit: 1_000,
-    intake: eventIntake({ receive: () => Promise.reject(error), log, ...given }),
+    intake: eventIntake({ receive: () => Promise.reject(error), log, ...options }),
     log,
   });
   try {
     const response = await fetch(`${receiver.url}/new_block`, { method: 'POST', body: '{}' });
-    return { status: response.status, body: (await response.json()) as unknown, said };
+    return { status: response.status, body: (await response.json()) as unknown, logged };
   } finally {
     await receiver.stop();
   }
 }
 
 test('only the log contains the cause of an unexpected failure', async () => {
-  const answer = await refused(new Error('UNIQUE constraint failed: /srv/stacks', { cause: new Error('why') }));
+  const answer = await postFailing(new Error('UNIQUE constraint failed: /srv/stacks', { cause: new Error('why') }));
   expect(answer).toEqual({
     status: 500,
     body: { error: 'Unexpected error; the log has its cause' },
-    said: [{ event: 'event_failed', path: '/new_block', reason: 'UNIQUE constraint failed: /srv/stacks: why' }],
+    logged: [{ event: 'event_failed', path: '/new_block', reason: 'UNIQUE constraint failed: /srv/stacks: why' }],
   });
 });
 
 test('a block without its parent is rejected with the message that nodes expect', async () => {
   const reason = 'DB does not contain a parent block at height 6 with index_hash 0xab';
-  expect(await refused(new UnknownParentError(reason))).toMatchObject({ status: 500, body: { error: reason } });
+  expect(await postFailing(new UnknownParentError(reason))).toMatchObject({ status: 500, body: { error: reason } });
 });
 
 test('the response to a block above a gap contains the missing blocks and the remedy, with and without a token', async () => {
   const error = new UnknownParentError('no parent', { from: 160, to: 171 });
-  const without = await refused(error);
-  expect(without.body).toEqual({
+  const withoutToken = await postFailing(error);
+  expect(withoutToken.body).toEqual({
     error: 'no parent',
     problem: 'blocks 160–171 are missing',
     remedy: expect.stringContaining('--node-config'),
   });
-  const { body } = await refused(error, { fill() {} });
+  const { body } = await postFailing(error, { fill() {} });
   expect(body).toMatchObject({ problem: 'blocks 160–171 are missing', remedy: expect.stringContaining('Wait') });
 });
 
@@ -73,24 +73,24 @@ test('a block of another chain is rejected with the remedy, and the next accepte
   await intake({ ...block, path: '/new_burn_block' });
   await intake(block);
   expect(refusals).toEqual([expect.objectContaining({ why: 'wrong_chain', missing: null }), null]);
-  const { status, body } = await refused(new ForeignChainError('another'));
+  const { status, body } = await postFailing(new ForeignChainError('another'));
   expect([status, body]).toEqual([400, { error: 'another', remedy: expect.stringContaining('--data') }]);
 });
 
 test("missing blocks that the node won't send again are logged once, with the remedy", async () => {
-  const said: { event: string }[] = [];
+  const logged: { event: string }[] = [];
   const missing = { from: 5, to: 9 };
   const intake = eventIntake({
     receive: () => {
       throw new UnknownParentError('no parent', missing);
     },
-    log: (event) => void said.push(event),
+    log: (event) => void logged.push(event),
   });
   for (let times = 0; times < 3; times++) await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
   // While the server fills blocks, fewer are missing.
   missing.from = 7;
   await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
-  expect(said.filter(({ event }) => event === 'blocks_missing')).toEqual([
+  expect(logged.filter(({ event }) => event === 'blocks_missing')).toEqual([
     {
       event: 'blocks_missing',
       from_height: 5,
@@ -100,24 +100,24 @@ test("missing blocks that the node won't send again are logged once, with the re
   ]);
   missing.to = 10;
   await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
-  expect(said.filter(({ event }) => event === 'blocks_missing').length).toBe(2);
+  expect(logged.filter(({ event }) => event === 'blocks_missing').length).toBe(2);
 });
 
 test.each([1_001, 1_000_000])('an event of %d bytes in chunks is rejected and logged as too long', async (length) => {
-  const said: { event: string; reason?: string }[] = [];
+  const logged: { event: string; reason?: string }[] = [];
   const receiver = startReceiver({
     hostname: '127.0.0.1',
     port: 0,
     bodyLimit: 1_000,
     intake: eventIntake({ receive: () => 'applied', log: () => {} }),
-    log: (event) => void said.push(event),
+    log: (event) => void logged.push(event),
   });
   try {
     const head = 'POST /new_block HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked';
     const chunk = `${length.toString(16)}\r\n${' '.repeat(length)}\r\n0\r\n\r\n`;
     expect((await rawExchange(receiver.url, `${head}\r\n\r\n${chunk}`)).status).toBe(413);
-    await until(() => said.length > 0, 'the line of the log');
-    expect(said.map(({ event, reason = '' }) => [event, reason.split(':')[0]])).toEqual([
+    await until(() => logged.length > 0, 'the line of the log');
+    expect(logged.map(({ event, reason = '' }) => [event, reason.split(':')[0]])).toEqual([
       ['event_rejected', 'The body must not be longer than 1000 bytes'],
     ]);
   } finally {

@@ -44,9 +44,9 @@ test.each([
 });
 
 test('a handshake requests a stream and creates it', () => {
-  const [asked, made] = handshake({ messageId: '7-0', tip: { hash: '0xab', height: 3 } });
-  expect(asked?.join(' ')).toBe(
+  const [request, creation] = handshake({ messageId: '7-0', tip: { hash: '0xab', height: 3 } });
+  expect(request?.join(' ')).toBe(
     'XADD mainnet:connection_stream * client_id abc app_name stackside last_index_block_hash 0xab last_block_height 3 last_message_id 7-0 selected_paths "*"',
   );
-  expect(made?.join(' ')).toBe('XGROUP CREATE mainnet:client:abc primary_group $ MKSTREAM');
+  expect(creation?.join(' ')).toBe('XGROUP CREATE mainnet:client:abc primary_group $ MKSTREAM');
 });

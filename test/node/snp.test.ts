@@ -91,7 +91,7 @@ describeWith('Redis', hasRedis, () => {
       ) {
         const receive = host === undefined ? ingest.receive : (event: ReceivedEvent) => host.receive(event);
         const begin = async (signal: AbortSignal) => host?.caughtUp(signal);
-        const said: SnpEvent[] = [];
+        const logged: SnpEvent[] = [];
         const subscriber = new SnpSubscriber({
           url: `redis://127.0.0.1:${port}`,
           prefix,
@@ -100,14 +100,14 @@ describeWith('Redis', hasRedis, () => {
           positionOf: ingest.imported,
           tip: ingest.history.tip,
           begin,
-          log: (event) => said.push(event),
+          log: (event) => logged.push(event),
           clock,
           random: { uuid: () => crypto.randomUUID(), number: () => 0.5 },
           blockMs: 5,
         });
         const named = <N extends SnpEvent['event']>(name: N) =>
-          said.filter((one): one is Extract<SnpEvent, { event: N }> => one.event === name);
-        return Object.assign(subscriber, { said, named, [Symbol.asyncDispose]: () => subscriber.stop() });
+          logged.filter((entry): entry is Extract<SnpEvent, { event: N }> => entry.event === name);
+        return Object.assign(subscriber, { logged, named, [Symbol.asyncDispose]: () => subscriber.stop() });
       },
       [Symbol.asyncDispose]: () => broker.stop(),
     };
@@ -158,9 +158,9 @@ describeWith('Redis', hasRedis, () => {
     await reached(elsewhere, events.length - 2);
     await elsewhere.stop();
     broker.keep(events.slice(-2));
-    await using again = subscribe(open);
-    expect(again.counted().sequence).toBe(events.length - 2);
-    await reached(again, events.length);
+    await using resumed = subscribe(open);
+    expect(resumed.counted().sequence).toBe(events.length - 2);
+    await reached(resumed, events.length);
     await isComplete(open, broker);
     const [first, second] = broker.handshakes;
     expect(first).toMatchObject({ last_message_id: '', last_index_block_hash: `0x${tip.indexBlockHash.toHex()}` });
@@ -265,8 +265,8 @@ describeWith('Redis', hasRedis, () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
-    const block = events.findIndex(({ path }, at) => path === '/new_block' && at > half);
-    const next = events.findIndex(({ path }, at) => path === '/new_block' && at > block);
+    const block = events.findIndex(({ path }, index) => path === '/new_block' && index > half);
+    const next = events.findIndex(({ path }, index) => path === '/new_block' && index > block);
     broker.keep(events);
     broker.lost.add(block + 1);
     await using subscriber = subscribe(open);
@@ -318,8 +318,8 @@ describeWith('Redis', hasRedis, () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
-    const block = events.findIndex(({ path }, at) => path === '/new_block' && at > half);
-    const next = events.findIndex(({ path }, at) => path === '/new_block' && at > block);
+    const block = events.findIndex(({ path }, index) => path === '/new_block' && index > half);
+    const next = events.findIndex(({ path }, index) => path === '/new_block' && index > block);
     const broken = { path: '/new_burn_block', text: '{}', receivedAt: 0 };
     broker.keep([...events.slice(0, block), { ...events[block]!, text: '{}' }, ...events.slice(block + 1), broken]);
     await using stalled = subscribe(open);
@@ -368,12 +368,12 @@ describeWith('Redis', hasRedis, () => {
       };
     await using killed = subscribe(open, { around });
     await until(() => isKilled);
-    using left = image(open.directory);
-    using again = openAt(left.path);
-    await using subscriber = subscribe(again);
+    using killedFiles = image(open.directory);
+    using reopened = openAt(killedFiles.path);
+    await using subscriber = subscribe(reopened);
     await reached(subscriber, events.length);
-    again.ingest.publish();
-    expect(everything(left.path)).toEqual(expected);
+    reopened.ingest.publish();
+    expect(everything(killedFiles.path)).toEqual(expected);
     expect(broker.handshakes[1]!.last_message_id).toBe(`${half + 1}-0`);
     release();
     await killed.stop();
@@ -390,16 +390,16 @@ describeWith('Redis', hasRedis, () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     const log = new MemoryLog();
-    await using one = openHost(log.client());
-    await using two = openHost(log.client());
-    for (const { host } of [one, two]) host.start();
+    await using host1 = openHost(log.client());
+    await using host2 = openHost(log.client());
+    for (const { host } of [host1, host2]) host.start();
     broker.keep(withChunks.slice(0, half));
-    await using first = subscribe(one, { host: one.host });
-    await using second = subscribe(two, { host: two.host });
+    await using first = subscribe(host1, { host: host1.host });
+    await using second = subscribe(host2, { host: host2.host });
     for (const event of withChunks.slice(half)) await broker.publish(event);
     for (const subscriber of [first, second]) await reached(subscriber, withChunks.length);
-    for (const each of [one, two]) await until(() => each.position() === log.head.id);
-    expect(everything(two.directory)).toEqual(everything(one.directory));
+    for (const each of [host1, host2]) await until(() => each.position() === log.head.id);
+    expect(everything(host2.directory)).toEqual(everything(host1.directory));
     // A mempool event that a host reads late may be appended again. Chain events, and events that only the journal
     // holds, are appended once.
     const once = log.entries.filter(({ path }) => !path.includes('mempool')).map(({ path, text }) => `${path} ${text}`);
@@ -409,8 +409,8 @@ describeWith('Redis', hasRedis, () => {
     const late = { path: '/stackerdb_chunks', text: '"late"', receivedAt: 0 };
     await broker.publish(late);
     await reached(first, withChunks.length + 1);
-    await using again = subscribe(two, { host: two.host });
-    await reached(again, withChunks.length + 1);
+    await using resumed = subscribe(host2, { host: host2.host });
+    await reached(resumed, withChunks.length + 1);
     expect(broker.handshakes.at(-1)).toMatchObject({ last_message_id: `${withChunks.length}-0` });
     expect(log.entries.filter(({ text }) => text === late.text)).toHaveLength(1);
   });
@@ -419,16 +419,16 @@ describeWith('Redis', hasRedis, () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     const log = new MemoryLog();
-    await using one = openHost(log.client());
-    for (const event of withChunks) await one.host.receive(event);
+    await using host1 = openHost(log.client());
+    for (const event of withChunks) await host1.host.receive(event);
     broker.keep(withChunks);
     const entries = log.entries.length;
-    await using two = openHost(log.client());
-    await using _ = subscribe(two, { host: two.host });
-    two.host.start();
+    await using host2 = openHost(log.client());
+    await using _ = subscribe(host2, { host: host2.host });
+    host2.host.start();
     await broker.publish({ path: '/stackerdb_chunks', text: '"news"', receivedAt: 0 });
     await until(() => log.entries.length > entries, 'the news');
-    const { height, indexBlockHash } = one.ingest.history.tip();
+    const { height, indexBlockHash } = host1.ingest.history.tip();
     expect(broker.handshakes).toMatchObject([
       { last_block_height: String(height), last_index_block_hash: `0x${indexBlockHash.toHex()}` },
     ]);
@@ -544,22 +544,22 @@ describeWith('Redis', hasRedis, () => {
     test('events that the publisher parsed, kept as jsonb and read back are taken, and rounded fields are logged once', async () => {
       // A pool's stack-stx on Bitcoin, late in this chain, has a maximum of 2^128 - 1. Another transaction has a large
       // authorization.
-      const whole = [...devnetEvents({ seed: 5, blocks: 90, accounts: 6, transactionsPerBlock: 1 })]
+      const all = [...devnetEvents({ seed: 5, blocks: 90, accounts: 6, transactionsPerBlock: 1 })]
         .map(received)
         .map((event) => ({ ...event, text: event.text.replace(/("auth_id":)\d+/, `$1${2n ** 64n + 1n}`) }));
       await using server = await startPostgres();
       await using sql = new SQL(server.url, { max: 1 });
       await sql`CREATE TABLE events (number bigint PRIMARY KEY, content jsonb)`;
-      const rows = whole.map(({ text }, number) => ({ number, content: JSON.stringify(JSON.parse(text)) }));
+      const rows = all.map(({ text }, number) => ({ number, content: JSON.stringify(JSON.parse(text)) }));
       await sql`INSERT INTO events SELECT number, content::jsonb FROM
         jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) AS row (number bigint, content text)`;
-      const kept = await sql<{ content: string }[]>`SELECT content::text FROM events ORDER BY number`;
-      const unread = kept.filter(({ content }, at) => !canBeRead(whole[at]!.path, content));
+      const stored = await sql<{ content: string }[]>`SELECT content::text FROM events ORDER BY number`;
+      const unread = stored.filter(({ content }, index) => !canBeRead(all[index]!.path, content));
       expect(unread).toHaveLength(1);
       // The database rounds the authorization's amount, so the text gets the original amount back.
       using direct = openNew();
-      for (const [index, event] of whole.entries()) {
-        const text = kept[index]!.content.replace(/("max_amount": )3402823\d+/, `$1${2n ** 128n - 1n}`);
+      for (const [index, event] of all.entries()) {
+        const text = stored[index]!.content.replace(/("max_amount": )3402823\d+/, `$1${2n ** 128n - 1n}`);
         direct.ingest.receive({ ...event, text });
       }
       direct.ingest.close();
@@ -570,9 +570,9 @@ describeWith('Redis', hasRedis, () => {
         await using publishing = await publisher();
         const { broker, subscribe } = publishing;
         using open = openNew();
-        broker.keep(whole.map((event, index) => ({ ...event, text: write(kept[index]!.content) })));
+        broker.keep(all.map((event, index) => ({ ...event, text: write(stored[index]!.content) })));
         await using subscriber = subscribe(open);
-        await reached(subscriber, whole.length);
+        await reached(subscriber, all.length);
         expect(subscriber.failing()).toBeNull();
         expect(subscriber.named('snp_rounded')).toEqual([
           { event: 'snp_rounded', message_id: expect.any(String), fields: 'auth_id, max_amount' },

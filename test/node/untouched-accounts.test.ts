@@ -19,8 +19,8 @@ function asking() {
 }
 
 test('several requests for one account at one tip query the node once', async () => {
-  using asked = asking();
-  const { node, ask } = asked;
+  using fixture = asking();
+  const { node, ask } = fixture;
   node.answer(`/v2/accounts/${alice.address}`, account('0x64'));
   const answers = await Promise.all([ask(alice.address, tip), ask(alice.address, tip)]);
   answers.push(await ask(alice.address, tip));
@@ -34,8 +34,8 @@ test('several requests for one account at one tip query the node once', async ()
 });
 
 test('the next request queries the node again if the node failed or lacked the tip', async () => {
-  using asked = asking();
-  const { node, ask } = asked;
+  using fixture = asking();
+  const { node, ask } = fixture;
   for (const status of [404, 500, 503]) {
     node.answer(`/v2/accounts/${bob.address}`, () => new Response('not now', { status }));
     const error = await ask(bob.address, tip).catch((thrown: unknown) => thrown);
@@ -49,8 +49,8 @@ test('the next request queries the node again if the node failed or lacked the t
 });
 
 test('at most 64 requests wait for a node that does not answer', async () => {
-  using asked = asking();
-  const { node, ask } = asked;
+  using fixture = asking();
+  const { node, ask } = fixture;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const principals = Array.from({ length: 100 }, (_, index) => `${alice.address}.contract-${index}`);
   for (const principal of principals) {
@@ -59,14 +59,14 @@ test('at most 64 requests wait for a node that does not answer', async () => {
       return account('0x01')();
     });
   }
-  const all = principals.map((principal) =>
+  const requests = principals.map((principal) =>
     ask(principal, tip).then(
       () => 'answered',
       (error: unknown) => (error as ApiError).code,
     ),
   );
   release();
-  const outcomes = await Promise.all(all);
-  expect(outcomes.filter((one) => one === 'answered').length).toBe(64);
-  expect(outcomes.filter((one) => one === 'NODE_AWAY').length).toBe(36);
+  const outcomes = await Promise.all(requests);
+  expect(outcomes.filter((outcome) => outcome === 'answered').length).toBe(64);
+  expect(outcomes.filter((outcome) => outcome === 'NODE_AWAY').length).toBe(36);
 });

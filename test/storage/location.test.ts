@@ -25,8 +25,8 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const bounds = { min: 0, max: 1_000 };
 
 async function textOf(store: ObjectStore, name: string): Promise<string | null> {
-  const found = await store.read(name, bounds);
-  return found === null ? null : new TextDecoder().decode(found);
+  const content = await store.read(name, bounds);
+  return content === null ? null : new TextDecoder().decode(content);
 }
 
 describe.each([
@@ -57,7 +57,7 @@ describe.each([
   });
 
   test('lists names by prefix, in order, over several pages', async () => {
-    const names = Array.from({ length: 25 }, (_, at) => `many-${String(24 - at).padStart(3, '0')}`);
+    const names = Array.from({ length: 25 }, (_, index) => `many-${String(24 - index).padStart(3, '0')}`);
     for (const name of names) await store.write(name, bytes(name));
     expect(await store.list('many-')).toEqual(names.toSorted());
     expect(await store.list('many-01')).toHaveLength(10);
@@ -85,8 +85,8 @@ test('retries if S3 reports a conflict with another request', async () => {
 
 test('if the response to an upload is lost, the object is kept and not created again', async () => {
   const store = inBucket('unanswered');
-  let lost = 0;
-  server.fail = ({ method }) => (method === 'PUT' && lost++ === 0 ? 'unanswered' : null);
+  let uploads = 0;
+  server.fail = ({ method }) => (method === 'PUT' && uploads++ === 0 ? 'unanswered' : null);
   expect(await store.create('one', bytes('first'))).toBe(false);
   server.fail = () => null;
   expect(await textOf(store, 'one')).toBe('first');

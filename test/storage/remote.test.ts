@@ -40,8 +40,8 @@ const server = s3Server('bucket');
 afterAll(() => server[Symbol.dispose]());
 
 const { variables } = server;
-const store = (key: string, clock: Clock = impatientClock(), given: Record<string, string | undefined> = {}) =>
-  s3Objects({ url: `s3://${key}`, variables: { ...variables, ...given }, clock, random });
+const store = (key: string, clock: Clock = impatientClock(), overrides: Record<string, string | undefined> = {}) =>
+  s3Objects({ url: `s3://${key}`, variables: { ...variables, ...overrides }, clock, random });
 
 /** Runs with requests that fail. */
 async function failing<T>(fail: S3Server['fail'], work: () => Promise<T>): Promise<T> {
@@ -75,10 +75,10 @@ test('writes signed objects to S3 and reads the same bytes back', async () => {
 
 test('loses nothing if each request fails twice and each body is then cut off', async () => {
   const clock = impatientClock();
-  const asked = new Map<string, number>();
+  const triesByRequest = new Map<string, number>();
   const odd: S3Server['fail'] = ({ method, path }) => {
-    const tries = (asked.get(method + path) ?? 0) + 1;
-    asked.set(method + path, tries);
+    const tries = (triesByRequest.get(method + path) ?? 0) + 1;
+    triesByRequest.set(method + path, tries);
     if (tries < 3) return { status: 503, code: 'SlowDown' };
     return tries === 3 && method === 'GET' ? 'cut' : null;
   };
@@ -161,8 +161,8 @@ const refusals: readonly [
   ['in no bucket', {}, 'bucked/k', /There is no such bucket: s3:\/\/bucked\/k/, /Create the bucket/],
 ];
 
-test.each(refusals)('%s S3 requests fail with the reason', async (_, given, key, says, remedy) => {
-  const error = await refusal(store(key, undefined, given).write('one', BODY));
+test.each(refusals)('%s S3 requests fail with the reason', async (_, overrides, key, says, remedy) => {
+  const error = await refusal(store(key, undefined, overrides).write('one', BODY));
   expect(error.message).toMatch(says);
   expect(error.remedy).toMatch(remedy);
   expect(error.exitCode).toBe(EXIT.operator);
@@ -218,7 +218,7 @@ describe('a list of an S3 server', () => {
     let page = 0;
     const endless = () => {
       page += 1;
-      const keys = Array.from({ length: 200_000 }, (_, at) => `k/segment-${page}-${at + 200_000}`);
+      const keys = Array.from({ length: 200_000 }, (_, index) => `k/segment-${page}-${index + 200_000}`);
       return { keys, isTruncated: true };
     };
     expect((await refusal(listed(endless))).message).toContain('more than 1000000 names begin with segment-');
@@ -254,16 +254,16 @@ function webServer(answer: (url: URL, request: Request) => Response | null) {
 const fromWeb = (url: string, clock: Clock = impatientClock()) => webSource(new URL(url), clock, random);
 
 test('reads from a web server with plain files, and follows a redirect', async () => {
-  const asked: string[] = [];
+  const paths: string[] = [];
   using web = webServer(({ pathname, search }) => {
-    asked.push(pathname);
+    paths.push(pathname);
     expect(search).toBe('?token=secret');
     return pathname.startsWith('/archives/') ? Response.redirect(`/mirror/one${search}`) : null;
   });
   const from = fromWeb(`${web.url}/?token=secret`);
   expect(from.location).not.toContain('secret');
   expect(await from.read('one', bounds)).toEqual(BODY);
-  expect(asked).toEqual(['/archives/new/one', '/mirror/one']);
+  expect(paths).toEqual(['/archives/new/one', '/mirror/one']);
 });
 
 test('requests no compression from a web server, and decodes a zstd response', async () => {
