@@ -86,21 +86,21 @@ await withDirectory(async (directory) => {
   for (let n = 0; n < repeat; n++) rounds.push(await withDirectory((scratch) => round(source, scratch)));
 });
 
-const times = (name: string, of: (one: Round) => number[]): Cell[] => [
+const times = (name: string, value: (round: Round) => number[]): Cell[] => [
   name,
   figure(
-    rounds.map((one) => percentile(of(one), 0.5)),
+    rounds.map((round) => percentile(value(round), 0.5)),
     2,
   ),
   figure(
-    rounds.map((one) => percentile(of(one), 0.99)),
+    rounds.map((round) => percentile(value(round), 0.99)),
     2,
   ),
 ];
-const rate = (name: string, of: (one: Round) => number): Cell[] => [name, figure(rounds.map(of))];
+const rate = (name: string, value: (round: Round) => number): Cell[] => [name, figure(rounds.map(value))];
 const requests = (count: number): Cell[] => {
-  const found = rounds.map(({ hosts: { answered } }) => answered[count - 1]!);
-  return [String(count), figure(found.map(({ perSecond }) => perSecond)), figure(found.map(({ cpu }) => cpu))];
+  const answers = rounds.map(({ hosts: { answered } }) => answered[count - 1]!);
+  return [String(count), figure(answers.map(({ perSecond }) => perSecond)), figure(answers.map(({ cpu }) => cpu))];
 };
 
 publish(
@@ -135,11 +135,11 @@ publish(
         },
         {
           head: ['nodes that post to one host', 'entries/s', 'times one node'],
-          rows: NODES.map((nodes, at) => [
+          rows: NODES.map((nodes, index) => [
             String(nodes),
-            figure(rounds.map(({ posted }) => posted[at]!)),
+            figure(rounds.map(({ posted }) => posted[index]!)),
             figure(
-              rounds.map(({ posted }) => posted[at]! / posted[0]!),
+              rounds.map(({ posted }) => posted[index]! / posted[0]!),
               1,
             ),
           ]),

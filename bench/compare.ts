@@ -52,7 +52,7 @@ const section = {
         figure(reference, digitsFor(reference)),
         figure(now, digitsFor(now)),
         figure(
-          now.map((value, at) => value / reference[at]!),
+          now.map((value, index) => value / reference[index]!),
           2,
         ),
       ]),

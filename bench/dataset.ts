@@ -31,12 +31,12 @@ const TRANSACTIONS_PER_BLOCK = 40;
 
 /** Hashes source files, and the files in directories except queries, which write nothing. */
 function codeHash(...paths: readonly string[]): string {
-  const within = (path: string): string[] =>
+  const sourcesIn = (path: string): string[] =>
     readdirSync(path, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts') && !name.startsWith('queries'))
       .sort()
       .map((name) => join(path, name));
-  const files = paths.flatMap((path) => (statSync(path).isDirectory() ? within(path) : [path]));
+  const files = paths.flatMap((path) => (statSync(path).isDirectory() ? sourcesIn(path) : [path]));
   let hash = 0n;
   for (const file of files) hash = Bun.hash.xxHash64(readFileSync(file), hash);
   return hash.toString(16).slice(0, 8);
@@ -140,14 +140,14 @@ export const genesisRecording = (): Promise<string> =>
 /** Pending transactions at the end of a chain: the ones that it would announce next. */
 export const waitingRecording = (count: number, blocks = BLOCKS, accounts = ACCOUNTS): Promise<string> =>
   recording(`${nameOf(blocks, accounts)}-waiting-${count}`, function* () {
-    let [height, left] = [0, count];
+    let [height, remaining] = [0, count];
     for (const event of devnetEvents(chainOf(Number.POSITIVE_INFINITY, accounts))) {
       if (event.path === '/new_block') height = Math.max(height, JSON.parse(event.body).block_height);
       if (event.path !== '/new_mempool_tx' || height < blocks) continue;
-      const announced = (JSON.parse(event.body) as string[]).slice(0, left);
+      const announced = (JSON.parse(event.body) as string[]).slice(0, remaining);
       yield { ...event, body: JSON.stringify(announced) };
-      left -= announced.length;
-      if (left === 0) return;
+      remaining -= announced.length;
+      if (remaining === 0) return;
     }
   });
 

@@ -41,8 +41,8 @@ export interface Finished {
 /** Returns the peak of a process's resident set so far. Unlike the value of `wait`, it excludes the parent's memory. */
 function peakOf(pid: number): number {
   try {
-    const found = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return Number(found ?? 0) * 1024;
+    const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(kilobytes ?? 0) * 1024;
   } catch {
     return 0;
   }
@@ -89,8 +89,8 @@ const TICKS_PER_SECOND = 100;
 
 function residentOf(pid: number): number {
   try {
-    const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return Number(found ?? 0) * 1024;
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(kilobytes ?? 0) * 1024;
   } catch {
     return 0;
   }

@@ -25,7 +25,7 @@ const sizes = values.hooks.split(',').map(Number);
 const part = (name: string): string => join(TREE, 'bench', 'parts', name);
 
 /** All times are processor time, which other programs don't increase. */
-interface Taken {
+interface Costs {
   seconds: number;
   hookSeconds: number;
   blocks: number;
@@ -59,13 +59,13 @@ type Kind = 'miss' | 'match' | 'often';
 const watchedBy = (kind: Kind): string[] =>
   kind === 'often' ? contracts.toReversed().slice(0, OFTEN) : contracts.slice(0, WATCHED);
 
-async function take(hooks: number, kind: Kind): Promise<Taken> {
+async function take(hooks: number, kind: Kind): Promise<Costs> {
   const matching = kind === 'miss' ? 'miss' : 'match';
   const command = script(part('hooks-chain.ts'), file, String(hooks), matching, ...watchedBy(kind));
   return JSON.parse((await run(onCore(0, command))).stdout);
 }
 
-const rounds = new Map<string, Taken[]>();
+const rounds = new Map<string, Costs[]>();
 for (let round = 0; round < repeat; round++) {
   const cases: [number, Kind][] = [
     [0, 'miss'],
@@ -106,18 +106,18 @@ const matching: Section = {
       ],
       rows: [...rounds]
         .sort(([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10) || b.localeCompare(a))
-        .map(([key, taken]) => {
+        .map(([key, costs]) => {
           const [hooks = '', kind = ''] = key.split(' ');
-          const of = (value: (one: Taken) => number, digits = 0): Cell => figure(taken.map(value), digits);
+          const cell = (value: (costs: Costs) => number, digits = 0): Cell => figure(costs.map(value), digits);
           return [
             Number(hooks).toLocaleString('en-US'),
             hooks === '0' ? '' : kind,
-            of(({ seconds }) => seconds, 2),
-            of(({ seconds, hookSeconds }) => (hookSeconds / seconds) * 100, 1),
-            micros(taken.map(({ perChange }) => perChange)),
-            figure([taken[0]!.matches]),
-            micros(taken.map(({ firstMatch }) => firstMatch)),
-            micros(taken.map(({ perMatch }) => perMatch)),
+            cell(({ seconds }) => seconds, 2),
+            cell(({ seconds, hookSeconds }) => (hookSeconds / seconds) * 100, 1),
+            micros(costs.map(({ perChange }) => perChange)),
+            figure([costs[0]!.matches]),
+            micros(costs.map(({ firstMatch }) => firstMatch)),
+            micros(costs.map(({ perMatch }) => perMatch)),
           ];
         }),
     },
@@ -143,7 +143,7 @@ function journalOf(directory: string): { entries: number; bytes: number } {
 }
 
 /** Runs a server until the queue is empty, and measures it. */
-async function drain(directory: string, count: () => number, wanted: number): Promise<Drained> {
+async function drain(directory: string, count: () => number, target: number): Promise<Drained> {
   const before = journalOf(directory);
   const started = performance.now();
   const command = script(MAIN, 'serve', '--data', directory, '--api-port', '0', '--event-port', '0');
@@ -152,7 +152,7 @@ async function drain(directory: string, count: () => number, wanted: number): Pr
     stderr: 'inherit',
   });
   await child.stdout.getReader().read();
-  while (count() < wanted) await Bun.sleep(20);
+  while (count() < target) await Bun.sleep(20);
   const seconds = (performance.now() - started) / 1000;
   await Bun.sleep(500);
   const status = await Bun.file(`/proc/${child.pid}/status`).text();
@@ -167,12 +167,12 @@ async function drain(directory: string, count: () => number, wanted: number): Pr
   };
 }
 
-let taken = 0;
+let received = 0;
 const receiver = Bun.serve({
   port: 0,
   async fetch(request) {
     await request.bytes();
-    taken += 1;
+    received += 1;
     return new Response('');
   },
 });
@@ -180,8 +180,8 @@ const queued = async (deliveries: number) =>
   withDirectory(async (directory) => {
     const url = `http://127.0.0.1:${receiver.port}/`;
     await run(script(part('hooks-queue.ts'), directory, String(deliveries), '50', values.bytes, url));
-    taken = 0;
-    return drain(directory, () => taken, deliveries);
+    received = 0;
+    return drain(directory, () => received, deliveries);
   });
 
 const lengths = [0, Math.round(Number(values.queue) / 10), Number(values.queue)];

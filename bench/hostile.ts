@@ -138,20 +138,20 @@ publish([
           'client waited, %',
         ],
         rows: [...rounds].map(([name, results]) => {
-          const of = (value: (one: Round) => number, digits = 0): Cell => figure(results.map(value), digits);
+          const cell = (value: (round: Round) => number, digits = 0): Cell => figure(results.map(value), digits);
           return [
             name,
-            of(({ perSecond }) => perSecond),
-            of(({ calm }) => calm.p50, 2),
-            of(({ attacked }) => attacked.p50, 2),
-            of(({ calm }) => calm.p99, 2),
-            of(({ attacked }) => attacked.p99, 2),
-            of(({ calm, attacked }) => attacked.p99 / calm.p99, 1),
+            cell(({ perSecond }) => perSecond),
+            cell(({ calm }) => calm.p50, 2),
+            cell(({ attacked }) => attacked.p50, 2),
+            cell(({ calm }) => calm.p99, 2),
+            cell(({ attacked }) => attacked.p99, 2),
+            cell(({ calm, attacked }) => attacked.p99 / calm.p99, 1),
             figure(
               results.map(({ attacked }, round) => attacked.p99 / control[round]!.attacked.p99),
               1,
             ),
-            of(({ attacked }) => attacked.waited * PER_CENT, 1),
+            cell(({ attacked }) => attacked.waited * PER_CENT, 1),
           ];
         }),
       },

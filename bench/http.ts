@@ -43,18 +43,18 @@ const LOOKUPS = 500;
 /** Reads paths from the index. */
 function routesOf(directory: string): { routes: Route[]; transactions: number; pending: number } {
   const db = new Database(indexPath(directory), { readonly: true });
-  const all = <T>(sql: string): T[] => db.query<T, []>(sql).all();
-  const { transactions } = all<{ transactions: number }>('SELECT count(*) AS transactions FROM transactions')[0]!;
-  const { pending } = all<{ pending: number }>('SELECT mempool_pending AS pending FROM progress')[0]!;
-  const ids = all<{ id: string }>(
+  const select = <T>(sql: string): T[] => db.query<T, []>(sql).all();
+  const { transactions } = select<{ transactions: number }>('SELECT count(*) AS transactions FROM transactions')[0]!;
+  const { pending } = select<{ pending: number }>('SELECT mempool_pending AS pending FROM progress')[0]!;
+  const ids = select<{ id: string }>(
     `SELECT lower(hex(tx_id)) AS id FROM transactions WHERE abs(random()) % ${Math.ceil(transactions / LOOKUPS)} = 0`,
   ).map(({ id }) => id);
-  const busiest = all<{ address: string; type: number }>(
+  const busiest = select<{ address: string; type: number }>(
     `SELECT p.address, instr(p.address, '.') AS type FROM accounts a JOIN principals p ON p.id = a.principal_id
       ORDER BY a.transactions DESC LIMIT 200`,
   );
   const accounts = busiest.filter(({ type }) => type === 0).map(({ address }) => address);
-  const { height } = all<{ height: number }>('SELECT height FROM blocks ORDER BY transactions DESC LIMIT 1')[0]!;
+  const { height } = select<{ height: number }>('SELECT height FROM blocks ORDER BY transactions DESC LIMIT 1')[0]!;
   db.close();
   return {
     transactions,
@@ -86,8 +86,8 @@ async function load(server: Server, paths: readonly string[]): Promise<Load> {
   const how = values.distinct ? 'distinct' : 'again';
   const command = script(file, server.url, values.connections, values['warm-up'], values.seconds, how, ...paths);
   const before = server.cpuSeconds();
-  const found = JSON.parse((await run(onCore(1, command))).stdout);
-  return { ...found, cpu: ((server.cpuSeconds() - before) * 1e6) / found.answered };
+  const load = JSON.parse((await run(onCore(1, command))).stdout);
+  return { ...load, cpu: ((server.cpuSeconds() - before) * 1e6) / load.answered };
 }
 
 async function measure(directory: string): Promise<void> {
@@ -99,19 +99,22 @@ async function measure(directory: string): Promise<void> {
   const serve = ['serve', '--mode', 'read', '--data', directory, '--api-host', '127.0.0.1', '--api-port', '0'];
   const api = await startServer(onCore(0, [...program, ...serve, '--log-level', 'error']));
   const empty = await startServer(onCore(0, script(join(ROOT, 'bench', 'parts', 'empty-server.ts'))));
-  const found = new Map<string, Load[]>([['empty route', []], ...routes.map(([name]): [string, Load[]] => [name, []])]);
+  const byRoute = new Map<string, Load[]>([
+    ['empty route', []],
+    ...routes.map(([name]): [string, Load[]] => [name, []]),
+  ]);
   try {
     for (let n = 0; n < repeat; n++) {
       const order = n % 2 === 0 ? routes : routes.toReversed();
-      found.get('empty route')!.push(await load(empty, ['/']));
-      for (const [name, paths] of order) found.get(name)!.push(await load(api, paths));
+      byRoute.get('empty route')!.push(await load(empty, ['/']));
+      for (const [name, paths] of order) byRoute.get(name)!.push(await load(api, paths));
     }
   } finally {
     await api.stop();
     await empty.stop();
   }
 
-  const base = found.get('empty route')!;
+  const base = byRoute.get('empty route')!;
   publish([
     {
       title: values.distinct ? 'HTTP, each URL once' : 'HTTP, the same URLs again',
@@ -132,17 +135,17 @@ async function measure(directory: string): Promise<void> {
             'bytes',
             "generator's core",
           ],
-          rows: [...found].map(([name, loads]) => {
-            const of = (value: (one: Load, round: number) => number, digits = 0, unit?: string): Cell =>
+          rows: [...byRoute].map(([name, loads]) => {
+            const cell = (value: (load: Load, round: number) => number, digits = 0, unit?: string): Cell =>
               figure(loads.map(value), digits, unit);
             return [
               name,
-              of(({ perSecond }) => perSecond),
-              of(({ perSecond }, n) => (perSecond / base[n]!.perSecond) * 100, 1, '%'),
-              of(({ cpu }) => cpu, 1),
-              of(({ cpu }, n) => (base[n]!.cpu / cpu) * 100, 1, '%'),
-              of(({ p50 }) => p50, 2),
-              of(({ p99 }) => p99, 2),
+              cell(({ perSecond }) => perSecond),
+              cell(({ perSecond }, n) => (perSecond / base[n]!.perSecond) * 100, 1, '%'),
+              cell(({ cpu }) => cpu, 1),
+              cell(({ cpu }, n) => (base[n]!.cpu / cpu) * 100, 1, '%'),
+              cell(({ p50 }) => p50, 2),
+              cell(({ p99 }) => p99, 2),
               figure([spread(loads.map(({ bytesEach }) => bytesEach)).median]),
               figure([spread(loads.map(({ busy }) => busy * 100)).median], 0, '%'),
             ];

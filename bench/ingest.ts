@@ -78,7 +78,7 @@ for (let n = 0; n < repeat; n++) rounds.push(await round(file));
 
 type Round = (typeof rounds)[number];
 const { sizes, parsed, inserted } = rounds[0]!;
-const row = (name: string, of: (one: Round) => number, digits = 0): Cell[] => [name, figure(rounds.map(of), digits)];
+const row = (name: string, of: (round: Round) => number, digits = 0): Cell[] => [name, figure(rounds.map(of), digits)];
 
 /** Imports of other inputs, whose rate and memory are compared. */
 const inputs: [name: string, runs: readonly Once[]][] = [
@@ -117,12 +117,16 @@ publish([
           row('peak memory, MB', ({ imported }) => megabytes(imported.peakMemory)),
           ['index, bytes per transaction', figure([sizes.index / sizes.transactions])],
           ['journal, bytes per transaction', figure([sizes.journal / sizes.transactions])],
-          row('JSON.parse, seconds', (of) => of.parsed.seconds, 2),
-          row('time of import / JSON.parse', (of) => of.imported.seconds / of.parsed.seconds, 2),
-          row('plain inserts, seconds', (of) => of.inserted.seconds, 2),
-          row('plain inserts, seconds of processor time', (of) => of.inserted.cpuSeconds, 2),
-          row('time of import / plain inserts', (of) => of.imported.seconds / of.inserted.seconds, 2),
-          row('processor time of import / plain inserts', (of) => of.imported.cpuSeconds / of.inserted.cpuSeconds, 2),
+          row('JSON.parse, seconds', (round) => round.parsed.seconds, 2),
+          row('time of import / JSON.parse', (round) => round.imported.seconds / round.parsed.seconds, 2),
+          row('plain inserts, seconds', (round) => round.inserted.seconds, 2),
+          row('plain inserts, seconds of processor time', (round) => round.inserted.cpuSeconds, 2),
+          row('time of import / plain inserts', ({ imported, inserted }) => imported.seconds / inserted.seconds, 2),
+          row(
+            'processor time of import / plain inserts',
+            ({ imported, inserted }) => imported.cpuSeconds / inserted.cpuSeconds,
+            2,
+          ),
         ],
       },
       {
@@ -136,15 +140,15 @@ publish([
           'peak memory, MB',
         ],
         rows: inputs.map(([name, runs]) => {
-          const of = (value: (one: Once) => number, digits = 0): Cell => figure(runs.map(value), digits);
+          const cell = (value: (run: Once) => number, digits = 0): Cell => figure(runs.map(value), digits);
           return [
             name,
             figure([runs[0]!.transactions]),
-            of(rateOf),
-            of((one) => rateOf(one) / firstRate, 2),
-            of(({ seconds }) => seconds, 1),
-            of(({ cpuSeconds }) => cpuSeconds, 1),
-            of(({ peakMemory }) => megabytes(peakMemory)),
+            cell(rateOf),
+            cell((run) => rateOf(run) / firstRate, 2),
+            cell(({ seconds }) => seconds, 1),
+            cell(({ cpuSeconds }) => cpuSeconds, 1),
+            cell(({ peakMemory }) => megabytes(peakMemory)),
           ];
         }),
       },

@@ -31,22 +31,22 @@ const timed: TimedList[][] = JSON.parse((await run(onCore(0, command))).stdout);
 const statuses = await Promise.all(directories.map(statusOf));
 
 const rows = timed[0]!.flatMap(({ name }, n) => {
-  const lists = timed.map((of) => of[n]!);
+  const lists = timed.map((lists) => lists[n]!);
   /** The smallest chain whose first page is full. */
   const base = lists.findIndex(({ items }) => items >= limit);
   return lists.map(({ items, places }, size) => {
     const times = [0, 1, 2].map((place) => places[place]?.microseconds);
-    const ratio = (of: number[]): Cell => {
+    const ratio = (times: number[]): Cell => {
       const baseTimes = lists[base]!.places[0]!.microseconds;
       // By round, because a busy machine slows down both.
-      return figure([spread(of.map((time, round) => time / baseTimes[round]!)).median], 2);
+      return figure([spread(times.map((time, round) => time / baseTimes[round]!)).median], 2);
     };
     return [
       size === 0 ? name : '',
       figure([statuses[size]!.transactions]),
       figure([items]),
-      ...times.map((of) => (of === undefined ? '' : figure(of))),
-      ...times.map((of) => (of === undefined || items < limit ? '' : ratio(of))),
+      ...times.map((time) => (time === undefined ? '' : figure(time))),
+      ...times.map((time) => (time === undefined || items < limit ? '' : ratio(time))),
     ];
   });
 });

@@ -107,8 +107,8 @@ interface Round extends Posted {
 async function live(file: string, directory: string, load: Load, paths: readonly string[]): Promise<Round> {
   const server = await startServer(onCore(0, [...program, 'serve', '--data', directory, ...ports, ...quietly]));
   const poster = join(ROOT, 'bench', 'parts', 'post-recording.ts');
-  const given = [file, server.events, values.pause, String(server.pid), String(HISTORY)];
-  const child = Bun.spawn(onCore(1, script(poster, ...given)), { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
+  const options = [file, server.events, values.pause, String(server.pid), String(HISTORY)];
+  const child = Bun.spawn(onCore(1, script(poster, ...options)), { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
   const output = child.stdout.getReader();
   await output.read();
   const endReads = startReads(load, server, paths);
@@ -143,12 +143,12 @@ for (let n = 0; n < repeat; n++) {
   await withDirectory(async (directory) => {
     // The order alternates, because the load of the machine changes.
     const order = n % 2 === 0 ? loads : loads.toReversed();
-    const whole = await imported(file, join(directory, 'import'));
-    imports.push(whole);
+    const reference = await imported(file, join(directory, 'import'));
+    imports.push(reference);
     for (const [index, load] of order.entries()) {
-      const at = join(directory, String(index));
-      rounds.get(load)!.push(await live(file, at, load, paths));
-      if ((await statusOf(at)).transactions !== whole.transactions) throw new Error('the two indexes differ');
+      const data = join(directory, String(index));
+      rounds.get(load)!.push(await live(file, data, load, paths));
+      if ((await statusOf(data)).transactions !== reference.transactions) throw new Error('the two indexes differ');
     }
   });
 }
@@ -160,10 +160,10 @@ const notes = [
 ];
 const MEGABYTE = 1e6;
 
-function sectionOf(load: Load, found: readonly Round[]): Section {
-  const row = (name: string, of: (one: Round, round: number) => number, digits = 0): Cell[] => [
+function sectionOf(load: Load, liveRounds: readonly Round[]): Section {
+  const row = (name: string, value: (result: Round, round: number) => number, digits = 0): Cell[] => [
     name,
-    figure(found.map(of), digits),
+    figure(liveRounds.map(value), digits),
   ];
   const reads =
     LOADS[load] === null
@@ -175,7 +175,7 @@ function sectionOf(load: Load, found: readonly Round[]): Section {
         ];
   const rateOf = ({ seconds }: Round, round: number): number => (imports[round]!.transactions - before) / seconds;
   const importRate = ({ transactions, seconds }: Imported): number => transactions / seconds;
-  const kinds = Object.keys(found[0]!.kinds);
+  const kinds = Object.keys(liveRounds[0]!.kinds);
   return {
     title: `Live ingest, ${load}`,
     notes,
@@ -185,7 +185,7 @@ function sectionOf(load: Load, found: readonly Round[]): Section {
         rows: [
           row('events/s', ({ events, seconds }) => events / seconds),
           row('transactions/s', rateOf),
-          row('rate of live ingest / import', (one, round) => rateOf(one, round) / importRate(imports[round]!), 2),
+          row('rate of live ingest / import', (result, n) => rateOf(result, n) / importRate(imports[n]!), 2),
           row('seconds', ({ seconds }) => seconds, 2),
           row('processor seconds', ({ cpuSeconds }) => cpuSeconds, 2),
           row('longest wait, ms', ({ mostMs }) => mostMs, 1),
@@ -197,19 +197,19 @@ function sectionOf(load: Load, found: readonly Round[]): Section {
       {
         head: ['event', 'events', 'p50, ms', 'p99, ms', 'longest, ms', 'processor ms', 'most of one, processor ms'],
         rows: kinds.map((path) => {
-          const of = (value: (times: PostedTimes) => number, digits: number): Cell =>
+          const cell = (value: (times: PostedTimes) => number, digits: number): Cell =>
             figure(
-              found.map((one) => value(one.kinds[path]!)),
+              liveRounds.map((result) => value(result.kinds[path]!)),
               digits,
             );
           return [
             path,
-            of(({ events }) => events, 0),
-            of(({ medianMs }) => medianMs, 2),
-            of(({ p99Ms }) => p99Ms, 2),
-            of(({ mostMs }) => mostMs, 1),
-            of(({ cpuMs }) => cpuMs, 0),
-            of(({ mostCpuMs }) => mostCpuMs, 1),
+            cell(({ events }) => events, 0),
+            cell(({ medianMs }) => medianMs, 2),
+            cell(({ p99Ms }) => p99Ms, 2),
+            cell(({ mostMs }) => mostMs, 1),
+            cell(({ cpuMs }) => cpuMs, 0),
+            cell(({ mostCpuMs }) => mostCpuMs, 1),
           ];
         }),
       },
@@ -217,9 +217,9 @@ function sectionOf(load: Load, found: readonly Round[]): Section {
   };
 }
 
-const importRow = (name: string, of: (one: Imported) => number, digits = 0): Cell[] => [
+const importRow = (name: string, value: (run: Imported) => number, digits = 0): Cell[] => [
   name,
-  figure(imports.map(of), digits),
+  figure(imports.map(value), digits),
 ];
 publish([
   ...loads.map((load) => sectionOf(load, rounds.get(load)!)),

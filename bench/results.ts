@@ -82,8 +82,8 @@ export const tableLines = ({ head, rows }: Table): string[] =>
   [head, head.map(() => '---'), ...rows.map((row) => row.map(textOf))].map((cells) => `| ${cells.join(' | ')} |`);
 
 /** Formats a section without its heading: date, commit, machine, notes and tables. */
-export function sectionLines({ notes, tables }: Section, { date, commit: of, machine, runtime }: Report): string[] {
-  const facts = [`date: ${date.slice(0, 10)}; commit: ${of}`, `machine: ${machine}`, runtime, ...notes];
+export function sectionLines({ notes, tables }: Section, { date, commit, machine, runtime }: Report): string[] {
+  const facts = [`date: ${date.slice(0, 10)}; commit: ${commit}`, `machine: ${machine}`, runtime, ...notes];
   return [...facts.map((fact) => `- ${fact}`), ...tables.flatMap((table) => ['', ...tableLines(table)])];
 }
 

@@ -56,20 +56,20 @@ async function notify(server: Server, protocol: string): Promise<Round> {
     }),
   ];
   const height = (body: string): number => JSON.parse(body).block_height;
-  const begin = events.findIndex(({ path, body }) => path === '/new_block' && height(body) === HISTORY) + 1;
-  for (const event of events.slice(0, begin)) await postEvent(event, server.events);
+  const start = events.findIndex(({ path, body }) => path === '/new_block' && height(body) === HISTORY) + 1;
+  for (const event of events.slice(0, start)) await postEvent(event, server.events);
   await pause();
-  const before = server.memory();
+  const memoryBefore = server.memory();
   const client = script(join(ROOT, 'bench/parts/subscribers.ts'), server.url, String(idle), String(busy), protocol);
   const child = Bun.spawn(onCore(1, client), { stdout: 'pipe', stderr: 'inherit' });
   const lines = linesOf(child.stdout);
   await lines.next();
   await pause();
-  const memory = (server.memory() - before) / (idle + busy);
+  const memory = (server.memory() - memoryBefore) / (idle + busy);
   const cpuBefore = server.cpuSeconds();
   const times: number[] = [];
   let messages = 0;
-  for (const event of events.slice(begin)) {
+  for (const event of events.slice(start)) {
     await postEvent(event, server.events);
     if (event.path !== '/new_block') continue;
     const answered = now();
@@ -110,16 +110,16 @@ publish([
       {
         head: ['', 'KB each', 'ms from 200 to the last', 'slowest, ms', 'CPU µs a message'],
         rows: [...rounds].map(([name, results]) => {
-          const of = (value: (one: Round) => number): Cell => figure(results.map(value), 1);
+          const cell = (value: (round: Round) => number): Cell => figure(results.map(value), 1);
           return [
             name,
-            of(({ memory }) => memory / 1024),
+            cell(({ memory }) => memory / 1024),
             figure(
               results.flatMap(({ times }) => times),
               1,
             ),
-            of(({ times }) => Math.max(...times)),
-            of(({ cpu }) => cpu * 1000),
+            cell(({ times }) => Math.max(...times)),
+            cell(({ cpu }) => cpu * 1000),
           ];
         }),
       },

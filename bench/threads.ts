@@ -66,7 +66,7 @@ const costs = new Map<number, Cost[]>(values.threads.split(',').map((threads) =>
 await withDirectory(async (directory) => {
   await importInto(directory, await devnetRecording(Number(values.blocks)));
   for (let n = 0; n < Number(values.repeat); n++) {
-    for (const [threads, found] of costs) found.push(await costOf(directory, threads));
+    for (const [threads, results] of costs) results.push(await costOf(directory, threads));
   }
 });
 
@@ -92,17 +92,17 @@ publish(
             'generator, µs',
             'ratio with enough cores',
           ],
-          rows: [...costs].map(([threads, found]): Cell[] => {
-            const of = (value: (one: Cost, round: number) => number, digits = 0): Cell =>
-              figure(found.map(value), digits);
+          rows: [...costs].map(([threads, results]): Cell[] => {
+            const cell = (value: (cost: Cost, round: number) => number, digits = 0): Cell =>
+              figure(results.map(value), digits);
             return [
               String(threads),
-              of(({ perSecond }) => perSecond),
-              of(({ perSecond }, round) => perSecond / base[round]!.perSecond, 2),
-              of(({ server }) => server, 1),
-              of(({ busiest }) => busiest, 1),
-              of(({ generator }) => generator, 1),
-              of(({ busiest }, round) => base[round]!.busiest / busiest, 2),
+              cell(({ perSecond }) => perSecond),
+              cell(({ perSecond }, round) => perSecond / base[round]!.perSecond, 2),
+              cell(({ server }) => server, 1),
+              cell(({ busiest }) => busiest, 1),
+              cell(({ generator }) => generator, 1),
+              cell(({ busiest }, round) => base[round]!.busiest / busiest, 2),
             ];
           }),
         },

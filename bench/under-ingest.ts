@@ -54,10 +54,10 @@ async function round(directory: string, threads: number): Promise<Round> {
   child.stdin.end();
   const busy = await load(server.url, path);
   child.kill('SIGTERM');
-  const said = new TextDecoder().decode((await output.read()).value);
+  const line = new TextDecoder().decode((await output.read()).value);
   await child.exited;
   await server.stop();
-  const { perSecond, ended } = JSON.parse(said) as { perSecond: number; ended?: boolean };
+  const { perSecond, ended } = JSON.parse(line) as { perSecond: number; ended?: boolean };
   if (ended === true) throw new Error('the events ended before the reads');
   return { quiet, busy, events: perSecond };
 }
@@ -92,15 +92,15 @@ publish(
             'events/s',
           ],
           rows: [...rounds].map(([threads, results]) => {
-            const of = (value: (one: Round) => number, digits = 0): Cell => figure(results.map(value), digits);
+            const cell = (value: (round: Round) => number, digits = 0): Cell => figure(results.map(value), digits);
             return [
               String(threads),
-              of(({ quiet }) => quiet.p50, 2),
-              of(({ quiet }) => quiet.p99, 2),
-              of(({ busy }) => busy.p50, 2),
-              of(({ busy }) => busy.p99, 2),
-              of(({ quiet, busy }) => busy.p99 / quiet.p99, 1),
-              of(({ events }) => events),
+              cell(({ quiet }) => quiet.p50, 2),
+              cell(({ quiet }) => quiet.p99, 2),
+              cell(({ busy }) => busy.p50, 2),
+              cell(({ busy }) => busy.p99, 2),
+              cell(({ quiet, busy }) => busy.p99 / quiet.p99, 1),
+              cell(({ events }) => events),
             ];
           }),
         },

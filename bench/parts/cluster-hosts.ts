@@ -51,7 +51,7 @@ async function followed(url: string, directory: string, entries: number): Promis
 }
 
 /** Requests that hosts answered together. */
-export interface Answered {
+export interface AnswerRate {
   perSecond: number;
   /** A host's processor time per request, in microseconds. */
   cpu: number;
@@ -60,11 +60,11 @@ export interface Answered {
 export interface HostRound {
   caughtUp: CaughtUp;
   /** Results of one host, two hosts, and so on. */
-  answered: Answered[];
+  answered: AnswerRate[];
 }
 
 /** Sends requests to hosts, with one load generator each. */
-async function ask(hosts: readonly Server[], seconds: number): Promise<Answered> {
+async function ask(hosts: readonly Server[], seconds: number): Promise<AnswerRate> {
   const cpuSeconds = () => hosts.reduce((sum, host) => sum + host.cpuSeconds(), 0);
   const before = cpuSeconds();
   const loads = await Promise.all(
@@ -89,12 +89,12 @@ export async function hostRound(
 ): Promise<HostRound> {
   await fillFrom(url, source);
   const entries = lastEntry(source);
-  const found: Awaited<ReturnType<typeof followed>>[] = [];
-  for (let host = 0; host < count; host++) found.push(await followed(url, join(scratch, String(host)), entries));
-  const hosts = found.map(({ host }) => host);
-  const answered: Answered[] = [];
-  for (let asked = 1; asked <= count; asked++) answered.push(await ask(hosts.slice(0, asked), seconds));
+  const started: Awaited<ReturnType<typeof followed>>[] = [];
+  for (let host = 0; host < count; host++) started.push(await followed(url, join(scratch, String(host)), entries));
+  const hosts = started.map(({ host }) => host);
+  const answered: AnswerRate[] = [];
+  for (let number = 1; number <= count; number++) answered.push(await ask(hosts.slice(0, number), seconds));
   await Promise.all(hosts.map((host) => host.stop()));
-  const [{ host: _, ...caughtUp }] = found as [(typeof found)[number]];
+  const [{ host: _, ...caughtUp }] = started as [(typeof started)[number]];
   return { caughtUp, answered };
 }

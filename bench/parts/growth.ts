@@ -46,17 +46,17 @@ const NOTHING: Sample = {
   logs: 0,
 };
 
-function rowOf(sample: Sample, before: Sample): Cell[] {
-  const transactions = sample.transactions - before.transactions;
-  const system = sample.systemSeconds - before.systemSeconds;
-  const processor = sample.userSeconds - before.userSeconds + system;
+function rowOf(sample: Sample, previous: Sample): Cell[] {
+  const transactions = sample.transactions - previous.transactions;
+  const system = sample.systemSeconds - previous.systemSeconds;
+  const processor = sample.userSeconds - previous.userSeconds + system;
   return [
     sample.transactions.toLocaleString('en-US'),
     figure([sample.height]),
-    figure([transactions / (sample.seconds - before.seconds)]),
+    figure([transactions / (sample.seconds - previous.seconds)]),
     figure([(processor / transactions) * MICROSECONDS_PER_SECOND]),
     figure([(system / processor) * 100]),
-    figure([(sample.written - before.written) / transactions / KILOBYTE]),
+    figure([(sample.written - previous.written) / transactions / KILOBYTE]),
     figure([sample.index / sample.transactions]),
     figure([sample.journal / sample.transactions]),
     figure([sample.logs / MEGABYTE]),

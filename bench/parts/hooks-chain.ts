@@ -73,11 +73,11 @@ const definition = (index: number): HookDefinition => {
 
 const directory = mkdtempSync(join(tmpdir(), 'stackside-bench-'));
 /** Deliveries so far, including uncommitted ones: one per hook and matching block. */
-let made = 0;
+let queued = 0;
 let inHooks = 0;
 let blocks = 0;
 /** Changes of the chain without a match, and changes with matches after the first match. */
-const without = { changes: 0, milliseconds: 0 };
+const withoutMatches = { changes: 0, milliseconds: 0 };
 const withMatches = { changes: 0, milliseconds: 0, matches: 0 };
 let firstMatch: number | null = null;
 let matchesOfFirst = 0;
@@ -88,26 +88,26 @@ function measured(parts: MachineParts): HookMachine {
   const counted: typeof deliveries = {
     ...deliveries,
     add(...delivery) {
-      made += 1;
+      queued += 1;
       return deliveries.add(...delivery);
     },
   };
   const machine = hookMachine({ ...parts, store: { ...parts.store, deliveries: counted } }, () => {});
   const changed = machine.follower.changed.bind(machine.follower);
   machine.follower.changed = (change, at) => {
-    const before = made;
+    const queuedBefore = queued;
     const start = processorMilliseconds();
     changed(change, at);
     const milliseconds = processorMilliseconds() - start - CLOCK;
     inHooks += milliseconds;
     blocks += change.applied.length;
-    const matches = made - before;
+    const matches = queued - queuedBefore;
     if (matches > 0 && firstMatch === null) {
       firstMatch = milliseconds;
       matchesOfFirst = matches;
       return;
     }
-    const kind = matches > 0 ? withMatches : without;
+    const kind = matches > 0 ? withMatches : withoutMatches;
     kind.changes += 1;
     kind.milliseconds += milliseconds;
     withMatches.matches += matches;
@@ -136,7 +136,7 @@ ingest.commit();
 const seconds = (processorMilliseconds() - started) / 1000;
 const matches = withMatches.matches + matchesOfFirst;
 /** Returns the milliseconds of a change without a match. */
-const perChange = without.milliseconds / without.changes;
+const perChange = withoutMatches.milliseconds / withoutMatches.changes;
 /** Returns the milliseconds that a match adds to its change. */
 const perMatch = (withMatches.milliseconds - perChange * withMatches.changes) / withMatches.matches;
 ingest.close();

@@ -32,9 +32,9 @@ const body = (): string => JSON.stringify({ hex: crypto.getRandomValues(new Uint
 /** Random, like the digest of a real delivery. */
 const webhookIdOf = (): string => `evt_${crypto.getRandomValues(new Uint8Array(16)).toHex()}`;
 const BATCH = 1_000;
-for (let made = 0; made < Number(deliveries); made += BATCH) {
+for (let start = 0; start < Number(deliveries); start += BATCH) {
   db.transaction(() => {
-    for (let index = made; index < Math.min(made + BATCH, Number(deliveries)); index++) {
+    for (let index = start; index < Math.min(start + BATCH, Number(deliveries)); index++) {
       const hookId = ids[index % ids.length]!;
       const sequence = records.nextSequence(hookId);
       const common = { queue: 'live', reason: 'live', problem: null, backfillId: null } as const;

@@ -33,7 +33,7 @@ interface Connection {
   /** The start of a response whose headers aren't complete. */
   head: Buffer | null;
   /** Missing bytes of the body. */
-  left: number;
+  missing: number;
 }
 
 function fail(reason: string): never {
@@ -43,10 +43,10 @@ function fail(reason: string): never {
 
 /** Parses Content-Length. */
 function bodyLength(head: Buffer): number {
-  const at = head.indexOf(LENGTH);
-  if (at < 0) fail(`an answer without Content-Length: ${head.toString()}`);
+  const offset = head.indexOf(LENGTH);
+  if (offset < 0) fail(`an answer without Content-Length: ${head.toString()}`);
   let length = 0;
-  for (let i = at + LENGTH.length; head[i]! >= 48 && head[i]! <= 57; i++) length = length * 10 + head[i]! - 48;
+  for (let i = offset + LENGTH.length; head[i]! >= 48 && head[i]! <= 57; i++) length = length * 10 + head[i]! - 48;
   return length;
 }
 
@@ -59,8 +59,8 @@ function send(socket: Bun.Socket<Connection>): void {
 function receive(socket: Bun.Socket<Connection>, chunk: Buffer): void {
   const connection = socket.data;
   if (measuring) bytes += chunk.length;
-  if (connection.left > 0) {
-    connection.left -= chunk.length;
+  if (connection.missing > 0) {
+    connection.missing -= chunk.length;
   } else {
     const head = connection.head === null ? chunk : Buffer.concat([connection.head, chunk]);
     const end = head.indexOf(HEAD_END);
@@ -68,10 +68,10 @@ function receive(socket: Bun.Socket<Connection>, chunk: Buffer): void {
     connection.head = end < 0 ? Buffer.from(head) : null;
     if (end < 0) return;
     if (head.compare(OK, 0, OK.length, 0, OK.length) !== 0) fail(`not answered with 200: ${head.toString()}`);
-    connection.left = bodyLength(head) - (head.length - end - HEAD_END.length);
+    connection.missing = bodyLength(head) - (head.length - end - HEAD_END.length);
   }
-  if (connection.left > 0) return;
-  if (connection.left < 0) fail('more bytes than an answer has');
+  if (connection.missing > 0) return;
+  if (connection.missing < 0) fail('more bytes than an answer has');
   answered += 1;
   if (measuring) times.push(performance.now() - connection.sentAt);
   send(socket);
@@ -81,7 +81,7 @@ for (let n = 0; n < Number(connectionCount); n++) {
   const socket = await Bun.connect<Connection>({
     hostname,
     port: Number(port),
-    data: { sentAt: 0, head: null, left: 0 },
+    data: { sentAt: 0, head: null, missing: 0 },
     socket: {
       data: receive,
       close() {

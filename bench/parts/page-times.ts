@@ -15,10 +15,10 @@ const rounds = Number(roundCount);
 const repetitions = Number(repetitionCount);
 const limit = Number(limitText);
 
-type Ask = (reader: Reader, at: Cursor | null) => Page<unknown>;
+type Ask = (reader: Reader, cursor: Cursor | null) => Page<unknown>;
 
 /** A page of a list, and its time in each round. */
-interface Place {
+interface TimedPage {
   name: 'first' | 'middle' | 'last';
   at: Cursor | null;
   microseconds: number[];
@@ -29,7 +29,7 @@ export interface TimedList {
   /** The number of items of the list. */
   items: number;
   /** The first, middle and last page; only the first if the list has one page. */
-  places: Place[];
+  places: TimedPage[];
 }
 
 /** Finds the longest lists of an index. */
@@ -40,14 +40,14 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
   /** Describes a list and its pages. @param keys a query for the key columns of the whole list, in its order */
   function list(name: string, keys: string, values: (number | Uint8Array)[], ask: Ask): TimedList & { ask: Ask } {
     const items = Number(db.query(`SELECT count(*) FROM (${keys})`).values(...values)[0]![0]);
-    const at = (offset: number): Cursor => ({
+    const cursorAt = (offset: number): Cursor => ({
       side: 'from',
       key: db.query(`${keys} LIMIT 1 OFFSET ${offset}`).values(...values)[0] as (number | string)[],
     });
-    const places: Place[] = [{ name: 'first', at: null, microseconds: [] }];
+    const places: TimedPage[] = [{ name: 'first', at: null, microseconds: [] }];
     if (items > limit) {
-      places.push({ name: 'middle', at: at((items - limit) >> 1), microseconds: [] });
-      places.push({ name: 'last', at: at(items - limit), microseconds: [] });
+      places.push({ name: 'middle', at: cursorAt((items - limit) >> 1), microseconds: [] });
+      places.push({ name: 'last', at: cursorAt(items - limit), microseconds: [] });
     }
     return { name, items, places, ask };
   }
@@ -71,7 +71,7 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
     'SELECT principal_id AS id, address FROM ft_balances WHERE asset_id = ? ORDER BY transfers DESC LIMIT 1',
     moved.id,
   );
-  const held = tokenWithMost('holders');
+  const token = tokenWithMost('holders');
   const instance = first<{ id: number; identifier: string; value: Uint8Array }>(
     'SELECT a.id, a.identifier, n.value FROM nft_instances n JOIN assets a ON a.id = n.asset_id ORDER BY n.events DESC LIMIT 1',
   );
@@ -79,67 +79,70 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
   const newest = 'ORDER BY position DESC, event_index DESC';
 
   const lists = [
-    list('transactions', 'SELECT position FROM transactions ORDER BY position DESC', [], (reader, at) =>
-      reader.transactions.page(limit, at, models),
+    list('transactions', 'SELECT position FROM transactions ORDER BY position DESC', [], (reader, cursor) =>
+      reader.transactions.page(limit, cursor, models),
     ),
     list(
       'transactions of a principal',
       'SELECT position FROM principal_transactions WHERE principal_id = ? ORDER BY position DESC',
       [busiest.id],
-      (reader, at) => reader.transactions.ofPrincipal(busiest.address, limit, at, models),
+      (reader, cursor) => reader.transactions.ofPrincipal(busiest.address, limit, cursor, models),
     ),
     list(
       'STX transfers, inbound',
       `${event} WHERE recipient_id = ? AND kind IN (3, 4) ${newest}`,
       [receiver.id],
-      (reader, at) => reader.transfers.stx(receiver.address, 'inbound', limit, at),
+      (reader, cursor) => reader.transfers.stx(receiver.address, 'inbound', limit, cursor),
     ),
     list(
       'STX transfers, outbound',
       `${event} WHERE sender_id = ? AND kind IN (3, 5) ${newest}`,
       [sender.id],
-      (reader, at) => reader.transfers.stx(sender.address, 'outbound', limit, at),
+      (reader, cursor) => reader.transfers.stx(sender.address, 'outbound', limit, cursor),
     ),
     list(
       'FT transfers',
       `${event} WHERE asset_id = ?1 AND kind BETWEEN 6 AND 8 AND ?2 IN (sender_id, recipient_id) ${newest}`,
       [moved.id, mover.id],
-      (reader, at) => reader.transfers.ft(mover.address, moved.identifier, limit, at),
+      (reader, cursor) => reader.transfers.ft(mover.address, moved.identifier, limit, cursor),
     ),
     list(
       'STX holders',
       "SELECT balance, address FROM accounts WHERE balance > 'A0' ORDER BY balance DESC, address",
       [],
-      (reader, at) => reader.tokens.stxHolders(limit, at),
+      (reader, cursor) => reader.tokens.stxHolders(limit, cursor),
     ),
     list(
       'FT holders',
       "SELECT balance, address FROM ft_balances WHERE asset_id = ? AND balance > 'A0' ORDER BY balance DESC, address",
-      [held.id],
-      (reader, at) => reader.tokens.ftHolders(held.identifier, limit, at),
+      [token.id],
+      (reader, cursor) => reader.tokens.ftHolders(token.identifier, limit, cursor),
     ),
     list(
       'NFT balances',
       `SELECT a.identifier, lower(hex(n.value)) FROM nft_instances n JOIN assets a ON a.id = n.asset_id
         WHERE n.owner_id = ? ORDER BY a.identifier, n.value`,
       [owner.id],
-      (reader, at) => reader.principals.nftBalances(owner.address, null, limit, at),
+      (reader, cursor) => reader.principals.nftBalances(owner.address, null, limit, cursor),
     ),
     list(
       'NFT history',
       `${event} WHERE asset_id = ? AND value = ? AND kind >= 9 ${newest}`,
       [instance.id, instance.value],
-      (reader, at) => reader.transfers.nftHistory(instance.identifier, instance.value, limit, at),
+      (reader, cursor) => reader.transfers.nftHistory(instance.identifier, instance.value, limit, cursor),
     ),
-    list('signers of pox-5', 'SELECT address FROM signer_keys WHERE current = 1 ORDER BY address', [], (reader, at) =>
-      reader.staking.signers(limit, at),
+    list(
+      'signers of pox-5',
+      'SELECT address FROM signer_keys WHERE current = 1 ORDER BY address',
+      [],
+      (reader, cursor) => reader.staking.signers(limit, cursor),
     ),
     list(
       'mempool',
       `SELECT received_at, lower(hex(tx_id)) FROM mempool_transactions
         WHERE state = 0 ORDER BY received_at DESC, tx_id DESC`,
       [],
-      (reader, at) => reader.mempool.page(limit, at, models),
+      (reader, cursor) => reader.mempool.page(limit, cursor, models),
     ),
   ];
   db.close();
@@ -147,11 +150,11 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
 }
 
 /** Checks that a page starts at the expected key. @throws Error if it doesn't */
-function check(list: TimedList, { name, at }: Place, page: Page<unknown>): void {
-  const found = {
+function check(list: TimedList, { name, at: cursor }: TimedPage, page: Page<unknown>): void {
+  const facts = {
     items: page.items.length,
     total: page.total,
-    start: (page.previous === null) === (at === null),
+    start: (page.previous === null) === (cursor === null),
     ends: page.next === null,
   };
   const expected = {
@@ -160,16 +163,16 @@ function check(list: TimedList, { name, at }: Place, page: Page<unknown>): void 
     start: true,
     ends: name === 'last' || list.items <= limit,
   };
-  if (JSON.stringify(found) !== JSON.stringify(expected)) {
-    throw new Error(`the ${name} page of ${list.name}: ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`);
+  if (JSON.stringify(facts) !== JSON.stringify(expected)) {
+    throw new Error(`the ${name} page of ${list.name}: ${JSON.stringify(facts)}, expected ${JSON.stringify(expected)}`);
   }
 }
 
-function medianOf(snapshots: Snapshots, ask: Ask, at: Cursor | null): number {
+function medianOf(snapshots: Snapshots, ask: Ask, cursor: Cursor | null): number {
   const times: number[] = [];
   for (let n = 0; n < repetitions; n++) {
     const start = performance.now();
-    snapshots.read((reader) => ask(reader, at));
+    snapshots.read((reader) => ask(reader, cursor));
     times.push((performance.now() - start) * 1000);
   }
   return spread(times).median;

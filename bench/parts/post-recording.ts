@@ -46,7 +46,7 @@ for await (const { path, text: body, receivedAt } of recordedEvents(file!)) {
   cpu = now;
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 function timesOf(events: readonly Posted[]) {
   const times = events.map(({ ms }) => ms).sort((a, b) => a - b);

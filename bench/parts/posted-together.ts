@@ -24,10 +24,10 @@ const receivedAt = ({ path, body, time }: NodeEvent): ReceivedEvent => ({ path, 
 
 /** Events that don't change the index, so that the log takes most of their time. */
 const chunksOf = (node: number, count: number): ReceivedEvent[] =>
-  Array.from({ length: count }, (_, at) => ({
+  Array.from({ length: count }, (_, index) => ({
     path: '/stackerdb_chunks',
-    text: JSON.stringify({ node, at, of: 'x'.repeat(500) }),
-    receivedAt: at,
+    text: JSON.stringify({ node, at: index, of: 'x'.repeat(500) }),
+    receivedAt: index,
   }));
 
 /** Returns the entries per second if several nodes post to one host, each one event after the other. */
@@ -64,11 +64,11 @@ export async function fillings(url: string, blocks: number): Promise<Filling> {
   }
   const posted = seconds(start);
   return withDirectory(async (directory) => {
-    const begin = performance.now();
+    const importStart = performance.now();
     const { ingest } = openAt(directory);
     for (const event of events) ingest.apply(event);
     ingest.commit();
-    const imported = seconds(begin);
+    const imported = seconds(importStart);
     const log = await newLog(url);
     const filling = performance.now();
     await fillLog(log, ingest.entries, () => {});

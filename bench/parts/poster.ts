@@ -6,10 +6,10 @@ const [url, seed, skipped, blocks, transactions] = process.argv.slice(2);
 const events = [
   ...devnetEvents({ seed: Number(seed), blocks: Number(blocks), transactionsPerBlock: Number(transactions) }),
 ];
-const begin = events.findIndex(
+const firstBlock = events.findIndex(
   ({ path, body }) => path === '/new_block' && JSON.parse(body).block_height === Number(skipped),
 );
-for (const event of events.slice(0, begin + 1)) await postEvent(event, url ?? '');
+for (const event of events.slice(0, firstBlock + 1)) await postEvent(event, url ?? '');
 process.stdout.write('ready\n');
 for await (const _ of process.stdin) break;
 const start = performance.now();
@@ -18,7 +18,7 @@ process.on('SIGTERM', () => {
   process.stdout.write(`${JSON.stringify({ perSecond: (posted * 1000) / (performance.now() - start) })}\n`);
   process.exit(0);
 });
-for (const event of events.slice(begin + 1)) {
+for (const event of events.slice(firstBlock + 1)) {
   await postEvent(event, url ?? '');
   posted += 1;
 }

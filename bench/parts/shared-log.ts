@@ -65,11 +65,11 @@ export async function lagTimes(url: string, count: number): Promise<number[]> {
   const read = new Map<number, number>();
   const ended = new AbortController();
   const follower = (async () => {
-    for (let at = 0; at < count; ) {
-      await following.wait(at, ended.signal);
-      for (const { id } of await following.read(at, 100)) {
+    for (let last = 0; last < count; ) {
+      await following.wait(last, ended.signal);
+      for (const { id } of await following.read(last, 100)) {
         read.set(id, performance.now());
-        at = id;
+        last = id;
       }
     }
   })();
@@ -111,8 +111,8 @@ export const bulkRates = (url: string, count: number): Promise<Bulk> =>
     const start = performance.now();
     await fillLog(log, journal, () => {});
     const between = performance.now();
-    let at = 0;
-    while (at < count) at = (await log.read(at, 1_000)).at(-1)!.id;
+    let last = 0;
+    while (last < count) last = (await log.read(last, 1_000)).at(-1)!.id;
     const end = performance.now();
     journal.close();
     await log.close();

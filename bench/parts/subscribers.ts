@@ -56,6 +56,6 @@ function socketIo(busy: boolean): Promise<void> {
 }
 
 const connect = protocol === 'socket.io' ? socketIo : webSocket;
-const all = [...Array(Number(idleCount)).fill(false), ...Array(Number(busyCount)).fill(true)] as boolean[];
-for (let at = 0; at < all.length; at += AT_ONCE) await Promise.all(all.slice(at, at + AT_ONCE).map(connect));
+const kinds = [...Array(Number(idleCount)).fill(false), ...Array(Number(busyCount)).fill(true)] as boolean[];
+for (let i = 0; i < kinds.length; i += AT_ONCE) await Promise.all(kinds.slice(i, i + AT_ONCE).map(connect));
 say({ ready: true });
