@@ -108,7 +108,7 @@ interface Answer extends Steered {
   } | null;
 }
 
-test('the expression at a place has the places of its arguments', () => {
+test('the expression at a position has the positions of its arguments', () => {
   const source = '(a ;; (\n  "x)" {k: (b)} c)\nd';
   expect(formAt(source, 1, 1)).toEqual({
     text: '(a ;; (\n  "x)" {k: (b)} c)',

@@ -116,7 +116,7 @@ test("one of the demo's contracts is deployed and called, and its data can be re
   });
 });
 
-test('a contract of somebody is deployed, described and read, and its functions are not pretended to work', async () => {
+test('a new contract is deployed, described and read, and a call of its functions is rejected', async () => {
   const codeBody = `;; counts
 (define-constant ERR_EMPTY (err u100))
 (define-data-var counter uint u7)

@@ -7,7 +7,7 @@ import { demo } from './demo.ts';
 
 const page = await Bun.file(join(import.meta.dir, '../../docs/devnet.md')).text();
 
-test('the code of the page runs', async () => {
+test('the code of docs/devnet.md runs', async () => {
   await using server = await demo();
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
   expect(code).toContain("'http://127.0.0.1:3999'");
@@ -22,7 +22,7 @@ test('the code of the page runs', async () => {
   expect((await server.json<{ tip: { height: number } }>('/stackside/v1/devnet')).tip.height).toBeGreaterThan(3);
 });
 
-test('the page lists every route that steers', () => {
+test('docs/devnet.md lists every route of the devnet', () => {
   const listed = [...page.matchAll(/^\| `(GET|POST) ([^`]+)`/gm)].map(([, method, path]) => `${method} ${path}`);
   expect(listed.sort()).toEqual(
     devnetRoutes(null)

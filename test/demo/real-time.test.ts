@@ -26,7 +26,7 @@ interface RealTime extends AsyncDisposable {
   send(): Promise<Steered['tip']>;
 }
 
-/** Starts a devnet. @param settings settings @param isReal whether it runs a project */
+/** Starts a devnet. @param settings texts by name @param isReal whether it runs a project */
 async function devnet(settings: Record<string, string>, isReal = true): Promise<RealTime> {
   let present = START;
   const clock = heldClock([INTERVAL_MS], () => present * 1_000);

@@ -75,7 +75,7 @@ async function rejects(transaction: StacksTransactionWire, reason: string, data?
 
 const message = (text: string) => ({ message: expect.stringContaining(text) });
 
-test('chain and signature', async () => {
+test('a transaction of another chain or with an invalid signature is rejected', async () => {
   await rejects(
     await transfer({ network: 'mainnet', recipient: 'SP000000000000000000002Q6VF78' }),
     'BadTransactionVersion',
@@ -90,7 +90,7 @@ test('chain and signature', async () => {
   await rejects(changed, 'SignatureValidation', message('Signer hash does not equal hash of public key(s)'));
 });
 
-test('fee, nonce and funds', async () => {
+test('a transaction with a low fee, a wrong nonce or too little STX is rejected', async () => {
   const length = (await transfer()).serializeBytes().length;
   await rejects(await transfer({ fee: length - 1 }), 'FeeTooLow', { expected: length, actual: length - 1 });
   const place = { is_origin: true, principal: sender };
@@ -110,13 +110,13 @@ test('fee, nonce and funds', async () => {
   });
 });
 
-test('recipient and amount', async () => {
+test('a transfer of nothing, to its sender or to another network is rejected', async () => {
   await rejects(await transfer({ amount: 0 }), 'TransferAmountMustBePositive');
   await rejects(await transfer({ recipient: sender }), 'TransferRecipientCannotEqualSender', { recipient: sender });
   await rejects(await transfer({ recipient: 'SP000000000000000000002Q6VF78' }), 'BadAddressVersionByte');
 });
 
-test('contracts and functions', async () => {
+test('a call of a missing function, with wrong arguments, and an invalid deployment are rejected', async () => {
   await rejects(await call({ contractName: 'missing' }), 'NoSuchContract');
   await rejects(await call({ functionName: 'missing' }), 'NoSuchPublicFunction');
   await rejects(await call({ functionArgs: [] }), 'BadFunctionArgument', message('expecting 1 arguments, got 0'));
@@ -129,7 +129,7 @@ test('contracts and functions', async () => {
   await rejects(await deploy('(define-constant a u1) (print a)'), 'ServerFailureOther', message('executes (print …)'));
 });
 
-test('transactions that only miners make', async () => {
+test('transactions that only miners make are rejected', async () => {
   const bytes = new Uint8Array(32);
   const change = {
     tenure: new Uint8Array(20),
@@ -198,7 +198,7 @@ test('accounts of several keys sign, and so do sponsors', async () => {
   await rejects(await sponsored(nonce), 'NotEnoughFunds', { expected: wide(1n), actual: wide(0n) });
 });
 
-test("bytes that aren't a transaction, and malformed bodies", async () => {
+test("bytes that aren't a transaction, and malformed bodies, are rejected with 400", async () => {
   const post = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
     server.get('/v2/transactions', { method: 'POST', body, headers: { 'content-type': type } });
   const octets = 'application/octet-stream';
@@ -236,7 +236,7 @@ test("bytes that aren't a transaction, and malformed bodies", async () => {
   expect((await post(new Uint8Array(valid), octets)).status).toBe(200);
 });
 
-test('requests that are wrong', async () => {
+test('invalid parameters return 400, unknown contracts 404, and wrong methods 405', async () => {
   const read = { sender, arguments: [] as unknown[] };
   const refusals: [path: string, body: unknown][] = [
     [`/v2/map_entry/${sender}/empty/map`, 'zz'],
@@ -263,7 +263,7 @@ test('requests that are wrong', async () => {
   for (const [path, status] of answers) expect([path, (await server.get(path)).status]).toEqual([path, status]);
 });
 
-test('an account has proofs unless they are not wanted, and the state of a block that is named', async () => {
+test('an account has empty proofs by default, and the state at a requested block', async () => {
   const { tip } = await server.json<{ tip: { index_block_hash: string } }>('/stackside/v1/devnet');
   const before = await server.json<object>(`/v2/accounts/${funded!.address}`);
   expect(before).toMatchObject({ balance_proof: '', nonce_proof: '' });

@@ -147,7 +147,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(await count()).toBe(15);
   });
 
-  test('a deleted file is missed by name, and a contract that the manifest lets go is gone', async () => {
+  test('a deleted file is reported by name, and a contract that the manifest no longer names is removed', async () => {
     expect(await outcome(() => rmSync(file('other')))).toMatchObject({
       event: 'contracts_refused',
       problem: `${file('other')} doesn't exist.`,
@@ -168,7 +168,7 @@ describeWith('Clarity', hasClarity, () => {
     expect((await call('counter')).status).toBe('success');
   });
 
-  test('changed accounts need another start', async () => {
+  test('changed accounts are reported, with a restart as the remedy', async () => {
     const accounts = join(project.path, 'settings/Devnet.toml');
     const text = await Bun.file(accounts).text();
     expect(await outcome(() => Bun.write(accounts, text.replace('100_000_000_000_000', '5_000_000')))).toMatchObject({

@@ -21,7 +21,7 @@ test('items of a list are distinguished by type, and interfaces of contracts are
   expect(lacking(both, events({ type: 'mint', amount: '1' }))).toEqual(['/new_block events[lock]']);
 });
 
-test('two chains of the simulated node have one form', () => {
+test('two chains of the simulated node have the same form', () => {
   const [first, second] = [1, 2].map((seed) => shapesOf(devnetEvents({ seed, blocks: 250, accounts: 40 })));
   expect(lacking(first!, second!)).toEqual([]);
 });

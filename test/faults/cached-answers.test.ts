@@ -235,7 +235,7 @@ async function sameAnswers(
 const prngOf = (seed: number) => new Prng(`cached answers ${seed}`);
 
 test(
-  'an app that lived through a stream answers as one that was made just now',
+  'an app that received a whole stream answers like a new app',
   async () => {
     const seen = new Seen({ answers: 100, copies: 50 });
     await assertProperty(
@@ -280,7 +280,7 @@ function urlsOfTransactions(events: readonly NodeEvent[]): string[] {
 }
 
 test(
-  'so it does for the same transactions from fork to fork',
+  'a cached response equals a fresh one while the same transactions move from fork to fork',
   async () => {
     const seen = new Seen({ answers: 100, copies: 50 });
     await assertProperty(

@@ -353,7 +353,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
   },
 );
 
-test("check: a lock that can't be had leaves nothing", async () => {
+test("check leaves no file behind if it can't get a lock", async () => {
   const command = commands.find(({ name }) => name === 'check')!;
   using undisturbed = await prepared(command);
   const { seen } = await runUnder(never, command, undisturbed.path);

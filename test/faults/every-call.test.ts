@@ -122,7 +122,7 @@ function take(stream: Iterator<ReceivedEvent>, count: number): ReceivedEvent[] {
 }
 
 test.each(waysToCommit)(
-  'one call that fails, whichever and however, changes nothing in the end; commits %s',
+  'one call that fails, in any way, changes nothing in the end; commits %s',
   (committed) => {
     const prng = new Prng(`every call/${committed}/${firstSeed}`);
     const stream = endlessEvents();

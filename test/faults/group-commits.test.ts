@@ -319,7 +319,7 @@ test('chainhooks see only committed data', () => {
   expect(open.seen().deliveries).toBe(waitingOfAll().count);
 });
 
-test('local writes come between, and take the events before them along', () => {
+test('a local write commits the events before it', () => {
   using open = opened();
   for (const [index, event] of group.entries()) {
     open.ingest.receive(event);
@@ -335,7 +335,7 @@ test('local writes come between, and take the events before them along', () => {
 test.each<Fault>([
   { code: 'full', effect: 'rolled_back' },
   { code: 'busy', effect: 'kept' },
-])('a commit that fails twice takes nothing back for good: $code, $effect', (fault) => {
+])('a commit that fails twice succeeds later, without a loss: $code, $effect', (fault) => {
   using open = opened();
   open.receive(group);
   open.failNext('COMMIT', fault, 2);

@@ -30,7 +30,7 @@ const names = Object.keys(parts) as Part[];
 /** A change sets some parts; the value of each is the number of the change. */
 const changes = fc.array(fc.subarray(names, { minLength: 1 }), { minLength: 2, maxLength: 5 });
 
-test('every change is there in the end, or one that set the same part', async () => {
+test('each of several concurrent changes is stored, unless another one set the same part', async () => {
   const seen = new Seen({ rivals: 10 });
   await assertProperty(
     fc.asyncProperty(changes, fc.scheduler(), async (updates, scheduler) => {

@@ -39,7 +39,7 @@ async function agrees(directory: string, chain: SimulatedChain): Promise<void> {
 
 describe('an index that begins at any block', () => {
   test(
-    'equals the whole index in balances, locks and nonces at every height, whatever forks come between the answers',
+    'equals the whole index in balances, locks and nonces at every height, with forks between the answers',
     async () => {
       const seen = new Seen({ accounts: 20, heights: 5, locked: 1, answers: 10 });
       await assertProperty(

@@ -41,7 +41,7 @@ test('a prefix is replaced by the URL, and the rest of the path and the query st
   expect((await server.get('/metadatax')).status).toBe(404);
 });
 
-test('bodies, HEAD and preflights', async () => {
+test('bodies up to the limit and HEAD are forwarded, and preflights are answered', async () => {
   service.answer('/metadata/echo', ({ method, body }) => new Response(`${method} ${new TextDecoder().decode(body)}`));
   expect(await (await server.get('/metadata/echo', { method: 'POST', body: 'text' })).text()).toBe('POST text');
   const head = await server.get('/metadata/echo', { method: 'HEAD' });
@@ -130,7 +130,7 @@ describe('failures', () => {
     end.resolve();
   });
 
-  test('a circle ends at its first round', async () => {
+  test('a service that passes a request back is 502', async () => {
     let answers = 0;
     service.answer('/metadata/circle', async ({ headers }) => {
       answers += 1;
@@ -146,7 +146,7 @@ describe('failures', () => {
 });
 
 test.each(['/extended/x', '/v2', '/v1/metadata', '/chainhooks', '/docs', '/health', '/socket.io', '/stackside'])(
-  '%s would hide own routes, and is refused at the start',
+  'the prefix %s is refused at the start, because it would hide routes of Stackside',
   async (prefix) => {
     await expect(serving({ proxyPrefix: `${prefix}=${NO_NODE}` })).rejects.toThrow(
       `--proxy-prefix ${prefix} would hide routes of Stackside below /${prefix.split('/')[1]}.`,
@@ -154,7 +154,7 @@ test.each(['/extended/x', '/v2', '/v1/metadata', '/chainhooks', '/docs', '/healt
   },
 );
 
-test.each(['/metadata', '/metadata/v1'])('%s takes the place of the routes of Stackside', async (prefix) => {
+test.each(['/metadata', '/metadata/v1'])('the prefix %s replaces the routes of Stackside', async (prefix) => {
   const proxyPrefix = `${prefix}=${service.url}/other`;
   await using proxy = await serving({ proxyPrefix });
   service.answer('/other/ft', () => Response.json({ from: 'elsewhere' }));
@@ -162,7 +162,7 @@ test.each(['/metadata', '/metadata/v1'])('%s takes the place of the routes of St
   expect((await proxy.get('/metadata/ft')).ok).toBe(prefix === '/metadata');
 });
 
-test('one that leads to the API itself is refused at the start', async () => {
+test('a prefix that leads to the API itself is refused at the start', async () => {
   const settings = { apiPort: '3998', proxyPrefix: '/metadata=http://localhost:3998/x' };
   await expect(serving(settings)).rejects.toThrow('which is the API itself');
 });
@@ -181,7 +181,7 @@ test.each([
   else expect(start).not.toThrow();
 });
 
-test('prefixes are read, or refused', () => {
+test('valid prefixes are parsed, and invalid ones are rejected', () => {
   expect(parseProxyPrefixes('')).toEqual([]);
   expect(parseProxyPrefixes(' /a=http://h:1/  /b/c=https://h ')).toEqual([
     { prefix: '/a', url: 'http://h:1' },

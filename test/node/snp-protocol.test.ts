@@ -15,7 +15,7 @@ test.each([
   ['yesterday', NOW * 1_000],
   ['17000000001234567890', NOW * 1_000],
   [null, NOW * 1_000],
-])('the time %p is read', (timestamp, microseconds) => {
+])('the time %p is parsed, and is the present if it is invalid', (timestamp, microseconds) => {
   expect(receivedAtOf({ ...message, timestamp }, NOW)).toBe(microseconds);
 });
 
@@ -39,7 +39,7 @@ test.each([
   ['An entry of the stream has no id', reply('x')],
   ["Redis answered a read with data that isn't a stream", reply()['mainnet:client:abc']],
   ["Redis answered a read with data that isn't a stream", { other: [] }],
-])('%s', (problem, answer) => {
+])('an invalid reply is rejected: %s', (problem, answer) => {
   expect(() => parseMessages(answer)).toThrow(new Error(problem));
 });
 

@@ -139,7 +139,7 @@ export class Disk {
 
   /**
    * Returns the files as another process finds them.
-   * @param share share of the unsynced data that survives, from 0 to 1; 1 if only the process ends
+   * @param share part of the unsynced data that survives, from 0 to 1; 1 if only the process ends
    */
   image(share: number): Disk {
     const copy = dataDirectory();

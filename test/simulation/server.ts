@@ -271,7 +271,7 @@ export class Server {
   /**
    * Ends the server's process at once, between two SQLite calls, then starts it again.
    * @param calls how many calls from now
-   * @param share share of the unsynced data that survives, as in {@link Disk.image}
+   * @param share part of the unsynced data that survives, as in {@link Disk.image}
    */
   stopAfter(calls: number, share: number): void {
     const disk = this.#disk;

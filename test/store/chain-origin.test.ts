@@ -80,7 +80,7 @@ test('block 1 may fork on a Bitcoin fork that the node announced, however deep',
   expect(open.said.filter(({ event }) => event === 'block_applied')).toHaveLength(10);
 });
 
-test('a devnet that forks at block 1 is followed', () => {
+test('a fork of a devnet at block 1 is followed', () => {
   const chain = new SimulatedChain({ seed: 3, accounts: 10 });
   using open = openNew();
   const first = chain.mine(null);

@@ -40,7 +40,7 @@ describe('changes', () => {
     for (const kind of kinds) expect([kind, (seen.get(kind) ?? 0) > 0]).toEqual([kind, true]);
   });
 
-  test('block 0 is none: nobody waits for it, and it left no chain', async () => {
+  test('leave out block 0', async () => {
     using open = openNew();
     const [genesis, first] = events.filter(({ path }) => path === '/new_block').map(received);
     expect(open.ingest.receive(genesis!)).toBe('applied');

@@ -46,7 +46,7 @@ test('a pending transaction that is dropped and received again is listed with it
   ]);
 });
 
-test('while a chain forks, a server that has cached answers as one that has seen nothing', async () => {
+test('while a chain forks, a server with a full cache answers like one with an empty cache', async () => {
   using open = openNew();
   using snapshots = watchedSnapshots(open.directory);
   const cached = appOf({ snapshots });

@@ -411,7 +411,7 @@ test(
 );
 
 test(
-  "the mempool's version changes with its transactions, and its count is theirs",
+  "the mempool's version changes with its transactions, and its count equals their number",
   () => {
     const seen = new Seen({ changes: 2 });
     assertProperty(

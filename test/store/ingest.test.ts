@@ -519,7 +519,7 @@ test('a change that fails leaves the uncommitted entries as they are, with the i
   expect(open.ingest.identity()).toBe(lastIdentityIn(before));
 });
 
-test('a first block that is refused does not decide the chain, in a batch neither', () => {
+test("a first block that is refused doesn't decide the chain, also in a batch", () => {
   const ofMainnet = (transaction: Transaction): Transaction => ({
     ...transaction,
     raw: transaction.raw.replace('0x8080000000', '0x0000000001'),
@@ -562,7 +562,7 @@ test('the same bytes twice in a row are stored once, also of events that only th
   expect(open.ingest.receive(chunks)).toBe('applied');
 });
 
-test('a genesis block that comes after block 1 changes nothing of it, and block 1 can still be reverted', () => {
+test('a genesis block that comes after block 1 changes nothing, and block 1 can still be reverted', () => {
   using open = openNew();
   const chain = new SimulatedChain({ seed: 9 });
   const genesis = chain.genesis();

@@ -107,7 +107,7 @@ test('for any trait, the page has all contracts that implement it, or is refused
   );
 });
 
-test('no more interfaces are looked at than may be', () => {
+test('a search by trait reads at most as many interfaces as the limit', () => {
   let looked = 0;
   const never = () => {
     looked += 1;
@@ -124,7 +124,7 @@ test('no more interfaces are looked at than may be', () => {
   );
 });
 
-test('a trait of very many functions is refused', async () => {
+test('a trait of more than 50 functions is rejected with 400', async () => {
   using api = openApi(open.directory);
   const trait = (count: number) =>
     encodeURIComponent(

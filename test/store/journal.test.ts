@@ -142,7 +142,7 @@ function withOlderJournal(): { directory: DataDirectory; older: string } {
   return { directory, older };
 }
 
-test('a journal that is deleted, emptied, older, or of another chain is refused with the ways out, and stays as it is', () => {
+test('a journal that is deleted, emptied, older, or of another chain is refused with remedies, and stays unchanged', () => {
   const { directory, older } = withOlderJournal();
   using _ = directory;
   using foreign = ingestOf(devnet(2));
@@ -187,7 +187,7 @@ test('a rebuild from an empty journal changes no index, even with --force', () =
   expect(rebuild(unused.path, true).tipHeight).toBe(0);
 });
 
-test('a journal that is forced to be the truth makes the index of its events', () => {
+test('a rebuild with --force from an older journal makes the index of its events', () => {
   const { directory, older } = withOlderJournal();
   using _ = directory;
   replaceFile(journalPath(directory.path), older);
@@ -210,7 +210,7 @@ test('an index from an older backup is brought up to its journal', () => {
   expect(everything(restored.path)).toEqual(before);
 });
 
-test('a fork ends at the payload of a wrong block', () => {
+test('a fork fails if a payload belongs to another block, and changes nothing', () => {
   using directory = copyOf(whole);
   using db = new Database(indexPath(directory.path));
   // Points the tip to the payload of the block below it.
@@ -276,7 +276,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   expect(tables(directory.path)).toEqual(before);
 });
 
-test('a database of another program is not taken for an index that may go, unless that is forced', () => {
+test('a rebuild replaces the database of another program only with --force', () => {
   using directory = copyOf(whole);
   const before = tables(directory.path);
   const path = indexPath(directory.path);

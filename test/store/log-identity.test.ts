@@ -152,7 +152,7 @@ test('a follower and a rebuild have the identity of the entries, and add none', 
   expect(expectIdentity(source.path, entryOf(events.length))).toBe(identity);
 });
 
-test('two empty hosts that start at once: one identity wins, and the other host takes it', async () => {
+test('if two empty hosts start at once, both end with the same identity', async () => {
   const log = new MemoryLog();
   const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   /** Both hosts have applied their first event before either appends. */

@@ -93,7 +93,7 @@ for (const [reason, state] of Object.entries(reasons)) {
 
 // The second is a name that every object of the language has.
 for (const reason of ['BadWeather', 'constructor']) {
-  test(`a transaction dropped for ${reason}, which no node gives yet, counts as problematic, and that is logged`, () => {
+  test(`a transaction dropped for ${reason}, which no node sends yet, counts as problematic and is logged`, () => {
     using open = openNew();
     const transaction = transfer(alice, 0, 200);
     open.ingest.receive(announcement([transaction]));
@@ -214,7 +214,7 @@ test("drops of transactions that aren't pending are deleted when no reorganizati
   expect(drops()).toHaveLength(0);
 });
 
-test('a dropped transaction that is announced again waits again, with the receipt of then', () => {
+test('a dropped transaction that is announced again waits again, with the new time of receipt', () => {
   using open = openNew();
   const transaction = transfer(alice, 0, 200);
   open.ingest.receive(announcement([transaction], START));
@@ -279,7 +279,7 @@ test('a transaction dropped for another reason replaces nothing', () => {
   expect(standing(open, high, low)).toEqual([{ state: -12, by: null }, pending]);
 });
 
-test('a mined transaction replaces those with its nonce; when its block is orphaned the best of all waits again', () => {
+test('a mined transaction replaces those with its nonce; when its block is orphaned, the one with the highest fee waits', () => {
   using open = openNew();
   const [fee200, fee300, fee100] = [transfer(alice, 0, 200), transfer(alice, 0, 300), transfer(alice, 0, 100)];
   open.ingest.receive(announcement([fee200]));
@@ -362,7 +362,7 @@ test('a mined transaction replaces every pending one that shares a nonce with it
   }
 });
 
-test('however many share a nonce, each is looked up a few times when all come back', () => {
+test('if many transactions with one nonce come back, each is looked up only a few times', () => {
   const N = 300;
   for (const share of ['origin', 'payer']) {
     const pending = Array.from({ length: N }, (_, index) => ({
@@ -420,7 +420,7 @@ test('a payment of the sponsor itself with the nonce it pays for another is a ri
   expect(standing(open, paid, ownPayment)).toEqual([replacedBy(ownPayment), pending]);
 });
 
-test('two that share no nonce both wait, though a third of a lower fee shares one with each', () => {
+test('two transactions that share no nonce both wait, although a third of a lower fee shares one with each', () => {
   using open = openNew();
   const [direct, sponsored] = [transfer(alice, 0, 300), transfer(bob, 0, 400, { account: sponsor, nonce: 7 })];
   const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });

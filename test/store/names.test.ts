@@ -96,7 +96,7 @@ const subdomain = (open: OpenIngest, name = 'joe.alice.btc') =>
   read(open.directory, ({ names }) => names.findSubdomain(name));
 
 describe('the life of a name', () => {
-  test('imported it is its beneficiary’s; its lease begins with the launch, and again with each renewal', async () => {
+  test('an import gives the name to its beneficiary, and the lease starts with the launch and with each renewal', async () => {
     using open = openNew();
     const imported = operated({ op: 'name-import', zonefile: 'one', token: mintTo(bob.address) });
     const block1 = nameBlock(null, 'imported', imported);
@@ -125,7 +125,7 @@ describe('the life of a name', () => {
     expect(await read(open.directory, ({ names }) => names.ofOwner(bob.address))).toEqual([]);
   });
 
-  test('revoked it is hidden with its subdomains, and registered again it is back', async () => {
+  test('a revocation hides the name and its subdomains until it is registered again', async () => {
     using open = openNew();
     const zonefile = 'joe TXT "owner=SP1" "zf0=YQ=="\n';
     const block1 = nameBlock(
@@ -157,7 +157,7 @@ describe('the life of a name', () => {
     expect(await read(open.directory, ({ names }) => names.zonefile('alice.btc', hash))).toBe(zonefile);
   });
 
-  test('an operation without a zonefile leaves the one before in place', async () => {
+  test('an operation without a zonefile keeps the previous zonefile', async () => {
     using open = openNew();
     const registered = operated({ op: 'name-register', zonefile: 'mine', token: mintTo(bob.address) });
     const block1 = nameBlock(null, 'one', registered);
@@ -212,7 +212,7 @@ test('only an update declares subdomains', async () => {
   expect(await findName(open)).toMatchObject({ zonefile });
 });
 
-test('two names with the same zonefile in one transaction have subdomains each', async () => {
+test('two names with the same zonefile in one transaction both have its subdomains', async () => {
   using open = openNew();
   const zonefile = 'joe TXT "owner=SP1"\n';
   const names = ['alice', 'bob'].map((name) => operated({ op: 'name-update', zonefile, name }));
@@ -230,7 +230,7 @@ test('two names with the same zonefile in one transaction have subdomains each',
   for (const name of ['alice', 'bob']) expect(await subdomain(open, `joe.${name}.btc`)).toMatchObject({ owner: 'SP1' });
 });
 
-test('however many subdomains a name or an owner has, all are answered', async () => {
+test('a name and an owner with 25,000 subdomains have all of them', async () => {
   using open = openNew();
   const block1 = nameBlock(null, 'one', operated({ op: 'name-register', zonefile: 'x' }));
   open.ingest.receive(block1.event);
@@ -247,7 +247,7 @@ test('however many subdomains a name or an owner has, all are answered', async (
   expect((await read(open.directory, ({ names }) => names.ofOwner('one'))).sort()).toEqual(names);
 });
 
-test('a name from before the chain is the chain’s from its first operation on', async () => {
+test('a name from before the chain keeps its data until the first operation on it, and gets it back in a fork without one', async () => {
   using directory = dataDirectory();
   const old = {
     kind: 'namespace' as const,
@@ -288,7 +288,7 @@ test('a name from before the chain is the chain’s from its first operation on'
   expect(checkAndRecount(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test('names are listed a hundred a page', async () => {
+test('names are listed in pages of 100', async () => {
   using open = openNew();
   const names = Array.from({ length: 205 }, (_, index) => `n${index}`);
   const registrations = names.map((name) => operated({ op: 'name-register', zonefile: name, name }));

@@ -162,7 +162,7 @@ describe('a new index that is offered', () => {
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
 
-  test('without a journal is removed with the index that nobody has', () => {
+  test('is removed if the directory has no journal and no index', () => {
     using directory = dataDirectory();
     copyFileSync(indexPath(plain.path), newIndexPath(directory.path));
     using open = openAt(directory.path);

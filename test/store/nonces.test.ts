@@ -81,7 +81,7 @@ describe('between two nonces', () => {
     );
   });
 
-  test('many that wait are cut to the lowest, and so are many that are missing', () => {
+  test('long lists of waiting and of missing nonces are cut to the lowest', () => {
     const waiting = Array.from({ length: 3 * MAX_NONCES }, (_, i) => BigInt(2 * i + 1));
     const { pending, missing } = noncesBetween(-1n, 10n ** 18n, waiting);
     expect([pending.length, pending[0], pending.at(-1)]).toEqual([MAX_NONCES, 1n, 1_999n]);
@@ -177,7 +177,7 @@ test('transactions with nonces beyond 2^53 replace only those with the same nonc
   ]);
 });
 
-test('the routes write every digit', async () => {
+test('the routes write every digit of nonces above 2^53', async () => {
   using open = openNew();
   const confirmed = 2n ** 53n + 1n;
   open.ingest.receive(block(null, 'one', [transfer(alice, confirmed, 200)]).event);

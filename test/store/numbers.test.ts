@@ -192,7 +192,7 @@ const HUGE = 2n ** 63n;
 test.each([
   ['origin', (nonce: bigint) => transfer(alice, Number(nonce), 300)],
   ['sponsor', (nonce: bigint) => transfer(bob, 0, 300, { account: sponsor, nonce: Number(nonce) })],
-])('a nonce of 2^63 or more, of the %s: left out of the mempool, refused in a block', (_, make) => {
+])('a nonce of 2^63 or more of the %s is left out of the mempool, and rejected in a block', (_, make) => {
   using open = openNew();
   open.ingest.receive(block(null, 'one').event);
   const before = everything(open.directory);

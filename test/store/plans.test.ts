@@ -259,7 +259,7 @@ function badSteps(name: string): string[] {
     .filter((detail) => !(mayScan[name] ?? []).some(({ step }) => step.test(detail)));
 }
 
-test('every module of queries names its statements here', () => {
+test('every module of queries exports its statements, except those without any', () => {
   const modules = [...new Glob('**/*.ts').scanSync(folder)].map((file) => basename(file, '.ts'));
   const withStatements = new Set([...statements.keys()].map((name) => name.split('.')[0]));
   expect(modules.filter((name) => !withStatements.has(name)).sort()).toEqual([
@@ -272,7 +272,7 @@ test('every module of queries names its statements here', () => {
   ]);
 });
 
-test('every exception names a statement that needs it', () => {
+test('every exception is needed by its statement', () => {
   for (const [name, exceptions] of Object.entries(mayScan)) {
     const plan = db.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`).all();
     for (const { step } of exceptions) {

@@ -125,13 +125,13 @@ for (const [name, list] of Object.entries(lists)) {
       });
     }
 
-    test('current gives the same page again', async () => {
+    test('the current cursor returns the same page again', async () => {
       for (const { ids, page } of await pages(list, 3)) {
         expect((await read(list, 3, page.current)).ids).toEqual(ids);
       }
     });
 
-    test('previous is the page before, at any limit, and is shorter if fewer rows remain', async () => {
+    test('the previous cursor returns the page before, at any limit, and fewer rows if fewer remain', async () => {
       const whole = await read(list, 1000, null);
       expect(whole.page.previous).toBeNull();
       for (const place of [1, 2, 3, 4, 6]) {
@@ -192,7 +192,7 @@ test('a cursor starts at the next pending transaction if its own is no longer pe
   reading.close();
 });
 
-test('a block of either of its hashes is the block of its height, and an unknown one is none', async () => {
+test('a block is found by height and by either hash, and an unknown block is undefined', async () => {
   await snapshots.readLong(async (reader) => {
     const tip = reader.chain.tip();
     if (tip === null) throw new Error('there is a tip');
@@ -290,7 +290,7 @@ test('nonces between the last mined and the last that waits are either waiting o
 });
 
 test(
-  "after any stream with forks, balances, locks and nonces equal the tree chain's at the tip",
+  "after any stream with forks, balances, locks and nonces equal the simulated chain's at the tip",
   async () => {
     const seen = new Seen({ balances: 12 });
     await assertProperty(

@@ -91,7 +91,7 @@ for (const name of ['index', 'journal'] as const) {
     }
     expect(missed).toEqual([]);
   };
-  test(`a bit of the ${name} that turns is noticed by a check, or changes nothing that is read`, turns, timeout);
+  test(`a flipped bit of the ${name} is found by a check, or changes nothing that is read`, turns, timeout);
 }
 
 /** Returns the content of a file; null if it can't be read. */

@@ -149,7 +149,7 @@ test('a backup of an index that is being loaded has all indexes', async () => {
   expect(presentIn(join(directory.path, 'data'))).toEqual([]);
 });
 
-test('readers wait until the last one is made', async () => {
+test('readers wait until the last secondary index is made', async () => {
   using directory = dataDirectory();
   using load = bulk(directory.path);
   take(load.ingest);
@@ -172,7 +172,7 @@ test('readers wait until the last one is made', async () => {
   snapshots.close();
 });
 
-test('a load into an index that has them keeps them', () => {
+test('a load into an index with secondary indexes keeps them', () => {
   using directory = dataDirectory();
   {
     using server = openAt(directory.path);

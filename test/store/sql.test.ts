@@ -74,12 +74,12 @@ test.each([
   ['SELECT 1) FROM (SELECT 2', 'near ")": syntax error (line 1, column 9).'],
   ["SELECT load_extension('x')", 'not authorized.'],
   ['SELECT abs(-9223372036854775807 - 1)', 'integer overflow.'],
-])('%s: SQLite says why', (sql, reason) => {
+])('%s fails with the reason of SQLite', (sql, reason) => {
   expect(() => rowsOf(sql)).toThrow(OperatorError);
   expect(() => rowsOf(sql)).toThrow(`SQLite can't run the query: ${reason}`);
 });
 
-test.each(['', ' ;', '-- a comment'])('%j is empty', (sql) => {
+test.each(['', ' ;', '-- a comment'])('the query %j is rejected as empty', (sql) => {
   expect(() => rowsOf(sql)).toThrow('The query is empty.');
 });
 

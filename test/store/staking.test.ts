@@ -196,7 +196,7 @@ describe('a reward cycle', () => {
 describe('rewards of a bond', () => {
   const shared = poxBlock(setup, 'shared', [[bonds.distribute(0, TWO), bonds.calculate(8, 0n, 0n)]]);
 
-  test("are shared by each one's part, and claims are counted", async () => {
+  test("are shared by each staker's part, and claims are counted", async () => {
     const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
     const [ofA, ofB, bond] = await readAfter([setup, shared, claimed], async (read) => [
       await rewardsOf(read, A),

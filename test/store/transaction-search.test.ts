@@ -182,7 +182,7 @@ test('filters that exclude each other are answered without reading rows', () => 
   }
 });
 
-test('an order is walked no farther than the rows that may be read', () => {
+test('a walk in any order fails beyond the limit of rows', () => {
   const coinbases: TransactionFilter = { ...NO_FILTER, types: ['coinbase'] };
   const count = byHand(coinbases, NEWEST).length;
   // They pay no fee: the last that come by fee.

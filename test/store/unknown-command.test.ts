@@ -19,7 +19,7 @@ function unknownAfter(head: Head): Entry {
 
 const NAMED = "The log contains the command moon.land, which this version doesn't support.";
 
-test('a log that is followed stops before it', async () => {
+test('a host that follows a log stops before an unknown command', async () => {
   using directory = ingestOf(events);
   using opened = openAt(directory.path);
   const before = opened.ingest.position();
@@ -28,7 +28,7 @@ test('a log that is followed stops before it', async () => {
   expect(opened.ingest.position()).toEqual(before);
 });
 
-test('a journal that has it is refused by a start and a rebuild, and changes nothing', () => {
+test('a start and a rebuild reject a journal with an unknown command, and change nothing', () => {
   using directory = ingestOf(events);
   const index = wholeIndex(directory.path);
   const journal = openJournal(directory.path);

@@ -101,7 +101,7 @@ function setVersion(path: string, version: number): void {
   db.run(`PRAGMA user_version = ${version}`);
 }
 
-describe('opening files of another version', () => {
+describe('fileFates', () => {
   const directory = ingestOf(events);
   const { path } = directory;
   const [index, journal] = [indexPath(path), journalPath(path)];
@@ -113,7 +113,7 @@ describe('opening files of another version', () => {
     [SCHEMA_VERSION, JOURNAL_VERSION + 1, { index: 'used', journal: 'newer' }],
     [1, JOURNAL_VERSION, { index: 'unreleased', journal: 'used' }],
     [SCHEMA_VERSION, 1, { index: 'used', journal: 'unreleased' }],
-  ])('with schema %d and journal %d is found, and changes nothing', (indexVersion, journalVersion, expected) => {
+  ])('reports schema %d and journal %d, and changes nothing', (indexVersion, journalVersion, expected) => {
     setVersion(index, indexVersion);
     setVersion(journal, journalVersion);
     const before = filesOf(path);

@@ -248,7 +248,7 @@ test('a large load leaves an empty WAL, even if another process has the file ope
   expect(walOf(indexPath(directory.path))).toBe(0);
 });
 
-test('a server looks after its logs', async () => {
+test('a server empties a WAL above the limit', async () => {
   const clock = heldClock([LOOK_MS]);
   await using server = await serving({}, undefined, {}, { clock });
   using db = new Database(indexPath(server.directory));

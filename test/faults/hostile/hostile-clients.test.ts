@@ -64,7 +64,7 @@ async function stopServer(server: Server): Promise<void> {
 describe.each([
   ['the main thread', '0', Object.keys(attacks)],
   ['a thread of the API', '1', ['HTTP']],
-])('hostile messages to %s cost nobody anything:', (_, threads, names) => {
+])('hostile messages to %s neither stop the server nor delay others:', (_, threads, names) => {
   let directory: ReturnType<typeof temporaryDirectory>;
   let server: Server;
   let target: Target;
