@@ -63,7 +63,7 @@ async function postedRates(url: string): Promise<number[]> {
   return rates;
 }
 
-async function round(source: string, scratch: string): Promise<Round> {
+async function runRound(source: string, scratch: string): Promise<Round> {
   await using single = await startPostgres();
   await using quorum = await startQuorum();
   await flush(single, quorum.primary());
@@ -83,7 +83,7 @@ const rounds: Round[] = [];
 await withDirectory(async (directory) => {
   const source = join(directory, 'source');
   await importInto(source, await devnetRecording(blocks));
-  for (let n = 0; n < repeat; n++) rounds.push(await withDirectory((scratch) => round(source, scratch)));
+  for (let n = 0; n < repeat; n++) rounds.push(await withDirectory((scratch) => runRound(source, scratch)));
 });
 
 const times = (name: string, value: (round: Round) => number[]): Cell[] => [

@@ -176,7 +176,7 @@ const receiver = Bun.serve({
     return new Response('');
   },
 });
-const queued = async (deliveries: number) =>
+const measureQueue = async (deliveries: number) =>
   withDirectory(async (directory) => {
     const url = `http://127.0.0.1:${receiver.port}/`;
     await run(script(part('hooks-queue.ts'), directory, String(deliveries), '50', values.bytes, url));
@@ -186,7 +186,7 @@ const queued = async (deliveries: number) =>
 
 const lengths = [0, Math.round(Number(values.queue) / 10), Number(values.queue)];
 const drained: Drained[] = [];
-for (const length of lengths) drained.push(await queued(length));
+for (const length of lengths) drained.push(await measureQueue(length));
 receiver.stop(true);
 
 publish([

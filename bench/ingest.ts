@@ -49,7 +49,7 @@ async function sizesOf(directory: string): Promise<Sizes> {
 }
 
 /** One round: the import and both baselines, each in a new process. */
-async function round(file: string) {
+async function runRound(file: string) {
   return withDirectory(async (directory) => {
     const imported = await importOf(file, join(directory, 'imported'));
     const sizes = await sizesOf(join(directory, 'imported'));
@@ -73,8 +73,8 @@ async function once(file: string): Promise<Once> {
 }
 
 const file = await devnetRecording(blocks);
-const rounds: Awaited<ReturnType<typeof round>>[] = [];
-for (let n = 0; n < repeat; n++) rounds.push(await round(file));
+const rounds: Awaited<ReturnType<typeof runRound>>[] = [];
+for (let n = 0; n < repeat; n++) rounds.push(await runRound(file));
 
 type Round = (typeof rounds)[number];
 const { sizes, parsed, inserted } = rounds[0]!;

@@ -129,7 +129,7 @@ interface Imported {
   transactions: number;
 }
 
-async function imported(file: string, directory: string): Promise<Imported> {
+async function runImport(file: string, directory: string): Promise<Imported> {
   const command = [...program, 'import', file, '--data', directory, ...quietly.slice(0, 2)];
   const { seconds, cpuSeconds } = await run(onCore(0, command));
   return { seconds, cpuSeconds, transactions: (await statusOf(directory)).transactions };
@@ -143,7 +143,7 @@ for (let n = 0; n < repeat; n++) {
   await withDirectory(async (directory) => {
     // The order alternates, because the load of the machine changes.
     const order = n % 2 === 0 ? loads : loads.toReversed();
-    const reference = await imported(file, join(directory, 'import'));
+    const reference = await runImport(file, join(directory, 'import'));
     imports.push(reference);
     for (const [index, load] of order.entries()) {
       const data = join(directory, String(index));

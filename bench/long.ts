@@ -51,7 +51,7 @@ const logBytes = (directory: string): number =>
     .reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
 
 /** Imports the chain. @returns samples of its progress */
-async function imported(directory: string): Promise<Sample[]> {
+async function runImport(directory: string): Promise<Sample[]> {
   mkdirSync(directory, { recursive: true });
   const pipe = join(directory, 'recording');
   await run(['mkfifo', pipe]);
@@ -85,7 +85,7 @@ async function imported(directory: string): Promise<Sample[]> {
   return samples;
 }
 
-const samples = await imported(data);
+const samples = await runImport(data);
 const index = join(data, 'data');
 const start = await reportOf(ROOT, 'start', ['--data', index]);
 const requests = await reportOf(ROOT, 'http', ['--data', index, '--distinct']);

@@ -65,7 +65,7 @@ export function spread(values: readonly number[]): Spread {
   return { median, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-const written = (value: number, digits: number): string =>
+const formatNumber = (value: number, digits: number): string =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 /** Formats a figure: `12,345 (12,100 to 12,400) %`, without the range if it has one value. */
@@ -73,8 +73,8 @@ export function textOf(cell: Cell): string {
   if (typeof cell === 'string') return cell;
   const { values, digits, unit } = cell;
   const { median, min, max } = spread(values);
-  const spreads = values.length === 1 ? '' : ` (${written(min, digits)} to ${written(max, digits)})`;
-  return `${written(median, digits)}${spreads}${unit === undefined ? '' : ` ${unit}`}`;
+  const spreads = values.length === 1 ? '' : ` (${formatNumber(min, digits)} to ${formatNumber(max, digits)})`;
+  return `${formatNumber(median, digits)}${spreads}${unit === undefined ? '' : ` ${unit}`}`;
 }
 
 /** Formats a table as lines of Markdown. */

@@ -35,7 +35,7 @@ async function load(url: string, path: string): Promise<Times> {
   return JSON.parse((await run(script(loader, ...options))).stdout);
 }
 
-async function round(directory: string, threads: number): Promise<Round> {
+async function runRound(directory: string, threads: number): Promise<Round> {
   const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0', '--threads', String(threads)];
   const quietly = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1'];
   const server = await startServer([...program, 'serve', '--data', directory, ...ports, ...quietly]);
@@ -68,7 +68,7 @@ const rounds = new Map<number, Round[]>([
 ]);
 for (let n = 0; n < Number(values.repeat); n++) {
   for (const [threads, results] of rounds) {
-    await withDirectory(async (directory) => void results.push(await round(directory, threads)));
+    await withDirectory(async (directory) => void results.push(await runRound(directory, threads)));
   }
 }
 publish(

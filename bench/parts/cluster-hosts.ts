@@ -42,7 +42,7 @@ export interface CaughtUp {
 }
 
 /** Starts a host with an empty directory. @returns the time until it has the whole log */
-async function followed(url: string, directory: string, entries: number): Promise<CaughtUp & { host: Server }> {
+async function followLog(url: string, directory: string, entries: number): Promise<CaughtUp & { host: Server }> {
   const start = performance.now();
   const host = await startHost(url, directory);
   while (lastEntry(directory) < entries) await Bun.sleep(20);
@@ -89,8 +89,8 @@ export async function hostRound(
 ): Promise<HostRound> {
   await fillFrom(url, source);
   const entries = lastEntry(source);
-  const started: Awaited<ReturnType<typeof followed>>[] = [];
-  for (let host = 0; host < count; host++) started.push(await followed(url, join(scratch, String(host)), entries));
+  const started: Awaited<ReturnType<typeof followLog>>[] = [];
+  for (let host = 0; host < count; host++) started.push(await followLog(url, join(scratch, String(host)), entries));
   const hosts = started.map(({ host }) => host);
   const answered: AnswerRate[] = [];
   for (let number = 1; number <= count; number++) answered.push(await ask(hosts.slice(0, number), seconds));

@@ -40,7 +40,7 @@ const nobody = (index: number): string =>
     .padStart(39, '0')}`;
 
 /** Returns filters of every kind in turn, for principals that never appear. */
-function missing(index: number): Filter {
+function missingFilter(index: number): Filter {
   const principal = nobody(index);
   const contract = `${principal}.contract`;
   const asset_identifier = `${contract}::token`;
@@ -59,7 +59,7 @@ function missing(index: number): Filter {
 
 const definition = (index: number): HookDefinition => {
   const contract_identifier = contracts[index % contracts.length] ?? `${nobody(index)}.contract`;
-  const filter: Filter = kind === 'match' ? { type: 'contract_log', contract_identifier } : missing(index);
+  const filter: Filter = kind === 'match' ? { type: 'contract_log', contract_identifier } : missingFilter(index);
   return {
     name: `hook ${index}`,
     version: '1',
@@ -83,7 +83,7 @@ let firstMatch: number | null = null;
 let matchesOfFirst = 0;
 
 /** Chainhooks, and the time that they take for each change of the chain. */
-function measured(parts: MachineParts): HookMachine {
+function measuredMachine(parts: MachineParts): HookMachine {
   const { deliveries } = parts.store;
   const counted: typeof deliveries = {
     ...deliveries,
@@ -115,7 +115,7 @@ function measured(parts: MachineParts): HookMachine {
   return machine;
 }
 
-const ingest = openIngest({ directory, chainId: 0x8000_0000, log: () => {}, machine: measured });
+const ingest = openIngest({ directory, chainId: 0x8000_0000, log: () => {}, machine: measuredMachine });
 const commands = commandsOf<HookCommands>(ingest.commander(systemClock));
 for (let index = 0; index < hooks; index++) {
   const hook = { uuid: crypto.randomUUID(), consumer: 'default', definition: definition(index) };

@@ -7,7 +7,7 @@ const stacker = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 
 const lockOf = (event: ChainEvent) => stackingLock(event, poxReading(event));
 
-const locked = (contractName: string): ChainEvent => ({
+const lockEvent = (contractName: string): ChainEvent => ({
   kind: 'stx_lock',
   address: stacker,
   amount: '5',
@@ -23,12 +23,12 @@ test('a lock of pox to pox-5 has its version, and one of any other contract is i
     ['pox-4', 4],
     ['pox-5', 5],
   ] as const) {
-    expect(lockOf(locked(name))).toEqual({ principal: stacker, amount: '5', unlockHeight: 700, poxVersion });
+    expect(lockOf(lockEvent(name))).toEqual({ principal: stacker, amount: '5', unlockHeight: 700, poxVersion });
   }
-  expect(lockOf(locked('pox-6'))).toBeNull();
+  expect(lockOf(lockEvent('pox-6'))).toBeNull();
 });
 
-const unlocked = (contractId: string, name = 'handle-unlock', wrap = clarity.ok, height = 680n): ChainEvent => ({
+const unlockPrint = (contractId: string, name = 'handle-unlock', wrap = clarity.ok, height = 680n): ChainEvent => ({
   kind: 'contract_log',
   contractId,
   topic: 'print',
@@ -51,22 +51,22 @@ test('handle-unlock of pox-2 and pox-3 changes the end of a lock and keeps its a
       ['pox-3', 3],
     ] as const) {
       const lock = { principal: stacker, amount: null, unlockHeight: 680, poxVersion };
-      expect(lockOf(unlocked(`${boot}.${name}`))).toEqual(lock);
+      expect(lockOf(unlockPrint(`${boot}.${name}`))).toEqual(lock);
     }
   }
 });
 
 test('an unlock height that is too large becomes the largest safe integer', () => {
-  const event = unlocked('SP000000000000000000002Q6VF78.pox-3', 'handle-unlock', clarity.ok, 2n ** 128n - 1n);
+  const event = unlockPrint('SP000000000000000000002Q6VF78.pox-3', 'handle-unlock', clarity.ok, 2n ** 128n - 1n);
   expect(lockOf(event)?.unlockHeight).toBe(Number.MAX_SAFE_INTEGER);
 });
 
 test('a print of another contract, name or form changes no lock', () => {
   const pox = 'SP000000000000000000002Q6VF78.pox-3';
-  expect(lockOf(unlocked('SP000000000000000000002Q6VF78.pox-4'))).toBeNull();
-  expect(lockOf(unlocked(`${stacker}.pox-3`))).toBeNull();
-  expect(lockOf(unlocked(pox, 'stack-stx'))).toBeNull();
-  expect(lockOf(unlocked(pox, 'handle-unlock', clarity.some))).toBeNull();
+  expect(lockOf(unlockPrint('SP000000000000000000002Q6VF78.pox-4'))).toBeNull();
+  expect(lockOf(unlockPrint(`${stacker}.pox-3`))).toBeNull();
+  expect(lockOf(unlockPrint(pox, 'stack-stx'))).toBeNull();
+  expect(lockOf(unlockPrint(pox, 'handle-unlock', clarity.some))).toBeNull();
   expect(lockOf({ kind: 'contract_log', contractId: pox, topic: 'print', value: Uint8Array.of(0xff) })).toBeNull();
 });
 

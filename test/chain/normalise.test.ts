@@ -23,7 +23,7 @@ import { assertProperty, Seen } from '../support/property.ts';
 
 const testnet = networkOf(0x8000_0000);
 
-const normalised = (transactions: readonly (Transaction | object)[], fields: object = {}): Block => {
+const blockWith = (transactions: readonly (Transaction | object)[], fields: object = {}): Block => {
   const payload = readPayload('/new_block', block(null, 'one', transactions, fields).event.text);
   if (payload.kind !== 'block') throw new Error('a block is a block');
   return blockOf(payload.block, testnet);
@@ -39,37 +39,37 @@ const print = ({ id }: Transaction, index: number, text: string, committed = tru
   contract_event: { contract_identifier: `${alice.address}.c`, topic: 'print', raw_value: toHex(Buffer.from(text)) },
 });
 
-const printed = ({ transactions }: Block, index: number): string[] =>
+const printsOf = ({ transactions }: Block, index: number): string[] =>
   Array.from(transactions[index]?.events ?? [], (event) =>
     event.kind === 'contract_log' ? Buffer.from(event.value).toString() : event.kind,
   );
 
 test("a transaction's events are ordered by index", () => {
   const events = [print(first, 4, 'c'), print(second, 1, 'x'), print(first, 0, 'a'), print(first, 2, 'b')];
-  const block = normalised([first, second], { events });
-  expect(printed(block, 0)).toEqual(['a', 'b', 'c']);
-  expect(printed(block, 1)).toEqual(['x']);
+  const block = blockWith([first, second], { events });
+  expect(printsOf(block, 0)).toEqual(['a', 'b', 'c']);
+  expect(printsOf(block, 1)).toEqual(['x']);
 });
 
 test('uncommitted events, and events of a failed transaction, are dropped', () => {
   const events = [print(first, 0, 'a'), print(first, 1, 'b', false), print(second, 2, 'c')];
   for (const status of ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped']) {
-    const block = normalised([receipt(first, 0), receipt(second, 1, { status })], { events });
-    expect(printed(block, 0)).toEqual(['a']);
-    expect(printed(block, 1)).toEqual([]);
+    const block = blockWith([receipt(first, 0), receipt(second, 1, { status })], { events });
+    expect(printsOf(block, 0)).toEqual(['a']);
+    expect(printsOf(block, 1)).toEqual([]);
     expect(block.transactions[1]?.status as string).toBe(status);
   }
 });
 
 test('an uncommitted event of an unknown transaction is dropped, and a committed one is rejected', () => {
   const unknown = { id: hashOf('unknown'), raw: '' };
-  expect(printed(normalised([first], { events: [print(unknown, 0, 'a', false)] }), 0)).toEqual([]);
-  expect(() => normalised([first], { events: [print(unknown, 0, 'a')] })).toThrow(PayloadError);
+  expect(printsOf(blockWith([first], { events: [print(unknown, 0, 'a', false)] }), 0)).toEqual([]);
+  expect(() => blockWith([first], { events: [print(unknown, 0, 'a')] })).toThrow(PayloadError);
 });
 
 test('an event names its transaction with or without 0x, in either case', () => {
   const event = { ...print(first, 0, 'a'), txid: first.id.slice(2).toUpperCase() };
-  expect(printed(normalised([first], { events: [event] }), 0)).toEqual(['a']);
+  expect(printsOf(blockWith([first], { events: [event] }), 0)).toEqual(['a']);
 });
 
 test('a payload of Stacks 2.0 is accepted: old ABI name, no costs, no block time, no microblock fields', () => {
@@ -82,7 +82,7 @@ test('a payload of Stacks 2.0 is accepted: old ABI name, no costs, no block time
     signer_bitvec: undefined,
     tenure_height: undefined,
   };
-  const block = normalised([{ ...old, contract_abi: { functions: [] } }], fields);
+  const block = blockWith([{ ...old, contract_abi: { functions: [] } }], fields);
   expect(block).toMatchObject({ blockTime: START, signerBits: null, signerSignatures: null, tenureHeight: null });
   expect(block.poxUnlockHeights).toEqual([null, null, null, null]);
   expect(block.transactions[0]).toMatchObject({ contractInterface: '{"functions":[]}', microblock: null });
@@ -92,29 +92,29 @@ test('a payload of Stacks 2.0 is accepted: old ABI name, no costs, no block time
 });
 
 test('the new name of the ABI takes precedence over the old one', () => {
-  const block = normalised([receipt(first, 0, { contract_interface: { a: 1 }, contract_abi: { b: 2 } })]);
+  const block = blockWith([receipt(first, 0, { contract_interface: { a: 1 }, contract_abi: { b: 2 } })]);
   expect(block.transactions[0]?.contractInterface).toBe('{"a":1}');
 });
 
 test('the cost of a block without one is the exact sum of its transactions', () => {
   const cost = { runtime: 2n ** 53n, read_count: 1, read_length: 2, write_count: 3, write_length: 4 };
-  const block = normalised([receipt(first, 0, { execution_cost: cost }), receipt(second, 1, { execution_cost: cost })]);
+  const block = blockWith([receipt(first, 0, { execution_cost: cost }), receipt(second, 1, { execution_cost: cost })]);
   expect(block.cost).toEqual({ runtime: 2n ** 54n, readCount: 2, readLength: 4, writeCount: 6, writeLength: 8 });
 });
 
 test('a Nakamoto block keeps its block time, and an older block has the time of its Bitcoin block', () => {
-  expect(normalised([], { block_time: 20, burn_block_time: 10 })).toMatchObject({ blockTime: 20, burnBlockTime: 10 });
-  expect(normalised([], { block_time: null, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
+  expect(blockWith([], { block_time: 20, burn_block_time: 10 })).toMatchObject({ blockTime: 20, burnBlockTime: 10 });
+  expect(blockWith([], { block_time: null, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
 });
 
 test('a NUL in a VM error is removed', () => {
-  const block = normalised([receipt(first, 0, { status: 'abort_by_response', vm_error: 'a\u0000b' })]);
+  const block = blockWith([receipt(first, 0, { status: 'abort_by_response', vm_error: 'a\u0000b' })]);
   expect(block.transactions[0]?.vmError).toBe('ab');
 });
 
 test('signatures are accepted with and without 0x', () => {
   const signature = 'ab'.repeat(65);
-  const block = normalised([], { signer_signature: [signature, `0x${signature}`] });
+  const block = blockWith([], { signer_signature: [signature, `0x${signature}`] });
   expect(block.signerSignatures?.map((bytes) => bytes.toHex())).toEqual([signature, signature]);
 });
 
@@ -128,14 +128,14 @@ test('the miner of a reward without one is its recipient', () => {
     from_stacks_block_hash: hashOf('a'),
     from_index_consensus_hash: hashOf('b'),
   };
-  const rewards = normalised([], { matured_miner_rewards: [reward, { ...reward, miner_address: bob.address }] });
+  const rewards = blockWith([], { matured_miner_rewards: [reward, { ...reward, miner_address: bob.address }] });
   expect(rewards.minerRewards.map(({ miner }) => miner)).toEqual([alice.address, bob.address]);
   expect(rewards.minerRewards[0]?.feesAnchored).toBe(2n ** 128n - 1n);
 });
 
 test('a Bitcoin operation without effect is counted but not stored', () => {
   const failed = receipt({ id: hashOf('bitcoin'), raw: '0x00' }, 0, { status: 'abort_by_response' });
-  const block = normalised([failed, receipt(first, 1)]);
+  const block = blockWith([failed, receipt(first, 1)]);
   expect(block.announcedTransactions).toBe(2);
   expect(block.transactions.map(({ txIndex }) => txIndex)).toEqual([1]);
 });
@@ -146,7 +146,7 @@ test("transactions of confirmed microblocks come first, by sequence, and then th
     { label: 'high', after: 'low', sequence: 1, transactions: [] },
   ];
   const third = transfer(carol, 0, 100);
-  const block = normalised([
+  const block = blockWith([
     receipt(first, 0),
     receipt(second, 1, inMicroblock(high!)),
     receipt(third, 2, inMicroblock(low!)),
@@ -155,14 +155,14 @@ test("transactions of confirmed microblocks come first, by sequence, and then th
 });
 
 test('block 1 ends with the transactions of block 0, which keep their time and parent and continue the indexes', () => {
-  const boot = normalised([first, second], {
+  const boot = blockWith([first, second], {
     block_time: 5,
     burn_block_time: 5,
     parent_index_block_hash: `0x${'ff'.repeat(32)}`,
   });
   const third = transfer(carol, 0, 100);
   const fourth = transfer(carol, 1, 100);
-  const block1 = normalised([third, fourth]);
+  const block1 = blockWith([third, fourth]);
   const merged = withGenesis(block1, boot);
   expect(merged.transactions.map(({ txId, txIndex }) => [toHex(txId), txIndex])).toEqual([
     [third.id, 0],

@@ -105,11 +105,11 @@ test('empty arguments give an empty list, and invalid bytes one unknown argument
 });
 
 test('an interface nested too deeply declares nothing, and the deepest Clarity type is read', () => {
-  const declaring = (levels: number) => {
+  const nestedInterface = (levels: number) => {
     const type = `${'{"optional":'.repeat(levels)}"bool"${'}'.repeat(levels)}`;
     return `{"functions":[{"name":"f","access":"public","args":[{"name":"a","type":${type}}]}]}`;
   };
-  expect(contractFunctions(declaring(1_000_000)).size).toBe(0);
-  const declared = contractFunctions(declaring(32)).get('f');
+  expect(contractFunctions(nestedInterface(1_000_000)).size).toBe(0);
+  const declared = contractFunctions(nestedInterface(32)).get('f');
   expect(abiTypeString(declared!.args[0]!.type)).toBe(`${'(optional '.repeat(32)}bool${')'.repeat(32)}`);
 });

@@ -96,7 +96,7 @@ const tupleOf = (entries: [string, ValueCase][]): ValueCase => {
   };
 };
 
-const wrapped = (inner: ValueCase, how: 'some' | 'ok' | 'err'): ValueCase => {
+const wrap = (inner: ValueCase, how: 'some' | 'ok' | 'err'): ValueCase => {
   const repr = `(${how} ${inner.repr})`;
   if (how === 'some') return { value: Cl.some(inner.value), repr, type: `(optional ${inner.type})` };
   if (how === 'ok') return { value: Cl.ok(inner.value), repr, type: `(response ${inner.type} UnknownType)` };
@@ -111,7 +111,7 @@ export const clarityValue = (): fc.Arbitrary<ValueCase> =>
       leaf(),
       fc
         .tuple(tie('any'), fc.constantFrom('some' as const, 'ok' as const, 'err' as const))
-        .map(([v, how]) => wrapped(v, how)),
+        .map(([v, how]) => wrap(v, how)),
       fc.array(tie('any'), { maxLength: 4 }).map(listOf),
       fc
         .uniqueArray(fc.tuple(fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9?!-]{0,12}$/), tie('any')), {

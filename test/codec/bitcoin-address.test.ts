@@ -17,7 +17,7 @@ import { clarity } from '../../src/codec/clarity-encode.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { assertProperty } from '../support/property.ts';
 
-const decoded = (bytes: Uint8Array) => {
+const decode = (bytes: Uint8Array) => {
   const value = decodeClarity(bytes);
   if (!value.ok) throw value.error;
   return value.value;
@@ -145,8 +145,8 @@ describe('PoX addresses', () => {
     assertProperty(
       fc.property(poxAddress(), (address) => {
         const tuple = poxTuple(address);
-        expect(poxAddressOf(decoded(tuple))).toEqual(address);
-        expect(poxAddressOf(decoded(clarity.some(tuple)))).toEqual(address);
+        expect(poxAddressOf(decode(tuple))).toEqual(address);
+        expect(poxAddressOf(decode(clarity.some(tuple)))).toEqual(address);
       }),
       { always: 'each address is written and read back' },
     );
@@ -161,7 +161,7 @@ describe('PoX addresses', () => {
       clarity.tuple({ hashbytes: buffer, version: clarity.uint(0) }),
       clarity.tuple({ hashbytes: buffer, version: clarity.buffer(new Uint8Array(2)) }),
     ]) {
-      expect(poxAddressOf(decoded(bytes))).toBeNull();
+      expect(poxAddressOf(decode(bytes))).toBeNull();
     }
   });
 });

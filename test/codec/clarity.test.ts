@@ -186,11 +186,11 @@ test('bytes that are not a value are shown as hex', () => {
 });
 
 test('64 levels are decoded, and 65 are rejected', () => {
-  const nested = (levels: number) => Uint8Array.of(...Array<number>(levels - 1).fill(0x0a), 0x03);
-  expect(decodeClarity(nested(64)).ok).toBe(true);
-  expect(clarityRepr(nested(64))).toStartWith('(some (some');
-  expect(decodeClarity(nested(65)).ok).toBe(false);
-  expect(decodeArguments(encodeArguments([nested(65)])).ok).toBe(false);
+  const nest = (levels: number) => Uint8Array.of(...Array<number>(levels - 1).fill(0x0a), 0x03);
+  expect(decodeClarity(nest(64)).ok).toBe(true);
+  expect(clarityRepr(nest(64))).toStartWith('(some (some');
+  expect(decodeClarity(nest(65)).ok).toBe(false);
+  expect(decodeArguments(encodeArguments([nest(65)])).ok).toBe(false);
 });
 
 test('the encoders reject values without a wire form', () => {

@@ -115,7 +115,7 @@ test('an empty name and a name that breaks the grammar are decoded', () => {
 });
 
 describe('sizes', () => {
-  const sized = (prefix: number, length: number, present: number) => {
+  const valueOfSize = (prefix: number, length: number, present: number) => {
     const bytes = new Uint8Array(5 + present).fill(0x03, 5);
     bytes[0] = prefix;
     new DataView(bytes.buffer).setUint32(1, length);
@@ -123,15 +123,15 @@ describe('sizes', () => {
   };
 
   test.each([0x02, 0x0b, 0x0d, 0x0e])('prefix %d holds up to 1,048,576 bytes or items', (prefix) => {
-    expect(decodeClarity(sized(prefix, 1_048_576, 1_048_576)).ok).toBe(true);
-    expect(decodeClarity(sized(prefix, 1_048_577, 1_048_577)).ok).toBe(false);
+    expect(decodeClarity(valueOfSize(prefix, 1_048_576, 1_048_576)).ok).toBe(true);
+    expect(decodeClarity(valueOfSize(prefix, 1_048_577, 1_048_577)).ok).toBe(false);
   });
 
   test('a forged count or length of 2^32 - 1 is rejected at once', () => {
     const before = process.cpuUsage();
     for (const prefix of [0x02, 0x0b, 0x0c, 0x0d, 0x0e]) {
-      expect(decodeClarity(sized(prefix, 0xffffffff, 100)).ok).toBe(false);
-      expect(decodeArguments(encodeArguments([sized(prefix, 0xffffffff, 100)])).ok).toBe(false);
+      expect(decodeClarity(valueOfSize(prefix, 0xffffffff, 100)).ok).toBe(false);
+      expect(decodeArguments(encodeArguments([valueOfSize(prefix, 0xffffffff, 100)])).ok).toBe(false);
     }
     for (const raw of [
       rawTransaction({ postConditions: '02ffffffff' }),

@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 const common = () => ({ senderKey, network: 'testnet' as const, client: { baseUrl: server.api } });
-const reading = () => ({ network: 'testnet' as const, client: { baseUrl: server.api } });
+const options = () => ({ network: 'testnet' as const, client: { baseUrl: server.api } });
 
 interface TransactionJson {
   tx_status: string;
@@ -46,9 +46,9 @@ interface TransactionJson {
 const transactionJson = (id: string): Promise<TransactionJson> => server.json(`/extended/v1/tx/0x${id}`);
 
 /** Broadcasts a transaction, requires that it is pending, and mines it. @returns the transaction in the API's format */
-async function mined(transaction: StacksTransactionWire): Promise<TransactionJson> {
+async function mine(transaction: StacksTransactionWire): Promise<TransactionJson> {
   const id = transaction.txid();
-  expect(await broadcastTransaction({ transaction, ...reading() })).toEqual({ txid: id });
+  expect(await broadcastTransaction({ transaction, ...options() })).toEqual({ txid: id });
   expect((await transactionJson(id)).tx_status).toBe('pending');
   const { blocks } = await server.steer('/stackside/v1/devnet/mine');
   expect(blocks[0]?.transactions).toEqual([`0x${id}`]);
@@ -58,17 +58,17 @@ async function mined(transaction: StacksTransactionWire): Promise<TransactionJso
 test('a transfer is estimated, signed, broadcast and mined, and moves STX', async () => {
   const transaction = await makeSTXTokenTransfer({ recipient: friend, amount: 1_000n, memo: 'hello', ...common() });
   const length = BigInt(transaction.serializeBytes().length);
-  expect(await fetchFeeEstimateTransfer({ transaction, ...reading() })).toBe(length);
-  const estimates = await fetchFeeEstimateTransaction({ payload: serializePayload(transaction.payload), ...reading() });
+  expect(await fetchFeeEstimateTransfer({ transaction, ...options() })).toBe(length);
+  const estimates = await fetchFeeEstimateTransaction({ payload: serializePayload(transaction.payload), ...options() });
   expect(estimates.map(({ fee }) => fee)).toEqual(estimates.map(({ fee }) => fee).toSorted((a, b) => a - b));
-  expect(await fetchFeeEstimate({ transaction, ...reading() })).toBe(Number(length) * 2);
-  const nonce = await fetchNonce({ address: sender, ...reading() });
-  expect(await mined(transaction)).toMatchObject({
+  expect(await fetchFeeEstimate({ transaction, ...options() })).toBe(Number(length) * 2);
+  const nonce = await fetchNonce({ address: sender, ...options() });
+  expect(await mine(transaction)).toMatchObject({
     tx_status: 'success',
     nonce: Number(nonce),
     token_transfer: { recipient_address: friend, amount: '1000' },
   });
-  expect(await fetchNonce({ address: sender, ...reading() })).toBe(nonce + 1n);
+  expect(await fetchNonce({ address: sender, ...options() })).toBe(nonce + 1n);
   const account = await server.json<object>(`/v2/accounts/${friend}?proof=0`);
   expect(account).toEqual({
     balance: `0x${'3e8'.padStart(32, '0')}`,
@@ -85,12 +85,12 @@ test('a transfer is estimated, signed, broadcast and mined, and moves STX', asyn
 test("one of the demo's contracts is deployed and called, and its data can be read", async () => {
   const contract = { contractAddress: sender, contractName: 'coins' };
   const deployment = { contractName: 'coins', codeBody: tokenSource, clarityVersion: 3, ...common() };
-  expect(await mined(await makeContractDeploy(deployment))).toMatchObject({ tx_status: 'success' });
-  const abi = await fetchAbi({ ...contract, ...reading() });
+  expect(await mine(await makeContractDeploy(deployment))).toMatchObject({ tx_status: 'success' });
+  const abi = await fetchAbi({ ...contract, ...options() });
   const minting = { ...contract, functionName: 'mint', functionArgs: [Cl.uint(500), Cl.principal(sender)] };
   const mint = await makeContractCall({ ...minting, validateWithAbi: true, ...common() });
   expect(validateContractCall(mint.payload as never, abi)).toBe(true);
-  expect(await mined(mint)).toMatchObject({ tx_status: 'success', tx_result: { repr: '(ok true)' } });
+  expect(await mine(mint)).toMatchObject({ tx_status: 'success', tx_result: { repr: '(ok true)' } });
   const paying = {
     ...contract,
     functionName: 'transfer',
@@ -98,19 +98,19 @@ test("one of the demo's contracts is deployed and called, and its data can be re
   };
   const condition = Pc.principal(sender).willSendEq(200).ft(`${sender}.coins`, 'coin');
   const denied = { postConditionMode: PostConditionMode.Deny };
-  expect(await mined(await makeContractCall({ ...paying, ...denied, ...common() }))).toMatchObject({
+  expect(await mine(await makeContractCall({ ...paying, ...denied, ...common() }))).toMatchObject({
     tx_status: 'abort_by_post_condition',
   });
   expect(
-    await mined(await makeContractCall({ ...paying, ...denied, postConditions: [condition], ...common() })),
+    await mine(await makeContractCall({ ...paying, ...denied, postConditions: [condition], ...common() })),
   ).toMatchObject({ tx_status: 'success', event_count: 2 });
   const balance = { ...contract, functionName: 'get-balance', senderAddress: sender };
-  expect(await fetchCallReadOnlyFunction({ ...balance, functionArgs: [Cl.principal(friend)], ...reading() })).toEqual(
+  expect(await fetchCallReadOnlyFunction({ ...balance, functionArgs: [Cl.principal(friend)], ...options() })).toEqual(
     Cl.ok(Cl.uint(200)),
   );
   const overdrawn = { ...paying, functionArgs: [Cl.uint(301), Cl.principal(sender), Cl.principal(friend), Cl.none()] };
   const allowed = { postConditionMode: PostConditionMode.Allow };
-  expect(await mined(await makeContractCall({ ...overdrawn, ...allowed, ...common() }))).toMatchObject({
+  expect(await mine(await makeContractCall({ ...overdrawn, ...allowed, ...common() }))).toMatchObject({
     tx_status: 'abort_by_response',
     tx_result: { repr: '(err u1)' },
   });
@@ -125,9 +125,9 @@ test('a new contract is deployed, described and read, and a call of its function
 (define-read-only (get-counter) (var-get counter))
 `;
   const contract = { contractAddress: sender, contractName: 'counter' };
-  const deployed = await mined(await makeContractDeploy({ contractName: 'counter', codeBody, ...common() }));
+  const deployed = await mine(await makeContractDeploy({ contractName: 'counter', codeBody, ...common() }));
   expect(deployed).toMatchObject({ tx_status: 'success' });
-  const abi = await fetchAbi({ ...contract, ...reading() });
+  const abi = await fetchAbi({ ...contract, ...options() });
   expect(abi.functions.map(({ name, args }) => [name, args])).toEqual([
     [
       'add',
@@ -141,16 +141,16 @@ test('a new contract is deployed, described and read, and a call of its function
   const source = await server.json<object>(`/v2/contracts/source/${sender}/counter?proof=0`);
   expect(source).toEqual({ source: codeBody, publish_height: deployed.block_height });
   const mapKey = Cl.tuple({ player: Cl.principal(sender) });
-  expect(await fetchContractMapEntry({ ...contract, mapName: 'scores', mapKey, ...reading() })).toEqual(Cl.none());
+  expect(await fetchContractMapEntry({ ...contract, mapName: 'scores', mapKey, ...options() })).toEqual(Cl.none());
   const read = (path: string) => server.json<{ data: string }>(path);
   expect((await read(`/v2/data_var/${sender}/counter/counter?proof=0`)).data).toBe(`0x${Cl.serialize(Cl.uint(7))}`);
   expect((await read(`/v2/constant_val/${sender}/counter/ERR_EMPTY`)).data).toBe(
     `0x${Cl.serialize(Cl.error(Cl.uint(100)))}`,
   );
-  const reads = { ...contract, functionName: 'get-counter', functionArgs: [], senderAddress: sender, ...reading() };
+  const reads = { ...contract, functionName: 'get-counter', functionArgs: [], senderAddress: sender, ...options() };
   expect(fetchCallReadOnlyFunction(reads)).rejects.toThrow('executes no Clarity');
   const call = { ...contract, functionName: 'add', functionArgs: [Cl.uint(1), Cl.none()], fee: 1_000n, ...common() };
-  expect(await broadcastTransaction({ transaction: await makeContractCall(call), ...reading() })).toMatchObject({
+  expect(await broadcastTransaction({ transaction: await makeContractCall(call), ...options() })).toMatchObject({
     reason: 'ServerFailureOther',
     reason_data: { message: expect.stringContaining('executes no Clarity') },
   });
@@ -160,11 +160,11 @@ test('a delegation is in the map of the stacking contract', async () => {
   const contract = { contractAddress: pox, contractName: 'pox-4' };
   const mapName = 'delegation-state';
   const entry = () =>
-    fetchContractMapEntry({ ...contract, mapName, mapKey: Cl.tuple({ stacker: Cl.principal(sender) }), ...reading() });
+    fetchContractMapEntry({ ...contract, mapName, mapKey: Cl.tuple({ stacker: Cl.principal(sender) }), ...options() });
   expect(await entry()).toEqual(Cl.none());
   const functionArgs = [Cl.uint(5_000), Cl.principal(friend), Cl.none(), Cl.none()];
   const call = await makeContractCall({ ...contract, functionName: 'delegate-stx', functionArgs, ...common() });
-  expect(await mined(call)).toMatchObject({ tx_status: 'success' });
+  expect(await mine(call)).toMatchObject({ tx_status: 'success' });
   expect(await entry()).toEqual(
     Cl.some(
       Cl.tuple({

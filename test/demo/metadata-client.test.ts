@@ -25,7 +25,7 @@ async function contracts(): Promise<string[]> {
   return results.map(({ smart_contract }) => smart_contract.contract_id);
 }
 
-const answered = (path: string, body: unknown) => {
+const recordType = (path: string, body: unknown) => {
   // A matcher may change the compared values.
   typed.push({ type: `Answer<paths['${path}']['get']>`, body: structuredClone(body) });
   return body;
@@ -33,7 +33,7 @@ const answered = (path: string, body: unknown) => {
 
 test('the client reads the status', async () => {
   const { data } = await client.GET('/metadata/v1/', {});
-  expect(answered('/metadata/v1/', data)).toMatchObject({ status: 'ready', tokens: { ft: expect.any(Number) } });
+  expect(recordType('/metadata/v1/', data)).toMatchObject({ status: 'ready', tokens: { ft: expect.any(Number) } });
 });
 
 test('the client reads the list of fungible tokens, and each token', async () => {
@@ -42,12 +42,12 @@ test('the client reads the list of fungible tokens, and each token', async () =>
   });
   // Its types lack a member that items have.
   const results = data?.results.map((item) => ({ ...item, asset_identifier: undefined }));
-  answered('/metadata/v1/ft', JSON.parse(JSON.stringify({ ...data, results })));
+  recordType('/metadata/v1/ft', JSON.parse(JSON.stringify({ ...data, results })));
   expect(data?.total).toBeGreaterThan(0);
   for (const listed of data?.results ?? []) {
     const principal = listed.contract_principal;
     const response = await client.GET('/metadata/v1/ft/{principal}', { params: { path: { principal } } });
-    expect(answered('/metadata/v1/ft/{principal}', response.data)).toMatchObject({
+    expect(recordType('/metadata/v1/ft/{principal}', response.data)).toMatchObject({
       name: 'Demo Coin',
       symbol: 'DEMO',
       decimals: 6,
@@ -67,7 +67,7 @@ test('the client reads non-fungible and semi-fungible tokens', async () => {
       for (let token_id = 1; token_id <= 5; token_id++) {
         const path = `/metadata/v1/${kind}/{principal}/{token_id}` as const;
         const { data } = await client.GET(path, { params: { path: { principal, token_id } } });
-        if (data !== undefined) tokens.push(answered(path, data));
+        if (data !== undefined) tokens.push(recordType(path, data));
       }
     }
     expect([kind, tokens.length]).not.toEqual([kind, 0]);

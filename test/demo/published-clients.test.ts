@@ -58,7 +58,7 @@ interface TransactionJson {
 }
 
 /** Mines the broadcast transaction. @returns its status and result */
-async function mined(result: { txid: string } | { error: string }): Promise<[string, string]> {
+async function mine(result: { txid: string } | { error: string }): Promise<[string, string]> {
   if ('error' in result) throw new Error(JSON.stringify(result));
   await server.steer('/stackside/v1/devnet/mine');
   const { tx_status, tx_result } = await server.json<TransactionJson>(`/extended/v1/tx/${result.txid}`);
@@ -69,7 +69,7 @@ const cycle = async () => (await server.json<Steered>('/stackside/v1/devnet')).c
 let authorizations = 0;
 
 /** A signer's agreement, signed by the client. */
-async function signed(client: StackingClient, topic: Pox4SignatureTopic, period: number, rewardCycle?: number) {
+async function sign(client: StackingClient, topic: Pox4SignatureTopic, period: number, rewardCycle?: number) {
   authorizations += 1;
   const agreed = {
     topic,
@@ -102,13 +102,13 @@ test('a solo stacker stacks, increases and extends, and has its STX back at the 
   const { burn_block_height: burnBlockHeight } = await client.getCoreInfo();
 
   const stacking = { amountMicroStx: 100_000n * STX, poxAddress, cycles: 1, burnBlockHeight, privateKey: stackerKey };
-  const other = await signed(client, Pox4SignatureTopic.StackExtend, 1);
-  expect(await mined(await client.stack({ ...stacking, ...other, privateKey: stackerKey }))).toEqual([
+  const other = await sign(client, Pox4SignatureTopic.StackExtend, 1);
+  expect(await mine(await client.stack({ ...stacking, ...other, privateKey: stackerKey }))).toEqual([
     'abort_by_response',
     '(err 35)',
   ]);
-  const consent = await signed(client, Pox4SignatureTopic.StackStx, 1);
-  expect((await mined(await client.stack({ ...stacking, ...consent, privateKey: stackerKey })))[0]).toBe('success');
+  const consent = await sign(client, Pox4SignatureTopic.StackStx, 1);
+  expect((await mine(await client.stack({ ...stacking, ...consent, privateKey: stackerKey })))[0]).toBe('success');
   const status = await client.getStatus();
   expect(status).toMatchObject({ stacked: true, details: { first_reward_cycle: reward_cycle_id + 1, lock_period: 1 } });
   expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
@@ -126,14 +126,14 @@ test('a solo stacker stacks, increases and extends, and has its STX back at the 
     client.getRewardSet({ contractId: `${boot}.pox-4`, rewardCyleId: reward_cycle_id + 1, rewardSetIndex });
   const before = await rewardSet();
 
-  const signature = await signed(client, Pox4SignatureTopic.StackIncrease, 1);
+  const signature = await sign(client, Pox4SignatureTopic.StackIncrease, 1);
   const increase = { increaseBy: 5_000n * STX, ...signature, privateKey: stackerKey };
-  expect((await mined(await client.stackIncrease(increase)))[0]).toBe('success');
+  expect((await mine(await client.stackIncrease(increase)))[0]).toBe('success');
   expect(await client.getAccountBalanceLocked()).toBe(105_000n * STX);
   expect((await rewardSet())!.total_ustx - before!.total_ustx).toBe(5_000n * STX);
-  const longer = await signed(client, Pox4SignatureTopic.StackExtend, 2);
+  const longer = await sign(client, Pox4SignatureTopic.StackExtend, 2);
   const extension = { extendCycles: 2, poxAddress, ...longer, privateKey: stackerKey };
-  expect((await mined(await client.stackExtend(extension)))[0]).toBe('success');
+  expect((await mine(await client.stackExtend(extension)))[0]).toBe('success');
   const { unlock_height } = await client.getAccountStatus();
   expect(unlock_height).toBe(burnBlockHeight + next_reward_cycle_in + 3 * 20);
   expect(await client.getStatus()).toMatchObject({ stacked: true, details: { lock_period: 3, unlock_height } });
@@ -153,31 +153,31 @@ test("a pool stacks a member's delegation, makes a slot from it, and the member 
   const [client, members] = [stackingClient(pool), stackingClient(member)];
   expect(await members.getDelegationStatus()).toEqual({ delegated: false });
   const delegation = { amountMicroStx: 90_000n * STX, delegateTo: pool, privateKey: memberKey };
-  expect(await mined(await members.delegateStx({ ...delegation }))).toEqual(['success', '(ok true)']);
+  expect(await mine(await members.delegateStx({ ...delegation }))).toEqual(['success', '(ok true)']);
   expect(await members.getDelegationStatus()).toEqual({
     delegated: true,
     details: { amount_micro_stx: 90_000n * STX, delegated_to: pool },
   });
-  expect((await mined(await members.delegateStx({ ...delegation })))[1]).toBe('(err 20)');
+  expect((await mine(await members.delegateStx({ ...delegation })))[1]).toBe('(err 20)');
 
   const { burn_block_height: burnBlockHeight } = await client.getCoreInfo();
   const stacking = { stacker: member, poxAddress, burnBlockHeight, cycles: 1, privateKey: poolKey };
-  expect((await mined(await client.delegateStackStx({ ...stacking, amountMicroStx: 90_001n * STX })))[1]).toBe(
+  expect((await mine(await client.delegateStackStx({ ...stacking, amountMicroStx: 90_001n * STX })))[1]).toBe(
     '(err 22)',
   );
-  const locked = await mined(
+  const locked = await mine(
     await client.delegateStackStx({ ...stacking, amountMicroStx: 90_000n * STX, privateKey: poolKey }),
   );
   expect(locked[0]).toBe('success');
   expect(await members.getStatus()).toMatchObject({ stacked: true, details: { lock_period: 1 } });
   const rewardCycle = (await cycle()) + 1;
-  const consent = await signed(client, Pox4SignatureTopic.AggregateCommit, 1, rewardCycle);
+  const consent = await sign(client, Pox4SignatureTopic.AggregateCommit, 1, rewardCycle);
   const commit = { poxAddress, rewardCycle, ...consent, privateKey: poolKey };
-  const [status, index] = await mined(await client.stackAggregationCommitIndexed(commit));
+  const [status, index] = await mine(await client.stackAggregationCommitIndexed(commit));
   expect(status).toBe('success');
   const slot = { contractId: `${boot}.pox-4`, rewardCyleId: rewardCycle, rewardSetIndex: Number(index.slice(5, -1)) };
   expect((await client.getRewardSet(slot))?.total_ustx).toBe(90_000n * STX);
-  expect((await mined(await members.revokeDelegateStx(memberKey)))[0]).toBe('success');
+  expect((await mine(await members.revokeDelegateStx(memberKey)))[0]).toBe('success');
   expect(await members.getDelegationStatus()).toEqual({ delegated: false });
 });
 
@@ -241,7 +241,7 @@ test('a name is priced, preordered, registered, updated, renewed, handed on and 
   const sent = async (building: Promise<StacksTransactionWire>, senderKey = ownerKey) => {
     const transaction = await building;
     new TransactionSigner(transaction).signOrigin(senderKey);
-    return mined(await broadcastTransaction({ transaction, network }));
+    return mine(await broadcastTransaction({ transaction, network }));
   };
   const [namespace, label, salt] = ['friends', 'otto', 'grains'];
   const fullyQualifiedName = `${label}.${namespace}`;
@@ -299,7 +299,7 @@ test('the faucets pay STX and sBTC, and sBTC has its signers, without a Bitcoin 
       `/extended/v1/faucets/${currency}?address=${newcomer}`,
     );
     expect([status, body]).toMatchObject([200, { success: true }]);
-    return mined({ txid: body.txId });
+    return mine({ txid: body.txId });
   };
   expect(await payout('stx')).toEqual(['success', '(ok true)']);
   for (let count = 0; count < 6; count++) expect(await payout('sbtc')).toEqual(['success', '(ok true)']);
@@ -307,7 +307,7 @@ test('the faucets pay STX and sBTC, and sBTC has its signers, without a Bitcoin 
   expect(balance.results).toEqual([{ token: SBTC_ASSET, balance: '60000' }]);
   expect(await stackingClient(newcomer).getAccountBalance()).toBe(500n * STX);
   const stacking = await server.post<{ txId: string }>(`/extended/v1/faucets/stx?address=${newcomer}&stacking=true`);
-  expect(await mined({ txid: stacking.body.txId })).toEqual(['success', '(ok true)']);
+  expect(await mine({ txid: stacking.body.txId })).toEqual(['success', '(ok true)']);
   expect(await stackingClient(newcomer).canStack({ poxAddress, cycles: 1 })).toEqual({ eligible: true });
 
   const client = new SbtcApiClientDevenv({ stxApiUrl: server.api });

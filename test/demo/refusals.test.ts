@@ -185,7 +185,7 @@ test('accounts of several keys sign, and so do sponsors', async () => {
     fee: 0,
     sponsored: true,
   });
-  const sponsored = (sponsorNonce: number) =>
+  const sponsor = (sponsorNonce: number) =>
     sponsorTransaction({
       transaction: unsponsored,
       sponsorPrivateKey: senderKey,
@@ -193,9 +193,9 @@ test('accounts of several keys sign, and so do sponsors', async () => {
       sponsorNonce,
       network: 'testnet',
     });
-  await rejects(await sponsored(0), 'BadNonce', { expected: nonce, actual: 0, is_origin: false, principal: sender });
+  await rejects(await sponsor(0), 'BadNonce', { expected: nonce, actual: 0, is_origin: false, principal: sender });
   // The sender must have the amount, even if a sponsor pays the fee.
-  await rejects(await sponsored(nonce), 'NotEnoughFunds', { expected: wide(1n), actual: wide(0n) });
+  await rejects(await sponsor(nonce), 'NotEnoughFunds', { expected: wide(1n), actual: wide(0n) });
 });
 
 test("bytes that aren't a transaction, and malformed bodies, are rejected with 400", async () => {

@@ -46,7 +46,7 @@ const askOne = async (server: Demo) => {
 
 describe('a downloaded requirement', () => {
   /** Downloads it from a server. @returns the problem, and whether something was written */
-  async function downloaded(answer: () => Response): Promise<[problem: string, isWritten: boolean]> {
+  async function download(answer: () => Response): Promise<[problem: string, isWritten: boolean]> {
     using directory = dataDirectory();
     const cache = join(directory.path, 'requirements');
     await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
@@ -58,16 +58,13 @@ describe('a downloaded requirement', () => {
   }
 
   test("is refused, and nothing is written, if the answer isn't a contract, is too long or redirects", async () => {
-    expect(await downloaded(() => new Response('<html>'))).toEqual([
-      expect.stringContaining("isn't a contract"),
-      false,
-    ]);
+    expect(await download(() => new Response('<html>'))).toEqual([expect.stringContaining("isn't a contract"), false]);
     const long = 'x'.repeat(MAX_ANSWER_BYTES + 1);
-    expect(await downloaded(() => Response.json({ source: long }))).toEqual([
+    expect(await download(() => Response.json({ source: long }))).toEqual([
       expect.stringContaining(`longer than ${MAX_ANSWER_BYTES} bytes`),
       false,
     ]);
-    expect(await downloaded(() => Response.redirect('http://127.0.0.1:1/'))).toEqual([
+    expect(await download(() => Response.redirect('http://127.0.0.1:1/'))).toEqual([
       expect.stringContaining('the status is 302'),
       false,
     ]);

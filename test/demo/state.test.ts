@@ -34,7 +34,7 @@ describeWith('Clarity', hasClarity, () => {
   });
   afterAll(() => project?.[Symbol.dispose]());
 
-  const started = (settings: Record<string, string> = {}) => demo({ clarity: project.path, state: file, ...settings });
+  const start = (settings: Record<string, string> = {}) => demo({ clarity: project.path, state: file, ...settings });
   const call = (server: Demo, name: string, sender: string) =>
     server.steer(`${DEVNET}/call`, { contract: 'counter', function: name, sender });
   const count = async (server: Demo) => {
@@ -56,7 +56,7 @@ describeWith('Clarity', hasClarity, () => {
   test('a devnet continues the chain of the one before: blocks, snapshots, accounts and pending transactions', async () => {
     let before: Awaited<ReturnType<typeof stateOf>>;
     {
-      await using server = await started({ automine: 'false' });
+      await using server = await start({ automine: 'false' });
       await call(server, 'go', 'wallet_1');
       await server.steer(`${DEVNET}/snapshot`, { name: 'one' });
       await call(server, 'fail', 'wallet_1');
@@ -68,7 +68,7 @@ describeWith('Clarity', hasClarity, () => {
       await server.steer(`${DEVNET}/balance`, { address, amount: '70', asset: GOLD });
       before = await stateOf(server);
     }
-    await using server = await started({ automine: 'false' });
+    await using server = await start({ automine: 'false' });
     const { tip, ...after } = await stateOf(server);
     const { tip: tipBefore, ...rest } = before;
     expect(after).toEqual(rest);
@@ -94,7 +94,7 @@ describeWith('Clarity', hasClarity, () => {
     await Bun.write(join(project.path, 'contracts/counter.clar'), counter(10));
     await Bun.write(join(project.path, 'Clarinet.toml'), manifest);
     {
-      await using server = await started();
+      await using server = await start();
       expect(await count(server)).toBe('u10');
       await call(server, 'go', 'wallet_1');
       expect(await count(server)).toBe('u20');
@@ -124,12 +124,10 @@ describeWith('Clarity', hasClarity, () => {
 
   test('rejects a state of another seed, of other accounts, or that is incomplete, and keeps the file', async () => {
     const text = readFileSync(file, 'utf8');
-    await expect(started({ seed: '2' })).rejects.toThrow('it has the seed 1, and this devnet has the seed 2');
+    await expect(start({ seed: '2' })).rejects.toThrow('it has the seed 1, and this devnet has the seed 2');
     for (const length of [0, 1, text.length >> 1, text.length - 3]) {
       writeFileSync(file, text.slice(0, length));
-      await expect(started()).rejects.toThrow(
-        `The state in ${file} can't be used: no devnet of this version wrote it.`,
-      );
+      await expect(start()).rejects.toThrow(`The state in ${file} can't be used: no devnet of this version wrote it.`);
       expect(readFileSync(file, 'utf8')).toHaveLength(length);
     }
     const changed = JSON.parse(text);
@@ -138,12 +136,12 @@ describeWith('Clarity', hasClarity, () => {
     expect(last.transaction.status).toBe('success');
     last.transaction.status = 'other';
     writeFileSync(file, JSON.stringify(changed));
-    await expect(started()).rejects.toThrow(/block \d+ had a transaction with the status other, but is different now/);
+    await expect(start()).rejects.toThrow(/block \d+ had a transaction with the status other, but is different now/);
     writeFileSync(file, text);
     const accounts = join(project.path, 'settings/Devnet.toml');
     const settings = await Bun.file(accounts).text();
     await Bun.write(accounts, settings.replace('100_000_000_000_000', '5_000_000'));
-    await expect(started()).rejects.toThrow('the account deployer was added or changed since');
+    await expect(start()).rejects.toThrow('the account deployer was added or changed since');
     await Bun.write(accounts, settings);
     expect(readFileSync(file, 'utf8')).toBe(text);
   });

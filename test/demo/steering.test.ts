@@ -20,16 +20,16 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 const state = () => server.json<Steered>('/stackside/v1/devnet');
-const indexed = () => server.json<{ chain_tip: { block_height: number; index_block_hash: string } }>('/extended');
+const indexStatus = () => server.json<{ chain_tip: { block_height: number; index_block_hash: string } }>('/extended');
 
 async function sent(options: { nonce?: number; fee?: number; amount?: number } = {}): Promise<string> {
-  const transaction = await signed(options);
+  const transaction = await sign(options);
   const result = await broadcastTransaction({ transaction, network: 'testnet', client: { baseUrl: server.api } });
   expect(result).toEqual({ txid: transaction.txid() });
   return `0x${transaction.txid()}`;
 }
 
-const signed = ({ amount = 5, fee = 400, ...rest }: { nonce?: number; fee?: number; amount?: number }) =>
+const sign = ({ amount = 5, fee = 400, ...rest }: { nonce?: number; fee?: number; amount?: number }) =>
   makeSTXTokenTransfer({
     recipient,
     amount,
@@ -48,7 +48,7 @@ test('a mine request returns when the index has the empty block', async () => {
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 3 });
   expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((offset) => before.tip.height + offset));
   expect(blocks.flatMap(({ transactions }) => transactions)).toEqual([]);
-  expect((await indexed()).chain_tip).toMatchObject({
+  expect((await indexStatus()).chain_tip).toMatchObject({
     block_height: blocks.at(-1)?.height,
     index_block_hash: blocks.at(-1)?.index_block_hash,
   });
@@ -56,10 +56,10 @@ test('a mine request returns when the index has the empty block', async () => {
 
 test('transactions in a mine request are mined with pending ones, in nonce order', async () => {
   const { nonce } = await server.json<{ nonce: number }>(`/v2/accounts/${sender}?proof=0`);
-  const last = await signed({ nonce: nonce + 2 });
+  const last = await sign({ nonce: nonce + 2 });
   const waiting = await sent({ nonce: nonce + 1 });
   expect((await state()).pending).toEqual([waiting]);
-  const first = await signed({ nonce });
+  const first = await sign({ nonce });
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', {
     transactions: [last.serialize(), first.serialize()],
   });
@@ -92,7 +92,7 @@ test('a fork returns a transaction to the mempool, and the next block mines it a
     blocks.map(({ index_block_hash }) => index_block_hash),
   );
   expect([fork.blocks.length, fork.pending]).toEqual([3, [id]]);
-  expect((await indexed()).chain_tip.index_block_hash).toBe(fork.blocks.at(-1)!.index_block_hash);
+  expect((await indexStatus()).chain_tip.index_block_hash).toBe(fork.blocks.at(-1)!.index_block_hash);
   expect(await statusOf(id)).toBe('pending');
   const mined = await server.steer('/stackside/v1/devnet/mine');
   expect(mined.blocks[0]?.transactions).toEqual([id]);
@@ -115,7 +115,7 @@ test('a fork that is not longer stays orphaned', async () => {
   const fork = await server.steer('/stackside/v1/devnet/fork', { depth: 2, length: 2 });
   expect([fork.blocks.length, fork.orphaned, fork.pending]).toEqual([2, [], []]);
   expect((await state()).tip).toEqual(tip);
-  expect((await indexed()).chain_tip.index_block_hash).toBe(tip.index_block_hash);
+  expect((await indexStatus()).chain_tip.index_block_hash).toBe(tip.index_block_hash);
 });
 
 test('a fork below the first block is rejected', async () => {
@@ -375,7 +375,7 @@ test('a transaction with a higher fee replaces one with the same nonce', async (
   const dear = await sent({ nonce, fee: 500 });
   expect((await state()).pending).toEqual([dear]);
   expect(await statusOf(cheap)).toBe('dropped_replace_by_fee');
-  const transaction = await signed({ nonce, fee: 500, amount: 6 });
+  const transaction = await sign({ nonce, fee: 500, amount: 6 });
   expect(
     await broadcastTransaction({ transaction, network: 'testnet', client: { baseUrl: server.api } }),
   ).toMatchObject({ reason: 'ConflictingNonceInMempool' });
@@ -465,7 +465,7 @@ test('a revert restores the state after a block, and drops later transactions', 
 });
 
 test('the chain can return to a snapshot several times, and deletes later snapshots', async () => {
-  const named = async () => (await state()).snapshots.map(({ name }) => name);
+  const snapshotNames = async () => (await state()).snapshots.map(({ name }) => name);
   await server.steer('/stackside/v1/devnet/snapshot');
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
   // A snapshot keeps the blocks above it, so a revert has no maximum depth.
@@ -473,12 +473,12 @@ test('the chain can return to a snapshot several times, and deletes later snapsh
     await sent();
     await server.steer('/stackside/v1/devnet/mine', { count: blocks });
     await server.steer('/stackside/v1/devnet/snapshot', { name: 'later' });
-    expect((await named()).slice(-2)).toEqual(['default', 'later']);
+    expect((await snapshotNames()).slice(-2)).toEqual(['default', 'later']);
     const { orphaned } = await server.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
     expect([round, orphaned.length]).toEqual([round, blocks]);
     expect((await state()).pending).toEqual([]);
     expect(await server.json(`/extended/v1/address/${sender}/stx`)).toEqual(before);
-    expect(await named()).not.toContain('later');
+    expect(await snapshotNames()).not.toContain('later');
   }
   // Time that was added after the snapshot is taken back.
   const { tip } = await state();

@@ -156,7 +156,7 @@ test('every operation on names occurs, with its token, and calls without a print
   expect([...operations].sort()).toEqual([...nameOperations].sort());
   expect(prints.filter(({ kind }) => kind === 'namespace').length).toBeGreaterThan(1);
   const calls = ofFew.flatMap(({ transactions }) =>
-    transactions.filter(({ status }) => status === 'success').flatMap(({ raw_tx }) => unprinted(raw_tx) ?? []),
+    transactions.filter(({ status }) => status === 'success').flatMap(({ raw_tx }) => changeWithoutPrint(raw_tx) ?? []),
   );
   expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(['name', 'namespace']));
 });
@@ -255,7 +255,7 @@ function namePrint(event: BlockBody['events'][number]) {
 }
 
 /** Returns the change that a call made to names without a print. */
-function unprinted(raw: string) {
+function changeWithoutPrint(raw: string) {
   const decoded = decodeTransaction(fromHex(raw));
   if (!decoded.ok || decoded.value.payload.type !== 'contract_call') return null;
   const { functionName, functionArgs } = decoded.value.payload;

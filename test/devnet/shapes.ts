@@ -42,7 +42,7 @@ export function shapesOf(events: Iterable<{ path: string; body: string }>): Shap
  * Returns the paths that only the first shapes have, and types of common paths that only they have. A missing path is
  * listed without the paths inside it.
  */
-export function lacking(shapes: Shapes, others: Shapes): string[] {
+export function findMissing(shapes: Shapes, others: Shapes): string[] {
   return [...shapes]
     .flatMap(([path, types]) => {
       const otherTypes = others.get(path);
@@ -79,8 +79,8 @@ if (import.meta.main) {
   if (file === undefined) throw new OperatorError('No recording is named.', 'bun run shapes events.tsv.gz');
   const demo = shapesOf(devnetEvents({ seed: 1, blocks: BLOCKS, faucet: true }));
   const recorded = await recordedShapes(file);
-  const missing = lacking(recorded, demo);
-  const others = lacking(demo, recorded);
+  const missing = findMissing(recorded, demo);
+  const others = findMissing(demo, recorded);
   const list = (title: string, lines: readonly string[]) =>
     process.stdout.write(`${title}: ${lines.length}\n${lines.map((line) => `  ${line}\n`).join('')}`);
   list('The recording has, and the demo lacks', missing);

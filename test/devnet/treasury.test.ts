@@ -26,7 +26,7 @@ const argumentsFor: Readonly<Record<string, (amount: bigint) => Uint8Array[]>> =
  * Calls a function while the sender and the contract have the balance.
  * @returns the outcome and both balances afterwards
  */
-function called(name: string, args: readonly Uint8Array[]) {
+function call(name: string, args: readonly Uint8Array[]) {
   const world = new World();
   world.credit(sender, BALANCE);
   world.credit(contract, BALANCE);
@@ -52,21 +52,21 @@ const refusal = (code: number) => ({
 
 for (const [name, argumentsOf] of Object.entries(argumentsFor)) {
   test(`${name} takes amounts from 1 to the balance`, () => {
-    for (const amount of [1n, BALANCE]) expect(called(name, argumentsOf(amount)).ok).toBe(true);
-    expect(called(name, argumentsOf(BALANCE + 1n))).toEqual(refusal(1));
-    expect(called(name, argumentsOf(0n))).toEqual(refusal(3));
+    for (const amount of [1n, BALANCE]) expect(call(name, argumentsOf(amount)).ok).toBe(true);
+    expect(call(name, argumentsOf(BALANCE + 1n))).toEqual(refusal(1));
+    expect(call(name, argumentsOf(0n))).toEqual(refusal(3));
   });
 }
 
 test('each function moves the amount', () => {
-  expect(called('burn', [clarity.uint(30)]).balances).toEqual([70n, 100n, 0n]);
-  expect(called('deposit', [clarity.uint(30)]).balances).toEqual([70n, 130n, 0n]);
-  expect(called('withdraw', argumentsFor.withdraw!(30n)).balances).toEqual([130n, 70n, 0n]);
-  expect(called('share', [payments(30, 20)]).balances).toEqual([50n, 100n, 50n]);
+  expect(call('burn', [clarity.uint(30)]).balances).toEqual([70n, 100n, 0n]);
+  expect(call('deposit', [clarity.uint(30)]).balances).toEqual([70n, 130n, 0n]);
+  expect(call('withdraw', argumentsFor.withdraw!(30n)).balances).toEqual([130n, 70n, 0n]);
+  expect(call('share', [payments(30, 20)]).balances).toEqual([50n, 100n, 50n]);
 });
 
 test('share refuses payments that are together more than the balance, and a payment to the sender', () => {
-  expect(called('share', [payments(60, 41)])).toEqual(refusal(1));
+  expect(call('share', [payments(60, 41)])).toEqual(refusal(1));
   const toSender = clarity.list([clarity.tuple({ amount: clarity.uint(1), to: clarity.principal(sender) })]);
-  expect(called('share', [toSender])).toEqual(refusal(2));
+  expect(call('share', [toSender])).toEqual(refusal(2));
 });

@@ -208,12 +208,12 @@ const openBelow = (folder: string): string[] =>
       });
 
 /** Returns the names of unfinished files. */
-const unfinished = (folder: string): string[] =>
+const unfinishedFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.partial|rebuild(?!\.lock)|^data.check/.test(name),
   );
 
-async function prepared({ prepare }: Command): Promise<DataDirectory> {
+async function prepareFolder({ prepare }: Command): Promise<DataDirectory> {
   const folder = dataDirectory();
   cpSync(filled.path, inData(folder.path), { recursive: true });
   prepare?.(folder.path);
@@ -240,8 +240,8 @@ interface Failing {
 }
 
 /** Makes one call of a command fail, and runs the command again. @returns the failed call, as SQL or by its name */
-async function failing(command: Command, { expected, fault, fails }: Failing): Promise<string> {
-  using folder = await prepared(command);
+async function failOneCall(command: Command, { expected, fault, fails }: Failing): Promise<string> {
+  using folder = await prepareFolder(command);
   let failed = '';
   const plan: Plan = (call) => {
     if (!fails(call)) return null;
@@ -256,7 +256,7 @@ async function failing(command: Command, { expected, fault, fails }: Failing): P
   expect({ ...attempt, databases }).toEqual({ ...attempt, databases: [] });
   // A stream closes its file a little later.
   await until(() => openBelow(folder.path).length === 0, `the end of the files of ${JSON.stringify(attempt)}`);
-  if (failed !== 'rmSync') expect({ ...attempt, left: unfinished(folder.path) }).toEqual({ ...attempt, left: [] });
+  if (failed !== 'rmSync') expect({ ...attempt, left: unfinishedFiles(folder.path) }).toEqual({ ...attempt, left: [] });
   if (error !== null) {
     const retry = await runUnder(never, command, folder.path);
     // The call may have taken effect but reported a failure.
@@ -297,7 +297,7 @@ function notOnDisk(calls: readonly FileCall[]): string[] {
 test.each(commands.map((command) => [command.name, command] as const))(
   '%s: any failing call is reported and leaves nothing, and the next attempt succeeds',
   async (_, command) => {
-    using undisturbed = await prepared(command);
+    using undisturbed = await prepareFolder(command);
     const { error, seen } = await runUnder(never, command, undisturbed.path);
     expect(error).toBeNull();
     expect(notOnDisk(seen.fileCalls)).toEqual([]);
@@ -306,7 +306,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
     const samples = Math.min(calls, casesOf(1));
     for (let sample = 0; sample < samples; sample++) {
       const number = Math.floor(((sample + 0.5) * calls) / samples);
-      await failing(command, {
+      await failOneCall(command, {
         expected,
         fault: faults[(sample + number) % faults.length]!,
         fails: (call) => call.number === number,
@@ -314,7 +314,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
     }
     if (command.makesSecondaryIndexes !== true) return;
     const fails = ({ sql }: Call) => sql.startsWith('CREATE INDEX events_ft ');
-    expect(await failing(command, { expected, fault: faults[0]!, fails })).toContain('events_ft');
+    expect(await failOneCall(command, { expected, fault: faults[0]!, fails })).toContain('events_ft');
   },
 );
 
@@ -334,7 +334,7 @@ function imagesOf(folder: string): { plan: Plan; images: DataDirectory[] } {
 test.each(commands.map((command) => [command.name, command] as const))(
   '%s: wherever it is killed among its files, the next try does it',
   async (_, command) => {
-    using folder = await prepared(command);
+    using folder = await prepareFolder(command);
     const { plan, images } = imagesOf(folder.path);
     const reader = command.reader?.(folder.path);
     const { error } = await runUnder(plan, command, folder.path);
@@ -355,7 +355,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
 
 test("check leaves no file behind if it can't get a lock", async () => {
   const command = commands.find(({ name }) => name === 'check')!;
-  using undisturbed = await prepared(command);
+  using undisturbed = await prepareFolder(command);
   const { seen } = await runUnder(never, command, undisturbed.path);
   const expected = await command.result(undisturbed.path);
   expect(seen.calls()).toBeGreaterThan(0);
@@ -367,7 +367,7 @@ test("check leaves no file behind if it can't get a lock", async () => {
         failed = true;
         return true;
       };
-      await failing(command, { expected, fault, fails });
+      await failOneCall(command, { expected, fault, fails });
       expect({ fault, pattern, failed }).toEqual({ fault, pattern, failed: true });
     }
   }

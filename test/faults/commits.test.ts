@@ -23,7 +23,7 @@ const saidToFail: Fault = { code: 'io', effect: 'done' };
 const INSERT_CHANGE = 'INSERT INTO changes (kind, subject) VALUES (?1, ?2)';
 
 /** Opens an index on a copy, with calls that a test can make fail. */
-function opened() {
+function openCopy() {
   const directory = copyOf(whole);
   const store = faultStore();
   const open = openWithHooks(directory.path, { connect: store.connect });
@@ -57,7 +57,7 @@ function opened() {
     },
   };
 }
-type Opened = ReturnType<typeof opened>;
+type Opened = ReturnType<typeof openCopy>;
 
 const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
 const nextBlock = eventRange.find(isBlock)!;
@@ -71,7 +71,7 @@ function upToBlock({ ingest }: Opened): void {
 const deliveries = (directory: string): string[] => wholeIndex(directory).hook_deliveries!;
 
 test('a journal locked by another process leaves no open transaction, and the next event is accepted', () => {
-  using open = opened();
+  using open = openCopy();
   open.failNext(journalPath, 'BEGIN IMMEDIATE', busy);
   expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
   expect([open.locked(indexPath), open.locked(journalPath)]).toEqual([false, false]);
@@ -80,7 +80,7 @@ test('a journal locked by another process leaves no open transaction, and the ne
 });
 
 test('if a real lock is held, the event fails, and is accepted after the lock is released', () => {
-  using open = opened();
+  using open = openCopy();
   upToBlock(open);
   for (const db of open.store.opened.values()) db.run('PRAGMA busy_timeout = 0');
   {
@@ -94,7 +94,7 @@ test('if a real lock is held, the event fails, and is accepted after the lock is
 });
 
 test('a thread waits for a lock once, and not again while the lock is held', () => {
-  using open = opened();
+  using open = openCopy();
   upToBlock(open);
   const patience = () =>
     [...open.store.opened.values()].map(
@@ -122,7 +122,7 @@ const failures: [how: string, fault: Fault][] = [
 test.each(failures)(
   'if the commit of the index %s, the event is a repetition when sent again, and the dispatcher was notified',
   (_, fault) => {
-    using open = opened();
+    using open = openCopy();
     upToBlock(open);
     const before = deliveries(open.directory).length;
     const journaled = journalRows(open.directory).length;
@@ -139,7 +139,7 @@ test.each(failures)(
 test.each(
   [indexPath, journalPath].flatMap((path) => failures.map(([how, fault]) => ({ name: path.name, path, how, fault }))),
 )('if a commit ($name) $how, a new process applies each entry of the journal exactly once', ({ path, fault }) => {
-  using open = opened();
+  using open = openCopy();
   open.failNext(path, 'COMMIT', fault);
   expect(() => open.ingest.receive(chunks)).toThrow(StoreUnavailableError);
   open.ingest.receive(chunks);
@@ -151,7 +151,7 @@ test.each(
 });
 
 test('a hook that expired with an undone event is active again, and the event is evaluated again', () => {
-  using open = opened();
+  using open = openCopy();
   upToBlock(open);
   const { hooks } = open.ingest;
   open.limitOccurrences(1);
@@ -165,7 +165,7 @@ test('a hook that expired with an undone event is active again, and the event is
 });
 
 test('mempool changes of an undone event are not published with the next event', () => {
-  using open = opened();
+  using open = openCopy();
   const announcement = eventRange.find(({ path }) => path === '/new_mempool_tx')!;
   for (const event of eventRange.slice(0, eventRange.indexOf(announcement))) open.ingest.receive(event);
   using reader = new Database(indexPath(open.directory), { readonly: true });
@@ -180,8 +180,8 @@ test('mempool changes of an undone event are not published with the next event',
 });
 
 test('after a failed rollback, the next events produce the same data as without the failure', () => {
-  using open = opened();
-  using undisturbed = opened();
+  using open = openCopy();
+  using undisturbed = openCopy();
   let struck = 0;
   open.store.follow(({ sql }) => {
     if (sql === 'COMMIT' && struck === 0) struck = 1;
@@ -199,7 +199,7 @@ test('after a failed rollback, the next events produce the same data as without 
 });
 
 test('a probe finds that writes succeed again, and applies the entries that only the journal has', () => {
-  using open = opened();
+  using open = openCopy();
   upToBlock(open);
   open.failNext(indexPath, 'COMMIT', full);
   expect(() => open.ingest.receive(nextBlock)).toThrow('disk is full');
@@ -245,7 +245,7 @@ test('a full disk is logged with what to do and without a stack, and an I/O erro
 });
 
 test("a small write that succeeds on a full disk doesn't end the failure of events", async () => {
-  using open = opened();
+  using open = openCopy();
   upToBlock(open);
   open.store.follow(({ sql, path }) => (sql === 'COMMIT' && path === journalPath(open.directory) ? full : null));
   for (const _ of [1, 2, 3]) {
@@ -266,11 +266,11 @@ const files = [
 ] as const;
 
 test.each(files)("%s: a file that can't grow stops the events, which continue as before when it can", (_, path) => {
-  using undisturbed = opened();
+  using undisturbed = openCopy();
   for (const event of eventRange) undisturbed.ingest.receive(event);
   const expected = everything(undisturbed.directory);
   for (const room of [0, 9]) {
-    using open = opened();
+    using open = openCopy();
     const db = open.store.opened.get(path(open.directory))!;
     const { pages } = db.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get()!;
     const limit = (maxPages: number) => db.run(`PRAGMA max_page_count = ${maxPages}`);
@@ -296,14 +296,14 @@ test.each(files)("%s: a file that can't grow stops the events, which continue as
 test('the journal is synced at each commit, and the index is not', () => {
   const synchronous = ({ store }: Opened, path: string) =>
     store.opened.get(path)?.query<{ synchronous: number }, []>('PRAGMA synchronous').get()?.synchronous;
-  using open = opened();
+  using open = openCopy();
   const [FULL, NORMAL] = [2, 1];
   expect(synchronous(open, journalPath(open.directory))).toBe(FULL);
   expect(synchronous(open, indexPath(open.directory))).toBe(NORMAL);
 });
 
 test('an event of an unknown kind is counted once, however often the node sends it', () => {
-  using open = opened();
+  using open = openCopy();
   upToBlock(open);
   const event = { path: '/new_thing', text: '{}', receivedAt: nextBlock.receivedAt };
   for (const path of [journalPath, indexPath]) {

@@ -108,7 +108,7 @@ const ways4: readonly ((bytes: Uint8Array) => string)[] = [
   (bytes) => bytes.join('。'),
   (bytes) => bytes.join('.').replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
 ];
-const compressed = (bytes: Uint8Array): string => {
+const compress = (bytes: Uint8Array): string => {
   const whole = groupsOf(bytes).join(':');
   const zeros = whole.match(/(?:^|:)0(?::0)+(?=:|$)/)?.[0];
   if (zeros === undefined) return whole;
@@ -126,27 +126,27 @@ const ways6: readonly ((bytes: Uint8Array) => string)[] = [
       .map((group) => group.padStart(4, '0'))
       .join(':'),
   (bytes) => `${groupsOf(bytes).slice(0, 6).join(':')}:${bytes.subarray(12).join('.')}`,
-  compressed,
+  compress,
 ];
 
 interface Written {
   bytes: Uint8Array;
   text: string;
 }
-const written = (bytes: fc.Arbitrary<Uint8Array>, ways: readonly ((bytes: Uint8Array) => string)[]) =>
+const writtenAddress = (bytes: fc.Arbitrary<Uint8Array>, ways: readonly ((bytes: Uint8Array) => string)[]) =>
   fc.tuple(bytes, fc.constantFrom(...ways)).map(([drawn, way]): Written => ({ bytes: drawn, text: way(drawn) }));
 const literal = fc.oneof(
-  written(bytes4, ways4),
-  written(bytes6, ways6).map(({ bytes, text }) => ({ bytes, text: `[${text}]` })),
+  writtenAddress(bytes4, ways4),
+  writtenAddress(bytes6, ways6).map(({ bytes, text }) => ({ bytes, text: `[${text}]` })),
 );
 /** As a resolver gives it. */
-const resolved = fc.oneof(written(bytes4, ways4.slice(0, 1)), written(bytes6, ways6));
+const resolved = fc.oneof(writtenAddress(bytes4, ways4.slice(0, 1)), writtenAddress(bytes6, ways6));
 
 /** Returns the reason why a URL is refused, or `null` if it may be called. */
 async function refusalOf(url: string, addresses: readonly Written[] = []): Promise<string | null> {
-  const found = addresses.map(({ bytes, text }): Address => ({ address: text, family: bytes.length === 4 ? 4 : 6 }));
+  const targets = addresses.map(({ bytes, text }): Address => ({ address: text, family: bytes.length === 4 ? 4 : 6 }));
   try {
-    await targetGuard({ allowed: [], plainHttp: false }, async () => found).check(url);
+    await targetGuard({ allowed: [], plainHttp: false }, async () => targets).check(url);
     return null;
   } catch (error) {
     if (error instanceof TargetRefused) return error.message;
@@ -202,7 +202,7 @@ test('an ordinary public address is accepted', async () => {
   const seen = new Seen({ public: 50 });
   await assertProperty(
     fc.asyncProperty(
-      fc.oneof(written(bytes4, ways4.slice(0, 1)), written(bytes6, ways6.slice(0, 1))),
+      fc.oneof(writtenAddress(bytes4, ways4.slice(0, 1)), writtenAddress(bytes6, ways6.slice(0, 1))),
       async ({ bytes, text }) => {
         // The addresses of IANA's protocol assignments, clouds and relays are also refused.
         const isOrdinary = bytes.length === 4 ? bytes[0]! < 168 || bytes[0]! === 193 : bytes[0] === 0x26;

@@ -48,11 +48,11 @@ function changes(directory: string): string[] {
 }
 
 /** All that a run leaves: index, journal, and the changes for subscribers. */
-const standing = (directory: string) => ({ ...everything(directory), changes: changes(directory) });
+const contentsOf = (directory: string) => ({ ...everything(directory), changes: changes(directory) });
 
 interface Run {
   /** State of the files after the run. */
-  files: ReturnType<typeof standing>;
+  files: ReturnType<typeof contentsOf>;
   /** Number of SQLite calls for each event, including failed attempts. */
   calls: number[];
   /** Attempts to take an event that failed. */
@@ -117,5 +117,5 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   open.ingest.publish();
   open.ingest.probe();
   open.ingest.close();
-  return { files: standing(directory.path), calls, failed, logged: open.said.map(({ event }) => event), directory };
+  return { files: contentsOf(directory.path), calls, failed, logged: open.said.map(({ event }) => event), directory };
 }

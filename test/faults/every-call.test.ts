@@ -70,7 +70,7 @@ function survivesAlone(section: Section, failure: Failure): boolean {
   return !differs && missed.length === 0;
 }
 
-function shuffled<T>(items: readonly T[], prng: Prng): T[] {
+function shuffle<T>(items: readonly T[], prng: Prng): T[] {
   const placed = items.map((item) => ({ item, place: prng.u32() }));
   return placed.sort((a, b) => a.place - b.place).map(({ item }) => item);
 }
@@ -79,7 +79,7 @@ function shuffled<T>(items: readonly T[], prng: Prng): T[] {
 function failuresOf({ undisturbed: { calls } }: Section, prng: Prng): Failure[][] {
   return calls.map((count, event) => {
     const failures = Array.from({ length: count }, (_, call) => ({ event, call, fault: prng.pick(faults) }));
-    return shuffled(failures, prng);
+    return shuffle(failures, prng);
   });
 }
 

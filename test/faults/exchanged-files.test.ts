@@ -154,7 +154,7 @@ function expectWhole(
 }
 
 /** Returns a number of random pairs; all pairs if there are fewer. */
-function sampled(name: string, count: number): Pair[] {
+function samplePairs(name: string, count: number): Pair[] {
   const prng = new Prng(`exchanged-files/${name}`);
   const rest = [...pairs];
   const sample: Pair[] = [];
@@ -163,7 +163,7 @@ function sampled(name: string, count: number): Pair[] {
 }
 
 test('files are opened only if the journal has the history of the index', () => {
-  for (const pair of sampled('open', 12)) {
+  for (const pair of samplePairs('open', 12)) {
     const { belongs, chain } = truthOf(pair);
     using directory = directoryOf(pair);
     const before = heldIn(directory.path, pair);
@@ -175,7 +175,7 @@ test('files are opened only if the journal has the history of the index', () => 
 });
 
 test('a rebuild repairs refused files', () => {
-  for (const pair of sampled('ways out', 6)) {
+  for (const pair of samplePairs('ways out', 6)) {
     const { belongs, inJournal } = truthOf(pair);
     if (belongs) continue;
     if (pair.journal === 'missing') continue;

@@ -23,7 +23,7 @@ const from = template();
 afterAll(() => from[Symbol.dispose]());
 
 /** Opens an index on a copy. Its groups are committed when the timer ends or when something else triggers the commit. */
-function opened() {
+function openCopy() {
   const directory = copyOf(from);
   const store = faultStore();
   const timer = manualClock();
@@ -83,7 +83,7 @@ const resultOf = (events: readonly ReceivedEvent[]) => {
 const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
 
 const reverts = (events: readonly ReceivedEvent[]): boolean => {
-  using open = opened();
+  using open = openCopy();
   open.receive(events);
   return open.said.some(({ event }) => event === 'block_reverted');
 };
@@ -97,7 +97,7 @@ test('the group of these tests has a fork that wins', () => {
 });
 
 test('events of a group have one commit, and no subscriber is notified of them before it', () => {
-  using open = opened();
+  using open = openCopy();
   const before = open.seen();
   open.receive(group);
   expect(open.timer.isWaiting()).toBe(true);
@@ -111,13 +111,13 @@ test('events of a group have one commit, and no subscriber is notified of them b
   expect(everything(open.directory)).toEqual(whole);
 });
 
-const isCommittedAfter = ({ timer }: ReturnType<typeof opened>, milliseconds: number): boolean => {
+const isCommittedAfter = ({ timer }: ReturnType<typeof openCopy>, milliseconds: number): boolean => {
   timer.tick(milliseconds);
   return !timer.isWaiting();
 };
 
 /** Receives events that queue no delivery every 10 ms. @returns the milliseconds after which there was a commit */
-function commitsWithin(open: ReturnType<typeof opened>, milliseconds: number): number[] {
+function commitsWithin(open: ReturnType<typeof openCopy>, milliseconds: number): number[] {
   const times = Array.from({ length: milliseconds / 10 }, (_, n) => (n + 1) * 10);
   return times.filter((time) => {
     open.receive([{ path: '/of_a_newer_node', text: `{"n":${time}}`, receivedAt: time }]);
@@ -126,7 +126,7 @@ function commitsWithin(open: ReturnType<typeof opened>, milliseconds: number): n
 }
 
 test('events are committed 20 ms after the last one, and 1,000 ms after the first one at the latest', () => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   expect([isCommittedAfter(open, 19), isCommittedAfter(open, 1)]).toEqual([false, true]);
   expect(open.seen().height).toBe(open.ingest.tipHeight());
@@ -134,7 +134,7 @@ test('events are committed 20 ms after the last one, and 1,000 ms after the firs
 });
 
 test('events are committed 100 ms after the first one if another thread reads', () => {
-  using open = opened();
+  using open = openCopy();
   open.ingest.commits.await();
   // Each commit fulfils the wish of the thread, which has not read again.
   expect(commitsWithin(open, 1_500)).toEqual([100, 1_100]);
@@ -145,7 +145,7 @@ test('events are committed 100 ms after the first one if another thread reads', 
 });
 
 test('a group with deliveries is committed 100 ms after its first event', () => {
-  using open = opened();
+  using open = openCopy();
   const before = open.seen().deliveries;
   open.receive(group);
   expect(commitsWithin(open, 200)).toEqual([100]);
@@ -153,7 +153,7 @@ test('a group with deliveries is committed 100 ms after its first event', () => 
 });
 
 test('the writer rests ten times as long as a commit took, and 1,000 ms after the first event at most', () => {
-  using open = opened();
+  using open = openCopy();
   open.slow(30);
   open.receive(group);
   open.timer.tick(20);
@@ -167,7 +167,7 @@ test('the writer rests ten times as long as a commit took, and 1,000 ms after th
 });
 
 test('4 MB of events are committed at once', () => {
-  using open = opened();
+  using open = openCopy();
   const isPending = (n: number): boolean => {
     open.receive([{ path: '/of_a_newer_node', text: JSON.stringify('x'.repeat(1_500_000 + n)), receivedAt: n }]);
     return open.timer.isWaiting();
@@ -176,7 +176,7 @@ test('4 MB of events are committed at once', () => {
 });
 
 test.each(['an event', 'the end of the timer'])('a transaction that SQLite ended is made again before %s', (next) => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group.slice(0, 20));
   open.undo();
   if (next !== 'an event') {
@@ -199,7 +199,7 @@ function lockFiles(directory: string): void {
 }
 
 test('nothing is locked once the timer has ended, nor after an event that changes nothing', () => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   open.timer.endWaits();
   lockFiles(open.directory);
@@ -211,11 +211,11 @@ const senderOf = ({ stx_transfer_event: transfer }: { stx_transfer_event?: { sen
   transfer === undefined ? [] : [transfer.sender];
 
 /** The snapshots of the process that writes. */
-const snapshotsOf = ({ directory, ingest }: ReturnType<typeof opened>) =>
+const snapshotsOf = ({ directory, ingest }: ReturnType<typeof openCopy>) =>
   openSnapshots(directory, { before: ingest.publish, writer: ingest.writer });
 
 test('this process reads acknowledged events at once, without a commit', () => {
-  using open = opened();
+  using open = openCopy();
   const before = open.seen();
   const snapshots = snapshotsOf(open);
   for (const event of group) {
@@ -231,7 +231,7 @@ test('this process reads acknowledged events at once, without a commit', () => {
 });
 
 test('reads before a commit show the same as reads after it', async () => {
-  using open = opened();
+  using open = openCopy();
   const snapshots = snapshotsOf(open);
   const senders = new Set(group.filter(isBlock).flatMap(({ text }) => JSON.parse(text).events.flatMap(senderOf)));
   expect(senders.size).toBeGreaterThan(1);
@@ -250,7 +250,7 @@ test('reads before a commit show the same as reads after it', async () => {
 });
 
 test('a read over several turns sees everything that was acknowledged before it, and nothing after', async () => {
-  using open = opened();
+  using open = openCopy();
   const snapshots = snapshotsOf(open);
   open.receive(group.slice(0, 20));
   const height = open.ingest.tipHeight();
@@ -264,7 +264,7 @@ test('a read over several turns sees everything that was acknowledged before it,
 });
 
 test('reads see only committed events after a group is lost, and all events after the replay', () => {
-  using open = opened();
+  using open = openCopy();
   const snapshots = snapshotsOf(open);
   const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
   const [before, first] = [height(), group.slice(0, 20)];
@@ -281,7 +281,7 @@ test('reads see only committed events after a group is lost, and all events afte
 });
 
 test('reads continue if the journal is too damaged to replay a lost group, and the next event reports the damage', () => {
-  using open = opened();
+  using open = openCopy();
   const snapshots = snapshotsOf(open);
   const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
   const before = height();
@@ -296,7 +296,7 @@ test('reads continue if the journal is too damaged to replay a lost group, and t
 });
 
 test('a read within a read leaves the rows of the other one', () => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   const snapshots = snapshotsOf(open);
   const heights = snapshots.read((read) => {
@@ -309,7 +309,7 @@ test('a read within a read leaves the rows of the other one', () => {
 });
 
 test('chainhooks see only committed data', () => {
-  using open = opened();
+  using open = openCopy();
   const before = open.seen().deliveries;
   open.receive(group);
   const { waitingOfAll } = open.ingest.hooks.deliveries;
@@ -320,7 +320,7 @@ test('chainhooks see only committed data', () => {
 });
 
 test('a local write commits the events before it', () => {
-  using open = opened();
+  using open = openCopy();
   for (const [index, event] of group.entries()) {
     open.ingest.receive(event);
     if (index % 5 === 4) {
@@ -336,7 +336,7 @@ test.each<Fault>([
   { code: 'full', effect: 'rolled_back' },
   { code: 'busy', effect: 'kept' },
 ])('a commit that fails twice succeeds later, without a loss: $code, $effect', (fault) => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   open.failNext('COMMIT', fault, 2);
   open.timer.endWaits();
@@ -355,7 +355,7 @@ test.each<Fault>([
   { code: 'busy', effect: 'kept' },
   { code: 'io', effect: 'done' },
 ])('reads that saw a group still see it if its commit fails once: $code, $effect', (fault) => {
-  using open = opened();
+  using open = openCopy();
   const snapshots = snapshotsOf(open);
   open.receive(group);
   const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
@@ -372,7 +372,7 @@ test.each<Fault>([
 });
 
 test('reads that saw a group still see it if the next event undoes it', () => {
-  using open = opened();
+  using open = openCopy();
   const snapshots = snapshotsOf(open);
   open.receive(group.slice(0, 20));
   const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
@@ -387,7 +387,7 @@ test('reads that saw a group still see it if the next event undoes it', () => {
 });
 
 test('an event that is sent again after a failed commit is a repetition', () => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
   open.timer.endWaits();
@@ -412,7 +412,7 @@ test.each([
   ['has no parent here', strange, 'UnknownParentError'],
   ["can't be understood", malformed, 'PayloadError'],
 ])('an event that %s takes none of those before it along', (_, event, name) => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   expect(() => open.ingest.receive(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);
   // Without another event, and without the timer.
@@ -425,7 +425,7 @@ test.each([
 });
 
 test('an event that changes nothing leaves the others as they are', () => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   const repeated = group.find(isBlock)!;
   expect(open.ingest.receive(repeated)).toBe('repeated');
@@ -435,7 +435,7 @@ test('an event that changes nothing leaves the others as they are', () => {
 });
 
 test('a crash with a pending group is recovered from the journal', () => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   using crashed = image(open.directory);
   using reopened = openWithHooks(crashed.path);
@@ -445,7 +445,7 @@ test('a crash with a pending group is recovered from the journal', () => {
 });
 
 test('a pending group is committed at the end', () => {
-  using open = opened();
+  using open = openCopy();
   open.receive(group);
   open.ingest.close();
   expect(everything(open.directory)).toEqual(whole);
@@ -454,8 +454,8 @@ test('a pending group is committed at the end', () => {
 });
 
 /** Returns the result of an import of events. */
-const imported = (events: readonly ReceivedEvent[]) => {
-  using open = opened();
+const resultOfImport = (events: readonly ReceivedEvent[]) => {
+  using open = openCopy();
   for (const event of events) open.ingest.apply(event);
   open.ingest.commit();
   open.ingest.close();
@@ -463,8 +463,8 @@ const imported = (events: readonly ReceivedEvent[]) => {
 };
 
 /** Opens an index on a copy for an import that keeps all events except the last few. */
-function importing(last = 0) {
-  const open = opened();
+function startImport(last = 0) {
+  const open = openCopy();
   const before = open.seen();
   const count = group.length - last;
   for (const event of group.slice(0, count)) open.ingest.apply(event);
@@ -474,7 +474,7 @@ function importing(last = 0) {
 }
 
 test('events that an import commits are in the journal, and in the index with its commit', () => {
-  using open = importing();
+  using open = startImport();
   expect(open.seen()).toEqual(open.before);
   using crashed = image(open.directory);
   using reopened = openWithHooks(crashed.path);
@@ -482,47 +482,47 @@ test('events that an import commits are in the journal, and in the index with it
   open.ingest.commit();
   expect(open.seen().height).toBe(open.ingest.tipHeight());
   open.ingest.close();
-  expect(everything(open.directory)).toEqual(imported(group));
+  expect(everything(open.directory)).toEqual(resultOfImport(group));
 });
 
 test('a stopped import loses only uncommitted rows', () => {
-  const [kept, others] = [group.slice(0, -5), group.slice(-5)];
-  using stopped = copyOf(from);
+  const [safeEvents, lostEvents] = [group.slice(0, -5), group.slice(-5)];
+  using stoppedCopy = copyOf(from);
   using undisturbed = copyOf(from);
   {
-    using open = openAt(stopped.path);
-    for (const event of kept) open.ingest.apply(event);
+    using open = openAt(stoppedCopy.path);
+    for (const event of safeEvents) open.ingest.apply(event);
     open.ingest.commitToJournal();
-    for (const event of others) open.ingest.apply(event);
+    for (const event of lostEvents) open.ingest.apply(event);
   }
-  using reopened = openAt(stopped.path);
-  expect(reopened.said).toContainEqual({ event: 'journal_replayed', events: kept.length });
+  using reopened = openAt(stoppedCopy.path);
+  expect(reopened.said).toContainEqual({ event: 'journal_replayed', events: safeEvents.length });
   reopened.ingest.close();
   {
     using open = openAt(undisturbed.path);
-    for (const event of kept) open.ingest.apply(event);
+    for (const event of safeEvents) open.ingest.apply(event);
     open.ingest.commit();
   }
-  expect(everything(stopped.path)).toEqual(everything(undisturbed.path));
+  expect(everything(stoppedCopy.path)).toEqual(everything(undisturbed.path));
 });
 
 test.each([
   ['has no parent here', strange, 'UnknownParentError'],
   ["can't be understood", malformed, 'PayloadError'],
 ])('an event that %s takes nothing of an import along', (_, event, name) => {
-  using open = importing(5);
+  using open = startImport(5);
   expect(() => open.ingest.apply(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);
   open.ingest.commit();
   open.ingest.close();
-  expect(everything(open.directory)).toEqual(imported(group));
+  expect(everything(open.directory)).toEqual(resultOfImport(group));
 });
 
 test('a commit of an import that fails is reported, and loses nothing', () => {
-  using open = importing();
+  using open = startImport();
   open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
   expect(open.ingest.commit).toThrow(StoreUnavailableError);
   open.ingest.probe();
   expect(open.seen().height).toBe(open.ingest.tipHeight());
   open.ingest.close();
-  expect(everything(open.directory)).toEqual(imported(group));
+  expect(everything(open.directory)).toEqual(resultOfImport(group));
 });

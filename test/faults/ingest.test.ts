@@ -11,7 +11,7 @@ import { eventRange, template } from './event-range.ts';
 import { faults, never, type Plan } from './fault-store.ts';
 
 /** Takes the range while calls fail as planned. */
-function disturbed(from: DataDirectory, committed: Committed, plan: Plan) {
+function runDisturbed(from: DataDirectory, committed: Committed, plan: Plan) {
   const result = run(from, { committed, events: eventRange, plan });
   result.directory[Symbol.dispose]();
   return result;
@@ -19,7 +19,7 @@ function disturbed(from: DataDirectory, committed: Committed, plan: Plan) {
 
 const expected = waysToCommit.map((committed) => {
   const from = template();
-  return { committed, from, undisturbed: disturbed(from, committed, never) };
+  return { committed, from, undisturbed: runDisturbed(from, committed, never) };
 });
 afterAll(() => {
   for (const { from } of expected) from[Symbol.dispose]();
@@ -50,7 +50,7 @@ describe.each(expected)('commits $committed', ({ committed, from, undisturbed })
 
   const disturbs = () => {
     for (let seed = firstSeed; seed < firstSeed + casesOf(2); seed++) {
-      const { files, failed, logged } = disturbed(from, committed, rain(`${committed}/${seed}`));
+      const { files, failed, logged } = runDisturbed(from, committed, rain(`${committed}/${seed}`));
       expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
       expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
       // Logged once at the start and once at the end.

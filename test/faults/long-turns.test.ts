@@ -51,7 +51,7 @@ function read(rows: number): void {
   worked += rows / ROWS_A_MILLISECOND;
 }
 
-function decoded({ length }: Uint8Array): void {
+function countDecoded({ length }: Uint8Array): void {
   sinceTurn.bytes += length;
   worked += length / BYTES_A_MILLISECOND;
 }
@@ -110,11 +110,11 @@ beforeAll(() => {
   spies.push(
     spyOn(Database.prototype, 'prepare').mockImplementation(prepared as typeof prepare),
     spyOn(reprs, 'clarityRepr').mockImplementation((bytes) => {
-      decoded(bytes);
+      countDecoded(bytes);
       return clarityRepr(bytes);
     }),
     spyOn(values, 'decodeClarity').mockImplementation((bytes) => {
-      decoded(bytes);
+      countDecoded(bytes);
       return decodeClarity(bytes);
     }),
   );

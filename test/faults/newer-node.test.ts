@@ -54,13 +54,13 @@ function withMembers(value: unknown): unknown {
   return { ...Object.fromEntries(members), ...NEW_MEMBERS };
 }
 
-const changed = (event: NodeEvent, change: (body: unknown) => unknown): NodeEvent => ({
+const edit = (event: NodeEvent, change: (body: unknown) => unknown): NodeEvent => ({
   ...event,
   body: exactJson(change(parseJson(event.body))),
 });
 
 test('members that no release has change nothing', () => {
-  const [plain, extended] = [chain, chain.map((event) => changed(event, withMembers))].map((events) => {
+  const [plain, extended] = [chain, chain.map((event) => edit(event, withMembers))].map((events) => {
     using directory = ingestOf(events.map(received));
     using db = new Database(indexPath(directory.path), { readonly: true, safeIntegers: true });
     // Payloads are kept whole.
@@ -84,17 +84,17 @@ const withByte = (offset: number, byte: number) => (raw: Uint8Array) => {
 /** Changes that a newer node may make to a transaction in a block. */
 const transactionChanges = {
   status: (tx: Json) => ({ ...tx, status: 'abort_by_new_rule' }),
-  auth: (tx: Json) => rawChanged(tx, withByte(AUTH, 0x09)),
-  hashMode: (tx: Json) => rawChanged(tx, withByte(HASH_MODE, 0x2f)),
-  anchorMode: (tx: Json) => rawChanged(tx, withByte(ANCHOR_MODE, 0x09)),
-  conditionMode: (tx: Json) => rawChanged(tx, withByte(ANCHOR_MODE + 1, 0x09)),
-  conditionForm: (tx: Json) => rawChanged(tx, (raw) => (isOfOneKey(raw) ? withConditionForm(raw) : raw)),
-  conditionKind: (tx: Json) => rawChanged(tx, (raw) => (isOfOneKey(raw) ? withCondition(raw) : raw)),
-  payload: (tx: Json) => rawChanged(tx, (raw) => (isOfOneKey(raw) ? withPayload(raw) : raw)),
-  longer: (tx: Json) => rawChanged(tx, (raw) => (raw.length > 1 ? Uint8Array.of(...raw, 1, 2, 3) : raw)),
+  auth: (tx: Json) => changeRaw(tx, withByte(AUTH, 0x09)),
+  hashMode: (tx: Json) => changeRaw(tx, withByte(HASH_MODE, 0x2f)),
+  anchorMode: (tx: Json) => changeRaw(tx, withByte(ANCHOR_MODE, 0x09)),
+  conditionMode: (tx: Json) => changeRaw(tx, withByte(ANCHOR_MODE + 1, 0x09)),
+  conditionForm: (tx: Json) => changeRaw(tx, (raw) => (isOfOneKey(raw) ? withConditionForm(raw) : raw)),
+  conditionKind: (tx: Json) => changeRaw(tx, (raw) => (isOfOneKey(raw) ? withCondition(raw) : raw)),
+  payload: (tx: Json) => changeRaw(tx, (raw) => (isOfOneKey(raw) ? withPayload(raw) : raw)),
+  longer: (tx: Json) => changeRaw(tx, (raw) => (raw.length > 1 ? Uint8Array.of(...raw, 1, 2, 3) : raw)),
 } satisfies Record<string, (tx: Json) => Json>;
 
-const rawChanged = (tx: Json, change: (raw: Uint8Array) => Uint8Array): Json => ({
+const changeRaw = (tx: Json, change: (raw: Uint8Array) => Uint8Array): Json => ({
   ...tx,
   raw_tx: toHex(change(fromHex(String(tx.raw_tx)))),
 });
@@ -146,7 +146,7 @@ test(
         const bodies = new Map<string, string>();
         const events = chain.map((event) => {
           if (event.path !== '/new_block') return event;
-          if (!bodies.has(event.body)) bodies.set(event.body, changed(event, (body) => withKinds(body, choose)).body);
+          if (!bodies.has(event.body)) bodies.set(event.body, edit(event, (body) => withKinds(body, choose)).body);
           return { ...event, body: bodies.get(event.body)! };
         });
         using directory = ingestOf(events.map(received));

@@ -194,7 +194,7 @@ const signedBy = ({ nonce, sponsorNonce, fee }: Payment): Transaction =>
   transfer(alice, nonce, fee, sponsorNonce === null ? undefined : { account: sponsor, nonce: sponsorNonce });
 
 /** Returns the payment from the API, or null if the transaction isn't there. */
-async function answered({ get }: OpenApi, id: string): Promise<Payment | null> {
+async function paymentOf({ get }: OpenApi, id: string): Promise<Payment | null> {
   const response = await get(`/extended/v1/tx/${id}`);
   if (response.status === 404) return null;
   const json = parseJson(await response.text()) as { nonce: number; sponsor_nonce?: number; fee_rate: string };
@@ -218,7 +218,7 @@ test(
       const payment = { nonce: anyU64(prng), sponsorNonce: prng.chance(0.5) ? anyU64(prng) : null, fee: anyU64(prng) };
       const signed = signedBy(payment);
       open.ingest.receive(announcement([signed]));
-      expect([null, payment]).toContainEqual(await answered(api, signed.id));
+      expect([null, payment]).toContainEqual(await paymentOf(api, signed.id));
       const next = block(last, `of ${number}`, [signed]);
       try {
         open.ingest.receive(next.event);
@@ -227,7 +227,7 @@ test(
         expect({ payment, refused: String(error) }).toEqual({ payment, refused: expect.stringContaining(signed.id) });
         continue;
       }
-      expect(await answered(api, signed.id)).toEqual(payment);
+      expect(await paymentOf(api, signed.id)).toEqual(payment);
     }
   },
   timeout,

@@ -22,7 +22,7 @@ interface Compared {
   reports: Map<FactKind, KindReport>;
 }
 
-async function compared(snapshots: Snapshots, rpc: NodeRpc, limit = Number.POSITIVE_INFINITY): Promise<Compared> {
+async function runComparison(snapshots: Snapshots, rpc: NodeRpc, limit = Number.POSITIVE_INFINITY): Promise<Compared> {
   const { common, compare } = comparison(snapshots, rpc, atOnce);
   const start = await common();
   if (start === null) throw new Error('the index has no block');
@@ -48,7 +48,7 @@ const node = served(chain);
 const snapshots = memoryIndex(events.map(received));
 
 test('index and node agree in all data, and every kind of data is compared', async () => {
-  const comparison = await compared(snapshots, rpcOf(node));
+  const comparison = await runComparison(snapshots, rpcOf(node));
   expect(differences(comparison)).toEqual([]);
   expect(comparison.height).toBe(chain.tip.height);
   for (const { kind, compared: count } of comparison.reports.values()) expect([kind, count > 0]).toEqual([kind, true]);
@@ -84,7 +84,7 @@ test('each subject is listed once up to a height, at the last block that changed
 });
 
 test('a sample contains the newest subjects of each kind', async () => {
-  const { reports } = await compared(snapshots, rpcOf(node), 3);
+  const { reports } = await runComparison(snapshots, rpcOf(node), 3);
   for (const { compared: count } of reports.values()) expect(count).toBeLessThanOrEqual(3);
   expect(reports.get('blocks')?.compared).toBe(3);
 });
@@ -96,7 +96,7 @@ test('index and node agree after any forks', async () => {
       const { chain: forked, events: posted } = grown(drawn);
       if (forked.tip.height === 0) return;
       const index = memoryIndex(posted.map(received));
-      const comparison = await compared(index, rpcOf(served(forked)));
+      const comparison = await runComparison(index, rpcOf(served(forked)));
       expect(differences(comparison)).toEqual([]);
       seen.add('accounts', comparison.reports.get('accounts')?.compared ?? 0);
       seen.add('losing blocks', posted.filter(({ path }) => path === '/new_block').length - forked.tip.height);
@@ -121,7 +121,7 @@ test('a lock that ended with a Bitcoin block of an extended tenure is not a diff
       if (ended.has(address)) continue;
       ended.add(address);
       const index = memoryIndex(posted.map(received));
-      expect(differences(await compared(index, rpcOf(served(long))))).toEqual([]);
+      expect(differences(await runComparison(index, rpcOf(served(long))))).toEqual([]);
     }
   }
 });
@@ -135,7 +135,7 @@ interface NodeAnswer {
 }
 
 /** Changes a JSON response. */
-const changed = async (answer: Response, change: (body: NodeAnswer) => void): Promise<Response> => {
+const edit = async (answer: Response, change: (body: NodeAnswer) => void): Promise<Response> => {
   const body = (await answer.json()) as NodeAnswer;
   change(body);
   return Response.json(body, { status: answer.status });
@@ -159,7 +159,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
       name: 'balance',
       first: 40,
       lie: on(account, (url, answer) =>
-        heightOf(url) < 40 ? answer : changed(answer, (body) => Object.assign(body, { balance: next(body.balance) })),
+        heightOf(url) < 40 ? answer : edit(answer, (body) => Object.assign(body, { balance: next(body.balance) })),
       ),
     },
     'a balance without a past value from the node': {
@@ -170,36 +170,36 @@ describe('a wrong answer is reported with its subject and first block', () => {
         if (heightOf(url) < 35) return new Response('overloaded', { status: 500 });
         return heightOf(url) < 40
           ? answer
-          : changed(answer, (body) => Object.assign(body, { balance: next(body.balance) }));
+          : edit(answer, (body) => Object.assign(body, { balance: next(body.balance) }));
       }),
     },
     'a nonce of the block before': {
       kind: 'accounts',
       name: 'nonce',
       lie: on(account, (url, answer) =>
-        heightOf(url) < 60 ? answer : changed(answer, (body) => Object.assign(body, { nonce: body.nonce - 1 })),
+        heightOf(url) < 60 ? answer : edit(answer, (body) => Object.assign(body, { nonce: body.nonce - 1 })),
       ),
     },
     'STX that are locked for nobody': {
       kind: 'accounts',
       name: 'locked',
       first: 1,
-      lie: on(account, (_, answer) => changed(answer, (body) => Object.assign(body, { locked: next(body.locked) }))),
+      lie: on(account, (_, answer) => edit(answer, (body) => Object.assign(body, { locked: next(body.locked) }))),
     },
     'another source': {
       kind: 'contracts',
       name: 'source',
-      lie: on(/contracts\/source/, (_, answer) => changed(answer, (body) => Object.assign(body, { source: '(ok)' }))),
+      lie: on(/contracts\/source/, (_, answer) => edit(answer, (body) => Object.assign(body, { source: '(ok)' }))),
     },
     'an interface without its functions': {
       kind: 'contracts',
       name: 'interface',
-      lie: on(/contracts\/interface/, (_, answer) => changed(answer, (body) => Object.assign(body, { functions: [] }))),
+      lie: on(/contracts\/interface/, (_, answer) => edit(answer, (body) => Object.assign(body, { functions: [] }))),
     },
     'a signer that weighs more': {
       kind: 'reward sets',
       name: 'signers',
-      lie: on(/stacker_set/, (_, answer) => changed(answer, (body) => body.stacker_set.signers[0].weight++)),
+      lie: on(/stacker_set/, (_, answer) => edit(answer, (body) => body.stacker_set.signers[0].weight++)),
     },
     'a signature with another byte': {
       kind: 'blocks',
@@ -231,19 +231,19 @@ describe('a wrong answer is reported with its subject and first block', () => {
     'another result': {
       kind: 'transactions',
       name: 'result',
-      lie: on(/v3\/transaction/, (_, answer) => changed(answer, (body) => Object.assign(body, { result: '(err u1)' }))),
+      lie: on(/v3\/transaction/, (_, answer) => edit(answer, (body) => Object.assign(body, { result: '(err u1)' }))),
     },
     'a token balance of the past': {
       kind: 'SIP-010 balances',
       name: 'balance',
       lie: on(/get-balance/, (_, answer) =>
-        changed(answer, (body) => Object.assign(body, { result: `0x07${'01'}${'00'.repeat(15)}ff` })),
+        edit(answer, (body) => Object.assign(body, { result: `0x07${'01'}${'00'.repeat(15)}ff` })),
       ),
     },
     'an owner that sold it': {
       kind: 'SIP-009 owners',
       name: 'owner',
-      lie: on(/get-owner/, (_, answer) => changed(answer, (body) => Object.assign(body, { result: '0x0709' }))),
+      lie: on(/get-owner/, (_, answer) => edit(answer, (body) => Object.assign(body, { result: '0x0709' }))),
     },
     'a contract that is not there': {
       kind: 'contracts',
@@ -252,7 +252,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
     },
   };
   test.each(Object.entries(lies))('%s', async (_, { kind, name, first, lie }) => {
-    const list = differences(await compared(snapshots, rpcOf(node, lie)));
+    const list = differences(await runComparison(snapshots, rpcOf(node, lie)));
     const lied = list.filter((item) => item.kind === kind && item.values.some((value) => value.name === name));
     expect(lied.length).toBeGreaterThan(0);
     // A block's bytes also determine its id, and so the sortition's consensus hash.
@@ -262,7 +262,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
 });
 
 describe('missing answers are not differences', () => {
-  const unanswered = ({ reports }: Compared, kind: FactKind) => [...(reports.get(kind)?.unanswered ?? [])];
+  const unansweredOf = ({ reports }: Compared, kind: FactKind) => [...(reports.get(kind)?.unanswered ?? [])];
 
   test('if the node fails after four tries', async () => {
     let requests = 0;
@@ -270,9 +270,9 @@ describe('missing answers are not differences', () => {
       requests += 1;
       return new Response('overloaded', { status: 500 });
     });
-    const comparison = await compared(snapshots, rpcOf(node, failing));
+    const comparison = await runComparison(snapshots, rpcOf(node, failing));
     expect(differences(comparison)).toEqual([]);
-    const cycles = unanswered(comparison, 'reward sets');
+    const cycles = unansweredOf(comparison, 'reward sets');
     expect(cycles).toEqual([['status 500', cycles[0]?.[1] ?? 0]]);
     expect(requests).toBe(4 * (cycles[0]?.[1] ?? 0));
   });
@@ -284,20 +284,20 @@ describe('missing answers are not differences', () => {
       failed.add(url.href);
       return new Response('busy', { status: 503 });
     };
-    const comparison = await compared(snapshots, rpcOf(node, once), 5);
+    const comparison = await runComparison(snapshots, rpcOf(node, once), 5);
     expect(differences(comparison)).toEqual([]);
     expect(comparison.reports.get('accounts')?.compared).toBe(5);
   });
 
   test('if the node lacks txindex, or names another block', async () => {
     const withoutIndex = on(/v3\/transaction/, () => new Response('not here', { status: 404 }));
-    expect(unanswered(await compared(snapshots, rpcOf(node, withoutIndex), 2), 'transactions')).toEqual([
+    expect(unansweredOf(await runComparison(snapshots, rpcOf(node, withoutIndex), 2), 'transactions')).toEqual([
       ['no entry in its transaction index', 2],
     ]);
     const first = on(/v3\/transaction/, (_, answer) =>
-      changed(answer, (body) => Object.assign(body, { index_block_hash: '00'.repeat(32), result: 'none' })),
+      edit(answer, (body) => Object.assign(body, { index_block_hash: '00'.repeat(32), result: 'none' })),
     );
-    expect(unanswered(await compared(snapshots, rpcOf(node, first), 2), 'transactions')).toEqual([
+    expect(unansweredOf(await runComparison(snapshots, rpcOf(node, first), 2), 'transactions')).toEqual([
       ['an entry of another block', 2],
     ]);
   });
@@ -309,54 +309,54 @@ describe('missing answers are not differences', () => {
       isFirst = false;
       return new Response('No such block', { status: 404 });
     });
-    const comparison = await compared(snapshots, rpcOf(node, lacking), 3);
+    const comparison = await runComparison(snapshots, rpcOf(node, lacking), 3);
     expect(differences(comparison)).toEqual([]);
-    expect(unanswered(comparison, 'blocks')).toEqual([["the node doesn't have this block", 1]]);
+    expect(unansweredOf(comparison, 'blocks')).toEqual([["the node doesn't have this block", 1]]);
   });
 
   test('accounts are skipped if the node sends JSON in another form', async () => {
     const other = on(/v2\/accounts/, () => Response.json({ balance: 5 }));
-    const comparison = await compared(snapshots, rpcOf(node, other), 4);
-    expect(unanswered(comparison, 'accounts')).toEqual([['an unexpected response', 4]]);
+    const comparison = await runComparison(snapshots, rpcOf(node, other), 4);
+    expect(unansweredOf(comparison, 'accounts')).toEqual([['an unexpected response', 4]]);
   });
 });
 
 test('an unreachable node stops the comparison', async () => {
   const away: NodeRpc = { ...rpcOf(node), request: () => Promise.reject(new NodeUnreachableError('away')) };
-  await expect(compared(snapshots, away)).rejects.toThrow(NodeUnreachableError);
+  await expect(runComparison(snapshots, away)).rejects.toThrow(NodeUnreachableError);
 });
 
 test('a node of another chain is rejected by its chain ID, or if it lacks all the blocks', async () => {
   const other = new SimulatedChain({ seed: 6, accounts: 5 });
   while (other.tip.height < 60)
     other.mine(other.tip.height === 0 ? null : other.tip.indexBlockHash, { newTenure: true });
-  await expect(compared(snapshots, rpcOf(served(other)))).rejects.toThrow(OperatorError);
-  await expect(compared(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID is 0x00000001');
+  await expect(runComparison(snapshots, rpcOf(served(other)))).rejects.toThrow(OperatorError);
+  await expect(runComparison(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID is 0x00000001');
 });
 
 test('a node that fails every block lookup is unreachable, not on another chain', async () => {
   for (const status of [500, 503, 400, 302]) {
     const failing = on(/v2\/accounts/, () => new Response('overloaded', { status }));
-    await expect(compared(snapshots, rpcOf(node, failing))).rejects.toThrow(NodeUnreachableError);
+    await expect(runComparison(snapshots, rpcOf(node, failing))).rejects.toThrow(NodeUnreachableError);
   }
 });
 
 test('a node without any block of the index is behind', async () => {
   const unknownTip: Lie = () => new Response('No such chain tip', { status: 404 });
-  await expect(compared(snapshots, rpcOf(node, unknownTip, { height: 0, burnBlockHeight: 1 }))).rejects.toThrow(
+  await expect(runComparison(snapshots, rpcOf(node, unknownTip, { height: 0, burnBlockHeight: 1 }))).rejects.toThrow(
     PassingError,
   );
 });
 
 test('an index above its node is compared at the highest block that the node has', async () => {
-  const without =
+  const blocksUpTo =
     (height: number): Lie =>
     (url, answer) =>
       heightOf(url) > height ? new Response('No such chain tip', { status: 404 }) : answer;
-  const forked = await compared(snapshots, rpcOf(node, without(57)));
+  const forked = await runComparison(snapshots, rpcOf(node, blocksUpTo(57)));
   expect(forked).toMatchObject({ height: 57, above: 3, isBehind: false });
   expect(differences(forked)).toEqual([]);
-  expect(await compared(snapshots, rpcOf(node, without(31), { burnBlockHeight: 1 }), 1)).toMatchObject({
+  expect(await runComparison(snapshots, rpcOf(node, blocksUpTo(31), { burnBlockHeight: 1 }), 1)).toMatchObject({
     height: 31,
     isBehind: true,
   });
@@ -382,7 +382,7 @@ test('a fork between two requests stops the comparison instead of reporting a di
     ...before,
     read: (request) => (++reads > 12 ? after : before).read(request),
   };
-  await expect(compared(forking, rpcOf(served(growing)))).rejects.toThrow(ChainReplacedError);
-  const comparison = await compared(after, rpcOf(served(growing)));
+  await expect(runComparison(forking, rpcOf(served(growing)))).rejects.toThrow(ChainReplacedError);
+  const comparison = await runComparison(after, rpcOf(served(growing)));
   expect(differences(comparison)).toEqual([]);
 });

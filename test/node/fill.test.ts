@@ -126,7 +126,7 @@ function filledBurnBlock(event: NodeEvent): NodeEvent {
  * ancestors of later blocks. They lack the data that no RPC interface returns.
  * @param miners the miners' transactions on Bitcoin by their blocks, if they differ from the events
  */
-function unbroken({ chain, events, from, to }: Broken, miners = new Map<string, string>()): NodeEvent[] {
+function withoutGap({ chain, events, from, to }: Broken, miners = new Map<string, string>()): NodeEvent[] {
   const needed = new Set<string>();
   const later = events
     .slice(to)
@@ -178,7 +178,7 @@ test('a filled index equals one without a gap, with forks before, in and after t
       const from = lowest + Math.floor((first / 100) * (events.length - lowest));
       const to = Math.min(events.length, from + Math.ceil((length / 100) * events.length));
       const broken = { chain, events, from, to };
-      using whole = ingestOf(unbroken(broken).map(received));
+      using whole = ingestOf(withoutGap(broken).map(received));
       using open = openNew();
       seen.add('blocks', await filledRun(broken, open));
       open.ingest.close();
@@ -210,31 +210,31 @@ const placeOf = (height: number): number =>
 test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin blocks all but their payouts', async () => {
   const { chain, events } = straight;
   const broken = { chain, events, from: placeOf(5), to: placeOf(50) };
-  using whole = ingestOf(unbroken(broken).map(received));
+  using whole = ingestOf(withoutGap(broken).map(received));
   using open = openNew();
   const filled = await filledRun(broken, open);
   expect(filled).toBe(45);
   open.ingest.close();
   expect(tables(open.directory)).toEqual(tables(whole.path));
-  const counted = (directory: string, query: string) => {
+  const count = (directory: string, query: string) => {
     using db = new Database(indexPath(directory), { readonly: true });
     return db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${query}`).get()?.n ?? 0;
   };
   // The gap contains all of it.
   expect(
-    counted(
+    count(
       whole.path,
       "transactions t JOIN principals p ON p.id = t.contract_id WHERE type IN (1, 6) AND p.address LIKE '%.pox-5'",
     ),
   ).toBe(1);
-  expect(counted(whole.path, 'reward_cycles')).toBeGreaterThan(1);
-  expect(counted(whole.path, 'miner_rewards')).toBeGreaterThan(20);
+  expect(count(whole.path, 'reward_cycles')).toBeGreaterThan(1);
+  expect(count(whole.path, 'miner_rewards')).toBeGreaterThan(20);
   const hashes = (directory: string) => {
     using db = new Database(indexPath(directory), { readonly: true });
     return db.query('SELECT height, hash, parent_hash FROM burn_blocks ORDER BY height').values();
   };
   expect(hashes(open.directory)).toEqual(hashes(whole.path));
-  expect(counted(open.directory, 'burn_blocks WHERE is_filled = 1')).toBeGreaterThan(20);
+  expect(count(open.directory, 'burn_blocks WHERE is_filled = 1')).toBeGreaterThan(20);
   using snapshots = snapshotsOf(open.directory);
   const ranges = snapshots.read((reader) => reader.burnRewards.withoutPayouts());
   expect(ranges).toHaveLength(1);
@@ -263,7 +263,7 @@ const on =
   (url, answer) =>
     path.test(url.pathname) && answer.ok ? lie(url, answer) : answer;
 
-const changed = async (answer: Response, change: (body: never) => void): Promise<Response> => {
+const edit = async (answer: Response, change: (body: never) => void): Promise<Response> => {
   const body = parseJson(await answer.text());
   change(body as never);
   return new Response(exactJson(body), { status: answer.status });
@@ -286,7 +286,7 @@ describe('a block that the node returns incompletely is named, and the blocks be
     'a replay of another block': {
       lie: on(
         replay,
-        at(24, (_, answer) => changed(answer, (body: Replayed) => void body.transactions.pop())),
+        at(24, (_, answer) => edit(answer, (body: Replayed) => void body.transactions.pop())),
       ),
       lacking: /its replay has different transactions/,
       height: 24,
@@ -295,7 +295,7 @@ describe('a block that the node returns incompletely is named, and the blocks be
       lie: on(
         replay,
         at(25, (_, answer) =>
-          changed(answer, (body: Replayed) => {
+          edit(answer, (body: Replayed) => {
             for (const transaction of body.transactions) transaction.events = [];
           }),
         ),
@@ -306,7 +306,7 @@ describe('a block that the node returns incompletely is named, and the blocks be
       lie: on(
         replay,
         at(24, (_, answer) =>
-          changed(answer, (body: Replayed) => {
+          edit(answer, (body: Replayed) => {
             for (const transaction of body.transactions) transaction.result_hex = '0xzz';
           }),
         ),
@@ -324,7 +324,7 @@ describe('a block that the node returns incompletely is named, and the blocks be
       lie: on(
         /v2\/accounts/,
         at(24, (_, answer) =>
-          changed(answer, (body: { balance: string }) => {
+          edit(answer, (body: { balance: string }) => {
             body.balance = `0x${(BigInt(body.balance) + 1n).toString(16)}`;
           }),
         ),
@@ -335,7 +335,7 @@ describe('a block that the node returns incompletely is named, and the blocks be
       lie: on(
         /v2\/pox/,
         at(24, (_, answer) =>
-          changed(answer, (body: { total_liquid_supply_ustx: bigint }) => {
+          edit(answer, (body: { total_liquid_supply_ustx: bigint }) => {
             body.total_liquid_supply_ustx = BigInt(body.total_liquid_supply_ustx) + 1n;
           }),
         ),
@@ -405,7 +405,7 @@ test('an index that begins at a block is filled from there, with the rewards of 
   for (const height of [8, 21, 30]) {
     const broken = { chain, events, from: placeOf(height - 1) + 1, to: events.length };
     const below = bodyOf(events[placeOf(height - 1)]!).index_block_hash;
-    const rest = unbroken(broken, new Map([[below, ZEROS]])).slice(placeOf(height - 1) + 1);
+    const rest = withoutGap(broken, new Map([[below, ZEROS]])).slice(placeOf(height - 1) + 1);
     using whole = ingestOf(rest.map(received));
     using open = openNew();
     expect(await fill(open, chain, chain.tip.indexBlockHash, undefined, height)).toMatchObject({
@@ -456,12 +456,12 @@ test('a lock of pox-4 that ends with the epoch of pox-5 equals its event', async
 });
 
 test("a node's JSON that is nested too deep is no answer", async () => {
-  const nested = (levels: number) => [...Array(levels).fill('{"a":'), 1, ...Array(levels).fill('}')].join('');
+  const nest = (levels: number) => [...Array(levels).fill('{"a":'), 1, ...Array(levels).fill('}')].join('');
   const answer = (text: string) =>
     new ThrottledNode(
       rpcOf(served(straight.chain), () => new Response(text)),
       atOnce,
     ).json('/v2/info', Type.Object({}));
-  expect(await answer(nested(512))).not.toBeInstanceOf(NoAnswer);
-  expect(await answer(nested(513))).toBeInstanceOf(NoAnswer);
+  expect(await answer(nest(512))).not.toBeInstanceOf(NoAnswer);
+  expect(await answer(nest(513))).toBeInstanceOf(NoAnswer);
 });

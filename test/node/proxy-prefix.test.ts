@@ -86,14 +86,14 @@ test('keys and cookies of this server stay here, and the service sets none', asy
 });
 
 test('redirects of the service lead below the prefix', async () => {
-  const led = async (location: string) => {
+  const redirectFor = async (location: string) => {
     service.answer('/metadata/moved', () => new Response(null, { status: 302, headers: { location } }));
     return (await server.get('/metadata/moved')).headers.get('location');
   };
-  expect(await led(`${service.url}/metadata/v1/x?a=1`)).toBe('/metadata/v1/x?a=1');
-  expect(await led('/metadata/v1/x')).toBe('/metadata/v1/x');
-  expect(await led('v1/x')).toBe('/metadata/v1/x');
-  expect(await led('https://elsewhere.example/x')).toBe('https://elsewhere.example/x');
+  expect(await redirectFor(`${service.url}/metadata/v1/x?a=1`)).toBe('/metadata/v1/x?a=1');
+  expect(await redirectFor('/metadata/v1/x')).toBe('/metadata/v1/x');
+  expect(await redirectFor('v1/x')).toBe('/metadata/v1/x');
+  expect(await redirectFor('https://elsewhere.example/x')).toBe('https://elsewhere.example/x');
 });
 
 test('no path leads out of the prefix', async () => {

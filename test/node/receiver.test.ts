@@ -135,16 +135,16 @@ test('an event with too many nested levels is rejected before it is parsed', asy
     },
     log: () => {},
   });
-  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  const nest = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
   const sent = (text: string) => intake({ path: '/new_kind', text, receivedAt: 0 });
   expect((await sent('['.repeat(20_000_000))).outcome).toBe('rejected');
-  expect((await sent(nested(MAX_FOREIGN_DEPTH + 1))).outcome).toBe('rejected');
-  expect((await sent(nested(MAX_FOREIGN_DEPTH))).outcome).toBe('applied');
-  expect(accepted).toEqual([nested(MAX_FOREIGN_DEPTH)]);
+  expect((await sent(nest(MAX_FOREIGN_DEPTH + 1))).outcome).toBe('rejected');
+  expect((await sent(nest(MAX_FOREIGN_DEPTH))).outcome).toBe('applied');
+  expect(accepted).toEqual([nest(MAX_FOREIGN_DEPTH)]);
 });
 
 test('JSON from another server with too many nested levels is not parsed', () => {
-  const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
-  expect(parsedJson(nested(MAX_FOREIGN_DEPTH))).toBeDefined();
-  expect(parsedJson(nested(MAX_FOREIGN_DEPTH + 1))).toBeUndefined();
+  const nest = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  expect(parsedJson(nest(MAX_FOREIGN_DEPTH))).toBeDefined();
+  expect(parsedJson(nest(MAX_FOREIGN_DEPTH + 1))).toBeUndefined();
 });

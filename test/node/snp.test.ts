@@ -105,17 +105,17 @@ describeWith('Redis', hasRedis, () => {
           random: { uuid: () => crypto.randomUUID(), number: () => 0.5 },
           blockMs: 5,
         });
-        const named = <N extends SnpEvent['event']>(name: N) =>
+        const eventsNamed = <N extends SnpEvent['event']>(name: N) =>
           logged.filter((entry): entry is Extract<SnpEvent, { event: N }> => entry.event === name);
-        return Object.assign(subscriber, { logged, named, [Symbol.asyncDispose]: () => subscriber.stop() });
+        return Object.assign(subscriber, { logged, eventsNamed, [Symbol.asyncDispose]: () => subscriber.stop() });
       },
       [Symbol.asyncDispose]: () => broker.stop(),
     };
   }
 
-  const reasons = ({ named }: { named: (name: 'snp_handshake') => { reason: string }[] }) =>
-    named('snp_handshake').map(({ reason }) => reason);
-  const reached = (subscriber: SnpSubscriber, sequence: number) =>
+  const reasons = ({ eventsNamed }: { eventsNamed: (name: 'snp_handshake') => { reason: string }[] }) =>
+    eventsNamed('snp_handshake').map(({ reason }) => reason);
+  const untilReached = (subscriber: SnpSubscriber, sequence: number) =>
     until(() => subscriber.counted().sequence >= sequence, `message ${sequence}`);
 
   /** Everything was accepted once and in order, and nothing waits in Redis. */
@@ -131,9 +131,9 @@ describeWith('Redis', hasRedis, () => {
     using open = openNew();
     broker.keep(events.slice(0, half));
     await using subscriber = subscribe(open);
-    await reached(subscriber, half);
+    await untilReached(subscriber, half);
     for (const event of events.slice(half)) await broker.publish(event);
-    await reached(subscriber, events.length);
+    await untilReached(subscriber, events.length);
     await isComplete(open, broker);
     expect(broker.handshakes).toEqual([
       {
@@ -155,12 +155,12 @@ describeWith('Redis', hasRedis, () => {
     const tip = open.ingest.history.tip();
     broker.keep(events.slice(0, -2));
     await using elsewhere = subscribe(open);
-    await reached(elsewhere, events.length - 2);
+    await untilReached(elsewhere, events.length - 2);
     await elsewhere.stop();
     broker.keep(events.slice(-2));
     await using resumed = subscribe(open);
     expect(resumed.counted().sequence).toBe(events.length - 2);
-    await reached(resumed, events.length);
+    await untilReached(resumed, events.length);
     await isComplete(open, broker);
     const [first, second] = broker.handshakes;
     expect(first).toMatchObject({ last_message_id: '', last_index_block_hash: `0x${tip.indexBlockHash.toHex()}` });
@@ -174,11 +174,11 @@ describeWith('Redis', hasRedis, () => {
     using open = openNew();
     broker.keep(events);
     await using subscriber = subscribe(open);
-    await reached(subscriber, events.length);
+    await untilReached(subscriber, events.length);
     const block = events.findLastIndex(({ path }) => path === '/new_block') + 1;
     await broker.repeat(block);
     await broker.repeat(block);
-    await reached(subscriber, events.length + 2);
+    await untilReached(subscriber, events.length + 2);
     await isComplete(open, broker);
   });
 
@@ -189,14 +189,14 @@ describeWith('Redis', hasRedis, () => {
     broker.keep(events.slice(0, half));
     broker.renumber(1_000);
     await using before = subscribe(open);
-    await reached(before, 1_000 + half - 1);
+    await untilReached(before, 1_000 + half - 1);
     await before.stop();
     broker.renumber(1);
     broker.keep(events.slice(half));
     await using subscriber = subscribe(open);
     await until(() => subscriber.counted().sequence === events.length);
     await isComplete(open, broker);
-    expect([reasons(subscriber), subscriber.named('snp_gap')]).toEqual([['start'], []]);
+    expect([reasons(subscriber), subscriber.eventsNamed('snp_gap')]).toEqual([['start'], []]);
   });
 
   test('streams that the broker drops are requested again, after the last message', async () => {
@@ -207,10 +207,10 @@ describeWith('Redis', hasRedis, () => {
     for (const [index, event] of events.entries()) {
       await broker.publish(event);
       if (index % 7 !== 6) continue;
-      await reached(subscriber, index + 1);
+      await untilReached(subscriber, index + 1);
       await broker.dropStreams();
     }
-    await reached(subscriber, events.length);
+    await untilReached(subscriber, events.length);
     await isComplete(open, broker);
     expect(new Set(reasons(subscriber).slice(1))).toEqual(new Set(['no_group']));
   });
@@ -222,7 +222,7 @@ describeWith('Redis', hasRedis, () => {
     const clock = heldClock([60_000]);
     broker.keep(events.slice(0, half));
     await using subscriber = subscribe(open, { clock });
-    await reached(subscriber, half);
+    await untilReached(subscriber, half);
     broker.keep(events.slice(half));
     let minutes = 0;
     await until(() => {
@@ -234,7 +234,7 @@ describeWith('Redis', hasRedis, () => {
       return isAsked;
     });
     expect(minutes).toBeGreaterThanOrEqual(2);
-    await reached(subscriber, events.length);
+    await untilReached(subscriber, events.length);
     await isComplete(open, broker);
     expect(reasons(subscriber)).toEqual(['start', 'silence']);
   });
@@ -245,19 +245,19 @@ describeWith('Redis', hasRedis, () => {
     using open = openNew();
     await using subscriber = subscribe(open);
     for (const event of events.slice(0, 5)) await broker.publish(event);
-    await reached(subscriber, 5);
+    await untilReached(subscriber, 5);
     broker.lost.add(6);
     await broker.publish(events[5]!);
     broker.lost.delete(6);
     await broker.publish(events[6]!);
-    await reached(subscriber, 7);
-    expect([reasons(subscriber), subscriber.named('snp_gap')]).toEqual([['start', 'gap'], []]);
+    await untilReached(subscriber, 7);
+    expect([reasons(subscriber), subscriber.eventsNamed('snp_gap')]).toEqual([['start', 'gap'], []]);
     // Numbers that the broker never assigned.
     await broker.publish(events[7]!, 10);
-    await reached(subscriber, 18);
-    expect(subscriber.named('snp_gap')).toEqual([{ event: 'snp_gap', after: '7-0', next: '18-0' }]);
+    await untilReached(subscriber, 18);
+    expect(subscriber.eventsNamed('snp_gap')).toEqual([{ event: 'snp_gap', after: '7-0', next: '18-0' }]);
     for (const event of events.slice(8)) await broker.publish(event);
-    await reached(subscriber, events.length + 10);
+    await untilReached(subscriber, events.length + 10);
     await isComplete(open, broker);
   });
 
@@ -276,15 +276,15 @@ describeWith('Redis', hasRedis, () => {
     );
     expect(reasons(subscriber)).toEqual(['start', 'gap', 'unknown_parent']);
     expect(broker.handshakes.at(-1)).toMatchObject({ last_message_id: '' });
-    expect(subscriber.named('service_failing')).toMatchObject([
+    expect(subscriber.eventsNamed('service_failing')).toMatchObject([
       { remedy: expect.stringContaining('import a recording') },
     ]);
     expect(subscriber.counted().sequence).toBe(next);
     // The publisher sends the block again.
     open.ingest.receive(events[block]!);
-    await reached(subscriber, events.length);
+    await untilReached(subscriber, events.length);
     await until(() => subscriber.failing() === null, 'the end of the turn that succeeds');
-    expect(subscriber.named('service_resumed')).toHaveLength(1);
+    expect(subscriber.eventsNamed('service_resumed')).toHaveLength(1);
   });
 
   test("an event with a newer node's path is kept, and one with a path of no node is skipped and logged once", async () => {
@@ -295,9 +295,9 @@ describeWith('Redis', hasRedis, () => {
     const wrong = { path: '/stackside/moon', text: '{}', receivedAt: 0 };
     broker.keep([...events, newer, wrong, wrong]);
     await using subscriber = subscribe(open);
-    await reached(subscriber, events.length + 3);
+    await untilReached(subscriber, events.length + 3);
     await until(async () => (await broker.waiting()) === 0, 'the last acknowledgement');
-    expect(subscriber.named('snp_message_skipped')).toMatchObject([{ path: wrong.path }]);
+    expect(subscriber.eventsNamed('snp_message_skipped')).toMatchObject([{ path: wrong.path }]);
     expect(open.said).toContainEqual({ event: 'unknown_kind', what: 'path', reason: newer.path });
     expect(journalRows(open.directory).at(-1)).toMatchObject({ path: newer.path, text: newer.text });
   });
@@ -324,14 +324,14 @@ describeWith('Redis', hasRedis, () => {
     broker.keep([...events.slice(0, block), { ...events[block]!, text: '{}' }, ...events.slice(block + 1), broken]);
     await using stalled = subscribe(open);
     await until(() => stalled.failing() !== null);
-    const [failing] = stalled.named('service_failing');
+    const [failing] = stalled.eventsNamed('service_failing');
     expect(failing?.remedy).toContain(`--snp-skip ${block + 1};`);
     await stalled.stop();
     const skip = [block + 1, events.length + 1];
     await using waiting = subscribe(open, { skip });
     await until(() => waiting.failing() !== null);
     expect(waiting.failing()).toStartWith(`Message ${next + 1}-0 (/new_block) can't be applied: DB does not contain`);
-    expect(waiting.named('snp_message_skipped')).toEqual([
+    expect(waiting.eventsNamed('snp_message_skipped')).toEqual([
       {
         event: 'snp_message_skipped',
         message_id: `${block + 1}-0`,
@@ -340,7 +340,7 @@ describeWith('Redis', hasRedis, () => {
       },
     ]);
     open.ingest.receive(events[block]!);
-    await reached(waiting, events.length + 1);
+    await untilReached(waiting, events.length + 1);
     await waiting.stop();
     open.ingest.publish();
     const gap = `messages that were skipped with --snp-skip: ${block + 1}-0 (/new_block), ${events.length + 1}-0 (/new_burn_block)`;
@@ -371,7 +371,7 @@ describeWith('Redis', hasRedis, () => {
     using killedFiles = image(open.directory);
     using reopened = openAt(killedFiles.path);
     await using subscriber = subscribe(reopened);
-    await reached(subscriber, events.length);
+    await untilReached(subscriber, events.length);
     reopened.ingest.publish();
     expect(everything(killedFiles.path)).toEqual(expected);
     expect(broker.handshakes[1]!.last_message_id).toBe(`${half + 1}-0`);
@@ -397,7 +397,7 @@ describeWith('Redis', hasRedis, () => {
     await using first = subscribe(host1, { host: host1.host });
     await using second = subscribe(host2, { host: host2.host });
     for (const event of withChunks.slice(half)) await broker.publish(event);
-    for (const subscriber of [first, second]) await reached(subscriber, withChunks.length);
+    for (const subscriber of [first, second]) await untilReached(subscriber, withChunks.length);
     for (const each of [host1, host2]) await until(() => each.position() === log.head.id);
     expect(everything(host2.directory)).toEqual(everything(host1.directory));
     // A mempool event that a host reads late may be appended again. Chain events, and events that only the journal
@@ -408,9 +408,9 @@ describeWith('Redis', hasRedis, () => {
     await second.stop();
     const late = { path: '/stackerdb_chunks', text: '"late"', receivedAt: 0 };
     await broker.publish(late);
-    await reached(first, withChunks.length + 1);
+    await untilReached(first, withChunks.length + 1);
     await using resumed = subscribe(host2, { host: host2.host });
-    await reached(resumed, withChunks.length + 1);
+    await untilReached(resumed, withChunks.length + 1);
     expect(broker.handshakes.at(-1)).toMatchObject({ last_message_id: `${withChunks.length}-0` });
     expect(log.entries.filter(({ text }) => text === late.text)).toHaveLength(1);
   });
@@ -452,7 +452,7 @@ describeWith('Redis', hasRedis, () => {
         broker.keep(events.slice(0, half));
         await using subscriber = subscribe(open, { port: proxy.port });
         for (const event of events.slice(half)) await broker.publish(event);
-        await reached(subscriber, events.length);
+        await untilReached(subscriber, events.length);
         open.ingest.publish();
         expect({ seed, files: everything(open.directory) }).toEqual({ seed, files: expected });
         expect(subscriber.counted().failures).toBeGreaterThan(2);
@@ -468,7 +468,7 @@ describeWith('Redis', hasRedis, () => {
     const clock = heldClock([500, 1_000, 2_000]);
     await using subscriber = subscribe(open, { clock });
     for (const event of events.slice(0, half)) await broker.publish(event);
-    await reached(subscriber, half);
+    await untilReached(subscriber, half);
     await broker.stop();
     await redis.kill();
     for (const milliseconds of [500, 1_000]) {
@@ -484,9 +484,9 @@ describeWith('Redis', hasRedis, () => {
     await until(() => subscriber.failing() === null);
     // The stream outlived the server. Events that the broker didn't send leave a gap.
     await broker.publish(events.at(-1)!);
-    await reached(subscriber, events.length);
+    await untilReached(subscriber, events.length);
     await isComplete(open, broker);
-    expect([...subscriber.named('service_failing'), ...subscriber.named('service_resumed')]).toEqual([
+    expect([...subscriber.eventsNamed('service_failing'), ...subscriber.eventsNamed('service_resumed')]).toEqual([
       expect.objectContaining({
         event: 'service_failing',
         service: 'snp',
@@ -512,7 +512,7 @@ describeWith('Redis', hasRedis, () => {
     expect(subscriber.failing()).toBe(`Redis at 127.0.0.1:${proxy.port} did not answer for 30 seconds`);
     isDead = false;
     clock.pass(500);
-    await reached(subscriber, events.length);
+    await untilReached(subscriber, events.length);
     await isComplete(open, broker);
   });
 
@@ -535,7 +535,7 @@ describeWith('Redis', hasRedis, () => {
         return intake(event);
       };
     await using subscriber = subscribe(open, { around });
-    await reached(subscriber, 8);
+    await untilReached(subscriber, 8);
     // The first read contains one event. The others have three megabytes each, so at most two fit into a read.
     expect([...readOf.values()]).toEqual([1, 2, 1, 2, 1, 2, 1, 1]);
   });
@@ -572,9 +572,9 @@ describeWith('Redis', hasRedis, () => {
         using open = openNew();
         broker.keep(all.map((event, index) => ({ ...event, text: write(stored[index]!.content) })));
         await using subscriber = subscribe(open);
-        await reached(subscriber, all.length);
+        await untilReached(subscriber, all.length);
         expect(subscriber.failing()).toBeNull();
-        expect(subscriber.named('snp_rounded')).toEqual([
+        expect(subscriber.eventsNamed('snp_rounded')).toEqual([
           { event: 'snp_rounded', message_id: expect.any(String), fields: 'auth_id, max_amount' },
         ]);
         await subscriber.stop();

@@ -12,14 +12,14 @@ const next = new Uint8Array(32).fill(8);
 const account = (balance: string) => () =>
   Response.json({ balance, locked: '0x05', unlock_height: 900, nonce: 3, balance_proof: '', nonce_proof: '' });
 
-function asking() {
+function openFixture() {
   const node = standInNode();
   const ask = untouchedAccounts(nodeRpc(node.url), systemClock);
   return { node, ask, [Symbol.dispose]: () => node[Symbol.dispose]() };
 }
 
 test('several requests for one account at one tip query the node once', async () => {
-  using fixture = asking();
+  using fixture = openFixture();
   const { node, ask } = fixture;
   node.answer(`/v2/accounts/${alice.address}`, account('0x64'));
   const answers = await Promise.all([ask(alice.address, tip), ask(alice.address, tip)]);
@@ -34,7 +34,7 @@ test('several requests for one account at one tip query the node once', async ()
 });
 
 test('the next request queries the node again if the node failed or lacked the tip', async () => {
-  using fixture = asking();
+  using fixture = openFixture();
   const { node, ask } = fixture;
   for (const status of [404, 500, 503]) {
     node.answer(`/v2/accounts/${bob.address}`, () => new Response('not now', { status }));
@@ -49,7 +49,7 @@ test('the next request queries the node again if the node failed or lacked the t
 });
 
 test('at most 64 requests wait for a node that does not answer', async () => {
-  using fixture = asking();
+  using fixture = openFixture();
   const { node, ask } = fixture;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const principals = Array.from({ length: 100 }, (_, index) => `${alice.address}.contract-${index}`);

@@ -87,7 +87,7 @@ class Run {
   }
 
   /** Until the node's last event is acknowledged, and nothing more befalls the server. */
-  async disturbed(): Promise<void> {
+  async runDisturbed(): Promise<void> {
     await this.server.start();
     this.#operator.do({ operate: 'register', filters: this.world.seed });
     this.#readers.start(this.#case.readers);
@@ -323,7 +323,7 @@ const addressesOf = (events: readonly NodeEvent[]): string[] => [
 export async function run(testCase: Case): Promise<string[]> {
   const simulation = new Run(testCase);
   try {
-    await simulation.disturbed();
+    await simulation.runDisturbed();
     const logs = await simulation.calm();
     await simulation.stop();
     simulation.holdLaws(logs);

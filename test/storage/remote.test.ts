@@ -44,7 +44,7 @@ const store = (key: string, clock: Clock = impatientClock(), overrides: Record<s
   s3Objects({ url: `s3://${key}`, variables: { ...variables, ...overrides }, clock, random });
 
 /** Runs with requests that fail. */
-async function failing<T>(fail: S3Server['fail'], work: () => Promise<T>): Promise<T> {
+async function withFailures<T>(fail: S3Server['fail'], work: () => Promise<T>): Promise<T> {
   server.fail = fail;
   try {
     return await work();
@@ -82,7 +82,7 @@ test('loses nothing if each request fails twice and each body is then cut off', 
     if (tries < 3) return { status: 503, code: 'SlowDown' };
     return tries === 3 && method === 'GET' ? 'cut' : null;
   };
-  await failing(odd, async () => {
+  await withFailures(odd, async () => {
     await store('bucket/odd', clock).write('two', BODY);
     expect(await store('bucket/odd', clock).read('two', { ...bounds, min: BODY.length })).toEqual(BODY);
   });
@@ -97,7 +97,7 @@ test('retries a request whose body stalls', async () => {
     stalls += 1;
     return 'stalled';
   };
-  await failing(once, async () => {
+  await withFailures(once, async () => {
     const reading = store(KEY, clock).read('one', bounds);
     await until(() => stalls === 1, 'the body that stops');
     clock.stall();
@@ -108,7 +108,7 @@ test('retries a request whose body stalls', async () => {
 test('gives up on a failing server after six tries', async () => {
   const clock = impatientClock();
   const down: S3Server['fail'] = () => ({ status: 500, code: 'Oh' });
-  const error = await refusal(failing(down, () => store(KEY, clock).read('one', bounds)));
+  const error = await refusal(withFailures(down, () => store(KEY, clock).read('one', bounds)));
   expect(error.message).toBe(`s3://${KEY} can't be reached: it answered 500.`);
   expect(error.exitCode).toBe(EXIT.temporary);
   expect(clock.waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
@@ -180,7 +180,7 @@ test('stops reading an object that is larger than its limit', async () => {
 
 describe('a list of an S3 server', () => {
   /** Lists from a server with these pages. @param page makes a page from the `start-after` key */
-  async function listed(page: (after: string) => { keys: readonly string[]; isTruncated: boolean }): Promise<string[]> {
+  async function list(page: (after: string) => { keys: readonly string[]; isTruncated: boolean }): Promise<string[]> {
     using lists = webServer(({ searchParams }) => {
       const { keys, isTruncated } = page(searchParams.get('start-after') ?? '');
       const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
@@ -196,7 +196,7 @@ describe('a list of an S3 server', () => {
       const next = KEYS.filter((key) => key > after);
       return { keys: next.slice(0, 2), isTruncated: next.length > 2 };
     };
-    expect(await listed(page)).toEqual(['segment-1', 'segment-2', 'segment-3']);
+    expect(await list(page)).toEqual(['segment-1', 'segment-2', 'segment-3']);
   });
 
   test.each([
@@ -208,7 +208,7 @@ describe('a list of an S3 server', () => {
     ],
     ['sends names out of order', () => ({ keys: KEYS.toReversed(), isTruncated: false }), 'segment-2 after segment-3'],
   ])('is rejected if the server %s', async (_, page, problem) => {
-    const { message, remedy } = await refusal(listed(page));
+    const { message, remedy } = await refusal(list(page));
     expect(message).toStartWith("s3://bucket/k can't be listed: ");
     expect(message).toContain(problem);
     expect(remedy).toContain('start-after');
@@ -221,13 +221,13 @@ describe('a list of an S3 server', () => {
       const keys = Array.from({ length: 200_000 }, (_, index) => `k/segment-${page}-${index + 200_000}`);
       return { keys, isTruncated: true };
     };
-    expect((await refusal(listed(endless))).message).toContain('more than 1000000 names begin with segment-');
+    expect((await refusal(list(endless))).message).toContain('more than 1000000 names begin with segment-');
     expect(page).toBe(6);
   });
 
   test('keeps names with percent signs that are not escapes', async () => {
     const keys = ['k/segment-100%', 'k/segment-2%zz', 'k/segment-3%20'];
-    expect(await listed(() => ({ keys, isTruncated: false }))).toEqual(['segment-100%', 'segment-2%zz', 'segment-3 ']);
+    expect(await list(() => ({ keys, isTruncated: false }))).toEqual(['segment-100%', 'segment-2%zz', 'segment-3 ']);
   });
 });
 

@@ -52,7 +52,7 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
     mined: 0n,
     tokens: new Map(),
   };
-  const used = (nonce: bigint) => {
+  const countNonce = (nonce: bigint) => {
     if (account.lastNonce === null || nonce > account.lastNonce) account.lastNonce = nonce;
   };
   for (const { transactions, minerRewards } of chain) {
@@ -81,8 +81,8 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
       account.transactions += 1;
       const { sender, sponsor, fee, bitcoinOperation } = transaction;
       if ((sponsor ?? sender).address === principal) account.fees += fee;
-      if (sender.address === principal && !bitcoinOperation) used(sender.nonce);
-      if (sponsor?.address === principal) used(sponsor.nonce);
+      if (sender.address === principal && !bitcoinOperation) countNonce(sender.nonce);
+      if (sponsor?.address === principal) countNonce(sponsor.nonce);
       if (part.sponsorOnly) account.sponsoredOnly += 1;
     }
     for (const reward of minerRewards) {

@@ -235,7 +235,7 @@ describe('Bitcoin blocks', () => {
 describe('the logs of a contract', () => {
   const ask: Ask<ContractLog, EventLocation> = (...part) =>
     read((reader) => reader.contracts.logs(logs[0]!.contract, ...part, models));
-  const from = (item: EventLocation | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
+  const pageFrom = (item: EventLocation | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
   /** Returns the position of a log. */
   const placeOf = ({ txId, eventIndex }: ContractLog): EventLocation =>
     logs.find((log) => Buffer.compare(log.txId, txId) === 0 && log.place.eventIndex === eventIndex)!.place;
@@ -247,7 +247,7 @@ describe('the logs of a contract', () => {
     for (const limit of [1, 3, keys.length + 1]) {
       for (const [index, location] of keys.entries()) {
         for (const offset of [0, 1]) {
-          const page = await from(location, offset, limit);
+          const page = await pageFrom(location, offset, limit);
           await isPage(page!, { keys, limit, start: index + offset }, placeOf, ask);
         }
       }
@@ -256,7 +256,7 @@ describe('the logs of a contract', () => {
 
   test('are listed from a cursor and an offset', async () => {
     const keys = logs.map(({ place }) => place);
-    const second = (await from(null, 1, 2))!;
+    const second = (await pageFrom(null, 1, 2))!;
     const pageAt = async (cursor: Cursor | null, offset: number) => (await ask(2, { cursor, item: null, offset }))!;
     expect(firstOf(await pageAt(second.current, 0))).toEqual(keys[1]!);
     expect(firstOf(await pageAt(second.next, 1))).toEqual(keys[4]!);
@@ -268,14 +268,14 @@ describe('the logs of a contract', () => {
     const [newest, second] = [logs[0]!.place, logs[1]!.place];
     const next = { ...newest, eventIndex: newest.eventIndex + 1 };
     for (const location of [next, { ...newest, txIndex: 10_000 }, { ...newest, height: 10 ** 15 }]) {
-      expect(firstOf(await from(location))).toEqual(newest);
+      expect(firstOf(await pageFrom(location))).toEqual(newest);
     }
-    expect(firstOf(await from({ ...newest, eventIndex: newest.eventIndex - 1 }))).toEqual(second);
-    expect(await from({ height: 0, microblockSequence: 0, txIndex: 0, eventIndex: 0 })).toBeUndefined();
+    expect(firstOf(await pageFrom({ ...newest, eventIndex: newest.eventIndex - 1 }))).toEqual(second);
+    expect(await pageFrom({ height: 0, microblockSequence: 0, txIndex: 0, eventIndex: 0 })).toBeUndefined();
   });
 
   test('return the total without items for a page past the end', async () => {
-    expect(await from(null, logs.length)).toEqual({ ...NOTHING, total: logs.length });
+    expect(await pageFrom(null, logs.length)).toEqual({ ...NOTHING, total: logs.length });
     const start = { cursor: null, item: null, offset: 0 };
     expect(await read((reader) => reader.contracts.logs('nobody.knows', 5, start, models))).toEqual(NOTHING);
   });

@@ -78,7 +78,7 @@ interface State {
 const burnHeightOf = (height: number): number => 100 + height;
 
 /** Makes the next block by the rules of the contract. */
-function mined(parent: State | null, label: string, acts: readonly Act[]): State {
+function mineActs(parent: State | null, label: string, acts: readonly Act[]): State {
   const names = new Map(parent?.names);
   const primaries = new Map(parent?.primaries);
   let lastId = parent?.lastId ?? 0;
@@ -141,7 +141,7 @@ const fullName = ({ label, namespace }: Pick<Name, 'label' | 'namespace'>): stri
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
 
 /** The answers that the model expects, in the order of names. */
-function expected({ names, primaries, made: { height } }: State) {
+function answersOf({ names, primaries, made: { height } }: State) {
   const answer = (name: Name) => ({
     name: fullName(name),
     token_id: name.id,
@@ -167,7 +167,7 @@ test('after any forks, names, owners, renewals and primary names equal a model o
   await assertProperty(
     fc.asyncProperty(steps, async (generated: Step[]) => {
       using open = openNew({ views: true });
-      let tip = mined(null, 'first', []);
+      let tip = mineActs(null, 'first', []);
       open.ingest.receive(tip.made.event);
       for (const [index, { back, acts }] of generated.entries()) {
         let from = tip;
@@ -176,7 +176,7 @@ test('after any forks, names, owners, renewals and primary names equal a model o
         if (replaced > 0) seen.add('forks');
         // As many blocks as the fork replaces, and the next one.
         for (let nth = 0; nth <= replaced; nth++) {
-          from = mined(from, `${index} ${nth}`, nth === 0 ? acts : []);
+          from = mineActs(from, `${index} ${nth}`, nth === 0 ? acts : []);
           open.ingest.receive(from.made.event);
         }
         if (from.lastId > from.names.size) seen.add('burns');
@@ -185,7 +185,7 @@ test('after any forks, names, owners, renewals and primary names equal a model o
       const snapshots = openSnapshots(open.directory);
       const { request } = testApp(snapshots);
       const get = async (path: string) => (await (await request(`${ROUTE}${path}`)).json()) as { results: object[] };
-      const names = expected(tip);
+      const names = answersOf(tip);
       seen.add('names', names.length);
       seen.add('ended', names.filter(({ renewal }) => renewal?.has_ended === true).length);
       seen.add('primaries', tip.primaries.size);

@@ -16,14 +16,14 @@ beforeAll(() => {
 afterAll(() => whole[Symbol.dispose]());
 
 /** A copy of the whole data. */
-function copied(): DataDirectory {
+function copyChain(): DataDirectory {
   const copy = dataDirectory();
   for (const pathOf of [indexPath, journalPath]) copyFileSync(pathOf(whole.path), pathOf(copy.path));
   return copy;
 }
 
 test('the write-ahead log can be emptied between any two checks', () => {
-  using copy = copied();
+  using copy = copyChain();
   using writer = new Database(indexPath(copy.path), { readwrite: true });
   writer.run('PRAGMA synchronous = OFF');
   let emptied = 0;
@@ -45,7 +45,7 @@ test.each([{}, { deep: silentMachine }])('the last check has the number of all c
 });
 
 test('a deep check finds an entry of a decoded value that no log has', () => {
-  using copy = copied();
+  using copy = copyChain();
   const problems = () =>
     checkDirectory(copy.path, { deep: silentMachine }).filter((result) => result.problems.length > 0);
   expect(problems()).toEqual([]);
@@ -59,7 +59,7 @@ test('a deep check finds an entry of a decoded value that no log has', () => {
 });
 
 test("an object that isn't in the journal's schema is a finding", () => {
-  using copy = copied();
+  using copy = copyChain();
   {
     using journal = new Database(journalPath(copy.path));
     journal.run('CREATE TABLE stray (id INTEGER PRIMARY KEY)');

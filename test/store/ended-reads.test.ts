@@ -44,13 +44,13 @@ beforeAll(() => {
   function prepared(this: Database, sql: string, ...rest: never[]) {
     const statement = prepare.call(this, sql, ...rest);
     const { get, all, iterate } = statement;
-    const stepped = <F extends (...values: never[]) => unknown>(method: F) =>
+    const countSteps = <F extends (...values: never[]) => unknown>(method: F) =>
       ((...values: never[]) => {
         if (!sql.startsWith('PRAGMA')) step();
         return method.apply(statement, values);
       }) as F;
-    statement.get = stepped(get);
-    statement.all = stepped(all);
+    statement.get = countSteps(get);
+    statement.all = countSteps(all);
     statement.iterate = ((...values: never[]) => {
       const rows = iterate.apply(statement, values);
       const next = rows.next.bind(rows);
@@ -78,11 +78,11 @@ const functionsOf = (group: Group, path = ''): string[] =>
   });
 
 /** A reader that notes which of its functions are called. */
-const noting = <T extends object>(group: T, called: Set<string>, path = ''): T =>
+const note = <T extends object>(group: T, called: Set<string>, path = ''): T =>
   new Proxy(group, {
     get(target, name) {
       const member = (target as Group)[name as string];
-      if (typeof member === 'object' && member !== null) return noting(member, called, `${path}${String(name)}.`);
+      if (typeof member === 'object' && member !== null) return note(member, called, `${path}${String(name)}.`);
       if (typeof member === 'function') called.add(`${path}${String(name)}`);
       return member;
     },
@@ -96,8 +96,8 @@ function readIndex(open: OpenIngest) {
   db.run('PRAGMA synchronous = OFF');
   const write = db.prepare('UPDATE progress SET mempool_version = mempool_version + 1');
   const empty = db.prepare<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)');
-  const read: Snapshots['read'] = (request) => snapshots.read((reader) => request(noting(reader, called)));
-  const readLong: Snapshots['readLong'] = (request) => snapshots.readLong((reader) => request(noting(reader, called)));
+  const read: Snapshots['read'] = (request) => snapshots.read((reader) => request(note(reader, called)));
+  const readLong: Snapshots['readLong'] = (request) => snapshots.readLong((reader) => request(note(reader, called)));
   return {
     readLong,
     called,

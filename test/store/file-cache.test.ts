@@ -102,7 +102,7 @@ test('a listed call has the functions of a contract that is deployed after it, i
     return results.flatMap(({ contract_call: contractCall }) => contractCall?.function_signature ?? []);
   };
   const called = call(alice, 0, 200, `${bob.address}.pool`, 'join', [clarity.uint(1n)]);
-  const deployed = (argument: string, fee: number) => {
+  const deploy = (argument: string, fee: number) => {
     const join = { name: 'join', access: 'public', args: [{ name: argument, type: 'uint128' }] };
     const functions = [{ ...join, outputs: { type: { response: { ok: 'bool', error: 'none' } } } }];
     const declared = { functions, variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] };
@@ -111,10 +111,10 @@ test('a listed call has the functions of a contract that is deployed after it, i
   const first = block(null, 'call', [called]);
   open.ingest.receive(first.event);
   expect(await signature()).toEqual(['']);
-  const second = block(first, 'deployment', [deployed('amount', 300)]);
+  const second = block(first, 'deployment', [deploy('amount', 300)]);
   open.ingest.receive(second.event);
   expect(await signature()).toEqual(['(define-public (join (amount uint)))']);
-  const rival = block(first, 'other deployment', [deployed('count', 400)]);
+  const rival = block(first, 'other deployment', [deploy('count', 400)]);
   for (const { event } of [rival, block(rival, 'tip')]) open.ingest.receive(event);
   expect(await signature()).toEqual(['(define-public (join (count uint)))']);
 });

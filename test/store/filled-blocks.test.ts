@@ -12,14 +12,14 @@ import { assertProperty, Seen } from '../support/property.ts';
 
 const ZEROS = `0x${'00'.repeat(32)}`;
 
-const changed = (event: ReceivedEvent, fields: object): ReceivedEvent => ({
+const withFields = (event: ReceivedEvent, fields: object): ReceivedEvent => ({
   ...event,
   text: JSON.stringify({ ...JSON.parse(event.text), ...fields }),
 });
 
 /** The event that fills a block: it lacks the miner's transaction on Bitcoin. */
-const filled = ({ event }: MadeBlock, fields: object = {}): ReceivedEvent =>
-  changed(event, { filled_from: 'rpc', miner_txid: ZEROS, ...fields });
+const fill = ({ event }: MadeBlock, fields: object = {}): ReceivedEvent =>
+  withFields(event, { filled_from: 'rpc', miner_txid: ZEROS, ...fields });
 
 const LOWEST = 100;
 /** Hash of a Bitcoin block; two branches may have the same blocks up to a height. */
@@ -120,12 +120,12 @@ const eventsOf = (blocks: readonly MadeBlock[]) => blocks.map(({ event }) => eve
 
 test("a filled block gets its miner's transaction from the node's own event, without a change of the chain", () => {
   using open = openNew();
-  for (const event of [block1.event, filled(block2), filled(block3)]) open.ingest.receive(event);
+  for (const event of [block1.event, fill(block2), fill(block3)]) open.ingest.receive(event);
   expect(open.ingest.receive(block2.event)).toBe('applied');
   expect(open.ingest.receive(block2.event)).toBe('repeated');
-  expect(open.ingest.receive(filled(block2))).toBe('repeated');
+  expect(open.ingest.receive(fill(block2))).toBe('repeated');
   expect(open.said.filter(({ event }) => event === 'block_reverted')).toEqual([]);
-  expect(tables(open.directory)).toEqual(afterAll([block1.event, block2.event, filled(block3)]));
+  expect(tables(open.directory)).toEqual(afterAll([block1.event, block2.event, fill(block3)]));
   // The blocks are read again from their payloads.
   for (const event of eventsOf([...rivals, block3, ...back])) open.ingest.receive(event);
   open.ingest.close();
@@ -139,19 +139,19 @@ test('a filled block that lacks an operation on Bitcoin is replaced by the event
   const id = hashOf('an operation on Bitcoin');
   const operation = receipt({ id, raw: '0x00' }, 0, { burnchain_op: { transfer_stx: {} } });
   const moved = { sender: alice.address, recipient: bob.address, amount: '7', memo: '' };
-  const posted = changed(block2.event, {
+  const posted = withFields(block2.event, {
     transactions: [operation, receipt(transfer(alice, 0, 300), 1)],
     events: [{ txid: id, event_index: 0, committed: true, type: 'stx_transfer_event', stx_transfer_event: moved }],
   });
   for (const above of [[], [block3], [block3, ...rivals]]) {
     const expected = afterAll([block1.event, posted, ...eventsOf(above)]);
-    expect(afterAll([block1.event, filled(block2), ...eventsOf(above), posted])).toEqual(expected);
+    expect(afterAll([block1.event, fill(block2), ...eventsOf(above), posted])).toEqual(expected);
   }
 });
 
 test('answers show data that completed a filled block, although the tip is the same', async () => {
   using open = openNew();
-  for (const event of [block1.event, filled(block2), block3.event, burnBlock(LOWEST)]) open.ingest.receive(event);
+  for (const event of [block1.event, fill(block2), block3.event, burnBlock(LOWEST)]) open.ingest.receive(event);
   open.ingest.receive(filledBurnBlock(burnBlock(LOWEST + 1)));
   using api = openApi(open.directory);
   const paths = ['v2/blocks/2', 'v2/blocks', `v1/tx/${JSON.parse(block2.event.text).transactions[0].txid}`];

@@ -146,7 +146,7 @@ function emptiedBy(chain: SimulatedChain, indexBlockHash: string): Set<'stx' | '
 }
 
 /** Yields the blocks that leave the chain at each fork. */
-function* reverted(events: readonly NodeEvent[]): Generator<string[]> {
+function* revertedBranches(events: readonly NodeEvent[]): Generator<string[]> {
   const tree = new BlockTree();
   let chain: string[] = [];
   for (const event of events) {
@@ -164,7 +164,7 @@ test(
     const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0, stx: 0, ft: 0, nft: 0 };
     for (const generated of fc.sample(forks(), { numRuns: 30, seed: 1 })) {
       const { chain, events } = grown(generated);
-      const orphaned = [...reverted(events)];
+      const orphaned = [...revertedBranches(events)];
       const hashes = orphaned.flat();
       seen.deepest = Math.max(seen.deepest, ...orphaned.map(({ length }) => length));
       seen.wonAgain += hashes.length - new Set(hashes).size;
@@ -178,7 +178,7 @@ test(
     for (const streams of [seen.bitcoinForks, seen.repeated]) expect(streams).toBeGreaterThan(5);
     for (const streams of [seen.stx, seen.ft, seen.nft]) expect(streams).toBeGreaterThan(0);
     const { chain, events } = grown(revertedEmptying);
-    const emptied = [...reverted(events)].flat().flatMap((hash) => [...emptiedBy(chain, hash)]);
+    const emptied = [...revertedBranches(events)].flat().flatMap((hash) => [...emptiedBy(chain, hash)]);
     expect(new Set(emptied)).toEqual(new Set(['stx', 'ft', 'nft']));
   },
   timeout,
@@ -357,9 +357,9 @@ test(
         using directory = ingestOf(events.map(received));
         const rows = mempoolRows(directory.path);
         const { known, inBlocks, minedIds } = mempoolModel(events);
-        const pending = (id: string): boolean => rows.get(id)?.state === MEMPOOL_STATE.pending;
+        const isPending = (id: string): boolean => rows.get(id)?.state === MEMPOOL_STATE.pending;
 
-        for (const id of rows.keys()) seen.add(pending(id) ? 'waiting' : 'not waiting');
+        for (const id of rows.keys()) seen.add(isPending(id) ? 'waiting' : 'not waiting');
         const unmined = [...known].filter(([, { mined }]) => !mined).map(([id]) => id);
         expect([...rows.keys()].sort()).toEqual(unmined.sort());
 
@@ -384,12 +384,12 @@ test(
               !minedIds.has(rival) && originOf(rival) === originOf(id) && contents.get(rival)!.fee < content.fee,
           );
           // A transaction that the node dropped or that a block contains isn't pending, whatever its rivals are.
-          if (!stands || mined) expect({ id, pending: pending(id) }).toEqual({ id, pending: false });
-          else if (isBest) expect({ id, pending: pending(id) }).toEqual({ id, pending: true });
+          if (!stands || mined) expect({ id, pending: isPending(id) }).toEqual({ id, pending: false });
+          else if (isBest) expect({ id, pending: isPending(id) }).toEqual({ id, pending: true });
           for (const spent of spendsOf(content)) spenders.set(spent, [...(spenders.get(spent) ?? []), id]);
         }
         for (const [spent, ids] of spenders) {
-          const waiting = ids.filter(pending);
+          const waiting = ids.filter(isPending);
           expect({ spent, waiting: waiting.length > 1 ? waiting : [] }).toEqual({ spent, waiting: [] });
           if (ids.some((id) => known.get(id)?.mined)) expect({ spent, waiting }).toEqual({ spent, waiting: [] });
         }

@@ -36,7 +36,7 @@ const tree = fc.array(
 
 const lineOf = (node: Node | null): Node[] => (node === null ? [] : [...lineOf(node.parent), node]);
 
-function grown(drawn: readonly { parent: number; takes: readonly number[] }[]): Node[] {
+function growNodes(drawn: readonly { parent: number; takes: readonly number[] }[]): Node[] {
   const nodes: Node[] = [];
   let highest = 0;
   for (const [index, { parent: chosen, takes }] of drawn.entries()) {
@@ -62,7 +62,7 @@ test('forks are the branches off the chain, and each of their transactions has i
   });
   await assertProperty(
     fc.asyncProperty(tree, async (drawn) => {
-      const nodes = grown(drawn);
+      const nodes = growNodes(drawn);
       using open = openNew();
       open.ingest.receive(announcement(pool));
       for (const { event } of nodes) open.ingest.receive(event);

@@ -58,7 +58,7 @@ async function answers(directory: string): Promise<Record<string, unknown>> {
 }
 
 /** Returns the tip of the chain, as the routes report it. */
-async function standing(directory: string): Promise<Record<string, unknown>> {
+async function tipOf(directory: string): Promise<Record<string, unknown>> {
   using api = openApi(directory);
   const get = async (path: string): Promise<unknown> => await (await api.get(path)).json();
   return {
@@ -97,7 +97,7 @@ test('block 0 counts before block 1 as the tip, and is in no list', async () => 
   const before = await answers(directory.path);
   expect(before).toMatchObject(counted);
   expect(before.supply).toBe(Number(inStx(supply)));
-  const stood = await standing(directory.path);
+  const stood = await tipOf(directory.path);
   const { block_hash, index_block_hash } = zero;
   expect(stood).toMatchObject({
     tip: { chain_tip: { block_height: 0, block_hash, index_block_hash } },
@@ -133,7 +133,7 @@ test('block 0 counts before block 1 as the tip, and is in no list', async () => 
     if (['transaction', 'received', 'transactions', 'stxHolders', 'v1Holders', 'supply'].includes(name)) continue;
     expect([name, answer]).toEqual([name, before[name]]);
   }
-  expect(await standing(directory.path)).toMatchObject({
+  expect(await tipOf(directory.path)).toMatchObject({
     tip: { chain_tip: { block_height: 1, index_block_hash: first.indexBlockHash } },
     lists: [{ total: 1 }, { total: 1 }],
     supply: { block_height: 1 },

@@ -23,7 +23,7 @@ const step = fc.oneof(
 test('cached rows are read and written like rows of the table, with and without rollbacks', () => {
   using directory = dataDirectory();
   using db = openWriter(directory.path);
-  const stored = (): Holding[] =>
+  const storedRows = (): Holding[] =>
     db.query<Holding, []>('SELECT * FROM nft_holdings ORDER BY owner_id, identifier').all();
 
   const seen = new Seen({ commits: 20, rollbacks: 20, 'kept rows': 20 });
@@ -59,7 +59,7 @@ test('cached rows are read and written like rows of the table, with and without 
           cache.forget();
           open = new Map(committed);
         }
-        expect(stored()).toEqual([...committed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row));
+        expect(storedRows()).toEqual([...committed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row));
         db.run('BEGIN');
       }
       db.run('ROLLBACK');

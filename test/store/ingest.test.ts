@@ -588,8 +588,8 @@ test('an orphaned block has an empty list of transactions, and an unknown block 
   const rival = block(first, 'rival');
   for (const { event } of [first, orphan, rival, block(rival, 'end')]) open.ingest.receive(event);
   using snapshots = snapshotsOf(open.directory);
-  const listed = (hash: string) =>
+  const listBlock = (hash: string) =>
     snapshots.read((read) => read.transactions.inBlock({ indexHash: fromHex(hash) }, 'desc', 20, 0, models));
-  expect(listed(orphan.hash)).toEqual({ items: [], total: 0 });
-  expect(listed(`0x${'ab'.repeat(32)}`)).toBeUndefined();
+  expect(listBlock(orphan.hash)).toEqual({ items: [], total: 0 });
+  expect(listBlock(`0x${'ab'.repeat(32)}`)).toBeUndefined();
 });

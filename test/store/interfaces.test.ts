@@ -24,7 +24,7 @@ interface Declared {
   outputs: { type: string };
 }
 
-const declared = (name: string, type: string): Declared => ({
+const declare = (name: string, type: string): Declared => ({
   name,
   access: 'public',
   args: [{ name: 'it', type }],
@@ -36,11 +36,11 @@ const contracts: Declared[][] = Array.from({ length: 60 }, (_, i) =>
   names.flatMap((name, place) =>
     name === 'rare'
       ? i % 20 === 0
-        ? [declared(name, 'bool')]
+        ? [declare(name, 'bool')]
         : []
       : (i + place) % 5 === 0
         ? []
-        : [declared(name, types[i % 3]!)],
+        : [declare(name, types[i % 3]!)],
   ),
 );
 const nameOf = (i: number): string => `contract-${String(i).padStart(3, '0')}`;

@@ -82,7 +82,7 @@ function compare(
 }
 
 /** The rows of a list, as SQLite sorts them. */
-function sorted(list: string, first = 0, last = 9): string[] {
+function sortRows(list: string, first = 0, last = 9): string[] {
   const { key } = lists[list]!;
   const where = {
     'one column down': "name = 'a' AND id = x''",
@@ -107,7 +107,7 @@ test.each(Object.keys(lists))('a list by %s has all rows in order, in both direc
   assertProperty(
     fc.property(rows, limits, (rowList, limit) => {
       store(rowList);
-      const expected = sorted(name);
+      const expected = sortRows(name);
       seen.add('rows', expected.length);
       compare(read(parametersOf(name)), limit, expected);
     }),
@@ -122,7 +122,7 @@ test('a bounded list has the rows between its bounds, in either order', () => {
   assertProperty(
     fc.property(rows, limits, fc.nat({ max: 6 }), fc.nat({ max: 6 }), (rowList, limit, first, last) => {
       store(rowList);
-      const expected = sorted('columns of each form down', first, last);
+      const expected = sortRows('columns of each form down', first, last);
       seen.add('rows', expected.length);
       compare(read([], { first, last }), limit, expected);
       compare(reversed(read([], { first, last })), limit, expected.toReversed());
@@ -137,7 +137,7 @@ test('a list with a condition reads at most its limit of rows, and returns all m
   assertProperty(
     fc.property(rows, limits, fc.integer({ min: 1, max: 5 }), (rowList, limit, maxRows) => {
       store(rowList);
-      const expected = sorted('columns of each form down').filter((text) => text.includes(' a '));
+      const expected = sortRows('columns of each form down').filter((text) => text.includes(' a '));
       seen.add('rows', expected.length);
       const meets = ({ name }: Row): boolean => name === 'a';
       let judged = 0;

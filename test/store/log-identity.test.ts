@@ -56,15 +56,15 @@ function expectIdentity(directory: string, entries: number): string {
 }
 
 test('the first event of an empty log follows a random identity, which was received at the same time', () => {
-  using one = openNew({ random });
-  using two = openNew({ random });
-  for (const { ingest } of [one, two]) {
+  using host1 = openNew({ random });
+  using host2 = openNew({ random });
+  for (const { ingest } of [host1, host2]) {
     expect(ingest.receive(first!)).toBe('applied');
     expect(ingest.receive(second!)).toBe('applied');
   }
-  const identities = [one, two].map(({ directory }) => expectIdentity(directory, entryOf(2)));
+  const identities = [host1, host2].map(({ directory }) => expectIdentity(directory, entryOf(2)));
   expect(identities[0]).not.toBe(identities[1]);
-  const rows = journalRows(one.directory);
+  const rows = journalRows(host1.directory);
   expect(rows[0]!.receivedAt).toBe(first!.receivedAt);
   expect(rows[1]).toMatchObject({ id: entryOf(1), path: first!.path, text: first!.text });
 });

@@ -103,7 +103,7 @@ interface Listed {
   eventIndex: number;
   value: Uint8Array;
 }
-const listed = (log: Plain): Listed => ({
+const toListed = (log: Plain): Listed => ({
   contractId: log.contract,
   height: Math.floor(log.position / PLACES),
   eventIndex: log.eventIndex,
@@ -113,7 +113,7 @@ const listed = (log: Plain): Listed => ({
 type ReadPage = (limit: number, cursor: Cursor | null) => Promise<Page<Listed, number | null>>;
 
 /** Reads all items of a list, page by page to its end and back. @returns the items, and whether a page was short */
-async function walked(read: ReadPage, limit: number): Promise<{ items: Listed[]; isShort: boolean }> {
+async function walk(read: ReadPage, limit: number): Promise<{ items: Listed[]; isShort: boolean }> {
   let page = await read(limit, null);
   expect(page.previous).toBeNull();
   const items = [...page.items];
@@ -175,13 +175,13 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
       .filter((log) => functionName === (functionName && log.functionName))
       .filter(({ position }) => position >= (heights.from ?? 0) * PLACES)
       .filter(({ position }) => heights.to === null || position < (heights.to + 1) * PLACES)
-      .map(listed);
+      .map(toListed);
     const order = draw(2) === 0 ? 'asc' : 'desc';
     const fields = condition === null ? [] : [condition.field];
     const filter: LogsFilter = { of: source, topic, sender, functionName, heights, fields, order };
     const reader = readerIn(db, { logs: limits[draw(limits.length)]! });
     const read: ReadPage = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
-    const { items, isShort } = await walked(read, 1 + draw(5));
+    const { items, isShort } = await walk(read, 1 + draw(5));
     expect(items).toMatchObject(order === 'asc' ? expected.toReversed() : expected);
     expect(items).toHaveLength(expected.length);
     if (expected.length > 0) {
@@ -329,18 +329,18 @@ const fieldOf = (path: string, text: string): FieldFilter => ({
 
 test('a deployer may have any number of contracts', async () => {
   const { merged } = LOG_WALK_LIMITS;
-  const [names, one] = [Array.from({ length: merged }, (_, n) => `made-${n}`), clarity.uint(1n)];
+  const [names, value] = [Array.from({ length: merged }, (_, n) => `made-${n}`), clarity.uint(1n)];
   using open = chainOf([
-    { logs: names.map((name) => [name, one]) },
-    { logs: names.toReversed().map((name) => [name, one]) },
+    { logs: names.map((name) => [name, value]) },
+    { logs: names.toReversed().map((name) => [name, value]) },
   ]);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const expected = allOf(db).map(listed);
+  const expected = allOf(db).map(toListed);
   expect(expected).toHaveLength(2 * merged);
   for (const limits of [{}, { merged: merged - 1 }, { principals: merged - 1 }]) {
     const { contracts } = readerIn(db, { logs: limits });
     for (const order of ['desc', 'asc'] as const) {
-      const { items } = await walked((_, cursor) => contracts.walkLogs({ ...EVERYTHING, order }, 500, cursor), 500);
+      const { items } = await walk((_, cursor) => contracts.walkLogs({ ...EVERYTHING, order }, 500, cursor), 500);
       expect(items).toMatchObject(order === 'desc' ? expected : expected.toReversed());
     }
     const { total } = await contracts.walkLogs(EVERYTHING, 1, null);
@@ -353,12 +353,12 @@ test("a prefix of a deployer's address finds no contracts", async () => {
   using db = new Database(indexPath(open.directory), { readonly: true });
   for (const limits of [{}, { merged: 0 }]) {
     const { walkLogs } = readerIn(db, { logs: limits }).contracts;
-    const listed = async (source: LoggingContracts) =>
+    const countListed = async (source: LoggingContracts) =>
       (await walkLogs({ ...EVERYTHING, of: source }, 5, null)).items.length;
-    expect(await listed({ deployer: alice.address })).toBe(1);
-    expect(await listed({ deployer: alice.address.slice(0, -1) })).toBe(0);
-    expect(await listed({ deployer: bob.address })).toBe(0);
-    expect(await listed({ contracts: [idOf('poo'), idOf('pool-2')] })).toBe(0);
+    expect(await countListed({ deployer: alice.address })).toBe(1);
+    expect(await countListed({ deployer: alice.address.slice(0, -1) })).toBe(0);
+    expect(await countListed({ deployer: bob.address })).toBe(0);
+    expect(await countListed({ contracts: [idOf('poo'), idOf('pool-2')] })).toBe(0);
   }
 });
 

@@ -50,7 +50,7 @@ const standings = ({ directory }: OpenIngest): Map<string, Standing> => {
 };
 
 /** Returns the standing of each transaction; undefined if it never was in the mempool. */
-const standing = (open: OpenIngest, ...transactions: Transaction[]): (Standing | undefined)[] => {
+const standingOf = (open: OpenIngest, ...transactions: Transaction[]): (Standing | undefined)[] => {
   expect(checkAndRecount(open.directory).filter(({ problems }) => problems.length > 0)).toEqual([]);
   const all = standings(open);
   return transactions.map(({ id }) => all.get(id));
@@ -86,7 +86,7 @@ for (const [reason, state] of Object.entries(reasons)) {
       'applied',
     );
     const by = reason.startsWith('Replace') ? other.id : null;
-    expect(standing(open, transaction, other)).toEqual([{ state, by }, pending]);
+    expect(standingOf(open, transaction, other)).toEqual([{ state, by }, pending]);
     expect(open.said).toEqual([]);
   });
 }
@@ -98,7 +98,7 @@ for (const reason of ['BadWeather', 'constructor']) {
     const transaction = transfer(alice, 0, 200);
     open.ingest.receive(announcement([transaction]));
     open.ingest.receive(drop([transaction], reason));
-    expect(standing(open, transaction)).toEqual([{ state: -15, by: null }]);
+    expect(standingOf(open, transaction)).toEqual([{ state: -15, by: null }]);
     expect(open.said).toEqual([{ event: 'node_data_unread', what: 'drop_reason', reason }]);
   });
 }
@@ -124,9 +124,9 @@ test('a transaction that is announced after the node dropped it is dropped, and 
   open.ingest.receive(drop([transaction], 'ReplaceAcrossFork', other));
   expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
   expect(open.ingest.receive(announcement([other]))).toBe('applied');
-  expect(standing(open, transaction, other)).toEqual([{ state: -11, by: other.id }, pending]);
+  expect(standingOf(open, transaction, other)).toEqual([{ state: -11, by: other.id }, pending]);
   open.ingest.receive(announcement([transaction]));
-  expect(standing(open, transaction, other)).toEqual([pending, replacedBy(transaction)]);
+  expect(standingOf(open, transaction, other)).toEqual([pending, replacedBy(transaction)]);
 });
 
 test('a transaction that is broadcast again long after the node dropped it, and was never announced here before, waits', () => {
@@ -144,7 +144,7 @@ test('a transaction that is broadcast again long after the node dropped it, and 
       take(open, tip);
     }
     expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
-    expect(standing(open, transaction)[0]?.state).toBe(state);
+    expect(standingOf(open, transaction)[0]?.state).toBe(state);
   }
 });
 
@@ -153,9 +153,9 @@ test('a drop after the announcement of a replacement makes the replacement pendi
   const [high, low] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
   open.ingest.receive(announcement([high]));
   open.ingest.receive(announcement([low]));
-  expect(standing(open, high, low)).toEqual([pending, replacedBy(high)]);
+  expect(standingOf(open, high, low)).toEqual([pending, replacedBy(high)]);
   open.ingest.receive(drop([high], 'ReplaceAcrossFork', low));
-  expect(standing(open, high, low)).toEqual([{ state: -11, by: low.id }, pending]);
+  expect(standingOf(open, high, low)).toEqual([{ state: -11, by: low.id }, pending]);
 });
 
 /** Returns a chain whose second block contains a transaction, and two blocks of a branch that overtakes it. */
@@ -175,13 +175,13 @@ test('a drop of a mined transaction holds when its block is orphaned, and its re
     take(open, root, holder);
     open.ingest.receive(drop([transaction], 'ReplaceAcrossFork', other));
     open.ingest.receive(announcement([other]));
-    expect(standing(open, transaction, other)).toEqual([mined, replacedBy(transaction)]);
+    expect(standingOf(open, transaction, other)).toEqual([mined, replacedBy(transaction)]);
     take(open, ...rivals);
-    expect(standing(open, transaction, other)).toEqual([{ state: -11, by: other.id }, pending]);
+    expect(standingOf(open, transaction, other)).toEqual([{ state: -11, by: other.id }, pending]);
     // Once the first branch has the chain again, it is mined as before, and the drop is history.
     const third = block(holder, 'third');
     take(open, third, block(third, 'fourth'));
-    expect(standing(open, transaction, other)).toEqual([mined, replacedBy(transaction)]);
+    expect(standingOf(open, transaction, other)).toEqual([mined, replacedBy(transaction)]);
   }
 });
 
@@ -194,7 +194,7 @@ test('a mined transaction that is announced again after its drop waits when its 
   open.ingest.receive(drop([transaction], 'ReplaceAcrossFork'));
   expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
   take(open, ...rivals);
-  expect(standing(open, transaction)).toEqual([pending]);
+  expect(standingOf(open, transaction)).toEqual([pending]);
 });
 
 test("drops of transactions that aren't pending are deleted when no reorganization can reach them", () => {
@@ -221,7 +221,7 @@ test('a dropped transaction that is announced again waits again, with the new ti
   open.ingest.receive(drop([transaction], 'StaleGarbageCollect'));
   take(open, block(null, 'one'));
   expect(open.ingest.receive(announcement([transaction], START + 500))).toBe('applied');
-  expect(standing(open, transaction)).toEqual([pending]);
+  expect(standingOf(open, transaction)).toEqual([pending]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   expect(db.query('SELECT received_at, receipt_block_height AS height FROM mempool_transactions').get()).toEqual({
     received_at: (START + 500) * 1_000_000,
@@ -234,7 +234,7 @@ test('if two transactions have the same nonce, the one with the higher fee is pe
     using open = openNew();
     const [low, high] = [transfer(alice, 0, 999), transfer(alice, 0, 1000)];
     for (const transaction of reversed ? [high, low] : [low, high]) open.ingest.receive(announcement([transaction]));
-    expect(standing(open, low, high)).toEqual([replacedBy(high), pending]);
+    expect(standingOf(open, low, high)).toEqual([replacedBy(high), pending]);
   }
 });
 
@@ -248,7 +248,7 @@ test('a replaced transaction that is announced again stays replaced while its re
   expect(everything(open.directory)).toEqual(before);
   open.ingest.receive(drop([high], 'TooExpensive'));
   expect(open.ingest.receive(announcement([low], START + 10))).toBe('applied');
-  expect(standing(open, low)).toEqual([pending]);
+  expect(standingOf(open, low)).toEqual([pending]);
 });
 
 test('if two transactions have the same nonce and fee, the later one is pending', () => {
@@ -256,7 +256,7 @@ test('if two transactions have the same nonce and fee, the later one is pending'
   const [first, second] = [transfer(alice, 0, 300), transfer(alice, 0, 300, undefined, bob)];
   open.ingest.receive(announcement([first], START));
   open.ingest.receive(announcement([second], START + 1));
-  expect(standing(open, first, second)).toEqual([replacedBy(second), pending]);
+  expect(standingOf(open, first, second)).toEqual([replacedBy(second), pending]);
 });
 
 test('a transaction that one of equal fee replaced stays replaced when it is announced again', () => {
@@ -266,7 +266,7 @@ test('a transaction that one of equal fee replaced stays replaced when it is ann
   open.ingest.receive(announcement([second], START + 1));
   const before = everything(open.directory);
   expect(open.ingest.receive(announcement([first], START + 2))).toBe('repeated');
-  expect(standing(open, first, second)).toEqual([replacedBy(second), pending]);
+  expect(standingOf(open, first, second)).toEqual([replacedBy(second), pending]);
   expect(everything(open.directory)).toEqual(before);
 });
 
@@ -276,7 +276,7 @@ test('a transaction dropped for another reason replaces nothing', () => {
   open.ingest.receive(announcement([high]));
   open.ingest.receive(drop([high], 'TooExpensive'));
   open.ingest.receive(announcement([low]));
-  expect(standing(open, high, low)).toEqual([{ state: -12, by: null }, pending]);
+  expect(standingOf(open, high, low)).toEqual([{ state: -12, by: null }, pending]);
 });
 
 test('a mined transaction replaces those with its nonce; when its block is orphaned, the one with the highest fee waits', () => {
@@ -287,14 +287,14 @@ test('a mined transaction replaces those with its nonce; when its block is orpha
   const block1 = block(null, 'one');
   const withFee100 = block(block1, 'two', [fee100]);
   take(open, block1, withFee100);
-  expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), undefined]);
+  expect(standingOf(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), undefined]);
   const rival = block(block1, 'rival of two');
   take(open, rival, block(rival, 'three'));
-  expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
+  expect(standingOf(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
   take(open, block(withFee100, 'rival of three'));
-  expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
+  expect(standingOf(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
   take(open, block(block(withFee100, 'rival of three'), 'four'));
-  expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), mined]);
+  expect(standingOf(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), mined]);
 });
 
 test("a dropped transaction isn't pending again when its replacement leaves the chain, unless it is announced again", () => {
@@ -305,15 +305,15 @@ test("a dropped transaction isn't pending again when its replacement leaves the 
     const first = block(null, 'one');
     const second = block(first, 'two', [other]);
     take(open, first, second);
-    expect(standing(open, transaction)).toEqual([replacedBy(other)]);
+    expect(standingOf(open, transaction)).toEqual([replacedBy(other)]);
     expect(open.ingest.receive(drop([transaction], reason))).toBe('applied');
     expect(open.ingest.receive(drop([transaction], reason))).toBe('repeated');
-    expect(standing(open, transaction)).toEqual([droppedFor(other)]);
+    expect(standingOf(open, transaction)).toEqual([droppedFor(other)]);
     const rival = block(first, 'rival of two');
     take(open, rival, block(rival, 'three'));
-    expect(standing(open, transaction, other)).toEqual([droppedFor(other), pending]);
+    expect(standingOf(open, transaction, other)).toEqual([droppedFor(other), pending]);
     open.ingest.receive(announcement([transaction]));
-    expect(standing(open, transaction, other)).toEqual([pending, replacedBy(transaction)]);
+    expect(standingOf(open, transaction, other)).toEqual([pending, replacedBy(transaction)]);
   }
 });
 
@@ -323,9 +323,9 @@ test('a transaction that the node dropped for a higher fee names its present rep
   open.ingest.receive(announcement([low]));
   open.ingest.receive(drop([low], 'ReplaceByFee', high));
   open.ingest.receive(announcement([high]));
-  expect(standing(open, low)).toEqual([droppedFor(high)]);
+  expect(standingOf(open, low)).toEqual([droppedFor(high)]);
   open.ingest.receive(announcement([highest]));
-  expect(standing(open, low, high)).toEqual([droppedFor(highest), replacedBy(highest)]);
+  expect(standingOf(open, low, high)).toEqual([droppedFor(highest), replacedBy(highest)]);
 });
 
 test("if two accounts' transactions have the same sponsor nonce, the later one is pending, even with the lower fee", () => {
@@ -333,9 +333,9 @@ test("if two accounts' transactions have the same sponsor nonce, the later one i
   const low = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
   const high = transfer(bob, 5, 300, { account: sponsor, nonce: 7 });
   open.ingest.receive(announcement([high, low]));
-  expect(standing(open, low, high)).toEqual([pending, replacedBy(low)]);
+  expect(standingOf(open, low, high)).toEqual([pending, replacedBy(low)]);
   open.ingest.receive(announcement([high], START + 1));
-  expect(standing(open, low, high)).toEqual([replacedBy(high), pending]);
+  expect(standingOf(open, low, high)).toEqual([replacedBy(high), pending]);
 });
 
 test('a mined transaction replaces every pending one that shares a nonce with it, as sender or sponsor, in any order', () => {
@@ -357,7 +357,7 @@ test('a mined transaction replaces every pending one that shares a nonce with it
       if (!blockFirst) open.ingest.receive(announcement(doneFirst ? [done, waiting] : [waiting, done]));
       take(open, block(null, 'one', [done]));
       open.ingest.receive(announcement([waiting]));
-      expect(standing(open, done, waiting)).toEqual([mined, replacedBy(done)]);
+      expect(standingOf(open, done, waiting)).toEqual([mined, replacedBy(done)]);
     }
   }
 });
@@ -408,7 +408,7 @@ test('transactions with equal nonces and different sponsor nonces are pending to
   const transaction = transfer(alice, 3, 200, { account: sponsor, nonce: 7 });
   const other = transfer(bob, 3, 300, { account: sponsor, nonce: 8 });
   open.ingest.receive(announcement([transaction, other]));
-  expect(standing(open, transaction, other)).toEqual([pending, pending]);
+  expect(standingOf(open, transaction, other)).toEqual([pending, pending]);
 });
 
 test('a payment of the sponsor itself with the nonce it pays for another is a rival', () => {
@@ -417,7 +417,7 @@ test('a payment of the sponsor itself with the nonce it pays for another is a ri
   const ownPayment = transfer(sponsor, 7, 300);
   open.ingest.receive(announcement([paid]));
   open.ingest.receive(announcement([ownPayment]));
-  expect(standing(open, paid, ownPayment)).toEqual([replacedBy(ownPayment), pending]);
+  expect(standingOf(open, paid, ownPayment)).toEqual([replacedBy(ownPayment), pending]);
 });
 
 test('two transactions that share no nonce both wait, although a third of a lower fee shares one with each', () => {
@@ -426,8 +426,8 @@ test('two transactions that share no nonce both wait, although a third of a lowe
   const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
   open.ingest.receive(announcement([direct, sponsored]));
   open.ingest.receive(announcement([between]));
-  expect(standing(open, direct, sponsored)).toEqual([pending, pending]);
-  expect(standing(open, between)[0]?.state).toBe(-10);
+  expect(standingOf(open, direct, sponsored)).toEqual([pending, pending]);
+  expect(standingOf(open, between)[0]?.state).toBe(-10);
 });
 
 test("a mined transaction doesn't replace one that shares no nonce with it, although a third shares one with each", () => {
@@ -440,7 +440,7 @@ test("a mined transaction doesn't replace one that shares no nonce with it, alth
   const block2 = block(block1, 'two', [between]);
   const rival = block(block1, 'rival of two', [payment]);
   take(open, block1, block2, rival, block(rival, 'three'));
-  expect(standing(open, direct, between)).toEqual([pending, replacedBy(payment)]);
+  expect(standingOf(open, direct, between)).toEqual([pending, replacedBy(payment)]);
 });
 
 test('a transaction that moves from an orphaned block to one higher up is mined and does not wait', () => {
@@ -451,7 +451,7 @@ test('a transaction that moves from an orphaned block to one higher up is mined 
   const low = block(root, 'low', [transaction]);
   const rival = block(root, 'rival');
   take(open, root, low, rival, block(rival, 'high', [transaction]));
-  expect(standing(open, transaction)).toEqual([mined]);
+  expect(standingOf(open, transaction)).toEqual([mined]);
 });
 
 test('a transaction of an orphaned block that was never announced waits, received when its Bitcoin block was', () => {
@@ -461,7 +461,7 @@ test('a transaction of an orphaned block that was never announced waits, receive
   const holder = block(root, 'holder', [transaction], { burn_block_time: START + 77 });
   const rival = block(root, 'rival');
   take(open, root, holder, rival, block(rival, 'winner'));
-  expect(standing(open, transaction)).toEqual([pending]);
+  expect(standingOf(open, transaction)).toEqual([pending]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   expect(db.query('SELECT received_at, receipt_block_height AS height FROM mempool_transactions').get()).toEqual({
     received_at: (START + 77) * 1_000_000,
@@ -484,7 +484,7 @@ test('in Nakamoto a transaction is collected by the first block that comes 2560 
     open.ingest.receive(announcement([transaction], START));
     const second = block(first, 'second');
     open.ingest.receive({ ...second.event, receivedAt: (START + age) * 1_000_000 });
-    expect(standing(open, transaction)).toEqual([{ state, by: null }]);
+    expect(standingOf(open, transaction)).toEqual([{ state, by: null }]);
   }
 });
 
@@ -497,7 +497,7 @@ test("a block that isn't canonical also expires transactions, and changes the me
   const before = progress(open);
   const rival = block(null, 'rival of the first');
   open.ingest.receive({ ...rival.event, receivedAt: (START + LIFETIME) * 1_000_000 });
-  expect(standing(open, transaction)).toEqual([{ state: -14, by: null }]);
+  expect(standingOf(open, transaction)).toEqual([{ state: -14, by: null }]);
   expect(progress(open)?.pending).toBe(0);
   expect(progress(open)?.version).not.toBe(before?.version);
 });
@@ -515,9 +515,9 @@ test('before Nakamoto a transaction is collected when the tip is 256 blocks abov
   }
   open.ingest.commit();
   // The tip is judged by as it was before the block that is the occasion.
-  expect(standing(open, transaction)).toEqual([pending]);
+  expect(standingOf(open, transaction)).toEqual([pending]);
   take(open, block(tip, 'block 258', [], old));
-  expect(standing(open, transaction)).toEqual([{ state: -14, by: null }]);
+  expect(standingOf(open, transaction)).toEqual([{ state: -14, by: null }]);
 });
 
 test('a collected transaction that is announced again waits again', () => {
@@ -528,7 +528,7 @@ test('a collected transaction that is announced again waits again', () => {
   open.ingest.receive(announcement([transaction], START));
   open.ingest.receive({ ...block(first, 'second').event, receivedAt: (START + LIFETIME) * 1_000_000 });
   open.ingest.receive(announcement([transaction], START + LIFETIME));
-  expect(standing(open, transaction)).toEqual([pending]);
+  expect(standingOf(open, transaction)).toEqual([pending]);
 });
 
 test('a transaction announced and expired before the index commits is expired, and pending again when announced again', () => {
@@ -542,7 +542,7 @@ test('a transaction announced and expired before the index commits is expired, a
   const first = block(null, 'first');
   const second = { ...block(first, 'second').event, receivedAt: expiry * 1_000_000 };
   applyTogether(nakamoto, first.event, announcement([transaction, other], START), second);
-  expect(standing(nakamoto, transaction, other)).toEqual(Array(2).fill({ state: -14, by: null }));
+  expect(standingOf(nakamoto, transaction, other)).toEqual(Array(2).fill({ state: -14, by: null }));
 
   using epoch2 = openNew();
   const old = { signer_bitvec: null };
@@ -550,11 +550,11 @@ test('a transaction announced and expired before the index commits is expired, a
   for (let height = 2; height <= 258; height++) blocks.push(block(blocks.at(-1)!, `block ${height}`, [], old));
   const [root, ...others] = blocks.map(({ event }) => event);
   applyTogether(epoch2, root!, announcement([transaction, other], START), ...others);
-  expect(standing(epoch2, transaction, other)).toEqual(Array(2).fill({ state: -14, by: null }));
+  expect(standingOf(epoch2, transaction, other)).toEqual(Array(2).fill({ state: -14, by: null }));
 
-  using late = openNew();
-  applyTogether(late, first.event, announcement([transaction], START), second, announcement([transaction], expiry));
-  expect(standing(late, transaction)).toEqual([pending]);
+  using renewed = openNew();
+  applyTogether(renewed, first.event, announcement([transaction], START), second, announcement([transaction], expiry));
+  expect(standingOf(renewed, transaction)).toEqual([pending]);
 });
 
 /** A transaction of few accounts and nonces, identified by the nonces that it spends. */
@@ -624,7 +624,7 @@ class NodeModel {
   }
 
   /** Returns the transactions that a block can contain after others. */
-  fitting(candidates: readonly number[], blockers: readonly number[]): number[] {
+  selectFitting(candidates: readonly number[], blockers: readonly number[]): number[] {
     const included: number[] = [];
     for (const index of candidates) {
       const isFree = ![...blockers, ...included].some((other) => this.#share(index, other));
@@ -747,12 +747,12 @@ test(
               if (post(drop(pick([index]), 'ReplaceAcrossFork', replacement))) model.drop(index, rival);
             }
           } else if (step.do === 'mine') {
-            const included = model.fitting([...new Set(named)], model.mined);
+            const included = model.selectFitting([...new Set(named)], model.mined);
             grow(blocks.at(-1) ?? null, included);
             model.grow(included, time);
           } else if (blocks.length > 0) {
             const below = model.chain.slice(0, -1).flatMap(({ included }) => included);
-            const included = model.fitting(named, below);
+            const included = model.selectFitting(named, below);
             blocks.pop();
             grow(blocks.at(-1) ?? null, included);
             grow(blocks.at(-1) ?? null, []);

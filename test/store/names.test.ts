@@ -110,16 +110,16 @@ describe('the life of a name', () => {
       txId: Uint8Array.fromHex(imported.transaction.id.slice(2)),
     });
 
-    const three = nameBlock(block2, 'updated', operated({ op: 'name-update', zonefile: 'two' }));
-    open.ingest.receive(three.event);
+    const block3 = nameBlock(block2, 'updated', operated({ op: 'name-update', zonefile: 'two' }));
+    open.ingest.receive(block3.event);
     expect(await findName(open)).toMatchObject({ operation: 'name-update', expireBlock: 1002, zonefile: '' });
 
-    const four = nameBlock(three, 'renewed', renewed());
-    open.ingest.receive(four.event);
+    const block4 = nameBlock(block3, 'renewed', renewed());
+    open.ingest.receive(block4.event);
     expect(await findName(open)).toMatchObject({ operation: 'name-renewal', expireBlock: 1004, owner: bob.address });
 
-    const five = nameBlock(four, 'moved', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
-    open.ingest.receive(five.event);
+    const block5 = nameBlock(block4, 'moved', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
+    open.ingest.receive(block5.event);
     expect(await findName(open)).toMatchObject({ operation: 'name-transfer', expireBlock: 1004, owner: carol.address });
     expect(await read(open.directory, ({ names }) => names.ofOwner(carol.address))).toEqual(['alice.btc']);
     expect(await read(open.directory, ({ names }) => names.ofOwner(bob.address))).toEqual([]);
@@ -135,14 +135,14 @@ describe('the life of a name', () => {
       operated({ op: 'name-register', zonefile: 'first', token: mintTo(bob.address) }),
     );
     const update = operated({ op: 'name-update', zonefile });
-    const two = nameBlock(block1, 'two', update);
-    for (const event of [block1.event, two.event, attached(update, two, 'name-update', zonefile)])
+    const block2 = nameBlock(block1, 'two', update);
+    for (const event of [block1.event, block2.event, attached(update, block2, 'name-update', zonefile)])
       open.ingest.receive(event);
     expect(await findName(open)).toMatchObject({ zonefile, expireBlock: 1 });
     expect(await subdomain(open)).toMatchObject({ owner: 'SP1', zonefile: 'a', resolver: '' });
 
-    const three = nameBlock(two, 'three', operated({ op: 'name-revoke' }));
-    open.ingest.receive(three.event);
+    const block3 = nameBlock(block2, 'three', operated({ op: 'name-revoke' }));
+    open.ingest.receive(block3.event);
     const answers = await everyAnswer(open.directory, ['alice.btc', 'joe.alice.btc', 'SP1', bob.address]);
     expect(answers).toMatchObject({
       names: [],
@@ -150,7 +150,7 @@ describe('the life of a name', () => {
       'joe.alice.btc': [undefined, undefined, '', undefined, [], [], undefined, undefined],
     });
 
-    open.ingest.receive(nameBlock(three, 'four', operated({ op: 'name-register', zonefile: 'again' })).event);
+    open.ingest.receive(nameBlock(block3, 'four', operated({ op: 'name-register', zonefile: 'again' })).event);
     expect(await findName(open)).toMatchObject({ operation: 'name-register', zonefile: '', expireBlock: 4 });
     expect(await subdomain(open)).toMatchObject({ owner: 'SP1' });
     const hash = hashOfText(zonefile);
@@ -196,8 +196,8 @@ test('subdomains go with the block that declared them, and come back with it', a
   expect(await read(open.directory, ({ names }) => names.resolver('eve.alice.btc'))).toBe('https://of.first');
   expect(await read(open.directory, ({ names }) => names.ofOwner('second'))).toEqual([]);
 
-  const four = nameBlock(block3, 'four');
-  for (const { event } of [four, nameBlock(four, 'five')]) open.ingest.receive(event);
+  const block4 = nameBlock(block3, 'four');
+  for (const { event } of [block4, nameBlock(block4, 'five')]) open.ingest.receive(event);
   expect(await subdomain(open)).toMatchObject({ owner: 'second' });
   expect(await read(open.directory, ({ names }) => names.ofOwner('first'))).toEqual([]);
 });
@@ -310,7 +310,7 @@ describe('check finds', () => {
   });
   afterAll(() => whole[Symbol.dispose]());
 
-  const damaged = (sql: string): string[] => {
+  const problemsAfter = (sql: string): string[] => {
     using copy = dataDirectory();
     for (const pathOf of [indexPath, journalPath]) copyFileSync(pathOf(whole.path), pathOf(copy.path));
     using db = new Database(indexPath(copy.path));
@@ -326,6 +326,6 @@ describe('check finds', () => {
     ['UPDATE namespaces SET base = base || 0', 'names and namespaces against events and calls'],
     ["UPDATE blocks SET stx_supply = stx_supply || '0' WHERE height = 1", 'STX supply after each block'],
   ])('%s', (sql, name) => {
-    expect(damaged(sql)).toEqual([name]);
+    expect(problemsAfter(sql)).toEqual([name]);
   });
 });

@@ -15,7 +15,7 @@ import { everything } from '../support/data/tables.ts';
 const chainOf = (seed: number) =>
   simulatedEvents({ seed, blocks: 40, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 });
 const events = chainOf(3);
-const [half, most] = [events.length >> 1, events.length - 5];
+const [half, almostAll] = [events.length >> 1, events.length - 5];
 
 const rebuildBeside = (directory: string, options: Partial<RebuildOptions> = {}) =>
   rebuildIndex({
@@ -47,7 +47,7 @@ describe('a rebuild next to a writer', () => {
     let accepted = half;
     const making = () => {
       const event = events[accepted];
-      if (event === undefined || accepted === most) return;
+      if (event === undefined || accepted === almostAll) return;
       writer.ingest.receive(event);
       accepted += 1;
     };
@@ -57,7 +57,7 @@ describe('a rebuild next to a writer', () => {
       using fresh = new Database(newIndexPath(directory.path), { readonly: true });
       expect(fresh.query('SELECT journal_id FROM progress').get()).toEqual({ journal_id: writer.ingest.position().id });
     }
-    for (const event of events.slice(accepted, most)) writer.ingest.receive(event);
+    for (const event of events.slice(accepted, almostAll)) writer.ingest.receive(event);
     expect(inode(indexPath(directory.path))).toBe(before);
     writer[Symbol.dispose]();
 
@@ -65,7 +65,7 @@ describe('a rebuild next to a writer', () => {
     expect(reopened.said[0]).toEqual({ event: 'new_index', outcome: 'used' });
     expect(reopened.said.map(({ event }) => event)).toContain('journal_replayed');
     expect(inode(indexPath(directory.path))).not.toBe(before);
-    for (const event of events.slice(most)) reopened.ingest.receive(event);
+    for (const event of events.slice(almostAll)) reopened.ingest.receive(event);
     reopened[Symbol.dispose]();
     expect(contents(directory.path)).toEqual(contents(plain.path));
     expect(readdirSync(directory.path)).not.toContain('rebuild');
@@ -116,7 +116,7 @@ describe('a rebuild next to a writer', () => {
 
 describe('a new index that is offered', () => {
   /** A directory with a whole chain and a new index that waits. */
-  function offering(change: (path: string) => void) {
+  function offerIndex(change: (path: string) => void) {
     const directory = copyOf(plain);
     copyFileSync(indexPath(plain.path), newIndexPath(directory.path));
     change(newIndexPath(directory.path));
@@ -140,7 +140,7 @@ describe('a new index that is offered', () => {
     ['that was cut off', (path: string) => truncateSync(path, 5_000)],
     ['that is empty', (path: string) => truncateSync(path, 0)],
   ])('%s is removed', (_, change) => {
-    using directory = offering(change);
+    using directory = offerIndex(change);
     using open = openAt(directory.path);
     expect(open.said[0]).toEqual({ event: 'new_index', outcome: 'unfit' });
     open[Symbol.dispose]();
@@ -149,14 +149,14 @@ describe('a new index that is offered', () => {
   });
 
   test('stays unchanged if a newer program made it', () => {
-    using directory = offering(version(SCHEMA_VERSION + 1));
+    using directory = offerIndex(version(SCHEMA_VERSION + 1));
     using open = openAt(directory.path);
     expect(open.said[0]).toEqual({ event: 'new_index', outcome: 'newer' });
     expect(existsSync(newIndexPath(directory.path))).toBe(true);
   });
 
   test('replaces an index that is damaged or lost its log in a kill', () => {
-    using directory = offering(() => {});
+    using directory = offerIndex(() => {});
     truncateSync(indexPath(directory.path), 8_192);
     openAt(directory.path).ingest.close();
     expect(contents(directory.path)).toEqual(contents(plain.path));

@@ -133,7 +133,7 @@ test('without a confirmed transaction nonces begin at 0: those below the first t
   using open = openNew();
   open.ingest.receive(block(null, 'one').event);
   using api = openApi(open.directory);
-  const missing = async (address: string) => {
+  const missingNonces = async (address: string) => {
     const [v1, v3] = await Promise.all([
       api.get(`/extended/v1/address/${address}/nonces`),
       api.get(`/extended/v3/principals/${address}/nonces`),
@@ -148,13 +148,13 @@ test('without a confirmed transaction nonces begin at 0: those below the first t
     return detected_missing_nonces;
   };
   open.ingest.receive(announcement([transfer(alice, 2, 200), transfer(alice, 3, 200)]));
-  expect(await missing(alice.address)).toEqual([1, 0]);
+  expect(await missingNonces(alice.address)).toEqual([1, 0]);
   // Transactions that it sponsors use the same nonce counter.
   open.ingest.receive(announcement([transfer(bob, 0, 200, { account: alice, nonce: 0 })]));
-  expect(await missing(alice.address)).toEqual([1]);
-  expect(await missing(bob.address)).toEqual([]);
+  expect(await missingNonces(alice.address)).toEqual([1]);
+  expect(await missingNonces(bob.address)).toEqual([]);
   open.ingest.receive(announcement([transfer(alice, 1, 200)]));
-  expect(await missing(alice.address)).toEqual([]);
+  expect(await missingNonces(alice.address)).toEqual([]);
 });
 
 test('transactions with nonces beyond 2^53 replace only those with the same nonce', async () => {

@@ -29,7 +29,7 @@ function* numbersIn(value: unknown, path: Path = []): Generator<Path> {
 }
 
 /** The text with another number at a path. */
-function replaced(text: string, path: Path, number: number | bigint): string {
+function replaceNumber(text: string, path: Path, number: number | bigint): string {
   const value = parseJson(text) as Record<string | number, unknown>;
   const last = path.at(-1)!;
   const holder = path.slice(0, -1).reduce((parent, key) => parent[key] as typeof value, value);
@@ -42,7 +42,7 @@ const unstorable = [1e300, 2n ** 128n, -1, 0.5];
 /** Returns the outcome of an event after one of its numbers is replaced. */
 function outcome({ ingest }: OpenIngest, event: ReceivedEvent, path: Path, number: number | bigint): string {
   try {
-    ingest.apply({ ...event, text: replaced(event.text, path, number) });
+    ingest.apply({ ...event, text: replaceNumber(event.text, path, number) });
     return 'accepted';
   } catch (error) {
     if (!(error instanceof PayloadError)) throw error;

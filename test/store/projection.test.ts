@@ -51,7 +51,7 @@ function flood(open: OpenIngest, sender: string, nonce: string): void {
 }
 
 /** Reads from an index with honest transactions and hostile ones with higher fees. @returns the result and the rows that were read */
-async function flooded<T>(
+async function projectFlooded<T>(
   sender: string,
   nonce: string,
   look: (read: Reader) => Promise<T>,
@@ -79,39 +79,39 @@ async function flooded<T>(
 const projection = ({ mempool }: Reader) => mempool.projection();
 
 test('a bounded number of transactions is read for one account', async () => {
-  const { found, rows: read } = await flooded('1001', 'n - 1', projection);
-  expect(found).toMatchObject({ total: HOSTILE + 3, considered: 5 * PROJECTED, withoutBalance: 0 });
+  const { found: result, rows: read } = await projectFlooded('1001', 'n - 1', projection);
+  expect(result).toMatchObject({ total: HOSTILE + 3, considered: 5 * PROJECTED, withoutBalance: 0 });
   expect(read).toBeLessThan(6 * PROJECTED);
 });
 
 test("an account with many transactions doesn't hide the transactions of other accounts", async () => {
-  const { found, honest } = await flooded('1001', 'n - 1', projection, {});
-  expect(found.considered).toBe(HOSTILE + 3);
+  const { found: result, honest } = await projectFlooded('1001', 'n - 1', projection, {});
+  expect(result.considered).toBe(HOSTILE + 3);
   // A node accepts 25 of an account.
-  expect(found.places.size).toBe(25 + honest.length);
-  for (const { id } of honest) expect(found.places.get(id.slice(2))?.block).toBe(1);
+  expect(result.places.size).toBe(25 + honest.length);
+  for (const { id } of honest) expect(result.places.get(id.slice(2))?.block).toBe(1);
 });
 
 test('the accounts with the highest fees are in blocks, with any number of accounts', async () => {
-  const { found, rows: read } = await flooded('1000 + n', '0', projection);
-  expect(found.considered).toBe(PROJECTED);
-  expect(found.places.size).toBe(PROJECTED);
-  expect(found.blocks[0]?.transactions[0]?.fee).toBe(9_020_000);
+  const { found: result, rows: read } = await projectFlooded('1000 + n', '0', projection);
+  expect(result.considered).toBe(PROJECTED);
+  expect(result.places.size).toBe(PROJECTED);
+  expect(result.blocks[0]?.transactions[0]?.fee).toBe(9_020_000);
   expect(read).toBeLessThan(3 * PROJECTED);
 });
 
 test("a transaction that others wait for is read although its fee is lower than the read ones'", async () => {
   // Each account has two: the first offers the least of all, and the second the most.
   const [sender, nonce] = [`1000 + iif(n > ${HOSTILE / 2}, n - ${HOSTILE / 2}, n)`, `n > ${HOSTILE / 2}`];
-  const { found, rows: read } = await flooded(sender, nonce, projection);
-  expect(found.considered).toBe(2 * PROJECTED);
-  expect(found.places.size).toBe(2 * PROJECTED);
+  const { found: result, rows: read } = await projectFlooded(sender, nonce, projection);
+  expect(result.considered).toBe(2 * PROJECTED);
+  expect(result.places.size).toBe(2 * PROJECTED);
   expect(read).toBeLessThan(8 * PROJECTED);
 });
 
 test('requests for one state of the mempool share a projection, however many they are', async () => {
-  const { found, rows: read } = await flooded('1000 + n', '0', projection, { projected: PROJECTED }, 20);
-  expect(found.places.size).toBe(PROJECTED);
+  const { found: result, rows: read } = await projectFlooded('1000 + n', '0', projection, { projected: PROJECTED }, 20);
+  expect(result.places.size).toBe(PROJECTED);
   expect(read).toBeLessThan(3 * PROJECTED);
 });
 

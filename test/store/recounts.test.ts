@@ -75,11 +75,11 @@ test('the recounts find each copy and total that is changed', () => {
 });
 
 /** The row in the middle of a table has another number, another text, or is gone. */
-const incremented = (table: string, column: string) => (db: Database) =>
+const increment = (table: string, column: string) => (db: Database) =>
   changeMiddle(db, table, `UPDATE ${table} SET ${column} = ${column} + 1`);
 const longer = (table: string, column: string) => (db: Database) =>
   changeMiddle(db, table, `UPDATE ${table} SET ${column} = ${column} || '1'`);
-const deleted = (table: string) => (db: Database) => changeMiddle(db, table, `DELETE FROM ${table}`);
+const removeRow = (table: string) => (db: Database) => changeMiddle(db, table, `DELETE FROM ${table}`);
 const run = (sql: string) => (db: Database) => db.run(sql).changes;
 
 function changeMiddle(db: Database, table: string, sql: string): number {
@@ -101,20 +101,20 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'total of transactions': run(
     'UPDATE blocks SET transactions = transactions + 1 WHERE height = (SELECT max(height) FROM blocks)',
   ),
-  'transactions of each block': incremented('blocks', 'transactions'),
-  'transactions before each block': incremented('blocks', 'preceding_transactions'),
-  'events of each transaction': incremented('transactions', 'event_count'),
-  'transactions of each principal': incremented('accounts', 'transactions'),
-  'blocks and transactions of each anchor': incremented('anchor_burn_blocks', 'first_block'),
-  'blocks that have an anchor': deleted('anchor_burn_blocks'),
-  'total of anchors': deleted('anchor_burn_blocks'),
+  'transactions of each block': increment('blocks', 'transactions'),
+  'transactions before each block': increment('blocks', 'preceding_transactions'),
+  'events of each transaction': increment('transactions', 'event_count'),
+  'transactions of each principal': increment('accounts', 'transactions'),
+  'blocks and transactions of each anchor': increment('anchor_burn_blocks', 'first_block'),
+  'blocks that have an anchor': removeRow('anchor_burn_blocks'),
+  'total of anchors': removeRow('anchor_burn_blocks'),
   'logs of each contract': run('UPDATE counters SET count = count + 1 WHERE kind = 6'),
   'total of logs': run('DELETE FROM counters WHERE kind = 6'),
   'transactions of each type': run('UPDATE counters SET count = count + 1 WHERE kind = 1'),
   'calls of each function': run('UPDATE counters SET count = count + 1 WHERE kind = 2'),
-  'sent of each account': incremented('accounts', 'sent'),
-  'paid of each account': incremented('accounts', 'paid'),
-  'calls of each account': incremented('accounts', 'calls'),
+  'sent of each account': increment('accounts', 'sent'),
+  'paid of each account': increment('accounts', 'paid'),
+  'calls of each account': increment('accounts', 'calls'),
   'microblocks and the transactions they held': run(
     'INSERT INTO microblocks VALUES (1, zeroblob(32), zeroblob(32), 0, 1)',
   ),
@@ -140,17 +140,17 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'asset identifiers in nft_holdings': longer('nft_holdings', 'identifier'),
   'balances, supply and holders of fungible tokens against their events': longer('ft_balances', 'balance'),
   'total of STX holders': run('UPDATE blocks SET stx_holders = stx_holders + 1'),
-  'STX each principal received': incremented('accounts', 'stx_inbound'),
-  'STX each principal sent': incremented('accounts', 'stx_outbound'),
-  'fungible tokens of each principal': incremented('accounts', 'ft_tokens'),
-  'instances each principal owns': incremented('accounts', 'nfts'),
-  'owner and events of each instance': incremented('nft_instances', 'events'),
-  'holdings of each owner': incremented('nft_holdings', 'instances'),
-  'token changes of each transaction': deleted('token_changes'),
-  'pending transactions of each principal': incremented('pending_counts', 'transactions'),
-  'signers, weight and stacked STX of each reward cycle': incremented('cycle_signers', 'weight'),
-  'stackers of each reward cycle': incremented('cycle_stackers', 'position'),
-  'a row for each cycle that STX are stacked for': incremented('stacking_terms', 'end_cycle'),
+  'STX each principal received': increment('accounts', 'stx_inbound'),
+  'STX each principal sent': increment('accounts', 'stx_outbound'),
+  'fungible tokens of each principal': increment('accounts', 'ft_tokens'),
+  'instances each principal owns': increment('accounts', 'nfts'),
+  'owner and events of each instance': increment('nft_instances', 'events'),
+  'holdings of each owner': increment('nft_holdings', 'instances'),
+  'token changes of each transaction': removeRow('token_changes'),
+  'pending transactions of each principal': increment('pending_counts', 'transactions'),
+  'signers, weight and stacked STX of each reward cycle': increment('cycle_signers', 'weight'),
+  'stackers of each reward cycle': increment('cycle_stackers', 'position'),
+  'a row for each cycle that STX are stacked for': increment('stacking_terms', 'end_cycle'),
   'counts of the stackers of each signer': run('UPDATE counters SET count = count + 1 WHERE kind = 7'),
   'numbers of the stacking prints': run('UPDATE stacking_events SET ordinal = -ordinal WHERE ordinal = 2'),
   'numbers of rewards of Bitcoin': run('UPDATE burn_rewards SET ordinal = -ordinal WHERE ordinal = 2'),
@@ -163,16 +163,16 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   ),
   'numbers of outputs to each address': longer('pox_transactions', 'recipient'),
   'sums of the Bitcoin payments to each address': longer('burn_rewards', 'recipient_total'),
-  'bonds and rewards against the prints of pox-5': incremented('bonds', 'allowed'),
+  'bonds and rewards against the prints of pox-5': increment('bonds', 'allowed'),
   'accounts that were fetched from the node': run('INSERT INTO starting_accounts (principal_id) VALUES (1)'),
   'locked STX against balances': run("UPDATE stx_locks SET amount = amount || '1'"),
   'STX locked by pox-5 against stakes and bonds': longer('stakes', 'amount'),
   'the current position of each staker in a bond': run('UPDATE bond_positions SET current = 0'),
   'the current stake of each staker': run('UPDATE stakes SET current = 1 - current'),
   'the current key of each signer': run('UPDATE signer_keys SET action = 1, current = 0'),
-  'asset events of each principal in each transaction': incremented('principal_transactions', 'events'),
+  'asset events of each principal in each transaction': increment('principal_transactions', 'events'),
   'who is the sponsor and nothing else': run('UPDATE principal_transactions SET affected = affected & ~16'),
-  'moves of the STX of each principal': incremented('accounts', 'stx_moves'),
+  'moves of the STX of each principal': increment('accounts', 'stx_moves'),
   'total of accounts that had STX': run('UPDATE blocks SET stx_accounts = stx_accounts + 1'),
   'sum of STX balances': run("UPDATE blocks SET stx_balances = stx_balances || '1'"),
   'accounts of fungible tokens': run('UPDATE asset_totals SET accounts = accounts + 1 WHERE token = 1'),
@@ -182,17 +182,17 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'calls of each contract on each day': run('UPDATE daily_counts SET count = count + 1 WHERE kind = 0'),
   'events of each token on each day': run('UPDATE daily_counts SET count = count + 1 WHERE kind > 0'),
   'transfers with a memo against their events': run('INSERT INTO memo_transfers VALUES (1, 1, 0, 0)'),
-  'checkpoints of accounts and their tokens': incremented('account_checkpoints', 'events'),
-  'names and namespaces against events and calls': incremented('name_operations', 'operation'),
-  'last operation of each name': incremented('name_operations', 'current'),
+  'checkpoints of accounts and their tokens': increment('account_checkpoints', 'events'),
+  'names and namespaces against events and calls': increment('name_operations', 'operation'),
+  'last operation of each name': increment('name_operations', 'current'),
   'names of BNS-V2 against events and calls': run(
     'INSERT INTO bns_primary_names SELECT min(id), min(id), 1, 0, 1 FROM principals',
   ),
   'contracts of tokens against their interfaces': longer('token_contracts', 'address'),
   'contracts and tokens of each family': run('UPDATE counters SET count = count + 1 WHERE kind = 5'),
   'work for tokens by kind and state': run('UPDATE counters SET count = count + 1 WHERE kind = 3'),
-  'tokens of mints, and the lookups of each token': deleted('tokens'),
-  'parts of names that find contracts and tokens': deleted('name_parts'),
+  'tokens of mints, and the lookups of each token': removeRow('tokens'),
+  'parts of names that find contracts and tokens': removeRow('name_parts'),
   'decoded values of logs and calls': run(`INSERT INTO value_indexes SELECT 1, 1, p.address, '', 1, 0, 0
     FROM counters l JOIN principals p ON p.address = l.key WHERE l.kind = 6 LIMIT 1`),
 };

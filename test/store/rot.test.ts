@@ -42,7 +42,7 @@ function entriesOf(directory: string): string[] {
 }
 const { files, tables, entries } = wholeData();
 
-function flipped(bytes: Buffer, bit: number): Buffer {
+function flip(bytes: Buffer, bit: number): Buffer {
   const copy = Buffer.from(bytes);
   copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7));
   return copy;
@@ -83,7 +83,7 @@ for (const name of ['index', 'journal'] as const) {
       using directory = dataDirectory();
       writeFileSync(indexPath(directory.path), files.index);
       writeFileSync(journalPath(directory.path), files.journal);
-      writeFileSync(path(directory.path), flipped(files[name], bit));
+      writeFileSync(path(directory.path), flip(files[name], bit));
       if (isNoticed(directory.path)) continue;
       const isSame =
         Bun.deepEquals(wholeIndex(directory.path), tables) && Bun.deepEquals(entriesOf(directory.path), entries);
@@ -128,7 +128,7 @@ function readableEntries(directory: string): string[] | null {
 }
 
 /** Writes the files as they were, and damages them. */
-function damaged(damage: (directory: string) => void): DataDirectory {
+function copyDamaged(damage: (directory: string) => void): DataDirectory {
   const directory = dataDirectory();
   writeFileSync(indexPath(directory.path), files.index);
   writeFileSync(journalPath(directory.path), files.journal);
@@ -163,7 +163,7 @@ function* damages(): Generator<[what: string, damage: (directory: string) => voi
   ] as const) {
     const bytes = files[name];
     for (const bit of [...bitsOf(bytes, `plain ${name}`, bits), ...bitsOfSchema(bytes, name)]) {
-      yield [`bit ${bit} of the ${name}`, (directory) => writeFileSync(path(directory), flipped(bytes, bit))];
+      yield [`bit ${bit} of the ${name}`, (directory) => writeFileSync(path(directory), flip(bytes, bit))];
     }
   }
   const prng = new Prng(`rot/dropped/${firstSeed}`);
@@ -179,12 +179,12 @@ function* damages(): Generator<[what: string, damage: (directory: string) => voi
 }
 
 function plainChecks() {
-  using whole = damaged(() => {});
+  using whole = copyDamaged(() => {});
   const schemas = [indexPath(whole.path), journalPath(whole.path)].map(schemaOf);
   expect(isPromised(whole.path, schemas)).toBe(false);
   const missed: string[] = [];
   for (const [what, damage] of damages()) {
-    using directory = damaged(damage);
+    using directory = copyDamaged(damage);
     if (isPromised(directory.path, schemas) && !isNoticed(directory.path, false)) missed.push(what);
   }
   expect(missed).toEqual([]);
@@ -195,7 +195,7 @@ function rebuilds() {
   const wrong: number[] = [];
   for (const bit of bitsOf(files.journal, 'rebuild', 2)) {
     using directory = dataDirectory();
-    writeFileSync(journalPath(directory.path), flipped(files.journal, bit));
+    writeFileSync(journalPath(directory.path), flip(files.journal, bit));
     let rebuilt: Tables | null = null;
     try {
       rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
@@ -214,7 +214,7 @@ test('a page of the journal that is lost is reported with the file, and nothing 
   const PAGE = 4096;
   let refusals = 0;
   for (let page = 1; page < files.journal.length / PAGE; page++) {
-    using directory = damaged((path) =>
+    using directory = copyDamaged((path) =>
       writeFileSync(journalPath(path), Buffer.from(files.journal).fill(0, page * PAGE, (page + 1) * PAGE)),
     );
     const logged: string[] = [];

@@ -47,7 +47,7 @@ const OF_OTHERS = [
 ];
 
 /** Opens files so that the text of each statement is kept. */
-const noting =
+const noteStatements =
   (statements: Set<string>): Connect =>
   (path, synchronous) => {
     const db = openToWrite(path, synchronous);
@@ -92,7 +92,7 @@ function missingFromTheList(plans: readonly [sql: string, plan: string[]][]): st
 test('a bulk load reads no secondary index, whether they exist or not, and reads every other index of a large table', () => {
   using directory = dataDirectory();
   const statements = new Set<string>();
-  using load = openAt(directory.path, { load: 'bulk', machine: silentMachine, connect: noting(statements) });
+  using load = openAt(directory.path, { load: 'bulk', machine: silentMachine, connect: noteStatements(statements) });
   take(load.ingest);
   expect(statements.size).toBeGreaterThan(200);
   expect(presentIn(directory.path)).toEqual([]);

@@ -12,7 +12,7 @@ const SEND_MANY = 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo';
 const OTHER = `${alice.address}.send-many-memo`;
 
 /** Returns a block in which bob gets two transfers, each followed by a print of one of the contracts. */
-function paying(parent: MadeBlock | null, label: string, nonce: number): MadeBlock {
+function mineSendMany(parent: MadeBlock | null, label: string, nonce: number): MadeBlock {
   const paid = deployment(alice, nonce, 300, `pay-${label}`);
   const event = (event_index: number, type: string, fields: object) => ({
     txid: paid.id,
@@ -33,11 +33,11 @@ function paying(parent: MadeBlock | null, label: string, nonce: number): MadeBlo
   return block(parent, label, [receipt(paid, 0)], { events });
 }
 
-const block1 = paying(null, 'one', 0);
-const block2 = paying(block1, 'two', 1);
+const block1 = mineSendMany(null, 'one', 0);
+const block2 = mineSendMany(block1, 'two', 1);
 const fork = block(block1, 'fork');
-const longer = paying(fork, 'longer', 1);
-const events = [block1, block2, fork, longer, paying(longer, 'longest', 2)].map(({ event }) => event);
+const longer = mineSendMany(fork, 'longer', 1);
+const events = [block1, block2, fork, longer, mineSendMany(longer, 'longest', 2)].map(({ event }) => event);
 
 /** Total and memos by amount, as both lists have them. */
 async function answers(directory: string) {

@@ -13,7 +13,7 @@ import { manualClock } from '../support/time/manual-clock.ts';
 const events = simulatedEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3, forkEvery: 0 });
 
 /** Opens snapshots of an index that accepts events, in a loop whose turns the test ends. */
-function sharing(open: OpenIngest, commits: () => number | null) {
+function shareSnapshots(open: OpenIngest, commits: () => number | null) {
   const clock = manualClock();
   let endTurn = () => {};
   const turn = () =>
@@ -37,7 +37,7 @@ const heightOf = (snapshots: Snapshots): Promise<number | undefined> =>
 
 test('a commit of another process is visible from the next turn', async () => {
   using open = openNew();
-  using shared = sharing(open, () => 0);
+  using shared = shareSnapshots(open, () => 0);
   const [first, ...others] = events;
   open.ingest.receive(first!);
   const before = await heightOf(shared.snapshots);
@@ -49,7 +49,7 @@ test('a commit of another process is visible from the next turn', async () => {
 
 test('a commit of another process is visible after a millisecond of a long turn', async () => {
   using open = openNew();
-  using shared = sharing(open, () => 0);
+  using shared = shareSnapshots(open, () => 0);
   const before = await heightOf(shared.snapshots);
   for (const event of events) open.ingest.receive(event);
   expect(await heightOf(shared.snapshots)).toBe(before);
@@ -61,7 +61,7 @@ test('a commit of this process is visible to all threads at once, while older re
   using open = openNew();
   // The count of another thread, which shares only the memory.
   const commits = new CommitCount(open.ingest.commits.memory);
-  using shared = sharing(open, () => commits.now());
+  using shared = shareSnapshots(open, () => commits.now());
   const { promise: gate, resolve: resume } = Promise.withResolvers<void>();
   const old = shared.snapshots.readLong(async (read) => {
     const tip = read.chain.blockHash('latest');
@@ -81,7 +81,7 @@ test('a commit of this process is visible to all threads at once, while older re
 test("a request doesn't join a snapshot during a commit, nor one that started during it", async () => {
   using open = openNew();
   const commits = new CommitCount();
-  using shared = sharing(open, () => commits.now());
+  using shared = shareSnapshots(open, () => commits.now());
   const tips = [await heightOf(shared.snapshots)];
   const looks: Promise<void>[] = [];
   const look = () => looks.push(heightOf(shared.snapshots).then((height) => void tips.push(height)));
@@ -98,7 +98,7 @@ test("a request doesn't join a snapshot during a commit, nor one that started du
 
 test('a snapshot ends with its turn and the last request that reads it, so that the log can be emptied', async () => {
   using open = openNew();
-  using shared = sharing(open, () => 0);
+  using shared = shareSnapshots(open, () => 0);
   const upkeep = manualClock();
   using stack = new DisposableStack();
   stack.defer(
@@ -123,7 +123,7 @@ test('a snapshot ends with its turn and the last request that reads it, so that 
 test("a request doesn't join a snapshot that timed out, or one of a replaced file", async () => {
   using whole = ingestOf(events);
   using open = openNew();
-  using shared = sharing(open, () => 0);
+  using shared = shareSnapshots(open, () => 0);
   const { promise: gate, resolve: resume } = Promise.withResolvers<void>();
   const late = shared.snapshots.readLong(async (read) => {
     await gate;

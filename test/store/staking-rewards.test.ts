@@ -76,7 +76,7 @@ const stackStx = (amount: number, cyclesOf: readonly [first: number, end: number
   'pox-addr': tuple,
   ...fields,
 });
-const named = ([first, end]: readonly [number, number]) => ({
+const cycleFields = ([first, end]: readonly [number, number]) => ({
   'start-cycle-id': u(first),
   'end-cycle-id': clarity.some(u(end)),
   'signer-key': clarity.buffer(keyOf(2)),
@@ -99,7 +99,7 @@ describe('STX stacked in pox-4', () => {
   ];
 
   test("earned the payouts of the cycle's Bitcoin blocks to its address, up to the present cycle", async () => {
-    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 9]), ...named([6, 9]) });
+    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 9]), ...cycleFields([6, 9]) });
     const staked = mine('stacked', 105, [[stack]]);
     const later = mine('later', 145, [], staked);
     const list = await readAfter([setup.event, staked.event, ...payments, later.event], (read) => listOf(read, A));
@@ -120,7 +120,7 @@ describe('STX stacked in pox-4', () => {
     const cycle = [6, 7] as const;
     const print = stacked('pox-4', 'delegate-stack-stx', B, {
       ...stackStx(50, cycle, { delegator: p(POOL) }),
-      ...named(cycle),
+      ...cycleFields(cycle),
     });
     const staked = mine('pooled', 125, [[print]]);
     const list = await readAfter([setup.event, staked.event, ...payments], (read) => listOf(read, B));
@@ -129,9 +129,9 @@ describe('STX stacked in pox-4', () => {
   });
 
   test('is the newest print of each cycle, and goes back with an orphaned one', async () => {
-    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [5, 7]), ...named([5, 7]) });
+    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [5, 7]), ...cycleFields([5, 7]) });
     const staked = mine('stacked once', 101, [[stack]]);
-    const increase = { 'increase-by': u(50), 'total-locked': u(750), 'pox-addr': tuple, ...named([6, 7]) };
+    const increase = { 'increase-by': u(50), 'total-locked': u(750), 'pox-addr': tuple, ...cycleFields([6, 7]) };
     const increased = mine('more', 125, [[stacked('pox-4', 'stack-increase', A, increase, [1_000, 700, 140])]], staked);
     const amounts = async (read: Reader) => (await summaryOf(read, A)).map(([cycle, , , stx]) => [cycle, stx]);
     expect(await readAfter([setup.event, staked.event, increased.event], amounts)).toEqual([
@@ -146,7 +146,7 @@ describe('STX stacked in pox-4', () => {
   });
 
   test('ends with the cycle in which the locks of pox-4 ended', async () => {
-    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [5, 9]), ...named([5, 9]) });
+    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [5, 9]), ...cycleFields([5, 9]) });
     const staked = mine('stacked for long', 101, [[stack]]);
     const end = poxBlock(staked, 'unlocked', [], { burn_block_height: 170, pox_v4_unlock_height: 130 });
     const list = await readAfter([setup.event, staked.event, end.event], (read) => summaryOf(read, A));
@@ -155,7 +155,7 @@ describe('STX stacked in pox-4', () => {
 
   test('has unknown rewards if the length of cycles is unknown', async () => {
     const first = poxBlock(null, 'no bond', [
-      [stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 7]), ...named([6, 7]) })],
+      [stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 7]), ...cycleFields([6, 7]) })],
       [stacked('pox-3', 'stack-stx', A, stackStx(700, [6, 7]))],
     ]);
     const chosen = poxBlock(first, 'chosen', [], { cycle_number: 6, reward_set: { signers: [] } });
@@ -299,7 +299,7 @@ function payingEvents(seed: number, pox5Height: number | undefined): ReceivedEve
 }
 
 /** The list of a principal, counted plainly from the tables. */
-async function recounted(db: Database, read: Reader, staker: string): Promise<StackedCycle[]> {
+async function recount(db: Database, read: Reader, staker: string): Promise<StackedCycle[]> {
   const query = <Row>(sql: string) => db.query<Row, { $staker: string }>(sql).all({ $staker: staker });
   const stakerId = '(SELECT id FROM principals WHERE address = $staker)';
   const {
@@ -455,7 +455,7 @@ test('equals a plain recount of simulated chains, on pages of any length, and ad
         for (const { address } of stackers) {
           await snapshots.readLong(async (read) => {
             const list = await listOf(read, address, limit);
-            expect(list).toEqual(await recounted(db, read, address));
+            expect(list).toEqual(await recount(db, read, address));
             const { stx, bonds: bondTotals } = read.staking.summary(address);
             const accrued = list.reduce((sum, item) => (item.poxVersion === 5 ? sum + item.earned! : sum), 0n);
             const [outside] = db

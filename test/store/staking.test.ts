@@ -282,13 +282,13 @@ describe('a stake', () => {
   const STX = 60_000_000_000n;
   const staked = poxBlock(null, 'staked', [[bonds.stake(A, manager, STX, [8, 20], 400), locked(A, STX, 400)]]);
   const rate = 10n ** 9n;
-  const calculated = (cycle: number, amount = STX) => bonds.calculate(cycle, rate, amount);
+  const calculation = (cycle: number, amount = STX) => bonds.calculate(cycle, rate, amount);
 
   test('is locked until its end, and earns from its first cycle to before its last', async () => {
     const paid = poxBlock(
       staked,
       'stake paid',
-      [7, 8, 19, 20].map((cycle) => [calculated(cycle)]),
+      [7, 8, 19, 20].map((cycle) => [calculation(cycle)]),
     );
     const { stx } = await readAfter([staked, paid], (read) => read.staking.summary(A));
     expect(stx).toEqual({ locked: STX, rewards: { accrued: 120n, claimed: 0n } });
@@ -307,7 +307,7 @@ describe('a stake', () => {
   test('that is changed keeps its old amount in the running cycle, and one that is ended ends with the cycle', async () => {
     const changed = poxBlock(staked, 'changed stake', [[bonds.updateStake(A, other, 2n * STX, 11, 20, 400)]]);
     const ended = poxBlock(changed, 'ended stake', [[bonds.unstake(A, other, 2n * STX, 10, 200)]]);
-    const paid = poxBlock(ended, 'paid stake', [[calculated(8)], [calculated(9, 2n * STX)], [calculated(10)]]);
+    const paid = poxBlock(ended, 'paid stake', [[calculation(8)], [calculation(9, 2n * STX)], [calculation(10)]]);
     const { stx } = await readAfter([staked, changed, ended, paid], (read) => read.staking.summary(A));
     expect(stx).toEqual({ locked: 2n * STX, rewards: { accrued: 60n + 120n, claimed: 0n } });
   });
@@ -318,7 +318,7 @@ describe('a stake', () => {
     const paid = poxBlock(
       next,
       'paid before and after',
-      [7, 8].map((cycle) => [calculated(cycle)]),
+      [7, 8].map((cycle) => [calculation(cycle)]),
     );
     const { stx } = await readAfter([staked, changed, next, paid], (read) => read.staking.summary(A));
     expect(stx.rewards.accrued).toBe(60n);
@@ -332,7 +332,7 @@ describe('a stake', () => {
 
   test('with a signer below the minimum earns nothing if the contract paid less than all', async () => {
     const small = poxBlock(staked, 'small', [[bonds.stake(B, other, 1_000_000_000n, [8, 20], 400)]]);
-    const paid = poxBlock(small, 'small paid', [[calculated(8)]]);
+    const paid = poxBlock(small, 'small paid', [[calculation(8)]]);
     const [ofA, ofB] = await readAfter([staked, small, paid], async (read) => [
       await rewardsOf(read, A),
       await rewardsOf(read, B),
@@ -443,7 +443,7 @@ test('unknown topics of pox-5, and topics without their fields, are stored as lo
 });
 
 /** Every item of a list, page by page, forwards and then back. */
-async function walked<T>(list: (cursor: Cursor | null) => Page<T>): Promise<{ forth: T[]; back: T[] }> {
+async function walk<T>(list: (cursor: Cursor | null) => Page<T>): Promise<{ forth: T[]; back: T[] }> {
   const pages: Page<T>[] = [list(null)];
   for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next) pages.push(list(next));
   const back: T[][] = [];
@@ -464,9 +464,9 @@ test('thousands of entries of one transaction are visited once each, in allowlis
     ],
   ]);
   const [allowed, registered, stakers] = await readAfter([crowd], async (read) => [
-    await walked((cursor) => read.staking.allowances(0, 50, cursor)),
-    await walked((cursor) => read.staking.registrations(0, 50, cursor)),
-    await walked((cursor) => read.staking.stakers(manager, 50, cursor)),
+    await walk((cursor) => read.staking.allowances(0, 50, cursor)),
+    await walk((cursor) => read.staking.registrations(0, 50, cursor)),
+    await walk((cursor) => read.staking.stakers(manager, 50, cursor)),
   ]);
   expect(allowed.forth.map(({ staker }) => staker)).toEqual(addresses);
   expect(registered.forth.map(({ staker }) => staker)).toEqual(addresses.toReversed());

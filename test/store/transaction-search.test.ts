@@ -47,12 +47,12 @@ afterAll(() => {
 });
 
 const callOf = ({ payload }: TransactionDetail) => (payload.type === 'contract_call' ? payload : null);
-const paid = ({ payload }: TransactionDetail) => (payload.type === 'token_transfer' ? payload.recipient : null);
+const recipientOf = ({ payload }: TransactionDetail) => (payload.type === 'token_transfer' ? payload.recipient : null);
 
 const passes = (transaction: TransactionDetail, filter: TransactionFilter): boolean =>
   (filter.types === null || filter.types.includes(transaction.payload.type)) &&
   (filter.sender === null || filter.sender === transaction.sender.address) &&
-  (filter.recipient === null || filter.recipient === paid(transaction)) &&
+  (filter.recipient === null || filter.recipient === recipientOf(transaction)) &&
   (filter.contract === null || filter.contract === callOf(transaction)?.contractId) &&
   (filter.functionName === null || filter.functionName === callOf(transaction)?.functionName) &&
   // Bitcoin operations don't have a nonce, though the API shows 0.
@@ -97,7 +97,7 @@ const filters = (without = 2) => {
       ),
     ),
     sender: part(sample.map(({ sender }) => sender.address)),
-    recipient: part(sample.map(paid)),
+    recipient: part(sample.map(recipientOf)),
     contract: part(sample.map((transaction) => callOf(transaction)?.contractId ?? null)),
     functionName: part(sample.map((transaction) => callOf(transaction)?.functionName ?? null)),
     nonce: part(sample.map(({ sender }) => Number(sender.nonce))),
@@ -167,7 +167,7 @@ test('filters that exclude each other are answered without reading rows', () => 
   const nothing = { sorted: 0, rows: 0, entries: 0 };
   const search = transactionSearch(db, detailsOf(db), nothing);
   const { contractId: contract, functionName } = transactions.flatMap((transaction) => callOf(transaction) ?? [])[0]!;
-  const recipient = transactions.flatMap((transaction) => paid(transaction) ?? [])[0]!;
+  const recipient = transactions.flatMap((transaction) => recipientOf(transaction) ?? [])[0]!;
   const excluding: Partial<TransactionFilter>[] = [
     { contract, recipient },
     { functionName, recipient },

@@ -66,14 +66,14 @@ function meets({ transaction, principals }: (typeof walkable)[number], condition
 
 type ReadPage = (limit: number, cursor: Cursor | null) => Page<{ txId: Uint8Array }, number | null>;
 
-const mined =
+const readMined =
   (conditions: TransactionConditions, order: ListOrder = 'desc'): ReadPage =>
   (limit, cursor) =>
     snapshots.read((reader) => reader.transactions.meeting(conditions, order, limit, cursor, models));
 const ids = (items: readonly { txId: Uint8Array }[]): string[] => items.map(({ txId }) => txId.toHex());
 
 /** Walks a list down to its last page, and up again to its first. @returns the ids of each page on the way down */
-async function walked(read: ReadPage, limit: number): Promise<string[][]> {
+async function walk(read: ReadPage, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
   let page = read(limit, null);
   expect(page.previous).toBeNull();
@@ -125,9 +125,9 @@ test('pages of any conditions have the matching transactions in chain order, in 
   await assertProperty(
     fc.asyncProperty(some, fc.integer({ min: 1, max: 30 }), async (conditions, limit) => {
       const expected = ids(walkable.filter((entry) => meets(entry, conditions)).map(({ transaction }) => transaction));
-      const pages = await walked(mined(conditions), limit);
+      const pages = await walk(readMined(conditions), limit);
       expect(pages.flat()).toEqual(expected);
-      expect((await walked(mined(conditions, 'asc'), limit)).flat()).toEqual(expected.toReversed());
+      expect((await walk(readMined(conditions, 'asc'), limit)).flat()).toEqual(expected.toReversed());
       if (expected.length > 0) seen.add('found', 1);
       if (pages.slice(0, -1).some((page) => page.length < limit)) seen.add('short', 1);
     }),
@@ -138,7 +138,7 @@ test('pages of any conditions have the matching transactions in chain order, in 
 test('an unknown principal, function or type returns no page', async () => {
   const sender = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
   for (const conditions of [{ sender }, { functionName: 'nobody-has-it' }, { types: ['poison_microblock' as const] }]) {
-    expect(mined({ ...NO_CONDITIONS, ...conditions })(10, null)).toMatchObject({
+    expect(readMined({ ...NO_CONDITIONS, ...conditions })(10, null)).toMatchObject({
       items: [],
       next: null,
       previous: null,
@@ -196,7 +196,7 @@ test('pages of the mempool are in order by fee and by age', async () => {
             ),
           )
           .sort(orders[order]);
-        const pages = await walked(
+        const pages = await walk(
           (max, cursor) => narrow.read((reader) => reader.mempool.meeting(filter, order, max, cursor)),
           limit,
         );

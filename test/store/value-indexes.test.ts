@@ -112,15 +112,15 @@ function valueAt(value: ClarityValue, names: readonly string[]): ClarityValue | 
   return entry === undefined ? undefined : valueAt(entry, rest);
 }
 
-function decodedAt(one: Plain, path: string): ClarityValue | undefined {
+function decodedAt(row: Plain, path: string): ClarityValue | undefined {
   const names = path === '' ? [] : path.split('.');
-  if (one.subject === 'logs') {
-    const value = decodeClarity(one.value);
+  if (row.subject === 'logs') {
+    const value = decodeClarity(row.value);
     return value.ok ? valueAt(value.value, names) : undefined;
   }
   const [name, place, ...rest] = names;
-  const spans = decodeArguments(one.args);
-  const span = spans.ok && name === one.functionName ? spans.value[Number(place)] : undefined;
+  const spans = decodeArguments(row.args);
+  const span = spans.ok && name === row.functionName ? spans.value[Number(place)] : undefined;
   const value = span === undefined ? undefined : decodeClarity(span);
   return value?.ok === true ? valueAt(value.value, rest) : undefined;
 }
@@ -197,7 +197,7 @@ function search(
 }
 
 /** All items of a list with the keys of their pages, walked in one direction and back. */
-async function walked(
+async function walk(
   page: (limit: number, cursor: Cursor | null) => Promise<Page<FoundItem, number | null>>,
   limit: number,
 ) {
@@ -218,7 +218,7 @@ async function walked(
 }
 
 const PLACES = 2 ** 20;
-const listed = (row: Plain) =>
+const toListed = (row: Plain) =>
   row.subject === 'logs'
     ? { height: Math.floor(row.position / PLACES), eventIndex: row.eventIndex, value: row.value }
     : { height: Math.floor(row.position / PLACES), functionArgs: row.args };
@@ -260,14 +260,14 @@ async function compareLists(db: Database, draw: (below: number) => number, lists
           return value !== undefined && holds(value);
         }),
       )
-      .map(listed);
+      .map(toListed);
     const read = readerIn(db, { values: ways[draw(ways.length)]! });
     try {
       const order = draw(2) === 0 ? 'desc' : 'asc';
-      expect(await walked(search(read, model, fields, heights, order), 1 + draw(4))).toMatchObject(
+      expect(await walk(search(read, model, fields, heights, order), 1 + draw(4))).toMatchObject(
         order === 'desc' ? expected : expected.toReversed(),
       );
-      expect(await walked(search(read, model, fields, heights), 50)).toHaveLength(expected.length);
+      expect(await walk(search(read, model, fields, heights), 50)).toHaveLength(expected.length);
       compared += expected.length;
     } catch (error) {
       // Only the last way rejects fields without an index.
@@ -389,7 +389,7 @@ describe('of a chain', () => {
     const logs = allOf(db).filter((row) => row.subject === 'logs' && row.contract === pox);
     const stakes = logs.filter((row) => decodedAt(row, 'topic')?.bytes.toHex() === clarity.ascii(topic).toHex());
     expect(stakes.length).toBeGreaterThan(0);
-    expect(await walked(search(read, logsOf(pox), [field('topic', topic)], ALL), 3)).toHaveLength(stakes.length);
+    expect(await walk(search(read, logsOf(pox), [field('topic', topic)], ALL), 3)).toHaveLength(stakes.length);
     // Another field is in no index.
     await expect(searchBy('bond-index', '0')).rejects.toThrow(TooMuchWorkError);
     const both = [field('topic', topic), field('bond-index', '0')];
@@ -450,7 +450,7 @@ describe('of a chain', () => {
 const PRINTER = `${alice.address}.printer`;
 
 /** Returns a block in which a contract prints values. */
-function printing(parent: MadeBlock | null, label: string, values: readonly Uint8Array[]): MadeBlock {
+function minePrints(parent: MadeBlock | null, label: string, values: readonly Uint8Array[]): MadeBlock {
   const transaction = deployment(alice, 0, 180, 'printer');
   const events = values.map((value, index) => ({
     txid: transaction.id,
@@ -463,8 +463,7 @@ function printing(parent: MadeBlock | null, label: string, values: readonly Uint
 }
 
 test("a contract that doesn't exist yet is indexed from its first log, with any printed value", async () => {
-  const nested = (depth: number): Uint8Array =>
-    depth === 0 ? clarity.uint(1) : clarity.tuple({ a: nested(depth - 1) });
+  const nest = (depth: number): Uint8Array => (depth === 0 ? clarity.uint(1) : clarity.tuple({ a: nest(depth - 1) }));
   const twice = Uint8Array.of(
     ...[0x0c, 0, 0, 0, 2],
     ...[3, 0x61, 0x2e, 0x62, ...clarity.uint(1)],
@@ -472,7 +471,7 @@ test("a contract that doesn't exist yet is indexed from its first log, with any 
   );
   const printed = [
     clarity.buffer(new Uint8Array(100_000)),
-    nested(60),
+    nest(60),
     clarity.tuple(Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`f${n}`, clarity.uint(n)]))),
     clarity.tuple({ ['n'.repeat(128)]: clarity.tuple({ ['m'.repeat(128)]: clarity.int(-7) }) }),
     Uint8Array.of(0xff),
@@ -481,7 +480,7 @@ test("a contract that doesn't exist yet is indexed from its first log, with any 
     clarity.ok(clarity.tuple({ amount: clarity.some(clarity.uint(2n ** 128n - 1n)), zero: clarity.ascii('a\0b') })),
   ];
   const first = block(null, 'empty');
-  const second = printing(first, 'printing', printed);
+  const second = minePrints(first, 'printing', printed);
   const [rival, longer] = [block(first, 'rival'), block(block(first, 'rival'), 'longer')];
   using open = openNew({ valueIndexes: [logsOf(PRINTER), callsOf(PRINTER)] });
   open.ingest.receive(first.event);
@@ -517,7 +516,7 @@ function heightsPrinted(labels: readonly string[], parent: MadeBlock | null): Ma
   const blocks: MadeBlock[] = [];
   for (const label of labels) {
     const below = blocks.at(-1) ?? parent;
-    blocks.push(printing(below, label, [clarity.tuple({ at: clarity.uint((below?.height ?? 0) + 1) })]));
+    blocks.push(minePrints(below, label, [clarity.tuple({ at: clarity.uint((below?.height ?? 0) + 1) })]));
   }
   return blocks;
 }

@@ -18,7 +18,7 @@ const index = (wanted: boolean): ValueIndex => ({
 });
 
 /** Starts a task with the given batches. @param fails errors to throw, by the number of the write */
-function started(batches: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
+function startTask(batches: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
   const clock = heldClock([RETRY_MS]);
   const logged: ValueIndexEvent[] = [];
   let [done, writes] = [0, 0];
@@ -50,7 +50,7 @@ const complete = { event: 'value_index_changed', state: 'complete', ...named } a
 const removed = { event: 'value_index_changed', state: 'removed', ...named } as const;
 
 test('batches are applied until none remains, and finished indexes are reported', async () => {
-  const task = started([
+  const task = startTask([
     { wanted: false, ended: true },
     { wanted: true, ended: false },
     { wanted: true, ended: true },
@@ -62,7 +62,7 @@ test('batches are applied until none remains, and finished indexes are reported'
 
 test('if the database is unavailable, nothing is reported, and the work continues a second later', async () => {
   const unavailable = new StoreUnavailableError('full', 'the disk is full');
-  const task = started([{ wanted: true, ended: true }], { 0: unavailable, 1: unavailable });
+  const task = startTask([{ wanted: true, ended: true }], { 0: unavailable, 1: unavailable });
   for (const _ of [1, 2]) {
     await until(() => task.clock.waiting(RETRY_MS) === 1);
     expect(task.said).toEqual([]);
@@ -75,11 +75,11 @@ test('if the database is unavailable, nothing is reported, and the work continue
 
 test('a bug ends the work and is reported; a stop ends the waiting', async () => {
   const bug = new Error('a bug');
-  const task = started([{ wanted: true, ended: true }], { 0: bug });
+  const task = startTask([{ wanted: true, ended: true }], { 0: bug });
   await until(() => task.said.length === 1);
   expect(task.said).toEqual([{ event: 'unexpected_error', part: 'value_index', cause: bug }]);
   await task.stop();
-  const waiting = started([{ wanted: true, ended: true }], {
+  const waiting = startTask([{ wanted: true, ended: true }], {
     0: new StoreUnavailableError('full', 'the disk is full'),
   });
   await until(() => waiting.clock.waiting(RETRY_MS) === 1);

@@ -237,9 +237,9 @@ describe('an index of an older program', () => {
     for (const statement of sql) file.run(statement);
   }
 
-  const removed = (list: readonly { name: string }[]) => list.map(({ name }) => `DROP VIEW IF EXISTS ${name}`);
+  const dropStatements = (list: readonly { name: string }[]) => list.map(({ name }) => `DROP VIEW IF EXISTS ${name}`);
   const downgrade = () =>
-    edit('DROP VIEW v1_chain', ...removed(views.slice(1)), 'CREATE VIEW v1_blocks AS SELECT height FROM blocks');
+    edit('DROP VIEW v1_chain', ...dropStatements(views.slice(1)), 'CREATE VIEW v1_blocks AS SELECT height FROM blocks');
 
   const numberOf = (pragma: string): unknown[][] => {
     using file = new Database(indexPath(directory.path), { readonly: true });
@@ -278,7 +278,7 @@ describe('an index of an older program', () => {
     expect(problems()).toEqual([]);
     downgrade();
     expect(problems()[0]).toBe("v1_chain differs from this program's view; the next start replaces it");
-    edit(...removed(views));
+    edit(...dropStatements(views));
     expect(problems()).toEqual([]);
     openWriter(directory.path).close();
   });

@@ -32,7 +32,7 @@ const CONNECTIONS = 8;
 const PER_CONNECTION = 200;
 const IO = '/socket.io/?EIO=4';
 
-function shuffled<T>(items: readonly T[], prng: Prng): T[] {
+function shuffle<T>(items: readonly T[], prng: Prng): T[] {
   const remaining = [...items];
   const drawn: T[] = [];
   while (remaining.length > 0) drawn.push(...remaining.splice(prng.below(remaining.length), 1));
@@ -69,7 +69,7 @@ const isDone = (status: number): boolean => status >= 200 && status < 300;
 const overHttp =
   (port: 'api' | 'events') =>
   async ({ key, subjects, ...target }: Target, count: number, prng: Prng, tally: Tally): Promise<void> => {
-    const routes = shuffled(target.routes, prng);
+    const routes = shuffle(target.routes, prng);
     const host = new URL(target[port]).host;
     let next = 0;
     await repeatedly(count, async () => {
@@ -123,7 +123,7 @@ interface Habits {
 }
 const rpc: Habits = { normal: rpcFrame, hoard: rpcHoard };
 const io: Habits = { normal: ioPacket, hoard: ioHoard };
-const habitOf = ({ normal: usual, hoard }: Habits, prng: Prng): Messages => (prng.chance(HOARDERS) ? hoard : usual);
+const habitOf = ({ normal, hoard }: Habits, prng: Prng): Messages => (prng.chance(HOARDERS) ? hoard : normal);
 
 interface Frames {
   /** Path of the WebSocket. */

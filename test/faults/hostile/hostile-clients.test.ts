@@ -13,7 +13,7 @@ import { casesOf, firstSeed, timeout } from '../../support/property.ts';
 import { standInNode } from '../../support/servers/stand-in-node.ts';
 import { until } from '../../support/time/until.ts';
 import { attack, attacks, OPEN_TO_STRANGERS, type Tally, type Target } from './attack.ts';
-import { watched } from './witness.ts';
+import { watch } from './witness.ts';
 
 /** To each listener. */
 const MESSAGES = casesOf(100);
@@ -98,7 +98,7 @@ describe.each([
     '%s',
     async (name) => {
       const attacking = attack(name, target, MESSAGES, String(firstSeed));
-      const seen = await watched(server.pid, `${server.api}/extended/v3/transactions`, attacking);
+      const seen = await watch(server.pid, `${server.api}/extended/v3/transactions`, attacking);
       const tally = await attacking;
       expect(failures(tally)).toEqual([]);
       expect(tally.answers.size).toBeGreaterThan(0);

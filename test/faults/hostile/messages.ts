@@ -2,7 +2,7 @@
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import type { Prng } from '../../../src/devnet/prng.ts';
 import { type GetRoute, type Route, randomUrl, type Subjects } from '../../support/api/random-urls.ts';
-import { junk, mutated } from './mutations.ts';
+import { junk, mutate } from './mutations.ts';
 import { withMutatedTransactions } from './transactions.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'];
@@ -72,7 +72,7 @@ function target(route: GetRoute, subjects: Subjects, prng: Prng): string {
 const REBOUND = 0.3;
 
 /** Returns a request that a web page can make the operator's browser send with the operator's key. */
-function rebound(
+function rebind(
   { method, path, parameters }: Route,
   subjects: Subjects,
   { key }: Credentials,
@@ -85,10 +85,10 @@ function rebound(
 
 /** A request of HTTP/1.1, each character a byte. */
 export function httpRequest(route: Route, subjects: Subjects, credentials: Credentials, prng: Prng): HttpMessage {
-  if (route.path.startsWith('/chainhooks') && prng.chance(REBOUND)) return rebound(route, subjects, credentials, prng);
+  if (route.path.startsWith('/chainhooks') && prng.chance(REBOUND)) return rebind(route, subjects, credentials, prng);
   const [hasKey, hasHost] = [prng.chance(0.5), prng.chance(0.7)];
   const method = prng.chance(0.8) ? route.method : prng.pick(methods);
-  const body = method === 'GET' || method === 'HEAD' ? '' : mutated(definition, prng);
+  const body = method === 'GET' || method === 'HEAD' ? '' : mutate(definition, prng);
   const bytes = Buffer.from(body).toString('latin1');
   const headers = [
     `Host: ${hasHost ? credentials.host : prng.pick([FOREIGN_HOST, prng.pick(oddHosts)])}`,
@@ -108,7 +108,7 @@ export function event(events: readonly NodeEvent[], prng: Prng): { path: string;
   const { path, body } = prng.pick(events);
   const other = prng.chance(0.05) ? prng.pick(events).path : path;
   if (prng.chance(0.4)) return { path: other, body: withMutatedTransactions(body, prng) };
-  return { path: other, body: mutated(body, prng) };
+  return { path: other, body: mutate(body, prng) };
 }
 
 const rpcEvents = [
@@ -172,7 +172,7 @@ export const rpcFrame: Messages = (subjects, prng) => {
     ? Array.from({ length: prng.below(5) }, () => rpcRequest(subjects, prng))
     : rpcRequest(subjects, prng);
   const text = JSON.stringify(request);
-  return prng.chance(0.3) ? text : mutated(text, prng);
+  return prng.chance(0.3) ? text : mutate(text, prng);
 };
 
 const ioTopics = (subjects: Subjects, prng: Prng): string =>
@@ -202,5 +202,5 @@ export const ioPacket: Messages = (subjects, prng) => {
   const list = JSON.stringify([name, prng.chance(0.5) ? ioTopics(subjects, prng) : [ioTopics(subjects, prng)]]);
   const id = prng.chance(0.3) ? String(prng.below(100)) : '';
   const kind = prng.chance(0.9) ? '42' : `4${prng.between(0, 9)}`;
-  return `${kind}${id}${prng.chance(0.3) ? list : mutated(list, prng)}`;
+  return `${kind}${id}${prng.chance(0.3) ? list : mutate(list, prng)}`;
 };

@@ -51,15 +51,15 @@ function placesIn(value: Json, places: [holder: Json[] | Record<string, Json>, k
 }
 
 /** Bytes turned or left out, as of a text that was cut or damaged on its way. */
-function damaged(text: string, prng: Prng): string {
+function damage(text: string, prng: Prng): string {
   if (text === '' || prng.chance(0.5)) return text.slice(0, prng.below(text.length + 1));
   const index = prng.below(text.length);
   return text.slice(0, index) + String.fromCharCode(prng.below(256)) + text.slice(index + 1);
 }
 
 /** A JSON text with something in it that wasn't meant; now and then no JSON at all. */
-export function mutated(text: string, prng: Prng): string {
-  if (prng.chance(0.1)) return damaged(text, prng);
+export function mutate(text: string, prng: Prng): string {
+  if (prng.chance(0.1)) return damage(text, prng);
   if (prng.chance(0.05)) return junk(prng);
   const value = JSON.parse(text) as Json;
   const places = placesIn(value);

@@ -79,7 +79,7 @@ export interface Seen {
  * @param attack the attack, which may never end if the server hangs
  * @throws Error if there is no answer, or no connection
  */
-export async function watched(pid: number, ask: string, attack: Promise<unknown>): Promise<Seen> {
+export async function watch(pid: number, ask: string, attack: Promise<unknown>): Promise<Seen> {
   const statuses = new Set<number>();
   const memory = memoryOf(pid);
   let [answers, slowest, busiest, growth, running] = [0, 0, 0, 0, true];
