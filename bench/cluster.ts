@@ -6,7 +6,7 @@ import type { PostgresServer } from '../test/support/servers/postgres.ts';
 import { devnetRecording, importInto, SEED } from './dataset.ts';
 import { say, withDirectory } from './harness.ts';
 import { type HostRound, hostRound } from './parts/cluster-hosts.ts';
-import { type Filling, fillings, postedRate } from './parts/posted-together.ts';
+import { type Filling, fillings, postedRate } from './parts/log-rates.ts';
 import { appendTimes, type Bulk, bulkRates, lagTimes, TEXT_BYTES } from './parts/shared-log.ts';
 import { type Cell, figure, publish, reportOptions } from './results.ts';
 

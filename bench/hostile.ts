@@ -6,7 +6,7 @@ import { devnetEvents } from '../src/devnet/scenario.ts';
 import { attacks } from '../test/faults/hostile/attack.ts';
 import { SEED } from './dataset.ts';
 import { MAIN, onCore, ROOT, run, type Server, script, startServer, withDirectory } from './harness.ts';
-import { FIRST_PAGE, ORDINARY } from './parts/ordinary.ts';
+import { FIRST_PAGE, ORDINARY } from './parts/ordinary-requests.ts';
 import { type Cell, figure, publish, reportOptions } from './results.ts';
 
 const { values } = parseArgs({

@@ -6,7 +6,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { attack, type Target } from '../../test/faults/hostile/attack.ts';
 import { routesOf, Subjects } from '../../test/support/api/random-urls.ts';
-import { ORDINARY, ordinaryRequests } from './ordinary.ts';
+import { ORDINARY, ordinaryRequests } from './ordinary-requests.ts';
 
 const [api, events, data, seed, blocks, transactions] = process.argv.slice(2);
 /** Messages to send before it checks whether the attack is over. */

@@ -32,8 +32,8 @@ import { addOldNames } from '../support/events/old-names.ts';
 import { casesOf } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { eventsBefore, template } from './event-range.ts';
-import { type Everywhere, everywhere, type FileCall } from './everywhere.ts';
 import { type Call, type Fault, faults, never, type Plan } from './fault-store.ts';
+import { type Everywhere, everywhere, type FileCall } from './process-faults.ts';
 
 const filled = template();
 afterAll(() => filled[Symbol.dispose]());

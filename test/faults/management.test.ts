@@ -9,8 +9,8 @@ import { definition, type HookServer, hookServer, receiver } from '../hooks/serv
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
-import { everywhere } from './everywhere.ts';
 import { faults, never } from './fault-store.ts';
+import { everywhere } from './process-faults.ts';
 
 /** Calls of each request that are tried, each with one of the ways to fail. */
 const TRIED = casesOf(1);

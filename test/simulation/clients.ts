@@ -1,9 +1,9 @@
 /** Realtime clients: they connect, subscribe, receive, disconnect in several ways, and connect again. */
 import type { Prng } from '../../src/devnet/prng.ts';
-import { CUT, type Line, type LineClient } from './line.ts';
 import { type Body, protocols } from './protocols.ts';
-import { pushedBlock } from './pushed.ts';
+import { pushedBlock } from './push-laws.ts';
 import { NoAnswer, type Server } from './server.ts';
+import { CUT, type Line, type LineClient } from './simulated-socket.ts';
 import type { World } from './world.ts';
 
 /** `slow` reads little at a time, `silent` doesn't answer pings, `restless` disconnects, or its network does. */

@@ -23,7 +23,7 @@ import {
 } from './laws.ts';
 import { Node } from './node.ts';
 import { type Hook, type Logged, Operator } from './operator.ts';
-import { hearsEachBlock, pushedBlocks } from './pushed.ts';
+import { hearsEachBlock, pushedBlocks } from './push-laws.ts';
 import { Readers } from './readers.ts';
 import { Receivers } from './receivers.ts';
 import { LOG_RETENTION_MS, NoAnswer, Server } from './server.ts';

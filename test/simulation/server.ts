@@ -26,9 +26,9 @@ import { openedLog } from '../support/data/opened-log.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { Archive, LOCATION } from './archive.ts';
 import { Disk } from './disk.ts';
-import { Line, type LineClient } from './line.ts';
 import { LogFile } from './log-file.ts';
 import type { Receivers } from './receivers.ts';
+import { Line, type LineClient } from './simulated-socket.ts';
 import { slowReads } from './slow-reads.ts';
 import type { World } from './world.ts';
 
