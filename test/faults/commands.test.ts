@@ -33,7 +33,7 @@ import { casesOf } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { eventsBefore, template } from './event-range.ts';
 import { type Call, type Fault, faults, never, type Plan } from './fault-store.ts';
-import { type Everywhere, everywhere, type FileCall } from './process-faults.ts';
+import { type FileCall, type ProcessFaults, processFaults } from './process-faults.ts';
 
 const filled = template();
 afterAll(() => filled[Symbol.dispose]());
@@ -221,8 +221,12 @@ async function prepareFolder({ prepare }: Command): Promise<DataDirectory> {
 }
 
 /** Runs a command while calls follow a plan. @returns its error, or null if it succeeded */
-async function runUnder(plan: Plan, command: Command, folder: string): Promise<{ error: unknown; seen: Everywhere }> {
-  using seen = everywhere(plan);
+async function runUnder(
+  plan: Plan,
+  command: Command,
+  folder: string,
+): Promise<{ error: unknown; seen: ProcessFaults }> {
+  using seen = processFaults(plan);
   try {
     await command.act(folder);
     return { error: null, seen };

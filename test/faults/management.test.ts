@@ -10,7 +10,7 @@ import { simulatedEvents } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { faults, never } from './fault-store.ts';
-import { everywhere } from './process-faults.ts';
+import { processFaults } from './process-faults.ts';
 
 /** Calls of each request that are tried, each with one of the ways to fail. */
 const TRIED = casesOf(1);
@@ -95,7 +95,7 @@ test(
   'any failing call under a request is reported in the answer, without details',
   async () => {
     let plan = never;
-    using seen = everywhere((call) => plan(call));
+    using seen = processFaults((call) => plan(call));
     using target = receiver();
     await using server = await hookServer({}, undefined, { deliveryRules: { retryCapMs: 10 } });
     for (const event of events) server.ingest.receive(event);

@@ -27,13 +27,13 @@ export interface FileCall {
   result: unknown;
 }
 
-export interface Everywhere extends Disposable {
+export interface ProcessFaults extends Disposable {
   calls(): number;
   fileCalls: readonly FileCall[];
 }
 
 /** From now on all calls follow a plan, until it is disposed of. Calls of the file system have their name in place of SQL. */
-export function everywhere(plan: Plan): Everywhere {
+export function processFaults(plan: Plan): ProcessFaults {
   const front = new Front();
   front.follow(plan);
   const fileCalls: FileCall[] = [];

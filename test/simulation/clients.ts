@@ -3,7 +3,7 @@ import type { Prng } from '../../src/devnet/prng.ts';
 import { type Body, protocols } from './protocols.ts';
 import { pushedBlock } from './push-laws.ts';
 import { NoAnswer, type Server } from './server.ts';
-import { CUT, type Line, type LineClient } from './simulated-socket.ts';
+import { CUT, type SimulatedSocket, type SocketClient } from './simulated-socket.ts';
 import type { World } from './world.ts';
 
 /** `slow` reads little at a time, `silent` doesn't answer pings, `restless` disconnects, or its network does. */
@@ -43,7 +43,7 @@ interface LastBlock {
   transactions: Set<string>;
 }
 
-class Client implements LineClient {
+class Client implements SocketClient {
   readonly sessions: Session[] = [];
   calm = false;
   readonly #plan: ClientPlan;
@@ -51,7 +51,7 @@ class Client implements LineClient {
   readonly #server: Server;
   readonly #prng: Prng;
   readonly #topics: readonly string[];
-  #line: Line | null = null;
+  #socket: SimulatedSocket | null = null;
   #session: Session = { since: null, blocks: [], open: false };
   #lastBlock: LastBlock | null = null;
   /** Whether it ended the connection itself, or the network did. */
@@ -76,7 +76,7 @@ class Client implements LineClient {
   }
   /** It is subscribed, and nothing is under way to it. */
   get isAtRest(): boolean {
-    return this.#session.open && this.#session.since !== null && this.#line?.isDrained === true;
+    return this.#session.open && this.#session.since !== null && this.#socket?.isDrained === true;
   }
 
   #isNow(manner: Manner): boolean {
@@ -89,28 +89,28 @@ class Client implements LineClient {
     this.#lastBlock = null;
     this.#expected = false;
     try {
-      this.#line = await this.#server.connect(path, this, this.#prng);
+      this.#socket = await this.#server.connect(path, this, this.#prng);
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       this.#world.after(RETRY, () => this.connect());
       return;
     }
     this.sessions.push(this.#session);
-    for (const text of greeting(this.#topics)) this.#line.send(text);
+    for (const text of greeting(this.#topics)) this.#socket.send(text);
     if (this.#isNow('restless')) this.#world.after(this.#prng.below(STAYS), () => this.#leave());
   }
 
   #leave(): void {
     if (this.calm) return;
     this.#expected = true;
-    if (this.#prng.chance(0.5)) this.#line?.close();
-    else this.#line?.cut();
+    if (this.#prng.chance(0.5)) this.#socket?.close();
+    else this.#socket?.cut();
   }
 
   closed(code: number): void {
     this.#session.open = false;
     // The server must not cut off a client that answers and reads.
-    const isServers = !this.#expected && this.#line?.isAbandoned === false;
+    const isServers = !this.#expected && this.#socket?.isAbandoned === false;
     // A server that restarts closes every connection.
     const isLeave = code !== CUT && this.#server.startedAnew;
     if (isServers && !isLeave && (code !== CUT || this.#plan.manner === 'steady')) {
@@ -126,7 +126,7 @@ class Client implements LineClient {
         this.#session.since = this.#server.blocksAccepted();
         break;
       case 'asked':
-        this.#line?.send(heard.answer);
+        this.#socket?.send(heard.answer);
         break;
       case 'push':
         this.#pushed(heard.topic, heard.body);

@@ -28,7 +28,7 @@ import { Archive, LOCATION } from './archive.ts';
 import { Disk } from './disk.ts';
 import { LogFile } from './log-file.ts';
 import type { Receivers } from './receivers.ts';
-import { Line, type LineClient } from './simulated-socket.ts';
+import { SimulatedSocket, type SocketClient } from './simulated-socket.ts';
 import { slowReads } from './slow-reads.ts';
 import type { World } from './world.ts';
 
@@ -93,7 +93,7 @@ interface Life {
   running: ServerInfo | null;
   /** Listener options by listener name: `The API`, `The event receiver`. */
   listeners: Map<Listener, HttpListenerOptions<unknown>>;
-  lines: Set<Line>;
+  sockets: Set<SimulatedSocket>;
   /** Number of snapshots that the server reads from. */
   snapshots: number;
   /** Requests that are not answered yet. */
@@ -192,7 +192,7 @@ export class Server {
     const life: Life = {
       running: null,
       listeners: new Map(),
-      lines: new Set(),
+      sockets: new Set(),
       snapshots: 0,
       pending: 0,
       ended: false,
@@ -286,7 +286,7 @@ export class Server {
     const life = this.#life;
     if (life?.running == null) throw new Error('it does not run');
     this.#life = null;
-    for (const line of life.lines) line.abandon();
+    for (const socket of life.sockets) socket.abandon();
     await life.running.stop();
     life.ended = true;
   }
@@ -309,21 +309,21 @@ export class Server {
   }
 
   /** Opens a WebSocket to the API. @throws NoAnswer */
-  async connect(path: string, client: LineClient, prng: Prng): Promise<Line> {
+  async connect(path: string, client: SocketClient, prng: Prng): Promise<SimulatedSocket> {
     const life = this.#life;
     const listener = life?.listeners.get('The API');
     if (life?.running == null || listener?.websocket === undefined) throw new NoAnswer('nobody listens');
     const { websocket: handlers, routes = {} } = listener;
     const request = requestFor(path, { headers: { upgrade: 'websocket' } });
-    const upgraded: Line[] = [];
+    const upgraded: SimulatedSocket[] = [];
     const upgrade = (_: Request, { data }: { data: unknown }): boolean =>
-      upgraded.push(new Line({ world: this.#world, prng, client, handlers, data })) > 0;
+      upgraded.push(new SimulatedSocket({ world: this.#world, prng, client, handlers, data })) > 0;
     await routes[new URL(request.url).pathname]?.(request, { upgrade } as Bun.Server<unknown>);
-    const [line] = upgraded;
-    if (line === undefined) throw new Error(`${path} isn't the address of a WebSocket`);
-    if (life.ended) line.abandon();
-    life.lines.add(line);
-    return line;
+    const [socket] = upgraded;
+    if (socket === undefined) throw new Error(`${path} isn't the address of a WebSocket`);
+    if (life.ended) socket.abandon();
+    life.sockets.add(socket);
+    return socket;
   }
 
   /** Returns the number of blocks in the index, on the chain or not. */
@@ -371,7 +371,7 @@ export class Server {
     this.ends += 1;
     if (this.#life !== null) {
       this.#life.ended = true;
-      for (const line of this.#life.lines) line.abandon();
+      for (const socket of this.#life.sockets) socket.abandon();
     }
     this.#life = null;
   }

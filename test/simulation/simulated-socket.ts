@@ -12,7 +12,7 @@ const CLOSED = 3;
 const DELAY = 30;
 
 /** The end of the client. */
-export interface LineClient {
+export interface SocketClient {
   /** Milliseconds that it takes for a message. */
   readonly pace: number;
   /** Bytes that may wait for it. */
@@ -23,17 +23,17 @@ export interface LineClient {
   closed(code: number): void;
 }
 
-export interface LineOptions<Data> {
+export interface SocketOptions<Data> {
   world: World;
   prng: Prng;
-  client: LineClient;
+  client: SocketClient;
   /** The server's handlers of the connection, and its data. */
   handlers: Bun.WebSocketHandler<Data>;
   data: Data;
 }
 
-export class Line<Data = unknown> {
-  readonly #options: LineOptions<Data>;
+export class SimulatedSocket<Data = unknown> {
+  readonly #options: SocketOptions<Data>;
   #open = true;
   /** Messages under way are lost with a connection that is cut. */
   #cut = false;
@@ -44,7 +44,7 @@ export class Line<Data = unknown> {
   #waiting = 0;
   readonly #socket: Bun.ServerWebSocket<Data>;
 
-  constructor(options: LineOptions<Data>) {
+  constructor(options: SocketOptions<Data>) {
     this.#options = options;
     this.#socket = {
       data: options.data,
