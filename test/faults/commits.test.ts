@@ -8,7 +8,7 @@ import type { IngestEvent, ReceivedEvent } from '../../src/store/ingest/ingest.t
 import { writerHealth } from '../../src/store/ingest/writer-health.ts';
 import { copyOf } from '../support/data/data-directory.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
-import { eventRange, openWithHooks, template } from './event-range.ts';
+import { eventRange, isBlock, openWithHooks, template } from './event-range.ts';
 import { errorOf, type Fault, faultStore, never, type Plan } from './fault-store.ts';
 
 const whole = template();
@@ -59,7 +59,6 @@ function openCopy() {
 }
 type Opened = ReturnType<typeof openCopy>;
 
-const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
 const nextBlock = eventRange.find(isBlock)!;
 const chunks: ReceivedEvent = { path: '/stackerdb_chunks', text: '{"modified_slots":[]}', receivedAt: 1 };
 
@@ -311,7 +310,7 @@ test('an event of an unknown kind is counted once, however often the node sends 
     expect(() => open.ingest.receive(event)).toThrow('disk is full');
     expect(open.ingest.unknownCounts.path).toBe(0);
   }
-  // The journal has it once, and so has the index now.
+  // The journal and the index both have the event once.
   open.ingest.probe();
   expect(open.ingest.unknownCounts.path).toBe(1);
 });

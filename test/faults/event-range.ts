@@ -32,7 +32,7 @@ const withChunks = (event: ReceivedEvent, index: number): ReceivedEvent[] =>
 /** Blocks, forks, transactions that wait and are dropped, and events that only the journal holds. */
 export const eventRange = stream.slice(BEFORE).flatMap(withChunks);
 
-/** The range, and the events after it without an end. */
+/** The range, followed by an endless stream of further events. */
 export function* endlessEvents(): Generator<ReceivedEvent> {
   let index = -BEFORE;
   for (const event of devnetEvents({ ...chain, blocks: Number.POSITIVE_INFINITY })) {
@@ -47,6 +47,8 @@ const filters = [
   [{ type: 'tenure_change' }, { type: 'nft_event' }, { type: 'ft_event' }],
 ];
 
+export const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
+
 /** Opens a directory with hooks that follow its chain; nothing is sent. */
 export function openWithHooks(directory: string, options: Partial<IngestOptions> = {}) {
   let hooks: HookMachine | null = null;
@@ -56,7 +58,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   };
   const open = openAt(directory, { ...options, machine });
   const { ingest } = open;
-  /** Notified since the last look. */
+  /** Parts that were notified since the set was cleared. */
   const woken = new Set<string>();
   (hooks as HookMachine | null)?.engine.listen({
     evaluated: () => {},
@@ -74,7 +76,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
       void run('hook.register', { uuid: crypto.randomUUID(), consumer: 'me', definition: parsed });
     }
   };
-  /** From now on each hook expires with its so manieth match. */
+  /** From now on, each hook expires after this many further matches. */
   const limitOccurrences = (count: number) => {
     for (const record of ingest.hooks.records.all('me')) {
       const { options: current } = parseDefinition(record);

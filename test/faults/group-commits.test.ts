@@ -16,7 +16,7 @@ import { copyOf } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
-import { eventRange, openWithHooks, template } from './event-range.ts';
+import { eventRange, isBlock, openWithHooks, template } from './event-range.ts';
 import { type Fault, faultStore, never } from './fault-store.ts';
 
 const from = template();
@@ -79,8 +79,6 @@ const resultOf = (events: readonly ReceivedEvent[]) => {
     directory[Symbol.dispose]();
   }
 };
-
-const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
 
 const reverts = (events: readonly ReceivedEvent[]): boolean => {
   using open = openCopy();
