@@ -29,7 +29,7 @@ const make = (input: Partial<BitcoinOperationInput>) =>
     ...input,
   });
 
-/** As the reader gives it. */
+/** Parses an operation like the payload reader. */
 const operation = (text: string): BitcoinOperation => parseJson(text) as BitcoinOperation;
 
 const locked = (unlockHeight: number, amount = 70_000_000_000n): Uint8Array =>

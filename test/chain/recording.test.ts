@@ -53,7 +53,7 @@ test('COPY escapes are decoded, and a backslash before any other character is re
   expect(text).toBe('["a\\nb",\n\t\r1]');
 });
 
-/** Rows of these columns through one reader. */
+/** Reads rows with these columns through one reader. */
 function readAll(columns: readonly string[], reader = recordingReader()): (string | undefined)[] {
   return columns.map((column, index) => reader.read(line(column), index + 1)?.text);
 }

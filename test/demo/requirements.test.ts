@@ -45,7 +45,7 @@ const askOne = async (server: Demo) => {
 };
 
 describe('a downloaded requirement', () => {
-  /** Downloads it from a server. @returns the problem, and whether something was written */
+  /** Downloads the requirement from a server. @returns the problem, and whether something was written */
   async function download(answer: () => Response): Promise<[problem: string, isWritten: boolean]> {
     using directory = dataDirectory();
     const cache = join(directory.path, 'requirements');

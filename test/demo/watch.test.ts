@@ -58,7 +58,7 @@ describeWith('Clarity', hasClarity, () => {
     const { chain_tip } = await server.json<{ chain_tip: { block_height: number } }>('/extended');
     return { tip: tip.height, bitcoin: bitcoin.height, indexed: chain_tip.block_height };
   };
-  /** Returns the next events of the watch, once this many have arrived. */
+  /** Returns the first event of the watch after a change. */
   async function outcome(change: () => Promise<unknown> | unknown): Promise<LogEvent> {
     const before = logged.filter(({ event }) => event.startsWith('contracts_')).length;
     await change();

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 
-/** An observer that answers with the statuses given, then with 200. */
+/** Starts an observer that returns these statuses, then 200. */
 function observer(...statuses: number[]) {
   const received: { path: string; type: string | null; body: string }[] = [];
   const server = Bun.serve({

@@ -12,7 +12,7 @@ import { manualClock } from '../support/time/manual-clock.ts';
 import { openWithHooks } from './event-range.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 
-/** More than any plan here lets fail. */
+/** Maximum number of attempts per event; no plan fails as many calls. */
 const MAX_RETRIES = 1_000;
 
 type Open = ReturnType<typeof openWithHooks>;
@@ -55,7 +55,7 @@ interface Run {
   files: ReturnType<typeof contentsOf>;
   /** Number of SQLite calls for each event, including failed attempts. */
   calls: number[];
-  /** Attempts to take an event that failed. */
+  /** Number of failed attempts to accept an event. */
   failed: number;
   /** Events of the log, in order. */
   logged: string[];
@@ -74,7 +74,7 @@ interface Disturbed {
   committed: Committed;
   events: readonly ReceivedEvent[];
   plan: Plan;
-  /** Called before each event with its number, and with how many calls there were before it. */
+  /** Called before each event, with its number and the number of calls so far. */
   begins?(event: number, calls: number): void;
 }
 

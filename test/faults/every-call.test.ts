@@ -19,7 +19,7 @@ const SECTION = 40;
 /** Number of events without failures between two failures of a run, to show the effects of the first. */
 const CALM = 2;
 
-/** One call that fails while an event of the section is taken for the first time. */
+/** A call that fails while an event of the section is accepted for the first time. */
 interface Failure {
   event: number;
   call: number;
@@ -83,7 +83,7 @@ function failuresOf({ undisturbed: { calls } }: Section, prng: Prng): Failure[][
   });
 }
 
-/** Takes one failure of each event that has some left, as far as they are apart. Runs begin with another event in turn. */
+/** Removes one failure of each event that has some left, with enough distance between the events. Each turn starts at another event. */
 function together(remaining: Failure[][], turn: number): Failure[] {
   const failures: Failure[] = [];
   let calmUntil = turn % (CALM + 1);

@@ -26,14 +26,14 @@ const chain = chainOf(6);
 const quarter = (number: number): number => Math.floor((chain.length * number) / 4);
 /** An event that only the journal holds, and that only one of two histories has. */
 const aside: ReceivedEvent = { path: '/stackerdb_chunks', text: '{"modified_slots":[]}', receivedAt: 1 };
-/** As the chain's for half of it, and then another, with the same blocks. */
+/** A history that equals the chain's for one half, and then differs, with the same blocks. */
 const other = [...chain.slice(0, quarter(2)), aside, ...chain.slice(quarter(2))];
 const foreign = chainOf(7);
 
 interface Copy {
-  /** The events it holds. */
+  /** The events in the file. */
   events: readonly ReceivedEvent[];
-  /** All that its node has. */
+  /** All events of its node. */
   chain: readonly ReceivedEvent[];
 }
 const NOTHING: Copy = { events: [], chain };

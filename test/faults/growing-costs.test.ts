@@ -69,7 +69,7 @@ const subjects = new Subjects();
 
 const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
 
-/** Keeps the names that appear in most events: their lists are as long as the chain allows. */
+/** Keeps the names that appear in the most events, because their lists are the longest. */
 function leaveBusiest(names: Set<string>, events: readonly NodeEvent[]): void {
   const busy = (name: string): number => events.filter(({ body }) => body.includes(name)).length;
   const ranked = [...names].map((name) => ({ name, events: busy(name) })).sort((a, b) => b.events - a.events);

@@ -7,7 +7,7 @@ import { CONSUMER, directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-/** Ends the check of a target when it is its turn. */
+/** Returns the check of a target, delayed until the test lets it end. */
 let turn: <T>(checked: Promise<T>) => Promise<T> = (checked) => checked;
 const guard: TargetGuard = { check: (url) => turn(Promise.resolve({ url: new URL(url), addresses: [] })) };
 const hooks = directHooks({ guard });

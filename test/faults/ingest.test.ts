@@ -10,7 +10,7 @@ import { type Committed, run, waysToCommit } from './disturbed-run.ts';
 import { eventRange, template } from './event-range.ts';
 import { faults, never, type Plan } from './fault-store.ts';
 
-/** Takes the range while calls fail as planned. */
+/** Accepts the range while calls fail as planned. */
 function runDisturbed(from: DataDirectory, committed: Committed, plan: Plan) {
   const result = run(from, { committed, events: eventRange, plan });
   result.directory[Symbol.dispose]();
@@ -25,7 +25,7 @@ afterAll(() => {
   for (const { from } of expected) from[Symbol.dispose]();
 });
 
-/** Faults of chance, some hundred calls apart: far enough for an event to be taken between two of them. */
+/** Random faults, some hundred calls apart, so that events are accepted between two of them. */
 function rain(seed: string): Plan {
   const prng = new Prng(`faults/${seed}`);
   const gap = () => (prng.chance(0.2) ? prng.between(1, 30) : prng.between(30, 1_000));

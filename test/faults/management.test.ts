@@ -12,7 +12,7 @@ import { until } from '../support/time/until.ts';
 import { faults, never } from './fault-store.ts';
 import { processFaults } from './process-faults.ts';
 
-/** Calls of each request that are tried, each with one of the ways to fail. */
+/** Number of calls of each request that fail, each in one of the ways. */
 const TRIED = casesOf(1);
 const events = simulatedEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 });
 const filters = [{ type: 'stx_event' }, { type: 'tenure_change' }, { type: 'coinbase' }];

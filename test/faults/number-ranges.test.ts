@@ -25,7 +25,7 @@ const TIMES = casesOf(1);
 /** Number of unchanged events at the start: blocks 0 and 1 identify the chain. */
 const CALM = 6;
 
-/** In JSON. */
+/** Unexpected numbers, as JSON. */
 const oddNumbers: readonly string[] = [
   '1e300',
   '-1',
@@ -61,7 +61,7 @@ type Body = Record<string | number, unknown>;
 const heightOf = ({ path, body }: NodeEvent): number =>
   path === '/new_block' ? Number((parseJson(body) as Body).block_height) : -1;
 
-/** Makes the block another one than the node's, on the same parent. */
+/** Makes the block a rival of the node's block, on the same parent. */
 function asRival(body: Body, prng: Prng): void {
   for (const name of ['index_block_hash', 'block_hash']) {
     if (name in body) body[name] = `0x${prng.bytes(32).toHex()}`;

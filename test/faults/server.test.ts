@@ -6,7 +6,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { serving } from '../support/servers/serving.ts';
 import { errorOf } from './fault-store.ts';
 
-/** Until it is disposed of, no transaction that writes begins. */
+/** Makes every write transaction fail until it is disposed of. */
 function fullDisk(): Disposable {
   const run = Database.prototype.run;
   const spy = spyOn(Database.prototype, 'run').mockImplementation(function (

@@ -80,7 +80,7 @@ async function receiveAll(open: OpenIngest, chain: SimulatedChain, events: reado
 
 const ZEROS = `0x${'00'.repeat(32)}`;
 
-/** A stream with a gap: events `from` to `to` never come. */
+/** A stream with a gap: events `from` to `to` never arrive. */
 interface Broken {
   chain: SimulatedChain;
   events: readonly NodeEvent[];

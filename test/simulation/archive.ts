@@ -68,7 +68,7 @@ export class Archive {
     this.#world = world;
   }
 
-  /** Whether no request is done. */
+  /** Whether the archive rejects all requests. */
   setAway(isAway: boolean): void {
     this.#isAway = isAway;
   }
@@ -77,7 +77,7 @@ export class Archive {
     return this.#making > 0;
   }
 
-  /** From now on no request fails, lists have everything, and no base is begun. */
+  /** From now on, no request fails, lists are complete, and no base is started. */
   calm(): void {
     this.#isAway = false;
     this.#isCalm = true;

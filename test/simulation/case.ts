@@ -15,19 +15,19 @@ export type Disturbance = { after: number } & (
   | { befalls: 'rebuild' }
   /** Rebuilds the index while the server runs. The server then switches to it. */
   | { befalls: 'rebuild_beside' }
-  /** Stopped, the key of signing secrets changed, and started. */
+  /** Stops the server, changes the key of signing secrets, and starts the server. */
   | { befalls: 'key'; key: 'gone' | 'other' | 'damaged' }
   /** The process ends after a number of SQLite calls. Part of the unsynced data survives. */
   | { befalls: 'crash'; at: Moment; calls: number; kept: number }
   /** The process ends after a number of steps of the world, so possibly at any await. */
   | { befalls: 'crash_between'; steps: number; kept: number }
-  /** It ends when a delivery arrives. */
+  /** The process ends when a delivery arrives. */
   | { befalls: 'crash_at_delivery'; kept: number }
   | { befalls: 'fault'; at: Moment; calls: number; fault: number }
   /** The commit of the index fails. */
   | { befalls: 'failed_commit'; at: Moment; fault: number }
   | { befalls: 'full_disk'; milliseconds: number }
-  /** No request to the archive is done. */
+  /** The archive rejects all requests. */
   | { befalls: 'archive_down'; milliseconds: number }
   /** The operator requests a snapshot in the archive. */
   | { befalls: 'base' }
@@ -58,7 +58,7 @@ export interface Case {
   disturbances: Disturbance[];
 }
 
-/** Chains that cases take turns with: to make one takes as long as to run it. */
+/** Number of different chains. Making a chain takes as long as running it, so cases share them. */
 const STREAMS = 64;
 const MAX_DISTURBANCES = 14;
 const MEGABYTE = 1024 * 1024;

@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 export type Manner = 'steady' | 'slow' | 'silent' | 'restless';
 
 export interface ClientPlan {
-  /** Milliseconds until it comes. */
+  /** Milliseconds until the client connects. */
   after: number;
   protocol: keyof typeof protocols;
   manner: Manner;
@@ -24,7 +24,7 @@ export interface Session {
   since: number | null;
   /** Result of {@link pushedBlock} for each block, in the order of arrival. */
   blocks: string[];
-  /** Whether the connection is there yet. */
+  /** Whether the connection is still open. */
   open: boolean;
 }
 
@@ -54,7 +54,7 @@ class Client implements SocketClient {
   #socket: SimulatedSocket | null = null;
   #session: Session = { since: null, blocks: [], open: false };
   #lastBlock: LastBlock | null = null;
-  /** Whether it ended the connection itself, or the network did. */
+  /** Whether the client or the network ended the connection. */
   #expected = false;
 
   constructor(plan: ClientPlan, world: World, server: Server, { name, address }: { name: string; address: string }) {
@@ -74,7 +74,7 @@ class Client implements SocketClient {
   get answers(): boolean {
     return !this.#isNow('silent');
   }
-  /** It is subscribed, and nothing is under way to it. */
+  /** Whether the client is subscribed and no message to it is in flight. */
   get isAtRest(): boolean {
     return this.#session.open && this.#session.since !== null && this.#socket?.isDrained === true;
   }

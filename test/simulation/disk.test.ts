@@ -1,4 +1,4 @@
-/** The simulated disk at a power failure: it has all that was synced, and may lose all else. */
+/** The simulated disk at a power failure keeps all synced data, and may lose the rest. */
 import type { Database } from 'bun:sqlite';
 import { afterEach, expect, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';

@@ -20,7 +20,7 @@ export class Node {
   /** Place of the event that is posted next. */
   #next = 0;
   #isPosting = false;
-  /** How often it went back to earlier events. */
+  /** Number of times that the node returned to earlier events. */
   #returns = 0;
 
   constructor(world: World, server: Server, events: readonly NodeEvent[]) {

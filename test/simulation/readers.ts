@@ -7,13 +7,13 @@ import type { World } from './world.ts';
 
 /** Milliseconds between two requests of one reader, at most. */
 const BETWEEN = 350;
-/** Rows of a page. */
+/** Number of rows of a page. */
 const LIMIT = 20;
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into
 type Body = any;
 
-/** One who looks at the answers to a kind of request. */
+/** A check of the answers to one kind of request. */
 interface Look {
   path: string;
   /**

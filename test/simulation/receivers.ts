@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 /** Outcome of a request. */
 export type Fate = 'accepted' | 'error' | 'busy' | 'refused' | 'reset' | 'mute' | 'gone';
 
-/** How a receiver is, for a while. */
+/** Behaviour of a receiver for some time. */
 export type Mood = 'well' | 'moody' | 'down' | 'gone';
 
 const fates: Readonly<Record<Mood, readonly (readonly [number, Fate])[]>> = {
@@ -35,11 +35,11 @@ export const SLOWEST = 400;
 export interface Arrived {
   hook: string;
   id: string;
-  /** Null in other queues than the live one. */
+  /** Sequence number in the live queue; null in other queues. */
   sequence: number | null;
   reason: string;
   text: string;
-  /** When it came, in milliseconds of the world. */
+  /** Time of arrival, in milliseconds of the world. */
   time: number;
   /** The secret that the request carries; null if the request isn't signed. */
   secret: string | null;
@@ -77,12 +77,12 @@ export class Receivers {
     this.#moods.set(path, mood);
   }
 
-  /** Calls it when the next request arrives. */
+  /** Calls a function when the next request arrives. */
   atNext(call: () => void): void {
     this.#atNext = call;
   }
 
-  /** From now on every receiver is well. */
+  /** From now on, every receiver accepts its requests. */
   calm(): void {
     this.#atNext = null;
     this.#calm = true;

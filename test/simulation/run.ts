@@ -30,7 +30,7 @@ import { LOG_RETENTION_MS, NoAnswer, Server } from './server.ts';
 import { holdingSnapshot } from './slow-reads.ts';
 import { World } from './world.ts';
 
-/** Milliseconds of the world within which all must come to rest. */
+/** Milliseconds of the world within which everything must be idle. */
 const PATIENCE = 600_000;
 /** Milliseconds between two looks whether the server has recovered. */
 const RETRY = 400;
@@ -86,7 +86,7 @@ class Run {
     this.#readers = new Readers(this.world, this.server, { events: this.#events, addresses });
   }
 
-  /** Until the node's last event is acknowledged, and nothing more befalls the server. */
+  /** Runs until the node's last event is acknowledged and all disturbances are over. */
   async runDisturbed(): Promise<void> {
     await this.server.start();
     this.#operator.do({ operate: 'register', filters: this.world.seed });
@@ -242,7 +242,7 @@ class Run {
     }
   }
 
-  /** Somebody sees to the process, and to whether that fails. */
+  /** Reports an error of an action on the process. */
   #manage(action: string, done: Promise<void>): void {
     done.catch((error) => this.world.wrong(`${action} failed`, error));
   }

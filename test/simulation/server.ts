@@ -338,7 +338,7 @@ export class Server {
     return db.query('SELECT 1 FROM progress WHERE chain_id IS NOT NULL').get() !== null;
   }
 
-  /** Its process ends at once. @param share as {@link Disk.image} has it */
+  /** Ends the process at once. @param share as {@link Disk.image} has it */
   crash(share: number): void {
     if (this.#life === null && this.#stopping !== this.#disk) return;
     this.#world.note(`crash, ${share} kept`);

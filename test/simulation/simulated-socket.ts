@@ -11,11 +11,11 @@ const CLOSED = 3;
 /** Milliseconds that a message takes at most. */
 const DELAY = 30;
 
-/** The end of the client. */
+/** The client's end. */
 export interface SocketClient {
-  /** Milliseconds that it takes for a message. */
+  /** Milliseconds that the client takes for a message. */
   readonly pace: number;
-  /** Bytes that may wait for it. */
+  /** Bytes that may wait for the client. */
   readonly room: number;
   /** Whether the client answers pings. */
   readonly answers: boolean;
@@ -37,7 +37,7 @@ export class SimulatedSocket<Data = unknown> {
   #open = true;
   /** Messages under way are lost with a connection that is cut. */
   #cut = false;
-  /** Whether the server's process is there. */
+  /** Whether the server's process runs. */
   #served = true;
   #lastDown = 0;
   #lastUp = 0;
@@ -57,32 +57,32 @@ export class SimulatedSocket<Data = unknown> {
     void options.handlers.open?.(this.#socket);
   }
 
-  /** Whether it ended with the server's process. */
+  /** Whether the connection ended with the server's process. */
   get isAbandoned(): boolean {
     return !this.#served;
   }
-  /** Nothing is under way to the client. */
+  /** Whether no message to the client is in flight. */
   get isDrained(): boolean {
     return this.#waiting === 0;
   }
 
-  /** From the client. */
+  /** Sends a message from the client. */
   send(text: string): void {
     this.#up(() => this.#options.handlers.message?.(this.#socket, text));
   }
 
-  /** The client closes it. */
+  /** Closes the connection from the client. */
   close(): void {
     this.#end(NO_CODE);
   }
 
-  /** The network cuts it, or the server does. */
+  /** Cuts the connection, as the network or the server does. */
   cut(): void {
     this.#cut = true;
     this.#end(CUT);
   }
 
-  /** The server's process ends. */
+  /** Ends the connection with the server's process. */
   abandon(): void {
     this.#served = false;
     this.cut();

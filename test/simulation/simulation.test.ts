@@ -14,7 +14,7 @@ const SHRINK_FOR = 60_000;
 
 const CHAIN_WITH_FORKS = { stream: fc.constant(5), quarters: fc.constant(2) };
 
-/** Shrunk cases of failures that were mended, and of mends that were reverted to see it; they are tried first. */
+/** Shrunk cases of fixed failures, and of fixes that were reverted on purpose; they are tried first. */
 const casesThatOnceFailed: Case[] = [
   // Nothing was owed as far as the index knew, which lacked a block of the journal until it could be written again.
   {

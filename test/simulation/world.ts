@@ -37,7 +37,7 @@ export class World {
     return new Prng(`simulation/${this.seed}/${name}`);
   }
 
-  /** Milliseconds since it began. */
+  /** Milliseconds since the start of the world. */
   get age(): number {
     return this.time - BEGINNING;
   }
@@ -46,7 +46,7 @@ export class World {
     this.trace.push(`${this.age} ${line}`);
   }
 
-  /** Something happened that must not: the run is over. */
+  /** Ends the run with a problem that must not happen. */
   wrong(problem: string, cause?: unknown): void {
     this.#wrong ??= new Error(problem, { cause });
   }
@@ -115,7 +115,7 @@ export class World {
     }
   }
 
-  /** The clock for who is {@link busy}. */
+  /** The clock of work that is {@link busy}. */
   readonly busyClock: Clock = {
     now: () => Math.floor(this.time),
     monotonic: () => this.time,
@@ -141,7 +141,7 @@ export class World {
     turn: () => this.idle(this.clock.turn()),
   };
 
-  /** The next thing happens, and all that it sets off at once. */
+  /** Makes the next planned call, and waits for its immediate effects. */
   async #step(): Promise<void> {
     const next = this.#next();
     if (next === undefined) throw new Error('nothing is left that could happen');
@@ -163,7 +163,7 @@ export class World {
     return next;
   }
 
-  /** The clock of a server: who waits for a turn gets it in an order of chance. */
+  /** The clock of a server. Waits for a turn end in a random order. */
   readonly clock: Clock = {
     now: () => Math.floor(this.time),
     monotonic: () => this.#look(),

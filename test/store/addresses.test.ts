@@ -21,7 +21,7 @@ import { assertProperty, Seen } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const BLOCKS = 120;
-/** Beyond the tip. */
+/** A height above the tip. */
 const LATER = BLOCKS + 1000;
 
 let directory: DataDirectory;
@@ -50,7 +50,7 @@ afterAll(() => {
 });
 
 const principal = fc.nat(1_000_000).map((index) => principals[index % principals.length]!);
-/** The busiest have checkpoints. */
+/** The busiest principals, which have checkpoints. */
 const busy = fc.nat(4).map((index) => principals[index]!);
 const someone = fc.oneof(principal, busy);
 const height = fc.oneof(fc.integer({ min: 1, max: BLOCKS }), fc.constantFrom(1, BLOCKS, LATER));
@@ -66,7 +66,7 @@ const range = (first: number, last: number): [number, number] => [positionsOf(fi
 
 const hex = (bytes: Uint8Array): string => bytes.toHex();
 
-/** A list's page, at some limit and offset, is that part of the whole; its total is the whole's length. */
+/** Expects that a page with a limit and an offset equals that part of the whole list, with its length as the total. */
 async function expectPart<T>(
   page: (read: Reader, limit: number, offset: number) => OffsetPage<T> | Promise<OffsetPage<T>>,
   idOf: (item: T) => string,
@@ -199,7 +199,7 @@ describe('up to any height', () => {
   });
 });
 
-/** The blocks of a list: all up to one, or one. */
+/** The blocks of a list: all blocks up to a height, or one block. */
 const heights = fc.oneof(
   height.map((last) => ({ first: 0, last })),
   fc.integer({ min: 1, max: BLOCKS + 2 }).map((only) => ({ first: only, last: only })),

@@ -86,7 +86,7 @@ async function neighbour<Item, Key>(
   return page!.items.map(keyOf);
 }
 
-/** Holds a page and its neighbours against the whole list. */
+/** Compares a page and its neighbours with the whole list. */
 async function isPage<Item, Key>(
   page: Page<Item>,
   { keys, limit, start }: { keys: Key[]; limit: number; start: number },

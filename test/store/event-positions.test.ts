@@ -9,7 +9,7 @@ import { entryOf, openAt, openNew, simulatedEvents } from '../support/data/inges
 const SOURCE = 'a stream';
 const events = simulatedEvents({ seed: 13, blocks: 2, transactionsPerBlock: 2, forkEvery: 0 });
 
-/** An event as a source gives it that numbers its events from 1 on. */
+/** An event of a source that numbers its events from 1. */
 const withNumber = (event: ReceivedEvent, number: number): ReceivedEvent => ({
   ...event,
   read: { source: SOURCE, upTo: { rows: number, digest: `${number}-0` } },

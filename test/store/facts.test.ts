@@ -9,7 +9,7 @@ import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 const CHAIN = { seed: 3, blocks: 12, transactionsPerBlock: 6, forkEvery: 0 };
 const TIP = CHAIN.blocks;
 
-/** Gives the first principal and the first token of the index, which have little, data of others. */
+/** Gives the first principal and the first token of the index data of others, because they have little. */
 function enrichFirst(db: Database): void {
   const { id } = db.query<{ id: number }, []>('SELECT max(principal_id) AS id FROM token_changes').get()!;
   for (const table of ['principal_transactions', 'token_changes']) {

@@ -30,7 +30,7 @@ import { BlockTree, BurnTree, treesOf, winningChain } from '../support/events/wi
 import { assertProperty, assertSeeds, Seen, timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
-/** Shrunk cases of failures that were mended; each law tries them first. */
+/** Shrunk cases of fixed failures; each law tries them first. */
 const casesThatOnceFailed: Forks[] = [
   // Only block 0: the chain and the known Bitcoin blocks end in it.
   { seed: 0, steps: [{ repeat: 0 }] },

@@ -21,11 +21,11 @@ const pool = [...Array.from({ length: 8 }, (_, nonce) => transfer(nonce % 2 === 
 interface Node extends MadeBlock {
   parent: Node | null;
   holds: readonly Transaction[];
-  /** Whether it was higher than all before it when it came. */
+  /** Whether the block was the highest when it arrived. */
   wasTip: boolean;
 }
 
-/** Each block by the number of its parent among those before, and the transactions of the pool that it takes. */
+/** For each block, the number of its parent among the earlier blocks, and its transactions from the pool. */
 const tree = fc.array(
   fc.record({ parent: fc.nat(20), takes: fc.subarray([0, 1, 2, 3, 4, 5, 6, 7], { maxLength: 3 }) }),
   {

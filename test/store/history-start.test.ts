@@ -113,7 +113,7 @@ const heightIn = ({ body }: NodeEvent): number => JSON.parse(body).block_height;
 const hashIn = ({ body }: NodeEvent): string => JSON.parse(body).index_block_hash;
 const parentIn = ({ body }: NodeEvent): string => JSON.parse(body).parent_index_block_hash;
 
-/** Index block hash and height of the block below the history; null for a whole one. */
+/** Index block hash and height of the block below the history; null for a whole history. */
 function startOf(index: Database): { height: number; parent: string } | null {
   const row = index
     .query<{ height: number; hash: Uint8Array }, []>(
@@ -143,7 +143,7 @@ const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_tran
 const chainOf = (chainTables: Tables, isBitcoinKnown: boolean): Tables =>
   Object.fromEntries(Object.entries(chainTables).filter(([table]) => isBitcoinKnown || !ofBitcoin.includes(table)));
 
-/** Answers for the accounts that wait, or for some of them. */
+/** Sends the answers of the node for all waiting accounts, or for some of them. */
 async function answerAll(
   { ingest }: ReturnType<typeof openNew>,
   index: Database,

@@ -11,7 +11,7 @@ import { assertProperty, Seen } from '../support/property.ts';
 
 type Holding = Stored<'nft_holdings'>;
 
-/** Rows kept at most, of more keys: some are written and read again in the middle of a transaction. */
+/** Maximum number of cached rows. There are more keys, so some rows are written and read again within a transaction. */
 const MAX_CACHED = 3;
 const key = fc.record({ owner_id: fc.nat({ max: 2 }), identifier: fc.constantFrom('a', 'b/1') });
 const step = fc.oneof(

@@ -31,7 +31,7 @@ const declare = (name: string, type: string): Declared => ({
   outputs: { type: 'bool' },
 });
 
-/** The declarations of each contract, oldest first: all of one kind of token, few with the rare function. */
+/** The functions of each contract, oldest first: all declare one kind of token, and few the rare function. */
 const contracts: Declared[][] = Array.from({ length: 60 }, (_, i) =>
   names.flatMap((name, place) =>
     name === 'rare'

@@ -28,7 +28,7 @@ afterAll(() => whole[Symbol.dispose]());
 const rebuild = (directory: string, force = false) =>
   rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force });
 
-/** The log of the operator. */
+/** Returns the error for the operator that an action throws. */
 function refusal(action: () => unknown): OperatorError {
   try {
     action();
@@ -128,7 +128,7 @@ test('a payload that is read by its id is verified', () => {
   reader?.close();
 });
 
-/** A directory at the end of the events, and its journal as it was half way. */
+/** Returns a directory with all events, and a copy of its journal after half of them. */
 function withOlderJournal(): { directory: DataDirectory; older: string } {
   const directory = dataDirectory();
   const older = join(directory.path, 'older.db');

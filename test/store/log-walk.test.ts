@@ -27,7 +27,7 @@ const indexed: ValueIndexChoice[] = [
   { subject: 'logs', contract: `${BOOT}.bns`, scope: 'action' },
 ];
 
-/** A log as a filter over all finds it. */
+/** A log, as the plain filter sees it. */
 interface Plain {
   contract: string;
   position: number;
@@ -51,7 +51,7 @@ const allOf = (db: Database): Plain[] =>
     )
     .all();
 
-/** The paths of a value that have something other than a tuple. */
+/** The paths of a value whose values are not tuples. */
 function* leaves(value: ClarityValue, path: string[] = []): Generator<[path: string, value: ClarityValue]> {
   if (value.type === 'some' || value.type === 'ok' || value.type === 'err') yield* leaves(value.value, path);
   else if (value.type !== 'tuple') yield [path.join('.'), value];
@@ -229,7 +229,7 @@ test(
   timeout,
 );
 
-/** A log at its place in the chain: a fork may bring it to another. */
+/** Key of a log with its place in the chain, because a fork may move the log. */
 const keyOf = ({ position, eventIndex, txId }: Plain): string => `${position}/${eventIndex}/${toHex(txId)}`;
 
 test(

@@ -91,7 +91,7 @@ for (const [reason, state] of Object.entries(reasons)) {
   });
 }
 
-// The second is a name that every object of the language has.
+// The second is a property of every JavaScript object.
 for (const reason of ['BadWeather', 'constructor']) {
   test(`a transaction dropped for ${reason}, which no node sends yet, counts as problematic and is logged`, () => {
     using open = openNew();
@@ -612,7 +612,7 @@ class NodeModel {
   readonly #announced = new Set<number>();
   readonly #early = new Set<number>();
   readonly spendings: readonly Spending[];
-  /** The transactions of each block of the chain, and when it came. */
+  /** Indexes of the transactions of each block of the chain, and the time of the block. */
   readonly chain: { included: number[]; time: number }[] = [];
 
   constructor(spendings: readonly Spending[]) {
@@ -637,7 +637,7 @@ class NodeModel {
 
   #isRuledOut = (index: number): boolean => this.mined.some((other) => this.#share(index, other));
 
-  /** All that wait come again, one after another, as they came. */
+  /** Announces all waiting transactions again, in the order of their arrival. */
   #resolve(): void {
     const waiting = [...this.fates].filter(([, fate]) => fate === 'waits').map(([index]) => index);
     const pool: number[] = [];
@@ -694,7 +694,7 @@ class NodeModel {
     this.#resolve();
   }
 
-  /** The highest block is lost to two others. */
+  /** Replaces the highest block by two blocks of another branch. */
   fork(included: number[], time: number): void {
     const orphan = this.chain.pop();
     const orphaned = orphan?.included ?? [];
@@ -722,7 +722,7 @@ test(
         const blocks: MadeBlock[] = [];
         let time = START;
         let last = '';
-        /** Posts an event. @returns whether it is another than the last that did something, which a node may repeat */
+        /** Posts an event. @returns whether it differs from the last event that had an effect */
         const post = (event: ReceivedEvent): boolean => {
           const isOther = event.text !== last;
           if (open.ingest.receive(event) === 'applied') last = event.text;

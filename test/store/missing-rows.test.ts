@@ -1,5 +1,5 @@
 /**
- * Rows that vanish, at an end of a table or in its middle, by SQL or by a bit of a page: the journal is refused or read
+ * Rows that vanish, at an end of a table or in its middle, by SQL or by a flipped bit: the journal is refused or read
  * correctly, and a check names the table of the index. STACKSIDE_RUNS for more bits.
  */
 

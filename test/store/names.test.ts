@@ -33,7 +33,7 @@ async function read<T>(directory: string, ask: (reader: Reader) => T | Promise<T
   return await snapshots.readLong(async (reader) => ask(reader));
 }
 
-/** All that the name system answers, of every name, subdomain and owner that was ever heard of. */
+/** Returns all answers of the name system about names, subdomains and owners. */
 const everyAnswer = (directory: string, subjects: readonly string[]) =>
   read(directory, async ({ names }) => {
     const answers: Record<string, unknown> = { names: names.page(0), namespaces: names.namespaces() };

@@ -30,7 +30,7 @@ const rebuildBeside = (directory: string, options: Partial<RebuildOptions> = {})
 
 const inode = (path: string): number => statSync(path).ino;
 
-/** All that the directories hold, but changes for subscribers of that time. */
+/** The contents of a directory, except the changes for subscribers. */
 function contents(directory: string) {
   const { changes, ...index } = everything(directory).index;
   return index;

@@ -1,4 +1,4 @@
-/** The nonces of an account, as great as a node can send them and as far apart. */
+/** The nonces of an account, up to the largest that a node can send, with gaps of any size. */
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -21,7 +21,7 @@ import {
 import { assertProperty, Seen } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
-/** The greatest that a row can hold. */
+/** The largest nonce that a row can store. */
 const GREATEST = 2n ** 63n - 1n;
 const edges = [
   0n,

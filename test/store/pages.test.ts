@@ -14,7 +14,7 @@ class Numbers {
 
   rows = (): number[] => [...this.#rows].sort((a, b) => a - b);
 
-  /** Takes a number out, or puts it in. */
+  /** Removes a number from the list, or adds it if it is missing. */
   turn(row: number): void {
     if (!this.#rows.delete(row)) this.#rows.add(row);
   }

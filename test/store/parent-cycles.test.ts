@@ -1,4 +1,4 @@
-/** A node may announce parents that form a circle: every walk along parents ends. */
+/** Every walk along parents ends, even if a node announces blocks that are each other’s parents. */
 import { expect, test } from 'bun:test';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { openNew } from '../support/data/ingest.ts';

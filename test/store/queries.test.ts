@@ -19,7 +19,7 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 let open: OpenIngest;
 let chain: SimulatedChain;
 let snapshots: Snapshots;
-/** The principal with most rows of its kind. */
+/** The principal, height and transaction with the most rows in their lists. */
 let busy: { principal: string; height: number; txId: Uint8Array };
 
 const take = (events: readonly NodeEvent[]) => {

@@ -30,7 +30,7 @@ const derivedColumns = (db: Database): Column[] =>
     .all()
     .filter(({ table, column }) => (copied.has(column) && !originals.has(table)) || isNumber({ table, column }));
 
-/** Makes the value of a column another, in a row of chance. @returns whether there is a row */
+/** Changes the value of a column in a random row. @returns whether the table has a row */
 function change(db: Database, { table, column }: Column, prng: Prng): boolean {
   const rows = db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n ?? 0;
   if (rows === 0) return false;
@@ -93,7 +93,7 @@ function changeMiddle(db: Database, table: string, sql: string): number {
   ).changes;
 }
 
-/** Each recount by its name, with a damage that it is to find. */
+/** Damage that each recount must find, by the name of the recount. */
 const damages: Readonly<Record<string, (db: Database) => number>> = {
   'each block is the child of the one below': run(
     'UPDATE blocks SET parent_index_block_hash = zeroblob(32) WHERE height = 60',

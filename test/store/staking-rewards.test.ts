@@ -23,7 +23,7 @@ const manager = `${carol.address}.manager`;
 const HASH = '164247d6f2b425ac5771423ae6c80c754f7172b0';
 const BITCOIN = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
 const OTHER_BITCOIN = 'mk4zAE1iVWf5PJAgeX83rSXnzF5zQBiqf1';
-/** Two sats for each, times 10^18. */
+/** Two sats per staked unit, times 10^18. */
 const TWO = 2n * 10n ** 18n;
 
 const tuple = clarity.tuple({

@@ -16,7 +16,7 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 const [A, B, C] = [alice.address, bob.address, carol.address];
 const manager = `${carol.address}.manager`;
 const other = `${carol.address}.other`;
-/** Two sats for each, times 10^18. */
+/** Two sats per staked unit, times 10^18. */
 const TWO = 2n * 10n ** 18n;
 
 let open: OpenIngest | undefined;

@@ -115,7 +115,7 @@ const conditions: fc.Arbitrary<TransactionConditions> = fc.record({
   from: ofSome(({ block }) => block.height),
   to: ofSome(({ block }) => block.height),
 });
-/** Few conditions at a time, so that something meets them. */
+/** Few conditions at a time, so that some transactions meet them. */
 const some = fc
   .tuple(conditions, fc.subarray(Object.keys(NO_CONDITIONS) as (keyof TransactionConditions)[], { maxLength: 3 }))
   .map(([drawn, names]) => ({ ...NO_CONDITIONS, ...Object.fromEntries(names.map((name) => [name, drawn[name]])) }));

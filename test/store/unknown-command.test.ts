@@ -10,7 +10,7 @@ import { journalRows, wholeIndex } from '../support/data/tables.ts';
 
 const events = simulatedEvents({ seed: 2, blocks: 3, transactionsPerBlock: 1 });
 
-/** The entry of a command that no version has yet. */
+/** Returns the entry of a command that no version supports. */
 function unknownAfter(head: Head): Entry {
   const text = JSON.stringify({ uuid: crypto.randomUUID(), type: 'moon.land', args: {} });
   const event = { receivedAt: events.at(-1)!.receivedAt, path: COMMAND_PATH, text };

@@ -54,7 +54,7 @@ describe('an upgrade', () => {
     const { progress } = everything(directory.path).index;
     openWriter(directory.path, { steps: [ADDED] }).close();
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION + 1);
-    // The first step is not taken again.
+    // The first step is not repeated.
     using db = openWriter(directory.path, { steps: [ADDED, 'UPDATE progress SET added = added + 1'] });
     expect(db.query('SELECT added FROM progress').get()).toEqual({ added: 8 });
     expect(db.query('SELECT count(*) AS rows FROM progress').get()).toEqual({ rows: progress!.length });

@@ -68,7 +68,7 @@ const field = (path: string, ...texts: string[]): FieldFilter => ({
 });
 const ALL: HeightSpan = { from: null, to: null };
 
-/** A log or a call as a filter over all finds it. */
+/** A log or a call, as the plain filter sees it. */
 interface Plain {
   subject: 'logs' | 'calls';
   contract: string;
@@ -80,7 +80,7 @@ interface Plain {
   args: Uint8Array;
 }
 
-/** Everything that contracts logged and all calls of them, newest first. */
+/** All logs and calls of contracts, newest first. */
 function allOf(db: Database): Plain[] {
   return db
     .query<Plain, []>(
@@ -103,7 +103,7 @@ function allOf(db: Database): Plain[] {
     });
 }
 
-/** The value at a path, by looking into one tuple after the other. */
+/** Returns the value at a path of nested tuples. */
 function valueAt(value: ClarityValue, names: readonly string[]): ClarityValue | undefined {
   if (value.type === 'some' || value.type === 'ok' || value.type === 'err') return valueAt(value.value, names);
   const [first, ...rest] = names;

@@ -27,7 +27,7 @@ function startTask(batches: { wanted: boolean; ended: boolean }[], fails: Record
     const error = fails[writes++];
     const result = change();
     if (error === undefined) return result;
-    // As a transaction that is rolled back.
+    // A rolled-back transaction has no effect.
     done = doneBefore;
     throw error;
   };

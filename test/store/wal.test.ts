@@ -91,7 +91,7 @@ test('a reader that holds its snapshot for too long is cut off, and the log is e
   expect(indexWal()).toBe(0);
   request.goOn();
   await expect(request.answer).rejects.toThrow(NoSnapshotError);
-  // Others are read as before.
+  // Other requests read as before.
   expect(snapshots.read((read) => read.chain.tip())?.height).toBe(8);
 });
 

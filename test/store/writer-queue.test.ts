@@ -35,7 +35,7 @@ test('jobs that arrive during another one follow it in order, even if some fail'
     (await outcomes).map((result) => (result.status === 'fulfilled' ? result.value : result.reason.message)),
   ).toEqual(['first', 1, 'the third fails', 'the fourth fails', 4]);
   expect(done).toEqual(['second', 'third', 'fourth', 'fifth']);
-  // It is idle again: a call.
+  // The queue is idle again, so the job runs at once.
   void queue.run(() => done.push('sixth'));
   expect(done.at(-1)).toBe('sixth');
 });

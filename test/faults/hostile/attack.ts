@@ -55,7 +55,7 @@ export async function repeatedly(messages: number, send: () => Promise<number>):
   );
 }
 
-/** The answer that nobody may get. */
+/** The answer that no client may get. */
 export const OPEN_TO_STRANGERS = 'managed by a stranger';
 /** Reports whether a request needs a key, from its path as a server reads it, with `%2e%2e` resolved. */
 function isManagement(text: string): boolean {
@@ -73,7 +73,7 @@ const overHttp =
     const host = new URL(target[port]).host;
     let next = 0;
     await repeatedly(count, async () => {
-      // Each in its turn, so that few messages reach all.
+      // Routes take turns, so that few messages reach all of them.
       const route = routes[next++ % routes.length]!;
       const { text, isTrusted } = httpRequest(route, subjects, { host, key }, prng);
       const { status } = await rawExchange(target[port], text);

@@ -15,13 +15,13 @@ import { until } from '../../support/time/until.ts';
 import { attack, attacks, OPEN_TO_STRANGERS, type Tally, type Target } from './attack.ts';
 import { watch } from './witness.ts';
 
-/** To each listener. */
+/** Number of messages to each listener. */
 const MESSAGES = casesOf(100);
 /** Maximum growth of the program's memory under any messages, in bytes. */
 const MEMORY = 200_000_000;
 /** Milliseconds that the server may take for an answer while it is attacked. */
 const SLOWEST = 2_000;
-/** Milliseconds that it may work until it answers: a quarter of that is usual. A busy machine changes nothing of it. */
+/** Milliseconds of processor time that the server may use for an answer. A quarter is usual, also on a busy machine. */
 const BUSIEST = 500;
 
 const stream = [...devnetEvents({ seed: 3, blocks: 30, transactionsPerBlock: 4, forkEvery: 8, accounts: 12 })];

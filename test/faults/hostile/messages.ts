@@ -46,7 +46,7 @@ export interface Credentials {
 
 export interface HttpMessage {
   text: string;
-  /** Whether it may manage chainhooks: it has the key, and comes by a name of the server. */
+  /** Whether the request may manage chainhooks: it has the key and a host name of the server. */
   isTrusted: boolean;
 }
 
@@ -68,7 +68,7 @@ function target(route: GetRoute, subjects: Subjects, prng: Prng): string {
   return prng.chance(0.4) ? url + prng.pick(oddEnds) : url;
 }
 
-/** The share of requests to a route of chainhooks that nothing is wrong with but the name that they come by. */
+/** Share of requests to routes of chainhooks that are valid except for the host name. */
 const REBOUND = 0.3;
 
 /** Returns a request that a web page can make the operator's browser send with the operator's key. */

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 const NANOSECONDS_PER_MILLISECOND = 1_000_000;
-/** Only ends a hang: no machine is so busy that an answer takes so long. Milliseconds. */
+/** Time limit of an answer in milliseconds. Even a busy machine takes less, so it only ends a hang. */
 const LIMIT_MS = 60_000;
 const isLinux = process.platform === 'linux';
 
