@@ -38,7 +38,7 @@ const stx = (action: 'transfer' | 'mint' | 'burn', sender: string | null, recipi
   memo: null,
 });
 
-const nothing: Involvement = {
+const noInvolvement: Involvement = {
   stx: false,
   ft: false,
   nft: false,
@@ -51,7 +51,7 @@ const nothing: Involvement = {
   received: 0n,
 };
 /** For a principal that pays the fee or is in an STX event. */
-const moved: Involvement = { ...nothing, stx: true, stxMoved: true };
+const moved: Involvement = { ...noInvolvement, stx: true, stxMoved: true };
 const involvementOf = (changes: Partial<ChainTransaction>) =>
   Object.fromEntries([...involvementsOf(transaction(changes))].flatMap((portion) => [...portion]));
 
@@ -63,14 +63,14 @@ test("the sender pays the fee, and the recipient of a transfer receives its even
 });
 
 test('the recipient of a failed transfer is involved but receives nothing', () => {
-  expect(involvementOf({ status: 'abort_by_response' })[carol.address]).toEqual({ ...nothing, stx: true });
+  expect(involvementOf({ status: 'abort_by_response' })[carol.address]).toEqual({ ...noInvolvement, stx: true });
 });
 
 test('a sponsor pays the fee, and the sender is involved without STX', () => {
   expect(involvementOf({ sponsor: { address: sponsor.address, nonce: 0n } })).toEqual({
-    [alice.address]: nothing,
+    [alice.address]: noInvolvement,
     [sponsor.address]: { ...moved, sponsorOnly: true, sent: 300n },
-    [carol.address]: { ...nothing, stx: true },
+    [carol.address]: { ...noInvolvement, stx: true },
   });
 });
 
@@ -112,9 +112,9 @@ test('called contracts, deployed contracts and parties of token events are invol
     { kind: 'nft', action: 'mint', asset, sender: null, recipient: bob.address, value: Uint8Array.of(3) },
   ];
   const involvement = involvementOf({ payload: call, events });
-  expect(involvement[contractId]).toEqual(nothing);
+  expect(involvement[contractId]).toEqual(noInvolvement);
   expect(involvement[alice.address]).toEqual({ ...moved, ft: true, events: 1, sent: 300n });
-  expect(involvement[bob.address]).toEqual({ ...nothing, ft: true, nft: true, events: 2 });
+  expect(involvement[bob.address]).toEqual({ ...noInvolvement, ft: true, nft: true, events: 2 });
   const deploy = { type: 'smart_contract', typeId: 1, contractName: 'c', clarityVersion: null, source: '' } as const;
   expect(Object.keys(involvementOf({ payload: deploy }))).toEqual([alice.address, `${alice.address}.c`]);
 });

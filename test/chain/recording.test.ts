@@ -174,7 +174,7 @@ for (const [text, microseconds] of [
   });
 }
 
-for (const [what, row, message] of [
+for (const [title, row, message] of [
   ['fewer than four columns', '1\t2022-09-13 00:12:27+00\t/new_block', 'four columns'],
   ['an id that is no number', 'x\t2022-09-13 00:12:27+00\t/p\t1', 'id "x"'],
   ['no id', '\t2022-09-13 00:12:27+00\t/p\t1', 'id ""'],
@@ -186,7 +186,7 @@ for (const [what, row, message] of [
     'payload is not JSON',
   ],
 ] as const) {
-  test(`a row with ${what} is rejected`, () => {
+  test(`a row with ${title} is rejected`, () => {
     const read = () => readOne(row);
     expect(read).toThrow(PayloadError);
     expect(read).toThrow(message);

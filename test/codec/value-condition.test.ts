@@ -143,7 +143,7 @@ test("every matching value has a key in the condition's range, and integer keys 
   };
   const seen = new Seen({ 'conditions that are met': 30, 'integers compared': 10 });
   assertProperty(
-    fc.property(fields, texts, fields, (value, text, other) => {
+    fc.property(fields, texts, fields, (value, text, otherValue) => {
       const decoded = fieldOf(value);
       for (const condition of [conditionOrNull(text), conditionOf(toHex(value))]) {
         if (condition === null || !meets(decoded, condition)) continue;
@@ -153,7 +153,7 @@ test("every matching value has a key in the condition's range, and integer keys 
         expect(key >= low && key <= high).toBe(true);
         expect(key.length).toBeLessThanOrEqual(42);
       }
-      const [a, b] = [decoded, fieldOf(other)];
+      const [a, b] = [decoded, fieldOf(otherValue)];
       if ('value' in a && 'value' in b && typeof a.value === 'bigint' && typeof b.value === 'bigint') {
         seen.add('integers compared');
         expect(Math.sign(Number(valueKey(a) > valueKey(b)) - Number(valueKey(a) < valueKey(b)))).toBe(

@@ -186,8 +186,8 @@ test('a long chain is rebuilt with messages of at most 500 blocks', async () => 
 });
 
 test('an engine of another version is refused', async () => {
-  using other = await standInEngine('4.0.0');
-  await expect(demo({ clarity: other.path })).rejects.toThrow('has version 4.0.0; this program supports version 3.');
+  using project = await standInEngine('4.0.0');
+  await expect(demo({ clarity: project.path })).rejects.toThrow('has version 4.0.0; this program supports version 3.');
 });
 
 test('the error about a missing directory names it', async () => {

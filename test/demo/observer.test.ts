@@ -4,7 +4,7 @@ import { until } from '../support/time/until.ts';
 import { demo } from './demo.ts';
 
 const received: { path: string; height: number }[] = [];
-const other = Bun.serve({
+const observer = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
   async fetch(request) {
@@ -13,10 +13,10 @@ const other = Bun.serve({
     return new Response('ok');
   },
 });
-afterAll(() => other.stop(true));
+afterAll(() => observer.stop(true));
 
 test('a demo posts its events to --observer', async () => {
-  await using server = await demo({ pastBlocks: '12', observer: other.url.origin });
+  await using server = await demo({ pastBlocks: '12', observer: observer.url.origin });
   const heights = () => received.filter(({ path }) => path === '/new_block').map(({ height }) => height);
   await until(() => heights().at(-1) === 12, 'the past blocks');
   await server.steer('/stackside/v1/devnet/mine');
@@ -25,7 +25,7 @@ test('a demo posts its events to --observer', async () => {
 });
 
 test('a demo with an observer keeps the blocks that another Stackside requests to fill its index', async () => {
-  await using server = await demo({ pastBlocks: '105', traffic: '0', observer: other.url.origin });
+  await using server = await demo({ pastBlocks: '105', traffic: '0', observer: observer.url.origin });
   for (const height of [1, 105]) {
     expect((await server.get(`/v3/blocks/height/${height}`)).status).toBe(200);
   }

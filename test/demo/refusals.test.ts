@@ -21,7 +21,7 @@ import { type Demo, demo } from './demo.ts';
 const keys = ['55', '66', '77', '88'].map((digits) => `${digits.repeat(32)}01`);
 const [senderKey = '', otherKey = ''] = keys;
 const sender = getAddressFromPrivateKey(senderKey, 'testnet');
-const other = getAddressFromPrivateKey(otherKey, 'testnet');
+const payee = getAddressFromPrivateKey(otherKey, 'testnet');
 const [funded] = accounts('refusals', 'own', 1, networks.testnet);
 const FUNDS = 1_000_000_000n;
 const wide = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '0')}`;
@@ -45,7 +45,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const common = { nonce: 1, fee: 1_000, senderKey, network: 'testnet' } as const;
 const transfer = (options: object = {}) =>
-  makeSTXTokenTransfer({ recipient: other, amount: 1, ...common, ...options } as Parameters<
+  makeSTXTokenTransfer({ recipient: payee, amount: 1, ...common, ...options } as Parameters<
     typeof makeSTXTokenTransfer
   >[0]);
 const call = (options: object = {}) =>
@@ -161,7 +161,7 @@ test('a deployment with malformed source is mined, and fails', async () => {
 test('accounts of several keys sign, and so do sponsors', async () => {
   const publicKeys = keys.slice(0, 3).map((key) => privateKeyToPublic(key));
   for (const useSequentialMultiSig of [false, true]) {
-    const options = { publicKeys, numSignatures: 2, useSequentialMultiSig, recipient: other, amount: 1, fee: 2_000 };
+    const options = { publicKeys, numSignatures: 2, useSequentialMultiSig, recipient: payee, amount: 1, fee: 2_000 };
     const unsigned = await makeUnsignedSTXTokenTransfer({ ...options, nonce: 0, network: 'testnet' });
     const signer = new TransactionSigner(unsigned);
     signer.signOrigin(keys[0]!);
@@ -203,7 +203,7 @@ test("bytes that aren't a transaction, and malformed bodies, are rejected with 4
     server.get('/v2/transactions', { method: 'POST', body, headers: { 'content-type': type } });
   const octets = 'application/octet-stream';
   const valid = signTransaction(
-    { payload: tokenTransfer(other, 1n, ''), origin: { account: funded!, nonce: 0, fee: 1_000n } },
+    { payload: tokenTransfer(payee, 1n, ''), origin: { account: funded!, nonce: 0, fee: 1_000n } },
     networks.testnet,
   );
   const prng = new Prng('hostile transactions');

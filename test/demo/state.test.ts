@@ -26,8 +26,8 @@ describeWith('Clarity', hasClarity, () => {
   let manifest: string;
   beforeAll(async () => {
     // More contracts than a node lets an account have pending transactions.
-    const others = Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`other-${i}`, '(define-constant x u1)']));
-    project = await clarityProject({ counter: counter(1), ...others });
+    const spares = Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`other-${i}`, '(define-constant x u1)']));
+    project = await clarityProject({ counter: counter(1), ...spares });
     file = join(project.path, 'state.json');
     manifest = await Bun.file(join(project.path, 'Clarinet.toml')).text();
     await Bun.write(join(project.path, 'Clarinet.toml'), manifest.slice(0, manifest.indexOf('[contracts.other-0]')));

@@ -439,9 +439,9 @@ test('after a pending transaction is dropped, another with its nonce is mined', 
   const id = await sent({ fee: 900 });
   await server.steer('/stackside/v1/devnet/drop', { tx_id: id });
   expect([(await state()).pending, await statusOf(id)]).toEqual([[], 'dropped_stale_garbage_collect']);
-  const other = await sent({ fee: 300 });
+  const nextId = await sent({ fee: 300 });
   await server.steer('/stackside/v1/devnet/mine');
-  expect(await statusOf(other)).toBe('success');
+  expect(await statusOf(nextId)).toBe('success');
   const { status, body } = await server.post<{ field: string }>('/stackside/v1/devnet/drop', { tx_id: id });
   expect([status, body.field]).toEqual([400, 'tx_id']);
 });

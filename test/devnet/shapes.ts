@@ -80,10 +80,10 @@ if (import.meta.main) {
   const demo = shapesOf(devnetEvents({ seed: 1, blocks: BLOCKS, faucet: true }));
   const recorded = await recordedShapes(file);
   const missing = findMissing(recorded, demo);
-  const others = findMissing(demo, recorded);
+  const extra = findMissing(demo, recorded);
   const list = (title: string, lines: readonly string[]) =>
     process.stdout.write(`${title}: ${lines.length}\n${lines.map((line) => `  ${line}\n`).join('')}`);
   list('The recording has, and the demo lacks', missing);
-  list('The demo has, and the recording does not contain', others);
+  list('The demo has, and the recording does not contain', extra);
   if (missing.length > 0) process.exitCode = EXIT.difference;
 }

@@ -142,12 +142,12 @@ class World {
     this.#time = Math.max(this.#time, event.time);
   }
   async withFresh(ask: (fresh: App, otherBuild: App) => Promise<void>): Promise<void> {
-    const [fresh, other] = [this.#app(), this.#app('another')];
+    const [fresh, otherBuild] = [this.#app(), this.#app('another')];
     try {
-      await ask(fresh, other);
+      await ask(fresh, otherBuild);
     } finally {
       fresh.close();
-      other.close();
+      otherBuild.close();
     }
   }
   /** Rebuilds the index from the journal, as an operator does while one process is stopped and another continues to read. */

@@ -41,10 +41,10 @@ function openCopy() {
     },
     /** Reports whether a transaction of another connection fails at once because of a lock. */
     locked(path: (directory: string) => string): boolean {
-      using other = new Database(path(directory.path), { readwrite: true });
-      other.run('PRAGMA busy_timeout = 0');
+      using locker = new Database(path(directory.path), { readwrite: true });
+      locker.run('PRAGMA busy_timeout = 0');
       try {
-        other.run('BEGIN IMMEDIATE');
+        locker.run('BEGIN IMMEDIATE');
         return false;
       } catch {
         return true;

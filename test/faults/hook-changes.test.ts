@@ -37,10 +37,10 @@ test('each of several concurrent changes is stored, unless another one set the s
       turn = (checked) => checked;
       const uuid = await hooks.register(definition(urlOf(0), [{ type: 'coinbase' }]));
       turn = (checked) => scheduler.schedule(checked);
-      const done = updates.map((set, index) =>
+      const changesDone = updates.map((set, index) =>
         hooks.managed.update(CONSUMER, uuid, Object.fromEntries(set.map((part) => [part, parts[part](index + 1)]))),
       );
-      await scheduler.waitFor(Promise.all(done));
+      await scheduler.waitFor(Promise.all(changesDone));
       const stored = parseDefinition(hooks.record(uuid));
       for (const part of names) {
         const setters = updates.flatMap((set, index) => (set.includes(part) ? [parts[part](index + 1)] : []));

@@ -254,7 +254,7 @@ describe('an event by a path that no release posts to', () => {
 
   test('is accepted if the path looks like the path of a node', () => {
     for (const path of ['/new_thing', '/new/thing', '/new_block']) expect(mayBeEventPath(path)).toBe(true);
-    const others = [
+    const invalidPaths = [
       '/',
       '/new_thing/',
       '/a/b/c',
@@ -265,7 +265,7 @@ describe('an event by a path that no release posts to', () => {
       '/x.php',
       '//x',
     ];
-    for (const path of others) expect({ path, may: mayBeEventPath(path) }).toEqual({ path, may: false });
+    for (const path of invalidPaths) expect({ path, may: mayBeEventPath(path) }).toEqual({ path, may: false });
     expect(isEventPath('/new_thing')).toBe(false);
   });
 });

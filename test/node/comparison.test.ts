@@ -315,8 +315,8 @@ describe('missing answers are not differences', () => {
   });
 
   test('accounts are skipped if the node sends JSON in another form', async () => {
-    const other = on(/v2\/accounts/, () => Response.json({ balance: 5 }));
-    const comparison = await runComparison(snapshots, rpcOf(node, other), 4);
+    const otherFormat = on(/v2\/accounts/, () => Response.json({ balance: 5 }));
+    const comparison = await runComparison(snapshots, rpcOf(node, otherFormat), 4);
     expect(unansweredOf(comparison, 'accounts')).toEqual([['an unexpected response', 4]]);
   });
 });
@@ -327,10 +327,10 @@ test('an unreachable node stops the comparison', async () => {
 });
 
 test('a node of another chain is rejected by its chain ID, or if it lacks all the blocks', async () => {
-  const other = new SimulatedChain({ seed: 6, accounts: 5 });
-  while (other.tip.height < 60)
-    other.mine(other.tip.height === 0 ? null : other.tip.indexBlockHash, { newTenure: true });
-  await expect(runComparison(snapshots, rpcOf(served(other)))).rejects.toThrow(OperatorError);
+  const otherChain = new SimulatedChain({ seed: 6, accounts: 5 });
+  while (otherChain.tip.height < 60)
+    otherChain.mine(otherChain.tip.height === 0 ? null : otherChain.tip.indexBlockHash, { newTenure: true });
+  await expect(runComparison(snapshots, rpcOf(served(otherChain)))).rejects.toThrow(OperatorError);
   await expect(runComparison(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID is 0x00000001');
 });
 

@@ -43,12 +43,12 @@ describe('an index that begins at any block', () => {
     async () => {
       const seen = new Seen({ accounts: 20, heights: 5, locked: 1, answers: 10 });
       await assertProperty(
-        fc.asyncProperty(forks(), fc.nat(), fc.nat(4), async (generated, choice, every) => {
+        fc.asyncProperty(forks(), fc.nat(), fc.nat(4), async (generated, choice, gap) => {
           const { chain, events } = grown(generated);
           const possible = beginnings(events);
           const beginning = possible[choice % Math.max(1, possible.length)];
           if (beginning === undefined) return;
-          using open = await begun(beginning.events, chain, (number) => every > 0 && number % every === 0);
+          using open = await begun(beginning.events, chain, (number) => gap > 0 && number % gap === 0);
           expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
           using straight = await begun(winningChain(beginning.events), chain, () => true);
           expect(tables(open.directory)).toEqual(tables(straight.directory));
@@ -85,7 +85,7 @@ describe('an index that begins at any block', () => {
             }
             seen.add('accounts', accounts.length);
             seen.add('heights', chain.tip.height - beginning.height + 1);
-            seen.add('answers', every > 0 ? accounts.length : 0);
+            seen.add('answers', gap > 0 ? accounts.length : 0);
           } finally {
             begunAt.close();
             whole.close();

@@ -28,8 +28,8 @@ amount = 100_000_000
 `;
 
 test('reads the observers and the auth token among the other keys of the file', () => {
-  const other = '\n[[events_observer]]\nendpoint = "localhost:1"\nevents_keys = ["stx"]\n';
-  const { observers, authToken } = parseNodeConfig(NODE + observerToml(ENDPOINT) + other, 'Stacks.toml');
+  const section = '\n[[events_observer]]\nendpoint = "localhost:1"\nevents_keys = ["stx"]\n';
+  const { observers, authToken } = parseNodeConfig(NODE + observerToml(ENDPOINT) + section, 'Stacks.toml');
   expect(observers.map(({ endpoint }) => endpoint)).toEqual([ENDPOINT, 'localhost:1']);
   expect(authToken).toBe('s3cret');
   expect(parseNodeConfig('', 'Stacks.toml')).toEqual({ observers: [], authToken: null });

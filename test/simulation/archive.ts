@@ -129,14 +129,14 @@ export class Archive {
 
   /**
    * Makes the data of a new machine.
-   * @param lost the data of the lost machine, to compare with the new one
+   * @param lostDirectory the data of the lost machine, to compare with the new one
    * @param back number of entries to leave out at the end of the archive; 0 for none
    */
-  async restoreLost(directory: string, lost: string, back: number): Promise<void> {
-    const rows = journalRows(lost);
+  async restoreLost(directory: string, lostDirectory: string, back: number): Promise<void> {
+    const rows = journalRows(lostDirectory);
     this.#lost.push(rows);
     // The operator has a copy of the key elsewhere.
-    if (existsSync(secretsKeyFile(lost))) cpSync(secretsKeyFile(lost), secretsKeyFile(directory));
+    if (existsSync(secretsKeyFile(lostDirectory))) cpSync(secretsKeyFile(lostDirectory), secretsKeyFile(directory));
     const lastEntry = this.last;
     let until = back === 0 || lastEntry === 0 ? null : { entry: Math.max(1, lastEntry - back) };
     this.last = 0;

@@ -198,8 +198,8 @@ class Run {
   /** The machine is lost, and another one restores the archive. */
   async #lose(back: number): Promise<void> {
     const { archive } = this.server;
-    await this.server.lose(async (directory, lost) => {
-      await archive.restoreLost(directory, lost, back);
+    await this.server.lose(async (directory, lostDirectory) => {
+      await archive.restoreLost(directory, lostDirectory, back);
       const restored = new Set(journalRows(directory).map(({ path, text }) => `${path} ${text}`));
       const next = this.#events.findIndex(({ path, body }) => !restored.has(`${path} ${body}`));
       this.#node.returnTo(next < 0 ? this.#events.length : next);
@@ -243,8 +243,8 @@ class Run {
   }
 
   /** Reports an error of an action on the process. */
-  #manage(action: string, done: Promise<void>): void {
-    done.catch((error) => this.world.wrong(`${action} failed`, error));
+  #manage(action: string, promise: Promise<void>): void {
+    promise.catch((error) => this.world.wrong(`${action} failed`, error));
   }
 
   #at(moment: Moment, befall: () => void): void {

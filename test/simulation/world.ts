@@ -58,9 +58,9 @@ export class World {
     return () => this.#planned.delete(planned);
   }
 
-  /** Calls a function between two steps of the world. @param left number of steps until then */
-  afterSteps(left: number, call: () => void): void {
-    this.#atSteps.push({ left, call });
+  /** Calls a function between two steps of the world. @param steps number of steps until then */
+  afterSteps(steps: number, call: () => void): void {
+    this.#atSteps.push({ left: steps, call });
   }
 
   /** Cancels the actions of {@link afterSteps}. */
@@ -82,14 +82,14 @@ export class World {
   }
 
   /** Runs the world until a promise settles. @throws as {@link until}, and the promise's error */
-  async outcome<T>(done: Promise<T>, limit: number, goal: string): Promise<T> {
+  async outcome<T>(promise: Promise<T>, limit: number, goal: string): Promise<T> {
     let isDone = false;
     const end = () => {
       isDone = true;
     };
-    done.then(end, end);
+    promise.then(end, end);
     await this.until(() => isDone, limit, goal);
-    return done;
+    return promise;
   }
 
   /** Number of calls that the world waits for. */

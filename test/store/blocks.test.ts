@@ -167,9 +167,9 @@ describe('blocks', () => {
   test('have a mean time between them in any window', async () => {
     const tip = blocks[0]!.block_time;
     for (const seconds of [-1, 0, 1, 600, 3600, 86_400, 10 ** 9]) {
-      const since = [tip - seconds, tip - seconds * 2];
-      const inAll = blocks.filter(({ block_time }) => block_time >= Math.min(...since));
-      const means = since.map((time) => {
+      const starts = [tip - seconds, tip - seconds * 2];
+      const inAll = blocks.filter(({ block_time }) => block_time >= Math.min(...starts));
+      const means = starts.map((time) => {
         const differences = inAll
           .slice(0, -1)
           .map((block, index) => ({ time: block.block_time, seconds: block.block_time - inAll[index + 1]!.block_time }))
@@ -177,7 +177,7 @@ describe('blocks', () => {
         const sum = differences.reduce((total, { seconds }) => total + seconds, 0);
         return differences.length === 0 ? 0 : sum / differences.length;
       });
-      expect(await read((reader) => reader.blocks.averageTimes(since))).toEqual(means);
+      expect(await read((reader) => reader.blocks.averageTimes(starts))).toEqual(means);
     }
   });
 });

@@ -331,7 +331,7 @@ test('an imported name expires a lifetime after the launch, and prints of other 
     to: users[0]!.address,
     renewalHeight: 0,
   });
-  const other = `${users[1]!.address}.BNS-V2`;
+  const otherContract = `${users[1]!.address}.BNS-V2`;
   const elsewhere = bnsOperated(
     {
       label: 'else',
@@ -342,7 +342,7 @@ test('an imported name expires a lifetime after the launch, and prints of other 
       to: users[0]!.address,
       renewalHeight: 7,
     },
-    other,
+    otherContract,
   );
   const first = bnsBlock(null, 'imported', imported, elsewhere);
   const launched = bnsBlock(first, 'launched', bnsLaunched('btc', 1_000, 102));
@@ -354,7 +354,7 @@ test('an imported name expires a lifetime after the launch, and prints of other 
     renewal: { burn_block_height: 1_102, has_ended: false },
   });
   expect((await request(`${ROUTE}/else.btc`)).status).toBe(404);
-  const chosen = testApp(index, { namesContract: other });
+  const chosen = testApp(index, { namesContract: otherContract });
   expect(await (await chosen.request(`${ROUTE}/else.btc`)).json()).toMatchObject({ token_id: 1 });
   expect((await chosen.request(`${ROUTE}/early.btc`)).status).toBe(404);
 });

@@ -49,10 +49,10 @@ test('a deployment waits, fails, succeeds, and waits again if its blocks are orp
   open.ingest.receive(succeeded.event);
   expect(await status()).toEqual(['success', second.id, 3]);
 
-  let other = block1;
+  let fork = block1;
   for (const label of ['other 2', 'other 3', 'other 4']) {
-    other = block(other, label);
-    open.ingest.receive(other.event);
+    fork = block(fork, label);
+    open.ingest.receive(fork.event);
   }
   expect(await status()).toEqual(['pending', first.id, null]);
   open.ingest.receive(drop([first, second], 'TooExpensive'));

@@ -43,13 +43,13 @@ test('lookups of unknown principals, tokens and contracts return nothing, even i
   expect(minted.owner).not.toBeNull();
   expect(minted.contract).toBeDefined();
 
-  const nothing = {
+  const noFacts = {
     account: { balance: 0n, locked: 0n, unlockHeight: 0, nonce: 0n },
     ft: 0n,
     owner: null,
     contract: undefined,
   };
-  expect(await factsOf('unknown', 'unknown')).toEqual(nothing);
+  expect(await factsOf('unknown', 'unknown')).toEqual(noFacts);
   expect(facts.ftBalance('unknown', principal, TIP)).toBe(0n);
   expect(facts.ftBalance(asset, 'unknown', TIP)).toBe(0n);
 });

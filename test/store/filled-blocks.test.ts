@@ -73,7 +73,7 @@ const gaps = fc
     const inGap = heights(before + 1, lost).map((height) => burnBlock(height));
     const next = heights(before + 1 + lost, after).map((height) => burnBlock(height));
     const first = LOWEST + before + 1;
-    const others = heights(before + 1, stale).map((height) =>
+    const staleBlocks = heights(before + 1, stale).map((height) =>
       burnBlock(height, 'stale', height === first ? burnHash(height - 1, 'main') : undefined),
     );
     // Every lost block is filled once, and some others too.
@@ -86,7 +86,7 @@ const gaps = fc
       mixed.push(...(picked.length > 0 ? picked : fillsLeft.splice(0, 1)));
     }
     return {
-      events: [...posted, ...others, ...mixed],
+      events: [...posted, ...staleBlocks, ...mixed],
       whole: [...posted, ...inGap.map(filledBurnBlock), ...next],
       highest: LOWEST + before + lost + after,
       stale: first - 1 + stale,

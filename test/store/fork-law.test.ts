@@ -397,10 +397,10 @@ test(
           const entry = known.get(id);
           if (state === MEMPOOL_STATE.pending || entry === undefined || entry.dropped) continue;
           // Nobody but a rival, mined or waiting, takes an undropped transaction out.
-          const other = known.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
+          const rival = known.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
           const noncesUsed = minedIds.has(replacer ?? '') ? noncesOf : spendsOf;
           const shared =
-            other === undefined ? [] : noncesUsed(other).filter((key) => noncesUsed(entry.content).includes(key));
+            rival === undefined ? [] : noncesUsed(rival).filter((key) => noncesUsed(entry.content).includes(key));
           expect({ id, shared: shared.length }).not.toEqual({ id, shared: 0 });
         }
       }),

@@ -137,11 +137,11 @@ test('whether a fork was ever on the chain is unknown if it has more blocks than
 test('the newest blocks have their fees in order, and orphaned blocks from the lowest one on', async () => {
   const paid = [transfer(alice, 0, 300), transfer(bob, 0, 180), transfer(bob, 1, 900)];
   const first = block(null, 'first');
-  const lost = block(first, 'lost');
+  const orphan = block(first, 'lost');
   const second = block(first, 'second', paid);
   const third = block(second, 'third');
   using open = openNew();
-  for (const { event } of [first, lost, second, third]) open.ingest.receive(event);
+  for (const { event } of [first, orphan, second, third]) open.ingest.receive(event);
   open.ingest.commit();
   const snapshots = openSnapshots(open.directory);
   try {
@@ -152,7 +152,7 @@ test('the newest blocks have their fees in order, and orphaned blocks from the l
         { height: 2, fees: [180, 300, 900], transactions: 3 },
       ]);
       expect(blocks[1]?.size).toBe(paid.reduce((sum, { raw }) => sum + raw.length / 2 - 1, 0));
-      expect(orphans.map(({ height, indexHash }) => [height, `0x${indexHash.toHex()}`])).toEqual([[2, lost.hash]]);
+      expect(orphans.map(({ height, indexHash }) => [height, `0x${indexHash.toHex()}`])).toEqual([[2, orphan.hash]]);
       expect(blockSeries.newest(1).orphans).toEqual([]);
     });
   } finally {

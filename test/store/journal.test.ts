@@ -76,8 +76,8 @@ test('a chain value is SHA-256 over the value before it, id, time, and the hashe
 });
 
 test('two journals of the same events have the same chain values', () => {
-  using other = ingestOf(events);
-  const [ofOne, ofOther] = [whole, other].map(({ path }) => {
+  using copy = ingestOf(events);
+  const [ofOne, ofOther] = [whole, copy].map(({ path }) => {
     const reader = openJournalReader(path);
     const values = [...(reader?.after(0) ?? [])].map(({ chain }) => chain.toHex());
     reader?.close();
@@ -100,8 +100,8 @@ const damages: [what: string, sql: string, named: RegExp][] = [
   ['absence', 'DELETE FROM events WHERE id = 9', /^Entry 9 .*is missing/],
   ['absence of its chain value', 'DELETE FROM chain WHERE id = 9', /^Entry 9 .*is damaged/],
 ];
-for (const [what, sql, named] of damages) {
-  test(`an entry with a changed ${what} is reported, and neither replayed nor exported`, () => {
+for (const [title, sql, named] of damages) {
+  test(`an entry with a changed ${title} is reported, and neither replayed nor exported`, () => {
     using directory = copyOf(whole);
     inJournal(directory.path, sql);
     const before = wholeIndex(directory.path);

@@ -95,8 +95,8 @@ const writes: Readonly<Record<string, (ingest: Ingest) => unknown>> = {
 for (const [title, write] of Object.entries(writes)) {
   test(`a lost lock refuses ${title}, is reported once, and changes nothing`, async () => {
     using directory = emptyDirectory();
-    const lost: Error[] = [];
-    using open = openAt(directory.path, { lockLost: (error) => lost.push(error) });
+    const lockErrors: Error[] = [];
+    using open = openAt(directory.path, { lockLost: (error) => lockErrors.push(error) });
     for (const event of events.slice(0, 10)) open.ingest.receive(event);
     const before = everything(directory.path);
     rmSync(join(directory.path, 'writer.lock'));
@@ -105,7 +105,7 @@ for (const [title, write] of Object.entries(writes)) {
       expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(operatorErrorOf(error, directory.path)).toBeInstanceOf(OperatorError);
     }
-    expect(lost).toHaveLength(1);
+    expect(lockErrors).toHaveLength(1);
     expect(everything(directory.path)).toEqual(before);
   });
 }
@@ -113,13 +113,13 @@ for (const [title, write] of Object.entries(writes)) {
 test('a lost lock keeps the pending group from the index, and the next process applies it from the journal', () => {
   using directory = emptyDirectory();
   const timer = manualClock();
-  const lost: Error[] = [];
-  const open = openAt(directory.path, { clock: timer, lockLost: (error) => lost.push(error) });
+  const lockErrors: Error[] = [];
+  const open = openAt(directory.path, { clock: timer, lockLost: (error) => lockErrors.push(error) });
   for (const event of events.slice(0, 10)) open.ingest.receive(event);
   const before = everything(directory.path);
   rmSync(join(directory.path, 'writer.lock'));
   timer.endWaits();
-  expect(lost).toHaveLength(1);
+  expect(lockErrors).toHaveLength(1);
   expect(everything(directory.path)).toEqual(before);
   using next = openAt(directory.path);
   expect(next.said).toContainEqual({ event: 'journal_replayed', events: before.journal.length });
@@ -132,15 +132,15 @@ test('a lost lock keeps the pending group from the index, and the next process a
 
 test('a probe reports a lost lock while no event arrives', () => {
   using directory = emptyDirectory();
-  const lost: Error[] = [];
-  using open = openAt(directory.path, { lockLost: (error) => lost.push(error) });
+  const lockErrors: Error[] = [];
+  using open = openAt(directory.path, { lockLost: (error) => lockErrors.push(error) });
   open.ingest.probe();
-  expect(lost).toEqual([]);
+  expect(lockErrors).toEqual([]);
   rmSync(join(directory.path, 'writer.lock'));
   open.ingest.probe();
   open.ingest.probe();
-  expect(lost).toHaveLength(1);
-  expect(lost[0]).toBeInstanceOf(OperatorError);
+  expect(lockErrors).toHaveLength(1);
+  expect(lockErrors[0]).toBeInstanceOf(OperatorError);
 });
 
 test('a directory that is written again after its lock was lost has each event once', () => {

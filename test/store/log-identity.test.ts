@@ -18,7 +18,7 @@ import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 const events = simulatedEvents({ seed: 5, blocks: 4, transactionsPerBlock: 1 });
 const [first, second] = events;
 /** An event that changes nothing. */
-const nothing = { path: '/new_mempool_tx', text: '[]', receivedAt: 1_000 };
+const emptyEvent = { path: '/new_mempool_tx', text: '[]', receivedAt: 1_000 };
 const random = { uuid: () => crypto.randomUUID() };
 
 function outcomeOf(receive: () => Outcome): Outcome | 'unavailable' {
@@ -79,7 +79,7 @@ test('the first command of an empty log follows an identity', async () => {
 test('an event or a command that changes nothing, or fails, leaves an empty log empty', async () => {
   using open = openNew({ random });
   const before = everything(open.directory);
-  expect(open.ingest.receive(nothing)).toBe('repeated');
+  expect(open.ingest.receive(emptyEvent)).toBe('repeated');
   expect(() => open.ingest.receive({ ...first!, text: '{}' })).toThrow();
   const commander = open.ingest.commander(systemClock);
   await commander.run({ type: 'hook.delete_consumer', args: { consumer: 'nobody' } }).catch(() => {});
@@ -90,7 +90,7 @@ test('an event or a command that changes nothing, or fails, leaves an empty log 
 
 test('an import has one identity, also after an event that fails', () => {
   using open = openNew({ random });
-  expect(open.ingest.apply(nothing)).toBe('repeated');
+  expect(open.ingest.apply(emptyEvent)).toBe('repeated');
   expect(() => open.ingest.apply({ ...first!, text: '{}' })).toThrow();
   for (const event of events) open.ingest.apply(event);
   open.ingest.commit();

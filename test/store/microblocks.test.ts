@@ -31,8 +31,8 @@ test('a stream of an unconfirmed microblock is accepted and journaled, and chang
   open.ingest.receive(announcement([transaction]));
   const rows = () => {
     open.ingest.commit();
-    const { progress: _, ...others } = wholeIndex(open.directory);
-    return others;
+    const { progress: _, ...tables } = wholeIndex(open.directory);
+    return tables;
   };
   const before = rows();
   expect(open.ingest.receive(stream(anchor, [first]))).toBe('applied');

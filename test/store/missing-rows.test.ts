@@ -57,9 +57,9 @@ const commands: Readonly<Record<string, (directory: string) => Outcome | Promise
   },
   async backup(directory) {
     await backupOf(directory, join(directory, 'backup'));
-    const other = join(directory, 'restored');
-    await restored(join(directory, 'backup'), other);
-    return everything(other);
+    const target = join(directory, 'restored');
+    await restored(join(directory, 'backup'), target);
+    return everything(target);
   },
 };
 

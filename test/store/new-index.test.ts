@@ -132,8 +132,8 @@ describe('a new index that is offered', () => {
     [
       'of another journal',
       (path: string) => {
-        using other = ingestOf(chainOf(4));
-        copyFileSync(indexPath(other.path), path);
+        using foreign = ingestOf(chainOf(4));
+        copyFileSync(indexPath(foreign.path), path);
       },
     ],
     ['that is no index', (path: string) => writeFileSync(path, 'text')],

@@ -57,9 +57,9 @@ test('a walk shows each row that stays once and in order, and ends', () => {
         const [first, last] = [page.items[0] ?? 0, page.items.at(-1) ?? 0];
         const due = new Set(rows.filter((row) => (link === 'next' ? row >= first : row <= last)));
         const pages = [page.items];
-        for (let left = 40; page[link] !== null; left--) {
+        for (let rounds = 40; page[link] !== null; rounds--) {
           const { limit, changes } = stream.next().value;
-          for (const row of left > 0 ? changes : []) {
+          for (const row of rounds > 0 ? changes : []) {
             list.turn(row);
             due.delete(row);
           }

@@ -177,17 +177,17 @@ test('a page beyond either end is empty, and leads back', async () => {
 });
 
 test('a cursor starts at the next pending transaction if its own is no longer pending', async () => {
-  using other = openNew();
+  using index = openNew();
   const waiting = [0, 1, 2, 3].map((nonce) => transfer(alice, nonce, 200));
-  for (const [second, tx] of waiting.entries()) other.ingest.receive(announcement([tx], 1_800_000_000 + second));
-  const reading = openSnapshots(other.directory);
+  for (const [second, tx] of waiting.entries()) index.ingest.receive(announcement([tx], 1_800_000_000 + second));
+  const reading = openSnapshots(index.directory);
   const page = (limit: number, cursor: Cursor | null) =>
     reading.readLong(async (reader) => {
       const { items, next } = reader.mempool.page(limit, cursor, models);
       return { ids: items.map(({ txId }) => `0x${txId.toHex()}`), next };
     });
   const { next } = await page(2, null);
-  other.ingest.receive(drop([waiting[1]!], 'TooExpensive'));
+  index.ingest.receive(drop([waiting[1]!], 'TooExpensive'));
   expect((await page(2, next)).ids).toEqual([waiting[0]!.id]);
   reading.close();
 });
@@ -242,17 +242,17 @@ test('a request reads a single state of the chain despite concurrent writes', as
 });
 
 test('a transaction is found wherever it is: in the chain, in the mempool, or dropped from it', async () => {
-  using other = openNew();
+  using index = openNew();
   const [mined, waiting, dropped] = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200)) as [
     ReturnType<typeof transfer>,
     ReturnType<typeof transfer>,
     ReturnType<typeof transfer>,
   ];
-  other.ingest.receive(announcement([mined, waiting, dropped]));
+  index.ingest.receive(announcement([mined, waiting, dropped]));
   const block1 = block(null, 'one', [mined]);
-  other.ingest.receive(block1.event);
-  other.ingest.receive(drop([dropped], 'StaleGarbageCollect'));
-  const reading = openSnapshots(other.directory);
+  index.ingest.receive(block1.event);
+  index.ingest.receive(drop([dropped], 'StaleGarbageCollect'));
+  const reading = openSnapshots(index.directory);
   await reading.readLong(async (reader) => {
     const find = ({ id }: { id: string }) => reader.transactions.find(fromHex(id));
     const state = ({ id }: { id: string }) => reader.transactions.state(fromHex(id));
@@ -275,10 +275,10 @@ test('a transaction is found wherever it is: in the chain, in the mempool, or dr
 });
 
 test('nonces between the last mined and the last that waits are either waiting or missing', async () => {
-  using other = openNew();
-  other.ingest.receive(block(null, 'one', [transfer(alice, 3, 200)]).event);
-  other.ingest.receive(announcement([5, 6, 9].map((nonce) => transfer(alice, nonce, 200))));
-  const reading = openSnapshots(other.directory);
+  using index = openNew();
+  index.ingest.receive(block(null, 'one', [transfer(alice, 3, 200)]).event);
+  index.ingest.receive(announcement([5, 6, 9].map((nonce) => transfer(alice, nonce, 200))));
+  const reading = openSnapshots(index.directory);
   expect(reading.read((reader) => reader.principals.nonces(alice.address))).toEqual({
     next: 10n,
     lastConfirmed: 3n,

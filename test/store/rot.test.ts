@@ -183,9 +183,9 @@ function plainChecks() {
   const schemas = [indexPath(whole.path), journalPath(whole.path)].map(schemaOf);
   expect(isPromised(whole.path, schemas)).toBe(false);
   const missed: string[] = [];
-  for (const [what, damage] of damages()) {
+  for (const [title, damage] of damages()) {
     using directory = copyDamaged(damage);
-    if (isPromised(directory.path, schemas) && !isNoticed(directory.path, false)) missed.push(what);
+    if (isPromised(directory.path, schemas) && !isNoticed(directory.path, false)) missed.push(title);
   }
   expect(missed).toEqual([]);
 }

@@ -85,7 +85,7 @@ test('names a row by its hash, and an account without an address in the index by
       named.push(`index_block_hash 0x${row?.hash}: the row is missing`);
     }),
   ).toEqual(named);
-  const lost: string[] = [];
+  const addresses: string[] = [];
   expect(
     problemsAfter('accounts', (db) => {
       const [row] = db
@@ -94,9 +94,9 @@ test('names a row by its hash, and an account without an address in the index by
         )
         .all();
       db.query<null, [number]>('DELETE FROM principals WHERE id = ?1').run(row!.id);
-      lost.push(`principal ${row?.address}: the row is missing`);
+      addresses.push(`principal ${row?.address}: the row is missing`);
     }),
-  ).toEqual(lost);
+  ).toEqual(addresses);
 });
 
 test('names the first ten rows that differ, and counts the others', () => {

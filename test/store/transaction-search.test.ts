@@ -164,8 +164,8 @@ test('every page of the whole chain is found from both ends', () => {
 });
 
 test('filters that exclude each other are answered without reading rows', () => {
-  const nothing = { sorted: 0, rows: 0, entries: 0 };
-  const search = transactionSearch(db, detailsOf(db), nothing);
+  const limits = { sorted: 0, rows: 0, entries: 0 };
+  const search = transactionSearch(db, detailsOf(db), limits);
   const { contractId: contract, functionName } = transactions.flatMap((transaction) => callOf(transaction) ?? [])[0]!;
   const recipient = transactions.flatMap((transaction) => recipientOf(transaction) ?? [])[0]!;
   const excluding: Partial<TransactionFilter>[] = [

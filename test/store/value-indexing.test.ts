@@ -21,28 +21,28 @@ const index = (wanted: boolean): ValueIndex => ({
 function startTask(batches: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
   const clock = heldClock([RETRY_MS]);
   const logged: ValueIndexEvent[] = [];
-  let [done, writes] = [0, 0];
+  let [batchesDone, writes] = [0, 0];
   const write: LocalWrite = async (change) => {
-    const doneBefore = done;
+    const doneBefore = batchesDone;
     const error = fails[writes++];
     const result = change();
     if (error === undefined) return result;
     // A rolled-back transaction has no effect.
-    done = doneBefore;
+    batchesDone = doneBefore;
     throw error;
   };
   const indexing = startValueIndexing({
     write,
     batch() {
-      const next = batches[done];
+      const next = batches[batchesDone];
       if (next === undefined) return null;
-      done += 1;
+      batchesDone += 1;
       return { index: index(next.wanted), ended: next.ended };
     },
     clock,
     log: (event) => logged.push(event),
   });
-  return { clock, said: logged, stop: () => indexing.stop(), made: () => done };
+  return { clock, said: logged, stop: () => indexing.stop(), made: () => batchesDone };
 }
 
 const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', field: 'amount' } as const;

@@ -106,9 +106,9 @@ export function httpRequest(route: Route, subjects: Subjects, credentials: Crede
 /** A node's event that something is wrong with. */
 export function event(events: readonly NodeEvent[], prng: Prng): { path: string; body: string } {
   const { path, body } = prng.pick(events);
-  const other = prng.chance(0.05) ? prng.pick(events).path : path;
-  if (prng.chance(0.4)) return { path: other, body: withMutatedTransactions(body, prng) };
-  return { path: other, body: mutate(body, prng) };
+  const eventPath = prng.chance(0.05) ? prng.pick(events).path : path;
+  if (prng.chance(0.4)) return { path: eventPath, body: withMutatedTransactions(body, prng) };
+  return { path: eventPath, body: mutate(body, prng) };
 }
 
 const rpcEvents = [
