@@ -102,8 +102,8 @@ test('a solo stacker stacks, increases and extends, and has its STX back at the 
   const { burn_block_height: burnBlockHeight } = await client.getCoreInfo();
 
   const stacking = { amountMicroStx: 100_000n * STX, poxAddress, cycles: 1, burnBlockHeight, privateKey: stackerKey };
-  const other = await sign(client, Pox4SignatureTopic.StackExtend, 1);
-  expect(await mine(await client.stack({ ...stacking, ...other, privateKey: stackerKey }))).toEqual([
+  const wrongTopic = await sign(client, Pox4SignatureTopic.StackExtend, 1);
+  expect(await mine(await client.stack({ ...stacking, ...wrongTopic, privateKey: stackerKey }))).toEqual([
     'abort_by_response',
     '(err 35)',
   ]);

@@ -16,7 +16,7 @@ const FAR = 10_000;
 const AROUND = [END - 1, END, END + 1];
 
 /** Returns the locked STX at Bitcoin heights around the end: with each block as the tip, and later as of that block. */
-async function lockedAround(until: number, fields: object): Promise<{ atTip: bigint[]; since: bigint[] }> {
+async function lockedAround(until: number, fields: object): Promise<{ atTip: bigint[]; later: bigint[] }> {
   using open = openNew();
   let block: MadeBlock = poxBlock(null, 'lock', [[locked(bob.address, 7n, until, 'pox-4')]], {
     burn_block_height: END - 2,
@@ -31,20 +31,20 @@ async function lockedAround(until: number, fields: object): Promise<{ atTip: big
     const balance = snapshots.read((read) => read.principals.stxBalance(bob.address));
     atTip.push(balance.locked?.amount ?? 0n);
   }
-  const since: bigint[] = [];
+  const later: bigint[] = [];
   for (const [place] of AROUND.entries()) {
     const history = snapshots.read((read) => read.principals.stxHistory(bob.address, 2 + place));
-    since.push(history.locked?.amount ?? 0n);
+    later.push(history.locked?.amount ?? 0n);
   }
   snapshots.close();
-  return { atTip, since };
+  return { atTip, later };
 }
 
 test.each([
   ['its own height', END, {}],
   ['the height at which all locks of its contract end', FAR, { pox_v4_unlock_height: END }],
 ])('a lock holds below %s, and no more from there on', async (_, until, fields) => {
-  expect(await lockedAround(until, fields)).toEqual({ atTip: [7n, 0n, 0n], since: [7n, 0n, 0n] });
+  expect(await lockedAround(until, fields)).toEqual({ atTip: [7n, 0n, 0n], later: [7n, 0n, 0n] });
 });
 
 test('a lock names its transaction and the heights of its block and its Bitcoin block', async () => {

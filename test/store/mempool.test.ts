@@ -105,15 +105,15 @@ for (const reason of ['BadWeather', 'constructor']) {
 
 test('a drop of unknown, dropped or mined transactions changes no pending ones, and is stored once', () => {
   using open = openNew();
-  const [unknown, dropped, done] = [transfer(carol, 0, 200), transfer(alice, 0, 200), transfer(bob, 0, 200)];
-  open.ingest.receive(announcement([dropped, done]));
+  const [unknown, dropped, confirmed] = [transfer(carol, 0, 200), transfer(alice, 0, 200), transfer(bob, 0, 200)];
+  open.ingest.receive(announcement([dropped, confirmed]));
   open.ingest.receive(drop([dropped], 'TooExpensive'));
-  take(open, block(null, 'one', [done]));
+  take(open, block(null, 'one', [confirmed]));
   const before = standings(open);
   expect(open.ingest.receive(drop([dropped], 'StaleGarbageCollect'))).toBe('repeated');
-  expect(open.ingest.receive(drop([unknown, dropped, done], 'StaleGarbageCollect'))).toBe('applied');
+  expect(open.ingest.receive(drop([unknown, dropped, confirmed], 'StaleGarbageCollect'))).toBe('applied');
   const after = everything(open.directory);
-  expect(open.ingest.receive(drop([unknown, dropped, done], 'Problematic'))).toBe('repeated');
+  expect(open.ingest.receive(drop([unknown, dropped, confirmed], 'Problematic'))).toBe('repeated');
   expect(standings(open)).toEqual(before);
   expect(everything(open.directory)).toEqual(after);
 });
@@ -347,17 +347,17 @@ test('a mined transaction replaces every pending one that shares a nonce with it
     [transfer(alice, 7, 100, { account: sponsor, nonce: 4 }), byAlice(0)],
     [byAlice(0), transfer(alice, 7, 100, { account: sponsor, nonce: 4 })],
   ] as const;
-  for (const [done, waiting] of pairs) {
-    for (const [blockFirst, doneFirst] of [
+  for (const [confirmed, waiting] of pairs) {
+    for (const [blockFirst, confirmedFirst] of [
       [false, false],
       [false, true],
       [true, false],
     ] as const) {
       using open = openNew();
-      if (!blockFirst) open.ingest.receive(announcement(doneFirst ? [done, waiting] : [waiting, done]));
-      take(open, block(null, 'one', [done]));
+      if (!blockFirst) open.ingest.receive(announcement(confirmedFirst ? [confirmed, waiting] : [waiting, confirmed]));
+      take(open, block(null, 'one', [confirmed]));
       open.ingest.receive(announcement([waiting]));
-      expect(standingOf(open, done, waiting)).toEqual([mined, replacedBy(done)]);
+      expect(standingOf(open, confirmed, waiting)).toEqual([mined, replacedBy(confirmed)]);
     }
   }
 });
@@ -766,7 +766,7 @@ test(
         expect(new Map(fates as [number, Fate][])).toEqual(new Map([...model.fates].sort(([a], [b]) => a - b)));
         for (const fate of model.fates.values()) seen.add(fate);
         const waiting = payments.filter((_, index) => model.fates.get(index) === 'waits');
-        for (const other of waiting) for (const done of model.mined) expect(share(other, payments[done]!)).toBe(false);
+        for (const other of waiting) for (const i of model.mined) expect(share(other, payments[i]!)).toBe(false);
       }),
       { seen, cases: 5 },
     );
