@@ -99,22 +99,19 @@ async function measure(directory: string): Promise<void> {
   const serve = ['serve', '--mode', 'read', '--data', directory, '--api-host', '127.0.0.1', '--api-port', '0'];
   const api = await startServer(onCore(0, [...program, ...serve, '--log-level', 'error']));
   const empty = await startServer(onCore(0, script(join(ROOT, 'bench', 'parts', 'empty-server.ts'))));
-  const byRoute = new Map<string, Load[]>([
-    ['empty route', []],
-    ...routes.map(([name]): [string, Load[]] => [name, []]),
-  ]);
+  const runs = new Map<string, Load[]>([['empty route', []], ...routes.map(([name]): [string, Load[]] => [name, []])]);
   try {
     for (let n = 0; n < repeat; n++) {
       const order = n % 2 === 0 ? routes : routes.toReversed();
-      byRoute.get('empty route')!.push(await load(empty, ['/']));
-      for (const [name, paths] of order) byRoute.get(name)!.push(await load(api, paths));
+      runs.get('empty route')!.push(await load(empty, ['/']));
+      for (const [name, paths] of order) runs.get(name)!.push(await load(api, paths));
     }
   } finally {
     await api.stop();
     await empty.stop();
   }
 
-  const base = byRoute.get('empty route')!;
+  const base = runs.get('empty route')!;
   publish([
     {
       title: values.distinct ? 'HTTP, each URL once' : 'HTTP, the same URLs again',
@@ -135,7 +132,7 @@ async function measure(directory: string): Promise<void> {
             'bytes',
             "generator's core",
           ],
-          rows: [...byRoute].map(([name, loads]) => {
+          rows: [...runs].map(([name, loads]) => {
             const cell = (value: (load: Load, round: number) => number, digits = 0, unit?: string): Cell =>
               figure(loads.map(value), digits, unit);
             return [

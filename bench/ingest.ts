@@ -122,11 +122,7 @@ publish([
           row('plain inserts, seconds', (round) => round.inserted.seconds, 2),
           row('plain inserts, seconds of processor time', (round) => round.inserted.cpuSeconds, 2),
           row('time of import / plain inserts', ({ imported, inserted }) => imported.seconds / inserted.seconds, 2),
-          row(
-            'processor time of import / plain inserts',
-            ({ imported, inserted }) => imported.cpuSeconds / inserted.cpuSeconds,
-            2,
-          ),
+          row('processor time of import / plain inserts', (r) => r.imported.cpuSeconds / r.inserted.cpuSeconds, 2),
         ],
       },
       {

@@ -221,11 +221,7 @@ async function prepareFolder({ prepare }: Command): Promise<DataDirectory> {
 }
 
 /** Runs a command while calls follow a plan. @returns its error, or null if it succeeded */
-async function runUnder(
-  plan: Plan,
-  command: Command,
-  folder: string,
-): Promise<{ error: unknown; seen: ProcessFaults }> {
+async function run(plan: Plan, command: Command, folder: string): Promise<{ error: unknown; seen: ProcessFaults }> {
   using seen = processFaults(plan);
   try {
     await command.act(folder);
@@ -252,7 +248,7 @@ async function failOneCall(command: Command, { expected, fault, fails }: Failing
     failed = call.sql;
     return fault;
   };
-  const { error } = await runUnder(plan, command, folder.path);
+  const { error } = await run(plan, command, folder.path);
   const attempt = { failed, fault };
   if (error !== null && operatorErrorOf(error, folder.path) === null)
     throw new Error(JSON.stringify(attempt), { cause: error });
@@ -262,7 +258,7 @@ async function failOneCall(command: Command, { expected, fault, fails }: Failing
   await until(() => openBelow(folder.path).length === 0, `the end of the files of ${JSON.stringify(attempt)}`);
   if (failed !== 'rmSync') expect({ ...attempt, left: unfinishedFiles(folder.path) }).toEqual({ ...attempt, left: [] });
   if (error !== null) {
-    const retry = await runUnder(never, command, folder.path);
+    const retry = await run(never, command, folder.path);
     // The call may have taken effect but reported a failure.
     if (retry.error !== null && !(retry.error instanceof OperatorError)) throw retry.error;
   }
@@ -302,7 +298,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
   '%s: any failing call is reported and leaves nothing, and the next attempt succeeds',
   async (_, command) => {
     using undisturbed = await prepareFolder(command);
-    const { error, seen } = await runUnder(never, command, undisturbed.path);
+    const { error, seen } = await run(never, command, undisturbed.path);
     expect(error).toBeNull();
     expect(notOnDisk(seen.fileCalls)).toEqual([]);
     const expected = await command.result(undisturbed.path);
@@ -341,7 +337,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
     using folder = await prepareFolder(command);
     const { plan, images } = imagesOf(folder.path);
     const reader = command.reader?.(folder.path);
-    const { error } = await runUnder(plan, command, folder.path);
+    const { error } = await run(plan, command, folder.path);
     reader?.close();
     expect(error).toBeNull();
     const expected = await command.result(folder.path);
@@ -349,7 +345,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
     for (let sample = 0; sample < samples; sample++) {
       const index = Math.floor(((sample + 0.5) * images.length) / samples);
       const image = images[index]!;
-      const retry = await runUnder(never, command, image.path);
+      const retry = await run(never, command, image.path);
       if (retry.error !== null && !(retry.error instanceof OperatorError)) throw retry.error;
       expect({ index, result: await command.result(image.path) }).toEqual({ index, result: expected });
     }
@@ -360,7 +356,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
 test("check leaves no file behind if it can't get a lock", async () => {
   const command = commands.find(({ name }) => name === 'check')!;
   using undisturbed = await prepareFolder(command);
-  const { seen } = await runUnder(never, command, undisturbed.path);
+  const { seen } = await run(never, command, undisturbed.path);
   const expected = await command.result(undisturbed.path);
   expect(seen.calls()).toBeGreaterThan(0);
   for (const fault of faults.filter(({ effect }) => effect === 'kept')) {

@@ -82,10 +82,9 @@ for (const [reason, state] of Object.entries(reasons)) {
     using open = openNew();
     const [transaction, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
     open.ingest.receive(announcement([transaction, other]));
-    expect(open.ingest.receive(drop([transaction], reason, reason.startsWith('Replace') ? other : null))).toBe(
-      'applied',
-    );
-    const by = reason.startsWith('Replace') ? other.id : null;
+    const replacement = reason.startsWith('Replace') ? other : null;
+    expect(open.ingest.receive(drop([transaction], reason, replacement))).toBe('applied');
+    const by = replacement?.id ?? null;
     expect(standingOf(open, transaction, other)).toEqual([{ state, by }, pending]);
     expect(open.said).toEqual([]);
   });

@@ -217,13 +217,9 @@ test('two names with the same zonefile in one transaction both have its subdomai
   const zonefile = 'joe TXT "owner=SP1"\n';
   const names = ['alice', 'bob'].map((name) => operated({ op: 'name-update', zonefile, name }));
   const [first, second] = names as [NameTransaction, NameTransaction];
-  const both = {
-    transaction: first.transaction,
-    events: [
-      ...first.events,
-      ...second.events.map((event) => ({ ...event, txid: first.transaction.id, event_index: 2 })),
-    ],
-  };
+  const { transaction } = first;
+  const moved = second.events.map((event) => ({ ...event, txid: transaction.id, event_index: 2 }));
+  const both = { transaction, events: [...first.events, ...moved] };
   const holder = nameBlock(null, 'both', both);
   open.ingest.receive(holder.event);
   for (const name of ['alice', 'bob']) open.ingest.receive(attached(both, holder, 'name-update', zonefile, name));

@@ -146,10 +146,8 @@ test.each(Object.entries(events))("%s: a number that can't be stored is refused 
   for (const path of paths) {
     for (const number of unstorable) {
       const edit = { path: path.join('.'), number };
-      expect({ ...edit, outcome: outcome(open, event, path, number) }).toEqual({
-        ...edit,
-        outcome: 'refused by name',
-      });
+      const result = outcome(open, event, path, number);
+      expect({ ...edit, result }).toEqual({ ...edit, result: 'refused by name' });
     }
   }
   expect(everything(open.directory)).toEqual(before);
