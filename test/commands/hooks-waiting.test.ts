@@ -109,7 +109,9 @@ test('retry stops if the delivery ends without an attempt', async () => {
     },
   });
   const connection = { url: `http://127.0.0.1:${proxy.port}`, key: null };
-  expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe('The delivery is cancelled without another attempt.');
+  expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe(
+    'The delivery is cancelled without another attempt.',
+  );
 });
 
 test('retry waits for an attempt under way, for a minute', async () => {
