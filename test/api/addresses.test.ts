@@ -124,10 +124,10 @@ test('every route matches its schema, sends a deprecation warning and links to i
 });
 
 test('every list enforces a default and a maximum limit, and limit=0 means the default', async () => {
-  for (const [path, usual, most] of lists()) {
-    expect((await ok(path)).limit).toBe(usual);
-    expect((await ok(and(path, 'limit=0'))).limit).toBe(usual);
-    expect((await ok(and(path, `limit=${most}`))).limit).toBe(most);
+  for (const [path, defaultLimit, maxLimit] of lists()) {
+    expect((await ok(path)).limit).toBe(defaultLimit);
+    expect((await ok(and(path, 'limit=0'))).limit).toBe(defaultLimit);
+    expect((await ok(and(path, `limit=${maxLimit}`))).limit).toBe(maxLimit);
     const { total, results } = await ok(and(path, 'limit=1'));
     expect({ path, total }).toEqual({ path, total: (await ok(and(path, 'offset=100000'))).total });
     expect(results).toHaveLength(Math.min(1, total));
@@ -146,9 +146,9 @@ describe('rejects with 400 and the name of the parameter:', () => {
   };
 
   test('a limit or offset out of range', async () => {
-    for (const [path, , most] of lists()) {
+    for (const [path, , maxLimit] of lists()) {
       await refused(and(path, 'limit=-1'), 'querystring/limit must be >= 0');
-      await refused(and(path, `limit=${most + 1}`), `querystring/limit must be <= ${most}`);
+      await refused(and(path, `limit=${maxLimit + 1}`), `querystring/limit must be <= ${maxLimit}`);
       await refused(and(path, 'limit=x'), 'querystring/limit must be integer');
       await refused(and(path, 'offset=-1'), 'querystring/offset must be >= 0');
       await refused(and(path, 'offset=1&offset=2'), 'querystring/offset must be given once');
@@ -159,11 +159,11 @@ describe('rejects with 400 and the name of the parameter:', () => {
     for (const path of [...lists().map(([list]) => list), ...others()]) {
       if (!path.includes('address')) continue;
       const [version, , principal, ...rest] = path.split('/');
-      const with_ = (other: string) => [version, version === 'v1' ? 'address' : 'addresses', other, ...rest].join('/');
+      const pathFor = (user: string) => [version, version === 'v1' ? 'address' : 'addresses', user, ...rest].join('/');
       expect(principal).toMatch(/^S/);
-      await refused(with_('nonsense'), 'params/principal must be a Stacks address, such as ');
-      await refused(with_('SP000.bad'), 'params/principal must be a Stacks address, such as ');
-      if (!/^v2.*\/transactions/.test(path)) await refused(with_(MISTYPED), 'params/principal');
+      await refused(pathFor('nonsense'), 'params/principal must be a Stacks address, such as ');
+      await refused(pathFor('SP000.bad'), 'params/principal must be a Stacks address, such as ');
+      if (!/^v2.*\/transactions/.test(path)) await refused(pathFor(MISTYPED), 'params/principal');
     }
     await refused('v1/tokens/nft/holdings', "querystring must have required property 'principal'");
     await refused(`v1/tokens/nft/holdings?principal=${MISTYPED}`, 'querystring/principal');
@@ -248,10 +248,10 @@ describe('at an earlier block', () => {
   test('until_block ends a list at that block, and height limits a list to one block', async () => {
     const path = `v1/address/${busy}/transactions`;
     const heights = async (query: string) =>
-      (await ok(`${path}?limit=50&${query}`)).results.map((of) => Number(of.block_height));
+      (await ok(`${path}?limit=50&${query}`)).results.map((row) => Number(row.block_height));
     expect(Math.max(...(await heights(`until_block=${block.height}`)))).toBeLessThanOrEqual(block.height);
-    const [some] = await heights('');
-    expect(new Set(await heights(`height=${some}`))).toEqual(new Set([some!]));
+    const [height] = await heights('');
+    expect(new Set(await heights(`height=${height}`))).toEqual(new Set([height!]));
     expect(await heights('height=0')).toEqual(await heights(''));
   });
 
@@ -291,7 +291,7 @@ test("a sponsor's list contains the sponsored transaction, without transfers", a
   const { address, txId } = sponsored;
   const ids = async (path: string) => {
     const { results } = await ok(`${path}?limit=50`);
-    return results.map((of) => of.tx_id ?? (of.tx as { tx_id: string }).tx_id);
+    return results.map((row) => row.tx_id ?? (row.tx as { tx_id: string }).tx_id);
   };
   expect(await ids(`v1/address/${address}/transactions`)).toContain(txId);
   expect(await ids(`v2/addresses/${address}/transactions`)).toContain(txId);
@@ -309,7 +309,7 @@ test('the STX sums of a transaction equal its transfers, plus the fee for the ac
   }[]) {
     const { tx, stx_transfers } = item;
     const sum = (side: 'sender' | 'recipient') =>
-      stx_transfers.filter((of) => of[side] === busy).reduce((total, { amount }) => total + BigInt(amount), 0n);
+      stx_transfers.filter((row) => row[side] === busy).reduce((total, { amount }) => total + BigInt(amount), 0n);
     const fee = (tx.sponsor_address ?? tx.sender_address) === busy ? BigInt(tx.fee_rate) : 0n;
     const { tx_id } = tx;
     expect({ tx_id, sent: item.stx_sent, received: item.stx_received }).toEqual({
@@ -327,15 +327,15 @@ test("the events of an address's transaction are in order, and their counts equa
     events: Record<string, Record<string, number>>;
   }[]) {
     const list = await ok(`v2/addresses/${busy}/transactions/${tx.tx_id}/events?limit=50`);
-    const counted = { stx: {}, ft: {}, nft: {} } as Record<string, Record<string, number>>;
-    for (const kind of Object.keys(counted)) counted[kind] = { transfer: 0, mint: 0, burn: 0 };
+    const counts = { stx: {}, ft: {}, nft: {} } as Record<string, Record<string, number>>;
+    for (const kind of Object.keys(counts)) counts[kind] = { transfer: 0, mint: 0, burn: 0 };
     for (const { type, data } of list.results as unknown as {
       type: string;
       data: { type: string; sender?: string; recipient?: string };
     }[]) {
-      counted[type]![data.type]! += Number(data.sender === busy) + Number(data.recipient === busy);
+      counts[type]![data.type]! += Number(data.sender === busy) + Number(data.recipient === busy);
     }
-    expect({ tx_id: tx.tx_id, events }).toEqual({ tx_id: tx.tx_id, events: counted });
+    expect({ tx_id: tx.tx_id, events }).toEqual({ tx_id: tx.tx_id, events: counts });
     const indexes = list.results.map(({ event_index }) => Number(event_index));
     expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
   }
@@ -344,9 +344,9 @@ test("the events of an address's transaction are in order, and their counts equa
 test('token lists include whole transactions with tx_metadata, and show burnt instances', async () => {
   const holdings = `v1/tokens/nft/holdings?principal=${owner.address}`;
   const [plain] = (await ok(holdings)).results;
-  const [whole] = (await ok(`${holdings}&tx_metadata=true`)).results;
-  expect(whole).toMatchObject({ tx: { tx_id: plain?.tx_id } });
-  expect(whole).not.toHaveProperty('tx_id');
+  const [full] = (await ok(`${holdings}&tx_metadata=true`)).results;
+  expect(full).toMatchObject({ tx: { tx_id: plain?.tx_id } });
+  expect(full).not.toHaveProperty('tx_id');
   expect((await ok(`${holdings}&asset_identifiers=${owner.asset}`)).total).toBeGreaterThan(0);
   const { value, asset } = owner;
   const bare = await ok(`v1/tokens/nft/history?asset_identifier=${asset}&value=${value.slice(2)}`);

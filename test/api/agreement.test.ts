@@ -24,8 +24,8 @@ test('the answer for several transactions uses the ids as the client wrote them'
   const [known, unknown, pending] = [hash(0x31), hash(0x99), waiting[0].id];
   const upper = (id: string) => id.slice(2).toUpperCase();
   const spellings = (id: string) => [...new Set([id, id.slice(2), `0x${upper(id)}`, upper(id)])];
-  const asked = [known, unknown, pending].flatMap(spellings);
-  const { body } = await json(`/extended/v1/tx/multiple?tx_id=${asked.join(',')}&tx_id=${known}`);
+  const ids = [known, unknown, pending].flatMap(spellings);
+  const { body } = await json(`/extended/v1/tx/multiple?tx_id=${ids.join(',')}&tx_id=${known}`);
   const answer = body as Record<string, { found: boolean; result: { tx_id: string } }>;
   expect(Object.keys(answer)).toEqual([known, pending, unknown].flatMap(spellings));
   for (const [id, found] of [
@@ -64,11 +64,11 @@ test('the mempool part of an STX balance is null only if nothing is pending', as
 test("mempool lists contain each transaction that a principal sponsors once, and match the principal's nonces", async () => {
   const byAlice = transfer(alice, 0, 100, { account: sponsor, nonce: 0 }, carol);
   const byBob = transfer(bob, 0, 100, { account: sponsor, nonce: 1 }, sponsor);
-  const [own, others] = [transfer(sponsor, 2, 100), transfer(carol, 0, 100)];
+  const [bySponsor, byCarol] = [transfer(sponsor, 2, 100), transfer(carol, 0, 100)];
   using open = openNew();
   const first = block(null, 'first');
   open.ingest.receive(first.event);
-  open.ingest.receive(announcement([byAlice, byBob, own, others]));
+  open.ingest.receive(announcement([byAlice, byBob, bySponsor, byCarol]));
   using snapshots = snapshotsOf(open.directory);
   const { json } = testApp(snapshots);
   const { address } = sponsor;
@@ -79,25 +79,25 @@ test("mempool lists contain each transaction that a principal sponsors once, and
     `/extended/v1/tx/mempool?address=${address}`,
   ];
   /** @returns the tags of the lists */
-  async function expectAll(...all: Transaction[]): Promise<unknown[]> {
+  async function expectAll(...transactions: Transaction[]): Promise<unknown[]> {
     const tags: unknown[] = [];
     for (const path of lists) {
       const { body, headers } = await json(path);
       const { total, results } = body as { total: number; results: { tx_id: string }[] };
-      expect([path, total]).toEqual([path, all.length]);
-      expect(results.map(({ tx_id }) => tx_id).sort()).toEqual(all.map(({ id }) => id).sort());
+      expect([path, total]).toEqual([path, transactions.length]);
+      expect(results.map(({ tx_id }) => tx_id).sort()).toEqual(transactions.map(({ id }) => id).sort());
       tags.push(headers.get('etag'));
     }
     return tags;
   }
 
-  const before = await expectAll(byAlice, byBob, own);
+  const before = await expectAll(byAlice, byBob, bySponsor);
   expect((await json(nonces)).body).toMatchObject({ mempool: { last_nonce: 2 } });
   open.ingest.receive(block(first, 'second', [receipt(byAlice, 0)]).event);
-  const after = await expectAll(byBob, own);
+  const after = await expectAll(byBob, bySponsor);
   expect(after.filter((tag) => before.includes(tag))).toEqual([]);
   open.ingest.receive(drop([byBob], 'StaleGarbageCollect'));
-  await expectAll(own);
+  await expectAll(bySponsor);
   expect((await json(`/extended/v1/tx/mempool?sender_address=${address}`)).body).toMatchObject({ total: 1 });
 });
 
@@ -110,7 +110,7 @@ describe('the Clarity version is null for a deployment without a version', () =>
     receipt(deployments[index]!, index, { contract_interface: interfaces[name] }),
   );
   const { json } = testApp(memoryIndex([block(null, 'deployments', receipts).event]));
-  interface Shown {
+  interface ShownContract {
     contract_id: string;
     clarity_version: number | null;
   }
@@ -119,14 +119,16 @@ describe('the Clarity version is null for a deployment without a version', () =>
   test.each(names.map((name, index) => [name, index] as const))('%s', async (name, index) => {
     const { id } = deployments[index]!;
     const contract = `${alice.address}.${name}`;
-    const list = await body<{ results: { smart_contract: Shown }[] }>('/extended/v3/transactions');
-    const found = [
-      await body<Shown>(`/extended/v3/smart-contracts/${contract}`),
-      await body<Shown>(`/extended/v1/contract/${contract}`),
-      (await body<{ smart_contract: Shown }>(`/extended/v3/transactions/${id}`)).smart_contract,
-      (await body<{ smart_contract: Shown }>(`/extended/v1/tx/${id}`)).smart_contract,
+    const list = await body<{ results: { smart_contract: ShownContract }[] }>('/extended/v3/transactions');
+    const contracts = [
+      await body<ShownContract>(`/extended/v3/smart-contracts/${contract}`),
+      await body<ShownContract>(`/extended/v1/contract/${contract}`),
+      (await body<{ smart_contract: ShownContract }>(`/extended/v3/transactions/${id}`)).smart_contract,
+      (await body<{ smart_contract: ShownContract }>(`/extended/v1/tx/${id}`)).smart_contract,
       list.results[names.length - 1 - index]!.smart_contract,
     ];
-    expect(found.map((one) => [one.contract_id, one.clarity_version])).toEqual(found.map(() => [contract, null]));
+    expect(contracts.map((row) => [row.contract_id, row.clarity_version])).toEqual(
+      contracts.map(() => [contract, null]),
+    );
   });
 });

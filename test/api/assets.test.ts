@@ -23,7 +23,7 @@ const COIN = encodeURIComponent(TOKEN);
 
 const app = testApp();
 
-const of = (principal: string, tail: string) => `/extended/v3/principals/${principal}/${tail}`;
+const pathOf = (principal: string, tail: string) => `/extended/v3/principals/${principal}/${tail}`;
 const body = async (path: string) => (await app.json(path)).body as unknown;
 const list = async (path: string) => (await body(path)) as List;
 const text = async (path: string) => (await app.request(path)).text();
@@ -36,19 +36,19 @@ async function refusal(path: string): Promise<string> {
 }
 
 describe.each([
-  of(OTHER, 'balances/ft'),
-  of(OTHER, 'balances/nft'),
-  of(OTHER, `balances/nft?asset_identifier=${NFT}`),
-  of(ADDRESS, `balances/nft?asset_identifier=${COIN}`),
-  of(ADDRESS, `transactions/${hash(0x99)}/balance-changes`),
-  of(OTHER, `transactions/${hash(0x31)}/balance-changes`),
-  of(ADDRESS, `balance-changes?tx_id=${hash(0x99)}`),
-  of(OTHER, `balance-changes?tx_id=${hash(0x31)}`),
-  of(OTHER, 'mempool/transactions'),
-  of(OTHER, 'transfers/stx/inbound'),
-  of(OTHER, 'transfers/stx/outbound'),
-  of(OTHER, `transfers/ft/${COIN}`),
-  of(ADDRESS, `transfers/ft/${NFT}`),
+  pathOf(OTHER, 'balances/ft'),
+  pathOf(OTHER, 'balances/nft'),
+  pathOf(OTHER, `balances/nft?asset_identifier=${NFT}`),
+  pathOf(ADDRESS, `balances/nft?asset_identifier=${COIN}`),
+  pathOf(ADDRESS, `transactions/${hash(0x99)}/balance-changes`),
+  pathOf(OTHER, `transactions/${hash(0x31)}/balance-changes`),
+  pathOf(ADDRESS, `balance-changes?tx_id=${hash(0x99)}`),
+  pathOf(OTHER, `balance-changes?tx_id=${hash(0x31)}`),
+  pathOf(OTHER, 'mempool/transactions'),
+  pathOf(OTHER, 'transfers/stx/inbound'),
+  pathOf(OTHER, 'transfers/stx/outbound'),
+  pathOf(OTHER, `transfers/ft/${COIN}`),
+  pathOf(ADDRESS, `transfers/ft/${NFT}`),
   `/extended/v3/tokens/ft/${NFT}/holders`,
   `/extended/v3/tokens/nft/${NFT}/4/history`,
 ])('%s', (path) => {
@@ -78,9 +78,9 @@ test('the STX supply before the first block is zero and has Cache-Control: no-st
 
 describe('an asset identifier', () => {
   const paths: [string, (asset: string) => string][] = [
-    ['params', (asset) => of(ADDRESS, `balances/ft/${asset}`)],
-    ['querystring', (asset) => of(ADDRESS, `balances/nft?asset_identifier=${asset}`)],
-    ['params', (asset) => of(ADDRESS, `transfers/ft/${asset}`)],
+    ['params', (asset) => pathOf(ADDRESS, `balances/ft/${asset}`)],
+    ['querystring', (asset) => pathOf(ADDRESS, `balances/nft?asset_identifier=${asset}`)],
+    ['params', (asset) => pathOf(ADDRESS, `transfers/ft/${asset}`)],
     ['params', (asset) => `/extended/v3/tokens/ft/${asset}/supply`],
     ['params', (asset) => `/extended/v3/tokens/ft/${asset}/holders`],
     ['params', (asset) => `/extended/v3/tokens/nft/${asset}/3/history`],
@@ -125,13 +125,13 @@ describe('an asset identifier', () => {
   });
 
   test('a filter with two asset identifiers is rejected', async () => {
-    expect(await refusal(of(ADDRESS, `balances/nft?asset_identifier=${NFT}&asset_identifier=${NFT}`))).toBe(
+    expect(await refusal(pathOf(ADDRESS, `balances/nft?asset_identifier=${NFT}&asset_identifier=${NFT}`))).toBe(
       'querystring/asset_identifier must be given once, not 2 times',
     );
   });
 
   test('as a filter, returns only the instances of one asset', async () => {
-    expect(await list(of(ADDRESS, `balances/nft?asset_identifier=${NFT}-b`))).toMatchObject({
+    expect(await list(pathOf(ADDRESS, `balances/nft?asset_identifier=${NFT}-b`))).toMatchObject({
       total: 2,
       results: [{ asset_identifier: `${NFT}-b` }, { asset_identifier: `${NFT}-b` }],
     });
@@ -139,7 +139,7 @@ describe('an asset identifier', () => {
 });
 
 describe('the tx_id parameter of balance-changes', () => {
-  const path = (query: string) => of(ADDRESS, `balance-changes${query}`);
+  const path = (query: string) => pathOf(ADDRESS, `balance-changes${query}`);
   const [a, b] = [hash(0x31), hash(0x30)];
 
   test.each([
@@ -151,7 +151,7 @@ describe('the tx_id parameter of balance-changes', () => {
   ])('returns the changes of both transactions for %s', async (query) => {
     const { total, results } = await list(path(query));
     expect(total).toBe(6);
-    expect(results.map((of) => (of as { tx_id: string }).tx_id)).toEqual([a, a, a, b, b, b]);
+    expect(results.map((row) => (row as { tx_id: string }).tx_id)).toEqual([a, a, a, b, b, b]);
   });
 
   test.each([
@@ -181,8 +181,8 @@ describe('the tx_id parameter of balance-changes', () => {
 describe('a cursor', () => {
   const cursorOf = async (path: string) => (await list(path)).cursor.current;
   const [a, b] = [hash(0x31), hash(0x30)];
-  const nfts = (query: string) => of(ADDRESS, `balances/nft?${query}`);
-  const changes = (query: string) => of(ADDRESS, `balance-changes?${query}`);
+  const nfts = (query: string) => pathOf(ADDRESS, `balances/nft?${query}`);
+  const changes = (query: string) => pathOf(ADDRESS, `balance-changes?${query}`);
 
   test.each([
     ['all instances', nfts(''), nfts(`asset_identifier=${NFT}`)],
@@ -190,7 +190,7 @@ describe('a cursor', () => {
     ['the instances of another asset', nfts(`asset_identifier=${NFT}-b`), nfts(`asset_identifier=${NFT}`)],
     ['the changes of more transactions', changes(`tx_id=${a},${b}`), changes(`tx_id=${a}`)],
     ['the changes of another transaction', changes(`tx_id=${a}`), changes(`tx_id=${b}`)],
-    ['another direction', of(ADDRESS, 'transfers/stx/inbound?'), of(ADDRESS, 'transfers/stx/outbound?')],
+    ['another direction', pathOf(ADDRESS, 'transfers/stx/inbound?'), pathOf(ADDRESS, 'transfers/stx/outbound?')],
     ['another token', `/extended/v3/tokens/ft/${COIN}/holders?`, `/extended/v3/tokens/ft/${NFT}/holders?`],
     ['STX', '/extended/v3/tokens/stx/holders?', `/extended/v3/tokens/ft/${COIN}/holders?`],
     ['another instance', `/extended/v3/tokens/nft/${NFT}/3/history?`, `/extended/v3/tokens/nft/${NFT}/4/history?`],
@@ -200,8 +200,8 @@ describe('a cursor', () => {
 
   test('is valid for the same ids in any order and notation', async () => {
     const cursor = await cursorOf(changes(`tx_id=${a},${b}`));
-    const again = `tx_id=${b.slice(2).toUpperCase()}&tx_id=${a},${b}&cursor=${cursor}`;
-    expect((await list(changes(again))).total).toBe(6);
+    const repeated = `tx_id=${b.slice(2).toUpperCase()}&tx_id=${a},${b}&cursor=${cursor}`;
+    expect((await list(changes(repeated))).total).toBe(6);
   });
 
   test('is valid for an instance in either notation of its value', async () => {
@@ -272,8 +272,8 @@ describe('GET /extended/v3/smart-contracts/{contract_id}', () => {
     ['?include=source_code&include=source_code', '(begin)'],
     ['?include=source_code,%20source_code', '(begin)'],
   ])('returns the contract for the query "%s"', async (query, source) => {
-    const found = (await body(path(CONTRACT + query))) as { contract_id: string; source_code?: string };
-    expect([found.contract_id, found.source_code]).toEqual([CONTRACT, source]);
+    const contract = (await body(path(CONTRACT + query))) as { contract_id: string; source_code?: string };
+    expect([contract.contract_id, contract.source_code]).toEqual([CONTRACT, source]);
   });
 
   test.each([
@@ -307,9 +307,9 @@ test.each(['balance-changes', 'balances/ft'])('rejects malformed percent-encodin
   expect(status).toBe(400);
 });
 
-test.each([of(ADDRESS, 'transactions/0xzz/balance-changes'), of(ADDRESS, 'transactions/latest/balance-changes')])(
-  'rejects %s',
-  async (path) => {
-    expect(await refusal(path)).toBe(`params/tx_id ${TX_ID_RULE}`);
-  },
-);
+test.each([
+  pathOf(ADDRESS, 'transactions/0xzz/balance-changes'),
+  pathOf(ADDRESS, 'transactions/latest/balance-changes'),
+])('rejects %s', async (path) => {
+  expect(await refusal(path)).toBe(`params/tx_id ${TX_ID_RULE}`);
+});

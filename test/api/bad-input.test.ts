@@ -46,10 +46,10 @@ const examples: Readonly<Record<string, string>> = {
 const wrongWords: Readonly<Record<string, readonly string[]>> = { pox: ['pox1', 'pox5', 'pox!'] };
 
 function exampleOf({ name, schema }: Parameter): string {
-  const known = examples[name];
+  const example = examples[name];
   // A principal that must be a contract.
-  if (name === 'principal' && !new RegExp(schema.pattern ?? '').test(known ?? '')) return examples.contract_id!;
-  if (known !== undefined) return known;
+  if (name === 'principal' && !new RegExp(schema.pattern ?? '').test(example ?? '')) return examples.contract_id!;
+  if (example !== undefined) return example;
   if (schema.type === 'integer') return String(Math.max(1, schema.minimum ?? 1));
   return schema.enum?.[0] ?? schema.anyOf?.[0]?.const ?? 'x';
 }
@@ -69,13 +69,13 @@ function refused({ type, anyOf, items, minimum, maximum, pattern, ...schema }: S
 }
 
 /** The path of a route with its parameters filled in; a required one of the query too. */
-function url({ path, parameters }: GetRoute, given: Readonly<Record<string, string>>): string {
+function url({ path, parameters }: GetRoute, values: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams();
   let filled = path;
   for (const parameter of parameters) {
-    const value = given[parameter.name] ?? exampleOf(parameter);
+    const value = values[parameter.name] ?? exampleOf(parameter);
     if (parameter.in === 'path') filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(value));
-    else if (parameter.required || given[parameter.name] !== undefined) query.set(parameter.name, value);
+    else if (parameter.required || values[parameter.name] !== undefined) query.set(parameter.name, value);
   }
   return `http://localhost${filled}${query.size === 0 ? '' : `?${query}`}`;
 }
@@ -109,12 +109,12 @@ test('rejects a request without a required parameter with 400 and its name', asy
   for (const route of routes) {
     for (const { name, required, in: place } of route.parameters) {
       if (!required || place === 'path') continue;
-      const whole = new URL(url(route, {}));
-      whole.searchParams.delete(name);
-      const response = await ask(whole.href);
+      const address = new URL(url(route, {}));
+      address.searchParams.delete(name);
+      const response = await ask(address.href);
       const text = await response.text();
-      expect({ address: whole.href, status: response.status, named: text.includes(name) }).toEqual({
-        address: whole.href,
+      expect({ address: address.href, status: response.status, named: text.includes(name) }).toEqual({
+        address: address.href,
         status: 400,
         named: true,
       });
@@ -123,18 +123,18 @@ test('rejects a request without a required parameter with 400 and its name', asy
 });
 
 test('rejects an unknown parameter with 400 and its name below /stackside/v1, and ignores it elsewhere', async () => {
-  let own = 0;
+  let ownRoutes = 0;
   for (const route of routes) {
     const address = url(route, {});
     const extra = `${address}${address.includes('?') ? '&' : '?'}nonesuch=1`;
-    const [usual, response] = [await ask(address), await ask(extra)];
+    const [plain, response] = [await ask(address), await ask(extra)];
     const isOwn = route.path.startsWith('/stackside/v1/');
-    own += Number(isOwn);
-    const status = isOwn ? 400 : usual.status;
+    ownRoutes += Number(isOwn);
+    const status = isOwn ? 400 : plain.status;
     const named = (await response.text()).includes('querystring/nonesuch is not a parameter of this route');
     expect({ extra, status: response.status, named }).toEqual({ extra, status, named: isOwn });
   }
-  expect(own).toBeGreaterThan(10);
+  expect(ownRoutes).toBeGreaterThan(10);
 });
 
 describe('for any parameter value', () => {

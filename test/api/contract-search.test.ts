@@ -76,13 +76,13 @@ test('finds calls by function, status and arguments named in the interface', asy
   expect((await calls(`?status=${words}&limit=50`)).body.results.slice(0, failed.length)).toEqual(failed);
   const { repr, name } = named[0]!.function_args[0]!;
   expect(name).toBe('amount-ustx');
-  const same = named.filter(({ function_args }) => function_args[0]?.repr === repr);
+  const matching = named.filter(({ function_args }) => function_args[0]?.repr === repr);
   for (const argument of [`arg.0=${repr}`, `arg.amount-ustx=${repr}`, `arg.amount-ustx=between:${repr},${repr}`]) {
-    expect((await calls(`?function_name=stake&${argument}&limit=50`)).body.results).toEqual(same);
+    expect((await calls(`?function_name=stake&${argument}&limit=50`)).body.results).toEqual(matching);
   }
   expect((await calls('?function_name=stake&arg.amount=u5')).body.message).toBe(
     'querystring/arg.amount must name an argument of stake: ' +
-      named[0]!.function_args.map((one) => `arg.${one.name}`).join(', '),
+      named[0]!.function_args.map((argument) => `arg.${argument.name}`).join(', '),
   );
 });
 
@@ -148,42 +148,42 @@ test('explains an empty list by a wrong contract, function or argument', async (
 });
 
 describe('logs of several contracts', () => {
-  type Listed = Log & { contract_id: string };
-  const listed = (query: string): Promise<Answer<Listed>> => app.json(`/stackside/v1/logs?${query}`);
+  type ContractLog = Log & { contract_id: string };
+  const searchLogs = (query: string): Promise<Answer<ContractLog>> => app.json(`/stackside/v1/logs?${query}`);
   const BNS = `${BOOT}.bns`;
 
   /** All pages of a list, one after the other. */
-  async function walked(query: string, limit: number): Promise<Listed[]> {
-    const found: Listed[] = [];
+  async function walkLogs(query: string, limit: number): Promise<ContractLog[]> {
+    const rows: ContractLog[] = [];
     for (let cursor = ''; ; ) {
-      const { status, body } = await listed(`${query}&limit=${limit}${cursor}`);
+      const { status, body } = await searchLogs(`${query}&limit=${limit}${cursor}`);
       expect({ query, status }).toEqual({ query, status: 200 });
-      found.push(...body.results);
-      if (body.cursor.next === null) return found;
+      rows.push(...body.results);
+      if (body.cursor.next === null) return rows;
       cursor = `&cursor=${body.cursor.next}`;
     }
   }
-  const ofOne = async (contract_id: string): Promise<Listed[]> => {
+  const logsOf = async (contract_id: string): Promise<ContractLog[]> => {
     const { body } = await app.json(`/stackside/v1/smart-contracts/${contract_id}/logs?limit=50`);
-    return (body as Answer<Log>['body']).results.map((one) => ({ contract_id, ...one }));
+    return (body as Answer<Log>['body']).results.map((log) => ({ contract_id, ...log }));
   };
 
   test('returns the logs of each contract, or of all contracts of a deployer', async () => {
-    const [pox, bns] = [await ofOne(POX), await ofOne(BNS)];
-    const both = await walked(`contract_id=${POX}&contract_id=${BNS}`, 7);
+    const [pox, bns] = [await logsOf(POX), await logsOf(BNS)];
+    const both = await walkLogs(`contract_id=${POX}&contract_id=${BNS}`, 7);
     expect(both.filter(({ contract_id }) => contract_id === POX).slice(0, pox.length)).toEqual(pox);
     expect(both.filter(({ contract_id }) => contract_id === BNS).slice(0, bns.length)).toEqual(bns);
     expect(new Set(both.map(({ contract_id }) => contract_id)).size).toBe(2);
     const heights = both.map(({ block_height }) => block_height);
     expect(heights).toEqual(heights.toSorted((a, b) => b - a));
-    const all = await walked(`deployer=${BOOT}`, 50);
+    const all = await walkLogs(`deployer=${BOOT}`, 50);
     expect(all.filter(({ contract_id }) => [POX, BNS].includes(contract_id))).toEqual(both);
-    expect((await listed(`deployer=${BOOT}`)).body.total).toBe(all.length);
-    expect(await walked(`deployer=${BOOT}&order=asc`, 7)).toEqual(all.toReversed());
+    expect((await searchLogs(`deployer=${BOOT}`)).body.total).toBe(all.length);
+    expect(await walkLogs(`deployer=${BOOT}&order=asc`, 7)).toEqual(all.toReversed());
     const [newest] = pox;
     const { body } = await app.json(`/extended/v3/transactions/${newest!.tx_id}`);
     const { sender } = body as { sender: { address: string } };
-    const sent = await walked(`deployer=${BOOT}&sender=${sender.address}`, 7);
+    const sent = await walkLogs(`deployer=${BOOT}&sender=${sender.address}`, 7);
     expect(sent).toContainEqual(newest!);
     expect(sent.length).toBeLessThan(all.length);
     const printed = new Set(all.map(({ tx_id }) => tx_id));
@@ -193,19 +193,19 @@ describe('logs of several contracts', () => {
       calls.push(...(body as { results: typeof calls }).results);
     }
     const called = calls.find(({ tx_id }) => printed.has(tx_id));
-    const byFunction = await walked(`deployer=${BOOT}&function_name=${called!.function_name}`, 7);
+    const byFunction = await walkLogs(`deployer=${BOOT}&function_name=${called!.function_name}`, 7);
     expect(byFunction.map(({ tx_id }) => tx_id)).toContain(called!.tx_id);
     expect(byFunction.length).toBeLessThan(all.length);
     const stakes = all.filter(({ value }) => value.repr.includes('(topic "stake")'));
-    expect(await walked(`deployer=${BOOT}&field.topic=stake`, 7)).toEqual(stakes);
+    expect(await walkLogs(`deployer=${BOOT}&field.topic=stake`, 7)).toEqual(stakes);
   });
 
   test('returns one list for any order and notation of the contracts', async () => {
-    const first = (await listed(`contract_id=${POX}&contract_id=${BNS}&limit=2`)).body;
+    const first = (await searchLogs(`contract_id=${POX}&contract_id=${BNS}&limit=2`)).body;
     for (const spelled of [`${BNS},${POX}`, `${POX}, ${BNS}`, `${POX},${BNS},${POX}`]) {
       const query = `contract_id=${encodeURIComponent(spelled)}&limit=2`;
-      expect((await listed(query)).body).toEqual(first);
-      expect((await listed(`${query}&cursor=${first.cursor.next}`)).status).toBe(200);
+      expect((await searchLogs(query)).body).toEqual(first);
+      expect((await searchLogs(`${query}&cursor=${first.cursor.next}`)).status).toBe(200);
     }
   });
 
@@ -239,17 +239,17 @@ describe('logs of several contracts', () => {
       [`deployer=${BOOT}&topic=${'x'.repeat(129)}`, /^querystring\/topic must NOT have more than 128 characters$/],
     ];
     for (const [query, message] of refused) {
-      const { status, body } = await listed(query);
+      const { status, body } = await searchLogs(query);
       expect([query, status, message.test(body.message) ? 'named' : body.message]).toEqual([query, 400, 'named']);
     }
-    expect(await listed(`contract_id=${names(20).join(',')}`)).toMatchObject({
+    expect(await searchLogs(`contract_id=${names(20).join(',')}`)).toMatchObject({
       status: 200,
       body: { total: 0, results: [], cursor: { next: null, previous: null } },
     });
   });
 
   test('rejects a cursor from other contracts, conditions or orders', async () => {
-    const { next } = (await listed(`deployer=${BOOT}&limit=1`)).body.cursor;
+    const { next } = (await searchLogs(`deployer=${BOOT}&limit=1`)).body.cursor;
     for (const query of [
       `contract_id=${POX}`,
       `deployer=${BOOT}&order=asc`,
@@ -257,7 +257,7 @@ describe('logs of several contracts', () => {
       `deployer=${BOOT}&field.topic=stake`,
       `deployer=${BOOT}&from_height=1`,
     ]) {
-      const { status, body } = await listed(`${query}&cursor=${next}`);
+      const { status, body } = await searchLogs(`${query}&cursor=${next}`);
       expect([query, status, body.message]).toEqual([query, 400, expect.stringMatching(/cursor must be a cursor/)]);
     }
   });
@@ -273,7 +273,7 @@ describe('logs of several contracts', () => {
       `deployer=${BOOT}&from_height=4000000000`,
       `deployer=${BOOT}&from_time=253402300799`,
     ]) {
-      const { status, body } = await listed(query);
+      const { status, body } = await searchLogs(query);
       expect([query, status, body.results, body.cursor.next]).toEqual([query, 200, [], null]);
     }
   });

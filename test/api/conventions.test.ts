@@ -20,7 +20,7 @@ import {
 import { isOfStaking, sampleRoutes } from './sample-routes.ts';
 import { emptyIndex, failingIndex, testApp, VERSION } from './test-app.ts';
 
-const usual = testApp();
+const sampleApp = testApp();
 
 const TX = `/extended/v3/transactions/${hash(0x31)}`;
 const UNKNOWN_TX = `/extended/v3/transactions/${hash(0x99)}`;
@@ -30,11 +30,11 @@ const REVALIDATE = 'public, no-cache, must-revalidate';
 /** Routes whose answers depend on the time, so that they lack an ETag. */
 const UNTAGGED = ['/extended/v2/blocks/average-times'];
 
-const routes = sampleRoutes.filter((one) => !isOfStaking(one) && !UNTAGGED.includes(one.path));
+const routes = sampleRoutes.filter((route) => !isOfStaking(route) && !UNTAGGED.includes(route.path));
 
 test('a route is exempt only if the sample chain lacks its data or its answer lacks an ETag', async () => {
   for (const { path } of sampleRoutes.filter(isOfStaking)) {
-    const { status, body } = await usual.json(path);
+    const { status, body } = await sampleApp.json(path);
     const { results = [] } = body as { results?: unknown[] };
     expect({ path, isKnown: status === 200 || status === 404, items: results.length }).toEqual({
       path,
@@ -42,12 +42,13 @@ test('a route is exempt only if the sample chain lacks its data or its answer la
       items: 0,
     });
   }
-  for (const path of UNTAGGED) expect([path, (await usual.request(path)).headers.get('etag')]).toEqual([path, null]);
+  for (const path of UNTAGGED)
+    expect([path, (await sampleApp.request(path)).headers.get('etag')]).toEqual([path, null]);
 });
 
 describe.each(routes.map(({ path }) => path))('%s', (path) => {
   test('GET returns JSON with the common headers', async () => {
-    const { status, headers } = await usual.json(path);
+    const { status, headers } = await sampleApp.json(path);
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(headers.get('access-control-allow-origin')).toBe('*');
@@ -58,7 +59,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
   });
 
   test('HEAD returns the status, headers and length of GET, without a body', async () => {
-    const { request } = usual;
+    const { request } = sampleApp;
     const [get, head] = [await request(path), await request(path, { method: 'HEAD' })];
     const { 'content-length': length, ...headers } = Object.fromEntries(head.headers);
     expect(head.status).toBe(200);
@@ -68,12 +69,12 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
   });
 
   test('ignores a trailing slash', async () => {
-    const { json } = usual;
+    const { json } = sampleApp;
     expect((await json(`${path}/?x=1`)).body).toEqual((await json(path)).body);
   });
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s returns 404 with "Route not found"', async (method) => {
-    const { status, body } = await usual.json(path, { method });
+    const { status, body } = await sampleApp.json(path, { method });
     expect(status).toBe(404);
     expect(body).toEqual({
       message: `Route ${method}:${path} not found`,
@@ -83,19 +84,19 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
   });
 
   test('returns 304 if If-None-Match has the current ETag, otherwise 200', async () => {
-    const { request } = usual;
+    const { request } = sampleApp;
     const etag = (await request(path)).headers.get('etag')!;
-    const asked = (value: string, method = 'GET') => request(path, { method, headers: { 'if-none-match': value } });
+    const askTagged = (value: string, method = 'GET') => request(path, { method, headers: { 'if-none-match': value } });
     for (const value of [etag, `W/${etag}`, etag.slice(1, -1), `"x", ${etag}`, `"x",W/${etag}`]) {
-      const response = await asked(value);
+      const response = await askTagged(value);
       expect([value, response.status, await response.text()]).toEqual([value, 304, '']);
       expect(response.headers.get('cache-control')).toBe(REVALIDATE);
       // The copy of a compressed response has the weak ETag.
       expect(response.headers.get('etag')).toBe(value.includes('W/') ? `W/${etag}` : etag);
       expect(response.headers.get('x-api-version')).toBe(VERSION);
     }
-    expect((await asked(etag, 'HEAD')).status).toBe(304);
-    for (const value of ['*', '"x"', '', `"${etag}`.slice(0, 20)]) expect((await asked(value)).status).toBe(200);
+    expect((await askTagged(etag, 'HEAD')).status).toBe(304);
+    for (const value of ['*', '"x"', '', `"${etag}`.slice(0, 20)]) expect((await askTagged(value)).status).toBe(200);
   });
 
   test('returns 500 if the store fails, with the cause only in the log', async () => {
@@ -138,29 +139,29 @@ describe('without an ETag, sends no-store', () => {
   test.each([UNKNOWN_TX, `${UNKNOWN_TX}/events`, '/extended/v3/blocks/9/transactions', '/nope'])(
     'for a 404 of %s',
     async (path) => {
-      const { status, headers } = await usual.json(path, { headers: { 'if-none-match': '*' } });
+      const { status, headers } = await sampleApp.json(path, { headers: { 'if-none-match': '*' } });
       expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
     },
   );
 
   test('for the missing events of a pending transaction', async () => {
     const path = `/extended/v3/transactions/${waiting[0].id}/events`;
-    const { status, headers } = await usual.json(path);
+    const { status, headers } = await sampleApp.json(path);
     expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
   });
 });
 
 describe('an ETag changes with', () => {
   const [, , tip] = chainBlocks();
-  const after = (...events: ReceivedEvent[]) => testApp(memoryIndex([...sampleEvents(), ...events]));
+  const appAfter = (...events: ReceivedEvent[]) => testApp(memoryIndex([...sampleEvents(), ...events]));
   const changes = {
-    newTip: after(chainBlock(tip).event),
-    burnBlock: after(burnBlock(104, 'a', null, [])),
-    mempool: after(announcement([transfer(alice, 8, 75)])),
-    dropped: after(drop([waiting[1]], 'TooExpensive')),
+    newTip: appAfter(chainBlock(tip).event),
+    burnBlock: appAfter(burnBlock(104, 'a', null, [])),
+    mempool: appAfter(announcement([transfer(alice, 8, 75)])),
+    dropped: appAfter(drop([waiting[1]], 'TooExpensive')),
     remined: testApp(memoryIndex(sampleEvents({ hashes: 0xb0, indexHashes: 0xd0 }))),
   };
-  const tagOf = async ({ request }: typeof usual, path: string) => (await request(path)).headers.get('etag');
+  const tagOf = async ({ request }: typeof sampleApp, path: string) => (await request(path)).headers.get('etag');
   /** The states that the answers of a route depend on. */
   type State = 'status' | 'chain' | 'bitcoin' | 'history' | 'recomputed' | 'mempool' | 'one';
   const principal = '/extended/v3/principals/{principal}';
@@ -239,29 +240,29 @@ describe('an ETag changes with', () => {
     ],
     ['a drop', changes.dropped, [pendingTx], ofOne],
     ['another block with the same transactions', changes.remined, ofOne, [pendingTx]],
-  ])('%s', async (_, changedChain, changed, same) => {
+  ])('%s', async (_, changedChain, changed, unchanged) => {
     for (const path of changed) {
-      expect([path, await tagOf(changedChain, path)]).not.toEqual([path, await tagOf(usual, path)]);
+      expect([path, await tagOf(changedChain, path)]).not.toEqual([path, await tagOf(sampleApp, path)]);
     }
-    for (const path of same) {
-      expect([path, await tagOf(changedChain, path)]).toEqual([path, await tagOf(usual, path)]);
+    for (const path of unchanged) {
+      expect([path, await tagOf(changedChain, path)]).toEqual([path, await tagOf(sampleApp, path)]);
     }
   });
 
   test("nothing else: a list's ETag contains only the tip and the program", async () => {
-    expect(await tagOf(usual, list)).toMatch(new RegExp(`^"${hash(0xc3)}-[0-9a-f]+"$`));
+    expect(await tagOf(sampleApp, list)).toMatch(new RegExp(`^"${hash(0xc3)}-[0-9a-f]+"$`));
   });
 });
 
 test('average block times are sent with no-store and without an ETag, because they change with the clock', async () => {
-  const { status, headers } = await usual.json('/extended/v2/blocks/average-times');
+  const { status, headers } = await sampleApp.json('/extended/v2/blocks/average-times');
   expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([200, null, 'no-store']);
 });
 
 test.each(['/nope', '/nope?x=1&y=%20', '/extended/v4', '//extended', '/Extended', '/docs/none'])(
   'GET %s returns 404',
   async (path) => {
-    const { status, headers, body } = await usual.json(path);
+    const { status, headers, body } = await sampleApp.json(path);
     expect(status).toBe(404);
     expect(JSON.stringify(body)).toBe(
       JSON.stringify({ message: `Route GET:${path} not found`, error: 'Not Found', statusCode: 404 }),
@@ -272,7 +273,7 @@ test.each(['/nope', '/nope?x=1&y=%20', '/extended/v4', '//extended', '/Extended'
 );
 
 test.each(['/', '/extended/v1/status', '/extended/v1/status/'])('GET %s redirects to /extended', async (path) => {
-  const response = await usual.request(path);
+  const response = await sampleApp.request(path);
   expect(response.status).toBe(301);
   expect(response.headers.get('location')).toBe('/extended');
   expect(response.headers.get('content-length')).toBe('0');
@@ -281,11 +282,11 @@ test.each(['/', '/extended/v1/status', '/extended/v1/status/'])('GET %s redirect
 });
 
 describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) => {
-  const asked = { origin: 'https://site.example', 'access-control-request-method': 'GET' };
+  const baseHeaders = { origin: 'https://site.example', 'access-control-request-method': 'GET' };
 
   test('returns 204', async () => {
-    const headers = { ...asked, 'access-control-request-headers': 'x-one, x-two' };
-    const response = await usual.request(path, { method: 'OPTIONS', headers });
+    const headers = { ...baseHeaders, 'access-control-request-headers': 'x-one, x-two' };
+    const response = await sampleApp.request(path, { method: 'OPTIONS', headers });
     expect(response.status).toBe(204);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(response.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST');
@@ -296,28 +297,28 @@ describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) 
   });
 
   test('returns no allowed headers if the request names none', async () => {
-    const response = await usual.request(path, { method: 'OPTIONS', headers: asked });
+    const response = await sampleApp.request(path, { method: 'OPTIONS', headers: baseHeaders });
     expect(response.headers.has('access-control-allow-headers')).toBe(false);
   });
 
   test('returns 400 without the headers of a preflight', async () => {
-    const { status, body } = await usual.json(path, { method: 'OPTIONS' });
+    const { status, body } = await sampleApp.json(path, { method: 'OPTIONS' });
     expect(status).toBe(400);
     expect(body).toEqual({ statusCode: 400, error: 'Bad Request', message: 'Invalid Preflight Request' });
   });
 });
 
 test('a page of another origin may use every method of the chainhook routes', async () => {
-  const { body } = await usual.json('/docs/json');
+  const { body } = await sampleApp.json('/docs/json');
   const { paths } = body as { paths: Record<string, object> };
   const hooks = Object.entries(paths).filter(([path]) => path.startsWith('/chainhooks'));
   expect(hooks.length).toBeGreaterThan(15);
   for (const [path, methods] of hooks) {
     for (const method of Object.keys(methods)) {
-      const asked = { origin: 'https://site.example', 'access-control-request-method': method.toUpperCase() };
-      const { status, headers } = await usual.request(path.replace(/\{\w+\}/g, '1'), {
+      const requestHeaders = { origin: 'https://site.example', 'access-control-request-method': method.toUpperCase() };
+      const { status, headers } = await sampleApp.request(path.replace(/\{\w+\}/g, '1'), {
         method: 'OPTIONS',
-        headers: asked,
+        headers: requestHeaders,
       });
       const allowed = headers.get('access-control-allow-methods')?.split(',') ?? [];
       expect([path, status, allowed.includes(method.toUpperCase())]).toEqual([path, 204, true]);
@@ -351,7 +352,7 @@ describe('returns 503 if the store', () => {
 });
 
 test("a parameter's error has all members in order", async () => {
-  const response = await usual.request('/extended/v3/transactions?limit=51');
+  const response = await sampleApp.request('/extended/v3/transactions?limit=51');
   expect(await response.text()).toBe(
     '{"statusCode":400,"code":"VALIDATION","error":"Bad Request","message":"querystring/limit must be <= 50"}',
   );
@@ -360,14 +361,14 @@ test("a parameter's error has all members in order", async () => {
 });
 
 test('an invalid parameter is rejected even if the ETag would match', async () => {
-  const { status } = await usual.json(`/extended/v3/principals/${MISTYPED}/nonces`, {
+  const { status } = await sampleApp.json(`/extended/v3/principals/${MISTYPED}/nonces`, {
     headers: { 'if-none-match': `"${bytes(0xc3).toHex()}-103-7"` },
   });
   expect(status).toBe(400);
 });
 
 test('a node that posts an event to the API gets 404 with the setting of the event port', async () => {
-  const { status, body } = await usual.json('/new_block', { method: 'POST', body: '{}' });
+  const { status, body } = await sampleApp.json('/new_block', { method: 'POST', body: '{}' });
   expect(status).toBe(404);
   expect(body).toMatchObject({ message: expect.stringMatching(/^Route POST:\/new_block not found\. .*--event-port$/) });
 });

@@ -122,7 +122,7 @@ const successorsOf = ({ deprecated: declaration }: Route): string[] =>
   declaration === null || declaration.replacement === null ? [] : [declaration.replacement].flat().map(shape);
 
 test.each(deprecated.map((route) => [nameOf(route), route] as const))('%s names its successors', (name, route) => {
-  const row = rows.find((one) => one.route === name);
+  const row = rows.find((candidate) => candidate.route === name);
   expect(successorsOf(route)).toEqual(row?.successors.map(shape) ?? ['no row']);
 });
 
@@ -152,8 +152,8 @@ describe('for any request, the deprecated route sends a warning, or 410 when swi
     const answer = await ask(route, { enabled: true, sunset: null });
     expect(answer.headers.get('warning')).toStartWith('299 - "Deprecated: ');
     expect(route.detail).toMatchObject({ deprecated: true });
-    const gone = await ask(route, { enabled: false, sunset: null });
-    expect([gone.status, gone.headers.get('warning')]).toEqual([410, answer.headers.get('warning')]);
+    const removed = await ask(route, { enabled: false, sunset: null });
+    expect([removed.status, removed.headers.get('warning')]).toEqual([410, answer.headers.get('warning')]);
   });
 });
 

@@ -106,29 +106,30 @@ const steps = fc.array(
   { minLength: 6, maxLength: 12 },
 );
 
-const userAt = (at: number | null): string | null => (at === null ? null : users[at]!);
+const userAt = (index: number | null): string | null => (index === null ? null : users[index]!);
 
 /** The node's event of a token movement; null if it has no parties. */
-function eventOf(one: Action): readonly [type: string, body: object] | null {
-  if (one.does !== 'ft' && one.does !== 'nft') return null;
-  const [sender, recipient] = [userAt(one.from), userAt(one.to)];
+function eventOf(action: Action): readonly [type: string, body: object] | null {
+  if (action.does !== 'ft' && action.does !== 'nft') return null;
+  const [sender, recipient] = [userAt(action.from), userAt(action.to)];
   if (sender === null && recipient === null) return null;
   const verb = sender === null ? 'mint' : recipient === null ? 'burn' : 'transfer';
   const ends = { ...(sender === null ? {} : { sender }), ...(recipient === null ? {} : { recipient }) };
-  const asset_identifier = `${contractOf('tokens')}::${one.does}-${one.token}`;
-  const body = one.does === 'ft' ? { amount: String(one.amount) } : { raw_value: toHex(clarity.uint(BigInt(one.id))) };
-  return [`${one.does}_${verb}_event`, { asset_identifier, ...ends, ...body }];
+  const asset_identifier = `${contractOf('tokens')}::${action.does}-${action.token}`;
+  const body =
+    action.does === 'ft' ? { amount: String(action.amount) } : { raw_value: toHex(clarity.uint(BigInt(action.id))) };
+  return [`${action.does}_${verb}_event`, { asset_identifier, ...ends, ...body }];
 }
 
 let nonce = 0;
-function transactionOf(one: Action) {
-  const at = nonce++;
-  if (one.does === 'deploy') return deployment(alice, at, 1, `made-${at}`);
-  if (one.does !== 'call') return transfer(alice, at, 1);
-  return call(alice, at, 1, contractOf(`called-${one.contract}`), 'do');
+function transactionOf(action: Action) {
+  const number = nonce++;
+  if (action.does === 'deploy') return deployment(alice, number, 1, `made-${number}`);
+  if (action.does !== 'call') return transfer(alice, number, 1);
+  return call(alice, number, 1, contractOf(`called-${action.contract}`), 'do');
 }
 
-interface Made {
+interface MinedBlock {
   block: MadeBlock;
   time: number;
   /** With the names of deployed contracts. */
@@ -136,22 +137,22 @@ interface Made {
 }
 
 /** One more block with a step's actions. */
-function mine(parent: Made | undefined, { later, actions }: Step): Made {
+function mine(parent: MinedBlock | undefined, { later, actions }: Step): MinedBlock {
   const time = (parent?.time ?? START) + later;
-  const made = actions.map((one) => ({ one, name: `made-${nonce}`, transaction: transactionOf(one) }));
-  const receipts = made.map(({ one, transaction }, index) =>
+  const items = actions.map((action) => ({ action, name: `made-${nonce}`, transaction: transactionOf(action) }));
+  const receipts = items.map(({ action, transaction }, index) =>
     receipt(
       transaction,
       index,
-      one.does !== 'deploy'
+      action.does !== 'deploy'
         ? {}
-        : one.succeeds
-          ? { contract_interface: interfaceOf(one.trait) }
+        : action.succeeds
+          ? { contract_interface: interfaceOf(action.trait) }
           : { status: 'abort_by_response' },
     ),
   );
-  const events = made.flatMap(({ one, transaction: { id } }) => {
-    const event = eventOf(one);
+  const events = items.flatMap(({ action, transaction: { id } }) => {
+    const event = eventOf(action);
     return event === null ? [] : [{ txid: id, committed: true, type: event[0], [event[0]]: event[1] }];
   });
   const label = `directories ${nonce++}`;
@@ -159,14 +160,14 @@ function mine(parent: Made | undefined, { later, actions }: Step): Made {
   return {
     block: block(parent?.block ?? null, label, receipts, fields),
     time,
-    actions: made.map(({ one, name }) => ({ ...one, name })),
+    actions: items.map(({ action, name }) => ({ ...action, name })),
   };
 }
 
 /** Feeds the steps. @returns the chain that won */
-function grow(open: OpenIngest, all: readonly Step[]): Made[] {
-  const chain: Made[] = [];
-  for (const step of all) {
+function grow(open: OpenIngest, steps: readonly Step[]): MinedBlock[] {
+  const chain: MinedBlock[] = [];
+  for (const step of steps) {
     const length = chain.length;
     chain.length = Math.max(Math.min(1, length), length - step.below);
     do {
@@ -199,48 +200,48 @@ interface Body {
 type Get = (path: string) => Promise<Response>;
 
 /** A whole list, by pages of a few there, and the same pages back. */
-async function listed(get: Get, path: string): Promise<{ day: string; items: Item[] }> {
-  const at = async (cursor: string | null): Promise<Body> => {
+async function walkList(get: Get, path: string): Promise<{ day: string; items: Item[] }> {
+  const pageAt = async (cursor: string | null): Promise<Body> => {
     const response = await get(`${path}limit=3${cursor === null ? '' : `&cursor=${cursor}`}`);
     expect({ path, status: response.status }).toEqual({ path, status: 200 });
     return (await response.json()) as Body;
   };
-  const pages = [await at(null)];
-  while (pages.at(-1)!.cursor.next !== null) pages.push(await at(pages.at(-1)!.cursor.next));
+  const pages = [await pageAt(null)];
+  while (pages.at(-1)!.cursor.next !== null) pages.push(await pageAt(pages.at(-1)!.cursor.next));
   const back = [pages.at(-1)!];
-  while (back[0]!.cursor.previous !== null) back.unshift(await at(back[0]!.cursor.previous));
+  while (back[0]!.cursor.previous !== null) back.unshift(await pageAt(back[0]!.cursor.previous));
   expect(back.flatMap(({ results }) => results)).toEqual(pages.flatMap(({ results }) => results));
   return { day: pages[0]!.day, items: pages.flatMap(({ results }) => results) };
 }
 
 /** Checks a ranked list. Items of equal rank may be in any order, so items are compared by name, and the order by rank. */
-function expectRanked(shown: readonly Item[], expected: readonly Item[], by: (item: Item) => number): void {
+function expectRanked(ranked: readonly Item[], expected: readonly Item[], by: (item: Item) => number): void {
   const nameOf = (item: Item) => item.contract_id ?? item.asset_identifier ?? '';
   const byName = (items: readonly Item[]) => [...items].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
-  expect(byName(shown)).toEqual(byName(expected));
-  expect(shown.map(by)).toEqual(shown.map(by).sort((a, b) => b - a));
+  expect(byName(ranked)).toEqual(byName(expected));
+  expect(ranked.map(by)).toEqual(ranked.map(by).sort((a, b) => b - a));
 }
 
 const increase = <K>(counts: Map<K, number>, key: K): Map<K, number> => counts.set(key, (counts.get(key) ?? 0) + 1);
 
 /** The model of a chain, counted block by block. */
-function modelOf(chain: readonly Made[], day: number) {
+function modelOf(chain: readonly MinedBlock[], day: number) {
   const calls = new Map<string, number>();
   const callsOfDay = new Map<string, number>();
   const deployed: Item[] = [];
   const moves = { ft: [] as [Action & { does: 'ft' }, boolean][], nft: [] as [Action & { does: 'nft' }, boolean][] };
-  for (const { block: made, time, actions } of chain) {
+  for (const { block: mined, time, actions } of chain) {
     const isOfDay = dayOf(time) === day;
-    for (const one of actions) {
-      if (one.does === 'call') {
-        increase(calls, contractOf(`called-${one.contract}`));
-        if (isOfDay) increase(callsOfDay, contractOf(`called-${one.contract}`));
-      } else if (one.does === 'deploy') {
-        const item = { contract_id: contractOf(one.name), deployment: { block_height: made.height } };
-        if (one.succeeds) deployed.unshift({ ...item, calls: 0, calls_of_day: 0, trait: one.trait });
-      } else if (eventOf(one) !== null) {
-        if (one.does === 'ft') moves.ft.push([one, isOfDay]);
-        else moves.nft.push([one, isOfDay]);
+    for (const action of actions) {
+      if (action.does === 'call') {
+        increase(calls, contractOf(`called-${action.contract}`));
+        if (isOfDay) increase(callsOfDay, contractOf(`called-${action.contract}`));
+      } else if (action.does === 'deploy') {
+        const item = { contract_id: contractOf(action.name), deployment: { block_height: mined.height } };
+        if (action.succeeds) deployed.unshift({ ...item, calls: 0, calls_of_day: 0, trait: action.trait });
+      } else if (eventOf(action) !== null) {
+        if (action.does === 'ft') moves.ft.push([action, isOfDay]);
+        else moves.nft.push([action, isOfDay]);
       }
     }
   }
@@ -284,13 +285,13 @@ function modelOf(chain: readonly Made[], day: number) {
 }
 
 /** An item without the fields that the model lacks. */
-const known = ({ contract_id, asset_identifier, deployment: at, ...rest }: Item): Item => {
+const comparable = ({ contract_id, asset_identifier, deployment, ...rest }: Item): Item => {
   const { name, symbol, decimals, image, ...counts } = rest as Item & Record<string, unknown>;
   expect([name, symbol, decimals, image].filter(Boolean)).toEqual([]);
   return {
     ...(contract_id === undefined
       ? { asset_identifier: asset_identifier! }
-      : { contract_id, deployment: at ? { block_height: at.block_height } : null }),
+      : { contract_id, deployment: deployment ? { block_height: deployment.block_height } : null }),
     ...counts,
   };
 };
@@ -305,32 +306,32 @@ test('directories equal a plain model of the canonical chain, for every day', as
     collections: 5,
   });
   await assertProperty(
-    fc.asyncProperty(steps, async (all) => {
+    fc.asyncProperty(steps, async (chosenSteps) => {
       using open = openNew();
-      const chain = grow(open, all);
+      const chain = grow(open, chosenSteps);
       expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
       using api = openApi(open.directory);
       const days = [...new Set(chain.map(({ time }) => dayOf(time)))];
       const newest = dayOf(chain.at(-1)!.time);
       seen.add(
         'orphaned blocks',
-        all.reduce((sum, { below }) => sum + below, 0),
+        chosenSteps.reduce((sum, { below }) => sum + below, 0),
       );
       seen.add('days', days.length);
       for (const day of [null, ...days]) {
         const model = modelOf(chain, day ?? newest);
         const ofDay = day === null ? '' : `day=${dayText(day)}&`;
         const list = async (path: string): Promise<Item[]> => {
-          const { day: told, items } = await listed(api.get, `/stackside/v1/${path}${ofDay}`);
-          expect(told).toBe(dayText(day ?? newest));
-          return items.map(known);
+          const { day: listedDay, items } = await walkList(api.get, `/stackside/v1/${path}${ofDay}`);
+          expect(listedDay).toBe(dayText(day ?? newest));
+          return items.map(comparable);
         };
         const ofTrait = (items: readonly Item[], trait: Trait) => items.filter((item) => item.trait === trait);
         const contracts = await list('contracts?');
-        expect(contracts.map(({ deployment: at }) => at?.block_height)).toEqual(
-          model.deployed.map(({ deployment: at }) => at?.block_height),
+        expect(contracts.map(({ deployment }) => deployment?.block_height)).toEqual(
+          model.deployed.map(({ deployment }) => deployment?.block_height),
         );
-        expectRanked(contracts, model.deployed, ({ deployment: at }) => at?.block_height ?? 0);
+        expectRanked(contracts, model.deployed, ({ deployment }) => deployment?.block_height ?? 0);
         for (const trait of Object.keys(standards) as Trait[]) {
           expectRanked(await list(`contracts?trait=${trait}&`), ofTrait(model.deployed, trait), () => 0);
           expectRanked(await list(`contracts?order=calls&trait=${trait}&`), ofTrait(model.called, trait), () => 0);
@@ -380,11 +381,11 @@ test('a page of contracts reads a bounded number of failed deployments', async (
   using snapshots = snapshotsOf(open.directory, { limits: { walkRows: 5 } });
   const { json } = testApp(snapshots);
   const page = async (query: string) => (await json(`/stackside/v1/contracts?${query}`)).body as unknown as Body;
-  let at = await page('');
-  const lengths = [at.results.length];
-  while (at.cursor.next !== null) {
-    at = await page(`cursor=${at.cursor.next}`);
-    lengths.push(at.results.length);
+  let list = await page('');
+  const lengths = [list.results.length];
+  while (list.cursor.next !== null) {
+    list = await page(`cursor=${list.cursor.next}`);
+    lengths.push(list.results.length);
   }
   expect(lengths).toEqual([0, 0, 1]);
 });
@@ -493,26 +494,26 @@ test('an expired lease is shown as expired', async () => {
   using open = openNew();
   const opened = nameBlock(null, 'opened', launched(2), operated({ op: 'name-register' }));
   let tip = opened;
-  const said: boolean[] = [];
+  const endings: boolean[] = [];
   using api = openApi(open.directory);
   for (let height = 1; height <= 4; height++) {
     open.ingest.receive(tip.event);
     const { lease } = (await (await api.get('/stackside/v1/names/alice.btc')).json()) as {
       lease: { has_ended: boolean };
     };
-    said.push(lease.has_ended);
+    endings.push(lease.has_ended);
     tip = block(tip, `later ${height}`);
   }
   // Of two tenures from block 1 on, block 3 is the last.
-  expect(said).toEqual([false, false, false, true]);
+  expect(endings).toEqual([false, false, false, true]);
 });
 
 test('a token of a collection shows its current owner, or none after a burn', async () => {
   using open = openNew();
   const asset = `${contractOf('tokens')}::nft-0`;
-  const at = (id: number) => `/stackside/v1/tokens/nft/${encodeURIComponent(asset)}/${id}`;
+  const pathOf = (id: number) => `/stackside/v1/tokens/nft/${encodeURIComponent(asset)}/${id}`;
   const move = (from: number | null, to: number | null, id = 1): Action => ({ does: 'nft', token: 0, id, from, to });
-  let parent: Made | undefined;
+  let parent: MinedBlock | undefined;
   const step = (...actions: Action[]) => {
     parent = mine(parent, { below: 0, later: 60, actions });
     open.ingest.receive(parent.block.event);
@@ -520,8 +521,8 @@ test('a token of a collection shows its current owner, or none after a burn', as
   using api = openApi(open.directory);
   const get = async (path: string) => (await (await api.get(path)).json()) as { owner: string | null; results: never };
   const owners = async () => {
-    const { results } = await get(`${at(1).replace(/1$/, 'mints')}`);
-    return [(await get(at(1))).owner, (results as { owner: string | null }[]).map(({ owner }) => owner)];
+    const { results } = await get(`${pathOf(1).replace(/1$/, 'mints')}`);
+    return [(await get(pathOf(1))).owner, (results as { owner: string | null }[]).map(({ owner }) => owner)];
   };
   step(move(null, 0), move(null, 3, 2));
   expect(await owners()).toEqual([users[0]!, [users[3]!, users[0]!]]);
@@ -529,5 +530,5 @@ test('a token of a collection shows its current owner, or none after a burn', as
   expect(await owners()).toEqual([users[1]!, [users[3]!, users[1]!]]);
   step(move(1, null));
   expect(await owners()).toEqual([null, [users[3]!, null]]);
-  expect((await api.get(at(7))).status).toBe(404);
+  expect((await api.get(pathOf(7))).status).toBe(404);
 });

@@ -76,7 +76,7 @@ const { schemas } = whole.components;
 /** The operations with their referenced answers and parameters, without headers. */
 const operations = Object.entries(whole.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
-    const parameters = operation.parameters.map((one) => resolved(whole, one)).filter((one) => one.in !== 'header');
+    const parameters = operation.parameters.map((item) => resolved(whole, item)).filter((item) => item.in !== 'header');
     const responses = Object.fromEntries(
       Object.entries(operation.responses).map(([status, answer]) => [status, resolved(whole, answer)]),
     );
@@ -84,7 +84,7 @@ const operations = Object.entries(whole.paths).flatMap(([path, methods]) =>
   }),
 );
 const operationOf = (method: string, path: string) =>
-  operations.find((one) => one.path === path && one.method === method)!.operation;
+  operations.find((candidate) => candidate.path === path && candidate.method === method)!.operation;
 const noServer = { snapshots: sampleIndex(), clock: systemClock, turns: new Turns(systemClock), elsewhere: null };
 const ofOperator = systemRoutes(null, () => () => undefined);
 const ofDevnet = devnetRoutes(null);
@@ -98,21 +98,21 @@ test('the document contains exactly the declared routes', () => {
 });
 
 /** Patterns without a `rule`, which has the pattern of a text, or the choices of a union, in words. */
-function unwritten(schema: unknown, at: string): string[] {
+function unwritten(schema: unknown, path: string): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { pattern, rule } = schema as { pattern?: unknown; rule?: unknown };
   if (typeof rule === 'string') return [];
   return [
-    ...(typeof pattern === 'string' ? [`${at}: ${pattern}`] : []),
-    ...Object.entries(schema).flatMap(([name, part]) => unwritten(part, `${at}/${name}`)),
+    ...(typeof pattern === 'string' ? [`${path}: ${pattern}`] : []),
+    ...Object.entries(schema).flatMap(([name, part]) => unwritten(part, `${path}/${name}`)),
   ];
 }
 
 test('every pattern of a parameter or body has a rule in words, so that no 400 shows a regular expression', () => {
-  const found = [...routes.values()].flatMap(({ path, query, detail }) =>
+  const patterns = [...routes.values()].flatMap(({ path, query, detail }) =>
     unwritten([query, detail.parameters, detail.requestBody], path),
   );
-  expect(found).toEqual([]);
+  expect(patterns).toEqual([]);
 });
 
 test('every operation has a unique id, a summary, a tag and an answer', () => {
@@ -154,17 +154,17 @@ test('every parameter has a description and a valid example', async () => {
   for (const { method, operation } of operations) {
     const { operationId, parameters } = operation;
     const route = routes.get(operationId)!;
-    const given = new Map(parameters.map(({ name, example }) => [name, example]));
+    const examples = new Map(parameters.map(({ name, example }) => [name, example]));
     const needed = parameters.filter(({ required }) => required).map(({ name }) => name);
     for (const { name, description, example } of parameters) {
-      const { schema } = route.detail.parameters.find((one) => one.name === name)!;
+      const { schema } = route.detail.parameters.find((parameter) => parameter.name === name)!;
       // A cursor is one of an earlier answer.
       const accepted = name === 'cursor' ? example === undefined : Value.Check(schema, example);
       expect([operationId, name, typeof description, accepted]).toEqual([operationId, name, 'string', true]);
       // A request checks rules that a schema can't express, such as a checksum. NAME stands for names from a contract.
       if (method !== 'get' || hooks.includes(route) || name.endsWith('.NAME') || name === 'cursor') continue;
-      const asked = Object.fromEntries([...needed, name].map((one) => [one, given.get(one)]));
-      const response = await request(targetOf(route, asked));
+      const query = Object.fromEntries([...needed, name].map((key) => [key, examples.get(key)]));
+      const response = await request(targetOf(route, query));
       if (response.status !== 400) continue;
       expect([operationId, name, await response.text()]).toEqual([
         operationId,
@@ -192,11 +192,11 @@ test('an operation lists the statuses that it rejects requests with', () => {
     operations.map(({ operation: { operationId, responses } }) => [
       operationId,
       Object.entries(responses)
-        .filter((one) => !isOfIndex(one))
+        .filter((entry) => !isOfIndex(entry))
         .map(([status]) => status),
     ]),
   );
-  const those = (refused: string) => [...statuses].filter(([, all]) => all.includes(refused)).map(([id]) => id);
+  const those = (refused: string) => [...statuses].filter(([, codes]) => codes.includes(refused)).map(([id]) => id);
   const faucets = ['runFaucetBtc', 'runFaucetSbtc', 'runFaucetStx'];
   const managing = operations.filter(
     ({ path, operation }) => path.startsWith('/chainhooks/') && operation.tags[0] === 'Chainhooks',
@@ -329,20 +329,20 @@ test('a list of ids in a query is documented with its bounds', () => {
 test('every reference resolves, and every component is referenced', () => {
   expect(whole.openapi).toBe('3.1.0');
   expect(whole.info.version).toBe('1.2.3');
-  const referred = new Set([...text.matchAll(/"#\/components\/(\w+\/\w+)"/g)].map(([, at]) => at!));
+  const referred = new Set([...text.matchAll(/"#\/components\/(\w+\/\w+)"/g)].map(([, name]) => name!));
   const { securitySchemes: _, ...components } = whole.components;
-  const there = Object.entries(components).flatMap(([kind, parts]) =>
+  const declared = Object.entries(components).flatMap(([kind, parts]) =>
     Object.keys(parts).map((name) => `${kind}/${name}`),
   );
-  expect([...referred].sort()).toEqual(there.sort());
+  expect([...referred].sort()).toEqual(declared.sort());
 });
 
 test('every response body has a schema name, as does every object in a list or a choice', () => {
-  const nameless = (at: string, schema: Schema): string[] => {
+  const nameless = (path: string, schema: Schema): string[] => {
     const { type, properties = {}, items, anyOf = [], oneOf = [] } = schema;
-    const choices = [...anyOf, ...oneOf].flatMap((one, index) => ('properties' in one ? [`${at}/${index}`] : []));
-    const inList = items !== undefined && at.startsWith('results') && type === 'array' && !items.$ref ? [at] : [];
-    return [...choices, ...inList, ...Object.entries(properties).flatMap(([name, one]) => nameless(name, one))];
+    const choices = [...anyOf, ...oneOf].flatMap((part, index) => ('properties' in part ? [`${path}/${index}`] : []));
+    const inList = items !== undefined && path.startsWith('results') && type === 'array' && !items.$ref ? [path] : [];
+    return [...choices, ...inList, ...Object.entries(properties).flatMap(([name, part]) => nameless(name, part))];
   };
   for (const { operation } of operations) {
     const { operationId, responses } = operation;
@@ -404,8 +404,8 @@ test('a nullable value accepts null', () => {
 /** The schemas of a document with these answers. */
 function schemasOf(...answers: TSchema[]): Record<string, Schema> {
   const paths = Object.fromEntries(
-    answers.map((response, at) => {
-      const path = `/${at}`;
+    answers.map((response, index) => {
+      const path = `/${index}`;
       const get = operation({ operationId: path, summary: '', tag: '', etag: null, history: 'none', path, response });
       return [path, { get }];
     }),
@@ -414,15 +414,15 @@ function schemasOf(...answers: TSchema[]): Record<string, Schema> {
 }
 
 test('two different schemas with one name are rejected', () => {
-  const one = Type.Object({ a: Type.String() }, { $id: 'One' });
-  expect(() => schemasOf(one, Type.Object({ b: Type.String() }, { $id: 'One' }))).toThrow(
+  const schema = Type.Object({ a: Type.String() }, { $id: 'One' });
+  expect(() => schemasOf(schema, Type.Object({ b: Type.String() }, { $id: 'One' }))).toThrow(
     'two schemas have the name One',
   );
-  expect(schemasOf(one, Type.Object({ a: Type.String() }, { $id: 'One' })).One).toMatchObject({ type: 'object' });
+  expect(schemasOf(schema, Type.Object({ a: Type.String() }, { $id: 'One' })).One).toMatchObject({ type: 'object' });
 });
 
 test('the documented form of a union accepts the same values', () => {
-  const words = (...of: string[]) => Type.Union(of.map((word) => Type.Literal(word)));
+  const words = (...texts: string[]) => Type.Union(texts.map((word) => Type.Literal(word)));
   const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
   const kind = (word: string, more: TSchema) =>
     Type.Object(
@@ -549,7 +549,7 @@ test('each list of v1 and v2 keeps its default and maximum limit', () => {
     const [, list] = /^\/extended\/(v[12]\/.+)/.exec(path) ?? [];
     return limit === undefined || list === undefined ? [] : [{ list, limits: `${limit.default} to ${limit.maximum}` }];
   });
-  const grouped = Object.entries(Object.groupBy(limits, (one) => one.limits));
+  const grouped = Object.entries(Object.groupBy(limits, (row) => row.limits));
   expect(Object.fromEntries(grouped.map(([key, lists]) => [key, lists?.map(({ list }) => list).sort()]))).toEqual({
     '20 to 30': [
       'v1/block',

@@ -21,7 +21,7 @@ async function dropped(directory: string, address: string, query = ''): Promise<
   return body as Page;
 }
 
-const shown = ({ results }: Page) =>
+const rowsOf = ({ results }: Page) =>
   results.map(({ tx_id, status, replaced_by_tx_id }) => [tx_id, status, replaced_by_tx_id]);
 
 test('the list has dropped transactions of the origin with reason and replacement, newest receipt first', async () => {
@@ -33,16 +33,18 @@ test('the list has dropped transactions of the origin with reason and replacemen
   const kept = transfer(alice, 9, 300);
   const paid = transfer(bob, 7, 300, { account: sponsor, nonce: 7 });
   open.ingest.receive(first.event);
-  for (const [index, one] of [stale, cheap, dear, kept, paid].entries()) {
-    open.ingest.receive(announcement([one], START + index));
+  for (const [index, transaction] of [stale, cheap, dear, kept, paid].entries()) {
+    open.ingest.receive(announcement([transaction], START + index));
   }
   open.ingest.receive(drop([cheap], 'ReplaceByFee', dear));
   open.ingest.receive(drop([stale, paid], 'StaleGarbageCollect'));
-  expect(shown(await dropped(open.directory, alice.address))).toEqual([
+  expect(rowsOf(await dropped(open.directory, alice.address))).toEqual([
     [cheap.id, 'dropped_replace_by_fee', dear.id],
     [stale.id, 'dropped_stale_garbage_collect', null],
   ]);
-  expect(shown(await dropped(open.directory, bob.address))).toEqual([[paid.id, 'dropped_stale_garbage_collect', null]]);
+  expect(rowsOf(await dropped(open.directory, bob.address))).toEqual([
+    [paid.id, 'dropped_stale_garbage_collect', null],
+  ]);
   // Neither a sponsor nor a recipient lists the transaction.
   expect((await dropped(open.directory, sponsor.address)).results).toEqual([]);
 
@@ -54,6 +56,6 @@ test('the list has dropped transactions of the origin with reason and replacemen
   // A mined or pending transaction isn't dropped.
   open.ingest.receive(block(first, 'second', [stale]).event);
   open.ingest.receive(announcement([paid], START + 9));
-  expect(shown(await dropped(open.directory, alice.address))).toEqual([[cheap.id, 'dropped_replace_by_fee', dear.id]]);
-  expect(shown(await dropped(open.directory, bob.address))).toEqual([]);
+  expect(rowsOf(await dropped(open.directory, alice.address))).toEqual([[cheap.id, 'dropped_replace_by_fee', dear.id]]);
+  expect(rowsOf(await dropped(open.directory, bob.address))).toEqual([]);
 });

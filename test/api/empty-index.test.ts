@@ -15,8 +15,8 @@ const targets = routes.flatMap((route) => {
   const example = ({ name, example }: (typeof parameters)[number]) => [name, example] as const;
   const needed = Object.fromEntries(parameters.filter(({ required }) => required).map(example));
   const optional = parameters.filter(({ required, name }) => !required && name !== 'cursor').map(example);
-  return [needed, ...optional.map(([name, value]) => ({ ...needed, [name]: value }))].map((given) =>
-    targetOf(route, given),
+  return [needed, ...optional.map(([name, value]) => ({ ...needed, [name]: value }))].map((values) =>
+    targetOf(route, values),
   );
 });
 

@@ -33,7 +33,7 @@ const get = async (query: string) =>
   (await (await api.get(`${LIST}?${query}`)).json()) as { events: object[]; total?: number | null };
 
 /** The number of events on all pages. */
-async function counted(query: string): Promise<number> {
+async function countEvents(query: string): Promise<number> {
   let count = 0;
   for (;;) {
     const { events } = await get(`${query}&limit=100&offset=${count}`);
@@ -61,7 +61,7 @@ test('the total of a transaction counts the requested types', async () => {
   for (const id of ids) {
     for (const types of ['', '&type=smart_contract_log', `&type=${MOVES}`, '&type=stx_asset']) {
       const query = `tx_id=${id}${types}`;
-      expect([query, (await get(`${query}&include_total=true`)).total]).toEqual([query, await counted(query)]);
+      expect([query, (await get(`${query}&include_total=true`)).total]).toEqual([query, await countEvents(query)]);
     }
   }
   expect((await get(`tx_id=0x${'0'.repeat(64)}&include_total=true`)).total).toBe(0);
@@ -74,7 +74,7 @@ test('the total of an address counts moves, logs or both, and is null for other 
   for (const address of [...addresses, ...contracts]) {
     for (const types of ['', '&type=smart_contract_log', `&type=${MOVES}`]) {
       const query = `address=${address}${types}`;
-      expect([query, (await get(`${query}&include_total=true`)).total]).toEqual([query, await counted(query)]);
+      expect([query, (await get(`${query}&include_total=true`)).total]).toEqual([query, await countEvents(query)]);
     }
     expect((await get(`address=${address}&type=stx_asset&include_total=true`)).total).toBeNull();
   }

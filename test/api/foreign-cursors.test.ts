@@ -23,10 +23,10 @@ const cursor: Cursor = { side: 'after', key: ['1'] };
 const page = { items: [], total: 2, current: cursor, next: cursor, previous: null, day: 0 };
 
 /** Creates a stub that returns the page from every method, except for the given members. */
-const stub = <T extends object>(answer: object, given: Readonly<Record<string, unknown>> = {}): T => {
-  const answering = (name: string | symbol) => (name in given ? given[String(name)] : answer);
+const stub = <T extends object>(answer: object, overrides: Readonly<Record<string, unknown>> = {}): T => {
+  const answering = (name: string | symbol) => (name in overrides ? overrides[String(name)] : answer);
   const group = () => new Proxy(() => answer, { get: (_, name) => () => answering(name) });
-  return new Proxy({} as T, { get: (_, name) => (name in given ? given[String(name)] : group()) });
+  return new Proxy({} as T, { get: (_, name) => (name in overrides ? overrides[String(name)] : group()) });
 };
 
 /** Nothing has a tag. */
@@ -48,12 +48,15 @@ const app = appOf({
   openHooks: true,
 });
 
-const [one, other] = accounts('cursors', 'user', 2, networks.testnet).map(({ address }) => address) as [string, string];
+const [user, other] = accounts('cursors', 'user', 2, networks.testnet).map(({ address }) => address) as [
+  string,
+  string,
+];
 /** Two values of each parameter that selects the list. */
 const values: Readonly<Record<string, readonly [string, string]>> = {
-  principal: [one, other],
-  contract_id: [`${one}.token`, `${other}.token`],
-  asset_identifier: [`${one}.token::coin`, `${other}.token::coin`],
+  principal: [user, other],
+  contract_id: [`${user}.token`, `${other}.token`],
+  asset_identifier: [`${user}.token::coin`, `${other}.token::coin`],
   value: ['7', toHex(clarity.uint(8n))],
   tx_id: [hashOf('one'), hashOf('other')],
   height_or_hash: ['7', hashOf('a block')],
@@ -62,9 +65,9 @@ const values: Readonly<Record<string, readonly [string, string]>> = {
   tenure_height: ['7', '8'],
   type: ['contract_call', 'token_transfer'],
   sort_by: ['fee', 'age'],
-  sender: [one, other],
-  deployer: [one, other],
-  recipient: [one, other],
+  sender: [user, other],
+  deployer: [user, other],
+  recipient: [user, other],
   min_amount: ['7', '8'],
   max_amount: ['8', '9'],
   from_time: ['7', '8'],
@@ -112,10 +115,10 @@ function url({ path, parameters }: GetRoute, changed: string | null, cursor: str
   let filled = path;
   for (const { name, in: place, schema } of parameters) {
     if (!isOfTheList(path, name) || isLeftOut(name, changed)) continue;
-    const known = values[name] ?? schema.enum ?? [];
-    if (known.length === 0) throw new Error(`${path}: no values for ${name}`);
-    const [usual, another] = name === 'principal' && principalOnly.test(path) ? known.map((of) => `${of}.pool`) : known;
-    const value = (name === changed ? another : usual) ?? '';
+    const texts = values[name] ?? schema.enum ?? [];
+    if (texts.length === 0) throw new Error(`${path}: no values for ${name}`);
+    const [first, second] = name === 'principal' && principalOnly.test(path) ? texts.map((id) => `${id}.pool`) : texts;
+    const value = (name === changed ? second : first) ?? '';
     if (place === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(value));
     else query.set(name, value);
   }
@@ -140,7 +143,7 @@ describe('a cursor', () => {
   test('is rejected by the same list if another parameter differs', async () => {
     const listed = await routesWithCursors();
     expect(listed.length).toBeGreaterThanOrEqual(28);
-    let tried = 0;
+    let count = 0;
     for (const route of listed) {
       const next = await nextOf(route);
       const statusOf = async (changed: string | null) =>
@@ -148,7 +151,7 @@ describe('a cursor', () => {
       expect({ path: route.path, own: await statusOf(null) }).toEqual({ path: route.path, own: 200 });
       for (const { name } of route.parameters) {
         if (!isOfTheList(route.path, name)) continue;
-        tried += 1;
+        count += 1;
         expect({ path: route.path, name, status: await statusOf(name) }).toEqual({
           path: route.path,
           name,
@@ -156,7 +159,7 @@ describe('a cursor', () => {
         });
       }
     }
-    expect(tried).toBeGreaterThanOrEqual(20);
+    expect(count).toBeGreaterThanOrEqual(20);
   });
 
   test('differs between all routes', async () => {
@@ -210,18 +213,18 @@ describe("an item's name used as a cursor", () => {
   async function subjects(path: string): Promise<string[]> {
     if (path.includes('{tenure_height}')) {
       const { results } = (await list('/extended/v2/blocks?limit=30')).body as { results: { tenure_height: number }[] };
-      return [...new Set(results.map((of) => String(of.tenure_height)))];
+      return [...new Set(results.map((row) => String(row.tenure_height)))];
     }
     const results = await transactions();
-    const of = path.includes('{contract_id}')
-      ? results.flatMap((one) => one.payload?.contract_id ?? one.contract_call?.contract_id ?? [])
+    const contracts = path.includes('{contract_id}')
+      ? results.flatMap((row) => row.payload?.contract_id ?? row.contract_call?.contract_id ?? [])
       : results.map(({ sender }) => sender.address);
-    return [...new Set(of)];
+    return [...new Set(contracts)];
   }
 
   test('returns nothing of another list', async () => {
     const listed = await routesWithCursors();
-    const flat = listed.filter((of) => takesNames(of) && of.parameters.some((one) => one.in === 'path'));
+    const flat = listed.filter((route) => takesNames(route) && route.parameters.some((item) => item.in === 'path'));
     expect(flat.map(({ path }) => path).sort()).toEqual([
       '/extended/v2/addresses/{principal}/transactions',
       '/extended/v2/block-tenures/{tenure_height}/blocks',
@@ -229,27 +232,27 @@ describe("an item's name used as a cursor", () => {
     ]);
     for (const { path } of flat) {
       const names = await namesOf(path);
-      const found: { at: string; all: Set<string> }[] = [];
+      const walks: { target: string; rows: Set<string> }[] = [];
       for (const subject of await subjects(path)) {
-        const at = path.replace(/\{\w+\}/, subject);
-        const all = new Set<string>();
+        const target = path.replace(/\{\w+\}/, subject);
+        const rows = new Set<string>();
         let next = '';
         do {
-          const { status, body } = await list(`${at}?limit=20${next}`);
+          const { status, body } = await list(`${target}?limit=20${next}`);
           if (status !== 200) break;
-          for (const item of body.results) all.add(JSON.stringify(item));
+          for (const item of body.results) rows.add(JSON.stringify(item));
           next = body.prev_cursor === null ? '' : `&cursor=${body.prev_cursor}`;
         } while (next !== '');
-        if (all.size > 1) found.push({ at, all });
-        if (found.length === 3) break;
+        if (rows.size > 1) walks.push({ target, rows });
+        if (walks.length === 3) break;
       }
-      expect({ path, lists: found.length > 1 }).toEqual({ path, lists: true });
-      for (const mine of found) {
+      expect({ path, lists: walks.length > 1 }).toEqual({ path, lists: true });
+      for (const walk of walks) {
         for (const name of names) {
-          const { status, body } = await list(`${mine.at}?limit=20&cursor=${name}`);
-          const foreign = status === 200 ? body.results.filter((item) => !mine.all.has(JSON.stringify(item))) : [];
-          expect({ at: mine.at, status: status === 200 || status === 404, foreign }).toEqual({
-            at: mine.at,
+          const { status, body } = await list(`${walk.target}?limit=20&cursor=${name}`);
+          const foreign = status === 200 ? body.results.filter((item) => !walk.rows.has(JSON.stringify(item))) : [];
+          expect({ target: walk.target, status: status === 200 || status === 404, foreign }).toEqual({
+            target: walk.target,
             status: true,
             foreign: [],
           });

@@ -53,7 +53,7 @@ class Server implements Disposable {
       version: VERSION,
       log: () => {},
       clock,
-      ...(node === undefined ? {} : { askAccount: (principal, at) => node.accountAt(principal, at) }),
+      ...(node === undefined ? {} : { askAccount: (principal, height) => node.accountAt(principal, height) }),
     });
   }
 
@@ -133,7 +133,7 @@ const rowsOf = (body: any): unknown[] | undefined =>
 function withoutNames(body: unknown, like: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body;
   const other = Object(like);
-  if (Array.isArray(body)) return body.map((one, index) => withoutNames(one, other[index]));
+  if (Array.isArray(body)) return body.map((item, index) => withoutNames(item, other[index]));
   const isUnknown = 'function_name' in body && unknownNames(other);
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => {
@@ -220,30 +220,30 @@ function compareRows({ path }: Route, both: Both, whole: Answer['body'], since: 
     return 'equal';
   }
   const inOrder = (rows: unknown[]) => (path === COUNTS ? rows.toReversed() : rows);
-  const [all, own] = [rowsOf(whole), rowsOf(since)];
-  if (all === undefined || own === undefined) {
+  const [wholeRows, sinceRows] = [rowsOf(whole), rowsOf(since)];
+  if (wholeRows === undefined || sinceRows === undefined) {
     const { known, lacking } = partsOf(whole, since);
     for (const part of lacking) expect(heightOf(part, both) ?? 0).toBeLessThan(both.from);
     expect(withoutNames(known, since)).toEqual(withoutNames(since, since) as never);
     return lacking.length > 0 ? 'cut' : 'equal';
   }
   if (path === SEARCH) {
-    const ids = new Set((all as { id: string }[]).map(({ id }) => id));
-    const others = (own as { id: string }[]).filter(({ id }) => !ids.has(id));
+    const ids = new Set((wholeRows as { id: string }[]).map(({ id }) => id));
+    const others = (sinceRows as { id: string }[]).filter(({ id }) => !ids.has(id));
     // Only a whole list that is full has left something out.
-    expect(others.length === 0 || all.length >= own.length).toBe(true);
-    return own.length < all.length ? 'cut' : 'equal';
+    expect(others.length === 0 || wholeRows.length >= sinceRows.length).toBe(true);
+    return sinceRows.length < wholeRows.length ? 'cut' : 'equal';
   }
-  const hasHeights = all.length > 0 && all.every((row) => heightOf(row, both) !== undefined);
+  const hasHeights = wholeRows.length > 0 && wholeRows.every((row) => heightOf(row, both) !== undefined);
   const expected = hasHeights
-    ? all.filter((row) => heightOf(row, both)! >= both.from)
-    : inOrder(all).slice(0, own.length);
+    ? wholeRows.filter((row) => heightOf(row, both)! >= both.from)
+    : inOrder(wholeRows).slice(0, sinceRows.length);
   // Another page of the whole list may continue with the rows of the first page since then.
-  const isWhole = whole.total === undefined || whole.total === all.length;
-  const shown = hasHeights ? own.slice(0, isWhole ? own.length : expected.length) : inOrder(own);
-  expect(withoutNames(shown, shown)).toEqual(withoutNames(expected, shown) as never);
-  if (typeof since.total === 'number' && isWhole) expect(since.total).toBe(own.length);
-  return own.length < all.length ? 'cut' : 'equal';
+  const isWhole = whole.total === undefined || whole.total === wholeRows.length;
+  const compared = hasHeights ? sinceRows.slice(0, isWhole ? sinceRows.length : expected.length) : inOrder(sinceRows);
+  expect(withoutNames(compared, compared)).toEqual(withoutNames(expected, compared) as never);
+  if (typeof since.total === 'number' && isWhole) expect(since.total).toBe(sinceRows.length);
+  return sinceRows.length < wholeRows.length ? 'cut' : 'equal';
 }
 
 /** Splits an answer by id into the parts that the server with the later start found, and the rest. Any other answer is one part. */
@@ -310,13 +310,13 @@ class Requests {
 
   /** Draws a request with the required parameters of the route, and some optional ones. */
   draw(route: Route): string {
-    const given: Record<string, unknown> = {};
+    const values: Record<string, unknown> = {};
     for (const { name, required, example, schema } of route.detail.parameters) {
-      if (name === 'limit') given[name] = schema.maximum;
+      if (name === 'limit') values[name] = schema.maximum;
       else if (required || (name !== 'cursor' && this.prng.chance(0.2)))
-        given[name] = this.#value(route, name, example);
+        values[name] = this.#value(route, name, example);
     }
-    return targetOf(route, given);
+    return targetOf(route, values);
   }
 }
 
@@ -394,12 +394,12 @@ test(
     await assertProperty(
       fc.asyncProperty(fc.nat({ max: 10_000 }), fc.nat({ max: 1_000 }), async (seed, choice) => {
         const events = chainOf(seed);
-        const possible = beginnings(events).filter((one) => isApart(events, one));
+        const possible = beginnings(events).filter((beginning) => isApart(events, beginning));
         const beginning = possible[choice % possible.length];
         if (beginning === undefined) return;
         using both = await Both.of(events, beginning, (account) => account % 3 > 0);
         const requests = await Requests.of(both.whole, both.from, new Prng(`history ${seed} ${choice}`));
-        for (const route of [...routes, ...routes.filter((one) => !needsWhole(one))]) {
+        for (const route of [...routes, ...routes.filter((item) => !needsWhole(item))]) {
           const target = requests.draw(route);
           const [whole, since] = [await both.whole.ask(target), await both.since.ask(target)];
           try {
@@ -446,12 +446,12 @@ test("a Bitcoin block with a canonical Stacks block before the index doesn't ret
 
 describe('an index that starts at block 20', () => {
   const events = [...devnetEvents({ seed: 3, blocks: 30, accounts: 6, transactionsPerBlock: 4, forkEvery: 0 })];
-  const begun = beginnings(events).find(({ height }) => height === 20)!;
+  const chosenBeginning = beginnings(events).find(({ height }) => height === 20)!;
   let both: Both;
   let whole: Server;
   let since: Server;
   beforeAll(async () => {
-    both = await Both.of(events, begun, (account) => account % 2 === 0);
+    both = await Both.of(events, chosenBeginning, (account) => account % 2 === 0);
     ({ whole, since } = both);
   });
   afterAll(() => both[Symbol.dispose]());
@@ -464,7 +464,7 @@ describe('an index that starts at block 20', () => {
   });
 
   test('returns accounts that the node sent, and requests untouched accounts from the node', async () => {
-    using withoutNode = new Server(begun.events);
+    using withoutNode = new Server(chosenBeginning.events);
     const touched = new Set((await whole.accountsSince(20)).map(({ body }) => JSON.parse(body).principal));
     const ever = (await whole.accountsSince(1)).map(({ body }) => JSON.parse(body).principal as string);
     const idle = ever.find((account) => !touched.has(account) && !account.includes('.'))!;
@@ -477,15 +477,15 @@ describe('an index that starts at block 20', () => {
       'v3/principals/ADDRESS/balances/stx',
       'v1/address/ADDRESS/nonces',
     ]) {
-      const of = (address: string) => since.ask(`/extended/${path.replace('ADDRESS', address)}`);
-      const route = routes.find((one) => one.path === `/extended/${path}`.replace('ADDRESS', '{principal}'))!;
+      const askSince = (address: string) => since.ask(`/extended/${path.replace('ADDRESS', address)}`);
+      const route = routes.find((item) => item.path === `/extended/${path}`.replace('ADDRESS', '{principal}'))!;
       const atAll = await whole.ask(`/extended/${path.replace('ADDRESS', known!)}`);
-      expect(compare(route, both, atAll, await of(known!))).toBe('account');
-      const asking = await of(waiting!);
+      expect(compare(route, both, atAll, await askSince(known!))).toBe('account');
+      const asking = await askSince(waiting!);
       expect([asking.status, asking.body.code, header(asking)]).toEqual([503, 'ASKING_NODE', '20']);
       expect(asking.headers.get('retry-after')).toBe('1');
       const untouched = await whole.ask(`/extended/${path.replace('ADDRESS', idle)}`);
-      expect(compare(route, both, untouched, await of(idle))).toBe('account');
+      expect(compare(route, both, untouched, await askSince(idle))).toBe('account');
       const alone = await withoutNode.ask(`/extended/${path.replace('ADDRESS', idle)}`);
       expect([alone.status, alone.body.code, header(alone)]).toEqual([503, 'HISTORY_INCOMPLETE', '20']);
       expect(alone.body.message).toContain(`/v2/accounts/${idle}`);
@@ -495,16 +495,16 @@ describe('an index that starts at block 20', () => {
       const init = { method: 'POST', body: JSON.stringify(body), headers };
       return [whole, since].map((server) => server.ask('/stackside/v1/principals/balances', init));
     };
-    const [all, own] = await Promise.all(await post({ principals: [known] }));
-    expect(own!.body).toMatchObject({
-      results: [{ principal: known, stx: { balance: all!.body.results[0].stx.balance } }],
+    const [wholeAnswer, sinceAnswer] = await Promise.all(await post({ principals: [known] }));
+    expect(sinceAnswer!.body).toMatchObject({
+      results: [{ principal: known, stx: { balance: wholeAnswer!.body.results[0].stx.balance } }],
     });
     const token = `${alice.address}.token::coin`;
-    for (const [asked, code] of [
+    for (const [request, code] of [
       [{ principals: [known, waiting] }, 'ASKING_NODE'],
       [{ principals: [known], fungible_tokens: [token] }, 'HISTORY_INCOMPLETE'],
     ] as const) {
-      const [, refused] = await Promise.all(await post(asked));
+      const [, refused] = await Promise.all(await post(request));
       expect([refused!.status, refused!.body.code]).toEqual([503, code]);
     }
   });
@@ -558,21 +558,21 @@ describe('an index that starts at block 20', () => {
     const refused = await since.ask('/extended/v3/tokens/stx/supply', { method: 'HEAD' });
     expect([refused.status, header(refused)]).toEqual([503, '20']);
 
-    const other = await whole.ask(list);
+    const wholePage = await whole.ask(list);
     // A copy of the whole list doesn't become one of this list, nor the other way round.
-    expect((await since.ask(list, { headers: { 'if-none-match': other.headers.get('etag')! } })).status).toBe(200);
+    expect((await since.ask(list, { headers: { 'if-none-match': wholePage.headers.get('etag')! } })).status).toBe(200);
     expect((await whole.ask(list, { headers: { 'if-none-match': tag } })).status).toBe(200);
-    const refusedTag = { headers: { 'if-none-match': other.headers.get('etag')! } };
+    const refusedTag = { headers: { 'if-none-match': wholePage.headers.get('etag')! } };
     expect((await since.ask('/extended/v3/tokens/stx/holders', refusedTag)).status).toBe(503);
 
     let seen = 0;
-    for (let page = other; page.body.cursor.next !== null; ) {
+    for (let page = wholePage; page.body.cursor.next !== null; ) {
       const next = `${list}&cursor=${page.body.cursor.next}`;
       page = await whole.ask(next);
-      const own = await since.ask(next);
-      expect(header(own)).toBe('20');
+      const sincePage = await since.ask(next);
+      expect(header(sincePage)).toBe('20');
       const rows = page.body.results.filter((row: object) => heightOf(row, both)! >= 20);
-      expect(own.body.results).toEqual(rows);
+      expect(sincePage.body.results).toEqual(rows);
       seen += rows.length;
     }
     expect(seen).toBeGreaterThan(0);
@@ -581,7 +581,7 @@ describe('an index that starts at block 20', () => {
   test('estimates times from its blocks, and omits incomplete windows', async () => {
     const times = await since.ask('/extended/v2/blocks/average-times');
     expect([times.status, header(times), times.body.last_30d > 0]).toEqual([200, '20', true]);
-    using month = new Server(begun.events, { later: 31 * 86_400_000 });
+    using month = new Server(chosenBeginning.events, { later: 31 * 86_400_000 });
     const late = await month.ask('/extended/v2/blocks/average-times');
     expect([late.status, late.body.last_30d]).toEqual([200, 0]);
     expect((await since.ask('/stackside/v1/blocks/counts')).body).toEqual({ counts: [] });

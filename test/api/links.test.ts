@@ -24,7 +24,7 @@ const ask: Ask = async (target) => {
 
 const deprecated = routesOf().filter((route) => route.deprecated !== null && route.method === 'GET');
 /** Routes without successors: simulated nodes have neither microblocks nor faucets. */
-const asked = deprecated.filter(({ path }) => !/\/(microblock|faucets)\b/.test(path));
+const routes = deprecated.filter(({ path }) => !/\/(microblock|faucets)\b/.test(path));
 
 /** Routes that the node answers. It lacks a snapshot of the chain here. */
 const OF_THE_NODE = /^\/v3\/transaction\/[0-9a-f]{64}$/;
@@ -61,10 +61,10 @@ async function follow(route: Route): Promise<{ target: string; links: Link[] }> 
     }
     const { status, body } = await ask(link.target);
     expect([target, link.target, status]).toEqual([target, link.target, 200]);
-    const found = identifiers([decodeURIComponent(link.target), body]);
-    const common = [...found].filter((one) => old.has(one));
+    const ids = identifiers([decodeURIComponent(link.target), body]);
+    const common = [...ids].filter((id) => old.has(id));
     // Answers about supplies and block times contain no identifiers.
-    if (found.size > 0 && old.size > 0)
+    if (ids.size > 0 && old.size > 0)
       expect([target, link.target, common.length > 0]).toEqual([target, link.target, true]);
     expect([target, link.target, isEmpty(body)]).toEqual([target, link.target, false]);
   }
@@ -72,11 +72,11 @@ async function follow(route: Route): Promise<{ target: string; links: Link[] }> 
 }
 
 test('more than 45 deprecated routes are tested', () => {
-  expect(asked.length).toBeGreaterThan(45);
+  expect(routes.length).toBeGreaterThan(45);
 });
 
 test('every link of a deprecated route returns the same object', async () => {
-  for (const route of asked) {
+  for (const route of routes) {
     const { links } = await follow(route);
     const { replacement, related } = route.deprecated!;
     // Rewards went to Bitcoin addresses without a known principal.
@@ -114,14 +114,14 @@ test('a successor link of holdings keeps the requested assets', async () => {
   const owned = await Promise.all(
     owners.map(async (owner) => (await ask(`/extended/v3/principals/${owner}/balances/nft?limit=50`)).body.results),
   );
-  const at = owned.findIndex((list: unknown[]) => list.length > 0);
-  const [asset] = owned[at].map((one: { asset_identifier: string }) => one.asset_identifier);
-  const path = `/extended/v3/principals/${owners[at]}/balances/nft`;
-  const old = `/extended/v1/tokens/nft/holdings?principal=${owners[at]}`;
+  const index = owned.findIndex((list: unknown[]) => list.length > 0);
+  const [asset] = owned[index].map((holding: { asset_identifier: string }) => holding.asset_identifier);
+  const path = `/extended/v3/principals/${owners[index]}/balances/nft`;
+  const old = `/extended/v1/tokens/nft/holdings?principal=${owners[index]}`;
   expect(await successors(old)).toEqual([path]);
-  const kept = `${path}?asset_identifier=${encodeURIComponent(asset)}`;
-  expect(await successors(`${old}&asset_identifiers=${asset}`)).toEqual([kept]);
-  expect(await successors(`${old}&asset_identifiers=${asset},${asset}`)).toEqual([kept, kept]);
+  const expected = `${path}?asset_identifier=${encodeURIComponent(asset)}`;
+  expect(await successors(`${old}&asset_identifiers=${asset}`)).toEqual([expected]);
+  expect(await successors(`${old}&asset_identifiers=${asset},${asset}`)).toEqual([expected, expected]);
 });
 
 test("the successor link for an owner's names filters by the asset of names", async () => {
@@ -129,7 +129,7 @@ test("the successor link for an owner's names filters by the asset of names", as
   const { address } = (await ask(`/v1/names/${owner}`)).body;
   const [linked = ''] = await successors(`/v1/addresses/stacks/${address}`);
   const { results } = (await ask(linked)).body;
-  const assets = results.map((one: { asset_identifier: string }) => one.asset_identifier);
+  const assets = results.map((holding: { asset_identifier: string }) => holding.asset_identifier);
   expect(new Set(assets)).toEqual(new Set(['ST000000000000000000002AMW42H.bns::names']));
   expect(linksOf(await request('/v1/addresses/stacks/nobody'))).toEqual([]);
 });

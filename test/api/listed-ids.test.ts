@@ -57,7 +57,7 @@ function chainEvents() {
       ]),
     ]),
   ];
-  const made = block(null, 'listed', [receipt(first, 0), receipt(second, 1)], {
+  const mined = block(null, 'listed', [receipt(first, 0), receipt(second, 1)], {
     events: events.map(([type, body], event_index) => ({
       txid: second.id,
       event_index,
@@ -66,20 +66,20 @@ function chainEvents() {
       [type]: body,
     })),
   });
-  return [made.event, announcement([transfer(bob, 0, 300)])];
+  return [mined.event, announcement([transfer(bob, 0, 300)])];
 }
 
 type Kind = 'hash' | 'address' | 'contract' | 'asset' | 'value';
 
 /** A usual identifier of each kind. */
-const usual: Readonly<Record<Kind, string>> = {
+const samples: Readonly<Record<Kind, string>> = {
   hash: `0x${'ab'.repeat(32)}`,
   address: alice.address,
   contract: CONTRACT,
   asset: `${CONTRACT}::coin`,
   value: '0x0100000000000000000000000000000001',
 };
-const kinds = Object.keys(usual) as Kind[];
+const kinds = Object.keys(samples) as Kind[];
 
 const forms: readonly (readonly [kind: Kind, form: RegExp])[] = [
   ['asset', /^S[0-9A-Z]{27,40}\.[^:]+::.+$/],
@@ -89,15 +89,15 @@ const forms: readonly (readonly [kind: Kind, form: RegExp])[] = [
 ];
 
 /** Adds all identifiers in an answer. @param path names of the members from the root to the part */
-function collect(part: unknown, path: readonly string[], shown: Map<string, Kind>): void {
+function collect(part: unknown, path: readonly string[], kindById: Map<string, Kind>): void {
   if (typeof part === 'string') {
     const kind =
       path.at(-1) === 'hex' && path.at(-2) === 'value' ? 'value' : forms.find(([, form]) => form.test(part))?.[0];
-    if (kind !== undefined) shown.set(part, kind);
+    if (kind !== undefined) kindById.set(part, kind);
   } else if (typeof part === 'object' && part !== null) {
-    for (const [name, one] of Object.entries(part)) {
-      collect(name, [], shown);
-      collect(one, [...path, name], shown);
+    for (const [name, value] of Object.entries(part)) {
+      collect(name, [], kindById);
+      collect(value, [...path, name], kindById);
     }
   }
 }
@@ -107,16 +107,16 @@ const { json, request } = testApp(memoryIndex(chainEvents()), {}, appOf);
 let document: { components: { schemas: Record<string, Schema> }; paths: Record<string, Record<string, object>> };
 let routes: GetRoute[];
 /** The identifiers that the API shows, with their kinds. */
-const shown = new Map<string, Kind>();
+const shownIds = new Map<string, Kind>();
 
-/** The URL of a route about the usual identifiers. @param given a parameter with its value */
-function url({ path, parameters }: GetRoute, given: readonly [name: string, value: string]): string {
+/** The URL of a route about the sample identifiers. @param chosen a parameter with its value */
+function url({ path, parameters }: GetRoute, chosen: readonly [name: string, value: string]): string {
   const query = new URLSearchParams();
   let filled = path;
   for (const { name, required, in: place, schema } of parameters) {
-    const value = name === given[0] ? given[1] : (exampleOf(schema) ?? '1');
+    const value = name === chosen[0] ? chosen[1] : (exampleOf(schema) ?? '1');
     if (place === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(value));
-    else if (required || name === given[0]) query.set(name, value);
+    else if (required || name === chosen[0]) query.set(name, value);
   }
   return `${filled}?${query}`;
 }
@@ -145,7 +145,7 @@ const isOtherText = ({ name, schema }: Parameter, kind: Kind): boolean => {
   // A search finds identifiers, which are longer than any name, but no values.
   return (
     (maxLength <= MAX_NAME_LENGTH || kind === 'value') &&
-    !examples.some((one) => forms.some(([, form]) => form.test(`${one}`)))
+    !examples.some((example) => forms.some(([, form]) => form.test(`${example}`)))
   );
 };
 
@@ -159,25 +159,25 @@ beforeAll(async () => {
     for (let draw = 0; draw < 10; draw++) {
       const response = await request(randomUrl(route, subjects, prng), { redirect: 'manual' });
       if (response.status !== 200 || !response.headers.get('content-type')?.includes('json')) continue;
-      collect(await response.json(), [], shown);
+      collect(await response.json(), [], shownIds);
     }
   }
 });
 
 test('the lists show the unusual identifiers', () => {
-  expect(UNUSUAL.filter((one) => !shown.has(one))).toEqual([]);
+  expect(UNUSUAL.filter((id) => !shownIds.has(id))).toEqual([]);
 });
 
 test('every route accepts each identifier that the API shows', async () => {
   const refused: object[] = [];
-  const taken = new Map<Kind, number>(kinds.map((kind) => [kind, 0]));
+  const counts = new Map<Kind, number>(kinds.map((kind) => [kind, 0]));
   for (const route of routes) {
     for (const parameter of route.parameters) {
       for (const kind of kinds) {
-        if (isOtherText(parameter, kind) || (await isRefused(route, parameter, usual[kind])) !== null) continue;
-        taken.set(kind, taken.get(kind)! + 1);
-        for (const [value, of] of shown) {
-          if (of !== kind) continue;
+        if (isOtherText(parameter, kind) || (await isRefused(route, parameter, samples[kind])) !== null) continue;
+        counts.set(kind, counts.get(kind)! + 1);
+        for (const [value, shownKind] of shownIds) {
+          if (shownKind !== kind) continue;
           const message = await isRefused(route, parameter, value);
           if (message !== null) refused.push({ path: route.path, name: parameter.name, value, message });
         }
@@ -185,7 +185,7 @@ test('every route accepts each identifier that the API shows', async () => {
     }
   }
   expect(refused).toEqual([]);
-  for (const count of taken.values()) expect(count).toBeGreaterThan(5);
+  for (const count of counts.values()) expect(count).toBeGreaterThan(5);
 });
 
 test('v1 search finds a contract principal that holds STX and is not deployed', async () => {
@@ -200,30 +200,30 @@ test('v1 search finds a contract principal that holds STX and is not deployed', 
 });
 
 /** All patterns of the texts in a schema. */
-function patternsIn(schema: unknown, found = new Set<string>()): Set<string> {
-  if (typeof schema !== 'object' || schema === null) return found;
+function patternsIn(schema: unknown, patterns = new Set<string>()): Set<string> {
+  if (typeof schema !== 'object' || schema === null) return patterns;
   for (const [name, part] of Object.entries(schema)) {
-    if (name === 'pattern' && typeof part === 'string') found.add(part);
-    else if (name === '$ref' && typeof part === 'string' && !found.has(part)) {
-      found.add(part);
-      patternsIn(document.components.schemas[part.split('/').at(-1)!], found);
-    } else patternsIn(part, found);
+    if (name === 'pattern' && typeof part === 'string') patterns.add(part);
+    else if (name === '$ref' && typeof part === 'string' && !patterns.has(part)) {
+      patterns.add(part);
+      patternsIn(document.components.schemas[part.split('/').at(-1)!], patterns);
+    } else patternsIn(part, patterns);
   }
-  return found;
+  return patterns;
 }
 
 test('every identifier pattern in a request body accepts each identifier that the API shows', () => {
   const bodies = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map((operation) => (operation as { requestBody?: object }).requestBody),
   );
-  const patterns = [...patternsIn(bodies)].filter((one) => !one.startsWith('#')).map((one) => new RegExp(one));
+  const patterns = [...patternsIn(bodies)].filter((text) => !text.startsWith('#')).map((text) => new RegExp(text));
   const failed = patterns.flatMap((pattern) =>
-    [...shown]
+    [...shownIds]
       .filter(
-        ([value, kind]) => /address|contract|asset/.test(kind) && pattern.test(usual[kind]) && !pattern.test(value),
+        ([value, kind]) => /address|contract|asset/.test(kind) && pattern.test(samples[kind]) && !pattern.test(value),
       )
       .map(([value]) => [pattern, value]),
   );
   expect(failed).toEqual([]);
-  expect(patterns.some((pattern) => pattern.test(usual.asset))).toBe(true);
+  expect(patterns.some((pattern) => pattern.test(samples.asset))).toBe(true);
 });

@@ -93,9 +93,9 @@ const standing = async (app: ReturnType<typeof testApp>, { id }: Transaction) =>
 test('a projected block takes the highest fee rate first among the next nonces of senders and sponsors', async () => {
   const second = transfer(alice, 1, 90_000);
   const first = transfer(alice, 0, 300);
-  const other = transfer(bob, 0, 500);
+  const ofBob = transfer(bob, 0, 500);
   const sponsored = transfer(bob, 1, 400, { account: sponsor, nonce: 0 });
-  const app = testApp(memoryIndex([funded([alice, bob, sponsor]), announcement([second, first, other, sponsored])]));
+  const app = testApp(memoryIndex([funded([alice, bob, sponsor]), announcement([second, first, ofBob, sponsored])]));
   const { body } = await app.json('/stackside/v1/mempool/blocks');
   expect(body).toMatchObject({
     total: 4,
@@ -109,7 +109,7 @@ test('a projected block takes the highest fee rate first among the next nonces o
   const { total, results } = inBlock.body as { total: number; results: { tx_id: string }[] };
   expect({ total, ids: results.map(({ tx_id }) => tx_id) }).toEqual({
     total: 4,
-    ids: [other.id, first.id, second.id],
+    ids: [ofBob.id, first.id, second.id],
   });
   expect((await app.json('/stackside/v1/mempool/blocks/2/transactions')).body).toEqual({
     total: 0,
@@ -128,24 +128,24 @@ test('the lower nonce of a sponsor comes first, even with a lower fee', async ()
 
 test('a transaction lists the nonce that it waits for and the funds that its account lacks', async () => {
   const gap = transfer(alice, 2, 300);
-  const behind = transfer(alice, 3, 300);
+  const afterGap = transfer(alice, 3, 300);
   const ofSponsor = transfer(bob, 0, 300, { account: sponsor, nonce: 5 });
-  const after = transfer(bob, 1, 300);
+  const afterSponsored = transfer(bob, 1, 300);
   const poor = transfer(carol, 1, 2_000_000);
   const app = testApp(
-    memoryIndex([funded([alice, bob, sponsor, carol]), announcement([gap, behind, ofSponsor, after, poor])]),
+    memoryIndex([funded([alice, bob, sponsor, carol]), announcement([gap, afterGap, ofSponsor, afterSponsored, poor])]),
   );
-  const nonce = (of: Account, missing: number, waits: Transaction | null = null) => ({
+  const nonce = (account: Account, missing: number, waits: Transaction | null = null) => ({
     for: 'nonce',
-    principal: of.address,
+    principal: account.address,
     nonce: missing,
     tx_id: waits?.id ?? null,
   });
   const none = { projected: null, fee_for_next_block: null };
   expect(await standing(app, gap)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
-  expect(await standing(app, behind)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
+  expect(await standing(app, afterGap)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
   expect(await standing(app, ofSponsor)).toEqual({ ...none, awaits: [nonce(sponsor, 0)] });
-  expect(await standing(app, after)).toEqual({ ...none, awaits: [nonce(bob, 0, ofSponsor)] });
+  expect(await standing(app, afterSponsored)).toEqual({ ...none, awaits: [nonce(bob, 0, ofSponsor)] });
   expect(await standing(app, poor)).toMatchObject({
     ...none,
     awaits: [{ for: 'balance', needed: '2000001' }],

@@ -182,51 +182,51 @@ const inProgress = { error: 'Token metadata fetch in progress' };
 describe.each(families)('one token of %s', (family) => {
   const chain = tokenChain();
   afterAll(() => chain[Symbol.dispose]());
-  const at = (id: string, query = ''): string => `/metadata/v1/${family}/${id}${family === 'ft' ? '' : '/1'}${query}`;
+  const url = (id: string, query = ''): string => `/metadata/v1/${family}/${id}${family === 'ft' ? '' : '/1'}${query}`;
   /** A contract with its token 1. */
   async function token(name: string) {
-    const made = chain.deploy(family, name);
-    if (family === 'nft') await chain.last(made.id, { last: 1 });
-    if (family === 'sft') chain.mintSft(made.id);
-    return made;
+    const contract = chain.deploy(family, name);
+    if (family === 'nft') await chain.last(contract.id, { last: 1 });
+    if (family === 'sft') chain.mintSft(contract.id);
+    return contract;
   }
 
   test('returns 404 for an unknown contract, one of another kind, or one without tokens', async () => {
     const nobody = `${alice.address}.nobody`;
-    expect(await chain.get(at(nobody))).toMatchObject({ status: 404, body: { error: 'Contract not found' } });
+    expect(await chain.get(url(nobody))).toMatchObject({ status: 404, body: { error: 'Contract not found' } });
     const other = chain.deploy(family === 'ft' ? 'nft' : 'ft', 'other-kind');
-    expect(await chain.get(at(other.id))).toMatchObject({ status: 404, body: { error: 'Token not found' } });
+    expect(await chain.get(url(other.id))).toMatchObject({ status: 404, body: { error: 'Token not found' } });
     if (family === 'ft') return;
     const { id } = chain.deploy(family, 'empty');
-    const answer = await chain.get(at(id));
+    const answer = await chain.get(url(id));
     expect([answer.status, answer.body]).toEqual([404, { error: 'Token not found' }]);
     expect(answer.headers.get('etag')).toBeNull();
   });
 
   test('returns 422 if its metadata was not read yet', async () => {
     const { id } = await token('unread');
-    const answer = await chain.get(at(id));
+    const answer = await chain.get(url(id));
     expect([answer.status, answer.body]).toEqual([422, inProgress]);
     expect(answer.headers.get('etag')).toBeNull();
-    expect((await chain.get(at(id, '?locale=en'))).body).toEqual({ error: 'Locale not found' });
+    expect((await chain.get(url(id, '?locale=en'))).body).toEqual({ error: 'Locale not found' });
     // Nobody will read it.
-    expect((await chain.get(at(id), {}, 'off')).status).toBe(200);
+    expect((await chain.get(url(id), {}, 'off')).status).toBe(200);
   });
 
   test('returns 422 if its contract fails', async () => {
     const { id } = await token('wrong');
     await chain.facts(id, '1', invalid);
-    expect(await chain.get(at(id))).toMatchObject({ status: 422, body: clarityError });
+    expect(await chain.get(url(id))).toMatchObject({ status: 422, body: clarityError });
     if (family !== 'nft') return;
-    const { id: all } = chain.deploy('nft', 'all-wrong');
-    await chain.last(all, invalid);
-    expect(await chain.get(at(all, '?locale=x'))).toMatchObject({ status: 422, body: clarityError });
+    const { id: invalidId } = chain.deploy('nft', 'all-wrong');
+    await chain.last(invalidId, invalid);
+    expect(await chain.get(url(invalidId, '?locale=x'))).toMatchObject({ status: 422, body: clarityError });
   });
 
   test('returns the stored data if the lookup has failed permanently', async () => {
     const { id } = await token('given-up');
     await chain.facts(id, '1', { state: 'failed', wait: null });
-    const { status, body } = await chain.get(at(id));
+    const { status, body } = await chain.get(url(id));
     expect(status).toBe(200);
     if (family !== 'ft') expect(body).toEqual({});
     else expect(Object.keys(body)).toEqual(['tx_id', 'sender_address', 'asset_identifier']);
@@ -251,37 +251,37 @@ describe.each(families)('one token of %s', (family) => {
   test('returns the metadata without a locale after a successful lookup', async () => {
     const { id, deployed } = await token('read');
     await chain.facts(id, '1', facts);
-    const answer = await chain.get(at(id));
+    const answer = await chain.get(url(id));
     expect(answer.body).toEqual(expected(deployed, id));
     // The path without a version answers the same.
-    expect((await chain.get(at(id).replace('/v1', ''))).text).toBe(answer.text);
-    expect((await chain.get(at(id, '?locale='))).text).toBe(answer.text);
-    expect(await chain.get(at(id, '?locale=en'))).toMatchObject({ status: 422, body: { error: 'Locale not found' } });
+    expect((await chain.get(url(id).replace('/v1', ''))).text).toBe(answer.text);
+    expect((await chain.get(url(id, '?locale='))).text).toBe(answer.text);
+    expect(await chain.get(url(id, '?locale=en'))).toMatchObject({ status: 422, body: { error: 'Locale not found' } });
     await chain.refresh(id);
     // The metadata stays available during the next lookup.
-    expect((await chain.get(at(id))).text).toBe(answer.text);
+    expect((await chain.get(url(id))).text).toBe(answer.text);
   });
 
   test('has an ETag that changes with the token', async () => {
     const { id } = await token('tagged');
     await chain.facts(id, '1', facts);
-    const first = await chain.get(at(id));
+    const first = await chain.get(url(id));
     const etag = first.headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[^"]+"$/);
     expect(first.headers.get('cache-control')).toBe('public, no-cache, must-revalidate');
     for (const query of ['', '?x=1']) {
-      expect((await chain.get(at(id, query))).headers.get('etag')).toBe(etag);
-      expect(await chain.get(at(id, query), { 'if-none-match': `W/"x", ${etag}` })).toMatchObject({
+      expect((await chain.get(url(id, query))).headers.get('etag')).toBe(etag);
+      expect(await chain.get(url(id, query), { 'if-none-match': `W/"x", ${etag}` })).toMatchObject({
         status: 304,
         body: null,
       });
     }
     // A block that has nothing of the token.
     chain.mine();
-    expect((await chain.get(at(id), { 'if-none-match': etag })).status).toBe(304);
+    expect((await chain.get(url(id), { 'if-none-match': etag })).status).toBe(304);
     await chain.refresh(id);
     await chain.facts(id, '1', { ...facts, uri: 'https://x.example/new' });
-    const second = await chain.get(at(id), { 'if-none-match': etag });
+    const second = await chain.get(url(id), { 'if-none-match': etag });
     expect([second.status, second.body.token_uri]).toEqual([200, 'https://x.example/new']);
     expect(second.headers.get('etag')).not.toBe(etag);
   });
@@ -290,9 +290,9 @@ describe.each(families)('one token of %s', (family) => {
 describe('the list of fungible tokens', () => {
   const chain = tokenChain();
   const { deploy } = chain;
-  const made: Record<string, string> = {};
+  const idByName: Record<string, string> = {};
   beforeAll(async () => {
-    for (const [name, by, said] of [
+    for (const [name, by, facts] of [
       ['b', alice, { name: 'beta', symbol: 'X', decimals: '6', supply: '5', uri: 'https://x.example' }],
       ['a', alice, { name: 'Alpha', symbol: 'zz', decimals: '0', supply: null, uri: null }],
       ['c', bob, { name: 'CHARLIE_100%', symbol: 'aa', decimals: null, supply: null, uri: null }],
@@ -303,8 +303,8 @@ describe('the list of fungible tokens', () => {
       ],
       ['unread', alice, null],
     ] as const) {
-      made[name] = deploy('ft', name, by).id;
-      if (said !== null) await chain.facts(made[name], '1', said);
+      idByName[name] = deploy('ft', name, by).id;
+      if (facts !== null) await chain.facts(idByName[name], '1', facts);
     }
     deploy('nft', 'no-ft');
   });
@@ -312,49 +312,49 @@ describe('the list of fungible tokens', () => {
   const list = async (query = '') => {
     const { status, body } = await chain.get(`/metadata/v1/ft${query}`);
     expect(status).toBe(200);
-    const ids = new Map(Object.entries(made).map(([name, id]) => [id, name]));
+    const ids = new Map(Object.entries(idByName).map(([name, id]) => [id, name]));
     return {
       total: body.total,
-      names: body.results.map((one: { contract_principal: string }) => ids.get(one.contract_principal)),
+      names: body.results.map((token: { contract_principal: string }) => ids.get(token.contract_principal)),
     };
   };
   /** Two equal tokens are ordered by contract identifier. */
-  const alike = () => ['a', 'same'].sort((one, other) => (made[one]! < made[other]! ? -1 : 1));
+  const alike = () => ['a', 'same'].sort((a, b) => (idByName[a]! < idByName[b]! ? -1 : 1));
 
   test('is sorted by name without regard to case, then by contract, with unnamed tokens last', async () => {
     expect(await list()).toEqual({ total: 5, names: [...alike(), 'b', 'c', 'unread'] });
     expect(await list('?order=desc')).toEqual({ total: 5, names: ['unread', 'c', 'b', ...alike()] });
-    const x = ['b', 'same'].sort((one, other) => (made[one]! < made[other]! ? -1 : 1));
+    const x = ['b', 'same'].sort((a, b) => (idByName[a]! < idByName[b]! ? -1 : 1));
     expect(await list('?order_by=symbol')).toEqual({ total: 5, names: ['c', ...x, 'a', 'unread'] });
     expect(await list('?order_by=symbol&order=desc')).toEqual({ total: 5, names: ['unread', 'a', ...x, 'c'] });
   });
 
   test('can be searched by any part of a name or symbol', async () => {
-    const found = async (text: string) => {
+    const search = async (text: string) => {
       const { body } = await chain.get(`/stackside/v1/search?q=${encodeURIComponent(text)}`);
       const tokens = body.results.filter(({ kind }: { kind: string }) => kind === 'token');
       return tokens.map(({ id, label, match }: Record<string, string>) => [id?.split('::')[0], label, match]);
     };
-    expect(await found('zZ')).toEqual([[made.a, 'zz, Alpha', 'exact']]);
-    expect(await found('lie_100%')).toEqual([[made.c, 'aa, CHARLIE_100%', 'part']]);
-    expect(new Set(await found('X'))).toEqual(
+    expect(await search('zZ')).toEqual([[idByName.a, 'zz, Alpha', 'exact']]);
+    expect(await search('lie_100%')).toEqual([[idByName.c, 'aa, CHARLIE_100%', 'part']]);
+    expect(new Set(await search('X'))).toEqual(
       new Set([
-        [made.b, 'X, beta', 'exact'],
-        [made.same, 'x, Alpha', 'exact'],
+        [idByName.b, 'X, beta', 'exact'],
+        [idByName.same, 'x, Alpha', 'exact'],
       ]),
     );
-    await chain.refresh(made.b!);
-    await chain.facts(made.b!, '1', {
+    await chain.refresh(idByName.b!);
+    await chain.facts(idByName.b!, '1', {
       name: 'Beta 2',
       symbol: null,
       decimals: '6',
       supply: '5',
       uri: 'https://x.example',
     });
-    expect(await found('x')).toEqual([[made.same, 'x, Alpha', 'exact']]);
-    expect(await found('a 2')).toEqual([[made.b, 'Beta 2', 'part']]);
-    await chain.refresh(made.b!);
-    await chain.facts(made.b!, '1', {
+    expect(await search('x')).toEqual([[idByName.same, 'x, Alpha', 'exact']]);
+    expect(await search('a 2')).toEqual([[idByName.b, 'Beta 2', 'part']]);
+    await chain.refresh(idByName.b!);
+    await chain.facts(idByName.b!, '1', {
       name: 'beta',
       symbol: 'X',
       decimals: '6',
@@ -378,19 +378,19 @@ describe('the list of fungible tokens', () => {
           token_uri: 'https://x.example',
           tx_id: expect.stringMatching(/^0x[0-9a-f]{64}$/),
           sender_address: alice.address,
-          asset_identifier: `${made.b}::coin`,
-          contract_principal: made.b,
+          asset_identifier: `${idByName.b}::coin`,
+          contract_principal: idByName.b,
         },
       ],
     });
-    const unread = await chain.get(`/metadata/ft?address=${made.unread}`);
+    const unread = await chain.get(`/metadata/ft?address=${idByName.unread}`);
     expect(Object.keys(unread.body.results[0])).toEqual([
       'tx_id',
       'sender_address',
       'asset_identifier',
       'contract_principal',
     ]);
-    const large = await chain.get(`/metadata/v1/ft?address=${made.same}`);
+    const large = await chain.get(`/metadata/v1/ft?address=${idByName.same}`);
     expect(large.text).toContain(`"decimals":${2n ** 127n},"total_supply":"${2n ** 128n - 1n}"`);
   });
 
@@ -405,7 +405,7 @@ describe('the list of fungible tokens', () => {
     expect((await list('?symbol=')).total).toBe(5);
     expect((await list('?name=&symbol=z')).total).toBe(0);
     expect((await list(`?address=${bob.address}`)).total).toBe(2);
-    expect((await list(`?address=${made.a}`)).names).toEqual(['a']);
+    expect((await list(`?address=${idByName.a}`)).names).toEqual(['a']);
     expect((await list(`?address=${alice.address}.%25`)).names).toEqual([]);
     expect(await list('?valid_metadata_only=true')).toEqual({ total: 0, names: [] });
     expect((await list('?valid_metadata_only=false')).total).toBe(5);
@@ -463,8 +463,8 @@ describe('the list of fungible tokens', () => {
     expect((await chain.get('/metadata/v1/ft?limit=1', { 'if-none-match': first })).status).toBe(304);
     chain.mine();
     const second = await etag();
-    await chain.refresh(made.a!);
-    await chain.facts(made.a!, '1', { ...unknown, name: 'Alpha', symbol: 'zz', decimals: '0' });
+    await chain.refresh(idByName.a!);
+    await chain.facts(idByName.a!, '1', { ...unknown, name: 'Alpha', symbol: 'zz', decimals: '0' });
     expect(new Set([first, second, await etag()]).size).toBe(3);
   });
 
@@ -508,14 +508,14 @@ test("a mint changes the supply, and transfer lists include the token's unit", a
     const balances = (await answer.json()) as { results: { fungible_tokens: object[] }[] };
     return [
       transfers.body.results[0],
-      history.body.movements.find((one: { asset: { type: string } }) => one.asset.type === 'ft'),
+      history.body.movements.find((movement: { asset: { type: string } }) => movement.asset.type === 'ft'),
       balances.results[0]?.fungible_tokens[0],
     ];
   };
   chain.mintFt(id, '7', bob.address);
-  for (const one of await lists()) expect(one).toMatchObject({ symbol: null, decimals: null });
+  for (const item of await lists()) expect(item).toMatchObject({ symbol: null, decimals: null });
   await chain.facts(id, '1', { ...unknown, symbol: 'RVR', decimals: '6', supply: '7', name: 'River' });
-  for (const one of await lists()) expect(one).toMatchObject({ symbol: 'RVR', decimals: 6 });
+  for (const item of await lists()) expect(item).toMatchObject({ symbol: 'RVR', decimals: 6 });
   const before = await chain.get(`/metadata/v1/ft/${id}`);
   chain.mintFt(id, '5', bob.address);
   const after = await chain.get(`/metadata/v1/ft/${id}`, { 'if-none-match': before.headers.get('etag') ?? '' });

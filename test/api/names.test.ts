@@ -188,8 +188,8 @@ test('an unregistered subdomain redirects to the resolver of its name', async ()
   expect(answer.status).toBe(302);
   expect(answer.headers.get('location')).toBe('https://registrar.example.com/v1/names/eve.alice.btc?unanchored=false');
   expect(answer.headers.get('etag')).toMatch(VERSION_TAG);
-  const again = await ask('/v1/names/eve.alice.btc', { 'if-none-match': answer.headers.get('etag') ?? '' });
-  expect(again.status).toBe(304);
+  const cached = await ask('/v1/names/eve.alice.btc', { 'if-none-match': answer.headers.get('etag') ?? '' });
+  expect(cached.status).toBe(304);
 });
 
 test('a zonefile that arrives between two blocks changes the answer', async () => {

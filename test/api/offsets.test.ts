@@ -12,7 +12,7 @@ import {
 import { assertProperty, Seen } from '../support/property.ts';
 
 /** Number of rows that a list needs so that its pages differ. */
-const ENOUGH = 4;
+const MIN_ROWS = 4;
 
 /** Lists that are shorter in every world, and why. */
 const SHORT: Readonly<Record<string, string>> = {
@@ -40,13 +40,13 @@ function partOf({ name, route }: OffsetList, whole: readonly string[], limit: nu
 /** The whole list, read with the largest pages; null if it doesn't exist. */
 async function wholeOf(world: WalkedWorld, list: OffsetList): Promise<string[] | null> {
   // Reads single rows if pages are in another order than the list.
-  const most = list.route === WITH_TRANSFERS && !list.name.endsWith(' height') ? 1 : list.limit.maximum;
+  const limit = list.route === WITH_TRANSFERS && !list.name.endsWith(' height') ? 1 : list.limit.maximum;
   const rows: string[] = [];
   for (;;) {
-    const page = await world.offsetPage(list, most, rows.length);
+    const page = await world.offsetPage(list, limit, rows.length);
     if (page === null) return rows.length === 0 ? null : rows;
     rows.push(...page.items);
-    if (page.items.length < most) return rows;
+    if (page.items.length < limit) return rows;
   }
 }
 
@@ -57,21 +57,21 @@ async function readAll(chain: GrowingChain, blocks: number, below: (limit: numbe
     const { name, target, limit: limits, offset: offsets } = list;
     const whole = await wholeOf(world, list);
     if (whole === null) continue;
-    if (whole.length >= ENOUGH) seen.add(name);
-    const pages = [ENOUGH, limits.maximum].map((most) => [below(most + 1), below(whole.length + 2)] as const);
+    if (whole.length >= MIN_ROWS) seen.add(name);
+    const pages = [MIN_ROWS, limits.maximum].map((max) => [below(max + 1), below(whole.length + 2)] as const);
     for (const [few, far] of [[2, 1] as const, ...pages]) {
       const limit = Math.max(limits.minimum, few);
       const offset = Math.min(offsets.maximum, far);
       // Past the end of a list there may be no page.
       const page = (await world.offsetPage(list, limit, offset)) ?? { items: [] };
       // A limit of 0 returns only the total, or means the default.
-      const shown = page.limit ?? (limit === 0 ? limits.usual : limit);
-      expect([limit, ...(limit === 0 ? [limits.usual] : [])]).toContain(shown);
+      const usedLimit = page.limit ?? (limit === 0 ? limits.usual : limit);
+      expect([limit, ...(limit === 0 ? [limits.usual] : [])]).toContain(usedLimit);
       expect({ target, limit, ...page }).toEqual({
         target,
         limit,
-        items: partOf(list, whole, shown, offset),
-        ...('limit' in page ? { limit: shown, offset } : {}),
+        items: partOf(list, whole, usedLimit, offset),
+        ...('limit' in page ? { limit: usedLimit, offset } : {}),
         ...('total' in page ? { total: whole.length } : {}),
       });
     }

@@ -64,22 +64,22 @@ describe('over a simulated chain with forks', () => {
     for (const [principal, body] of histories) {
       expect(Value.Errors(History, body).First()).toBeUndefined();
       expect(body.complete).toBe(true);
-      const held = new Map<string, bigint>();
-      const at = `/extended/v3/principals/${principal}/balances`;
-      const stx: { balance: string } = await ask(`${at}/stx`);
-      held.set('stx', BigInt(stx.balance));
-      const fts: { results: { asset_identifier: string; balance: string }[] } = await ask(`${at}/ft?limit=50`);
-      for (const { asset_identifier: asset, balance } of fts.results) held.set(`ft ${asset}`, BigInt(balance));
+      const balances = new Map<string, bigint>();
+      const path = `/extended/v3/principals/${principal}/balances`;
+      const stx: { balance: string } = await ask(`${path}/stx`);
+      balances.set('stx', BigInt(stx.balance));
+      const fts: { results: { asset_identifier: string; balance: string }[] } = await ask(`${path}/ft?limit=50`);
+      for (const { asset_identifier: asset, balance } of fts.results) balances.set(`ft ${asset}`, BigInt(balance));
       for (let cursor: string | null = ''; cursor !== null; ) {
         const page: { results: { asset_identifier: string }[]; cursor: { next: string | null } } = await ask(
-          `${at}/nft?limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`,
+          `${path}/nft?limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`,
         );
         for (const { asset_identifier: asset } of page.results) {
-          held.set(`nft ${asset}`, (held.get(`nft ${asset}`) ?? 0n) + 1n);
+          balances.set(`nft ${asset}`, (balances.get(`nft ${asset}`) ?? 0n) + 1n);
         }
         cursor = page.cursor.next;
       }
-      expect(notZero(sumsOf(body))).toEqual(notZero(held));
+      expect(notZero(sumsOf(body))).toEqual(notZero(balances));
     }
   });
 
@@ -96,9 +96,12 @@ describe('over a simulated chain with forks', () => {
     expect([...seen]).toEqual(expect.arrayContaining([...kinds, 'stx burn', 'stx fee', 'stx mining_reward']));
     const ids = [...payers.keys()];
     const sponsored = new Set<string>();
-    for (let at = 0; at < ids.length && sponsored.size === 0; at += 50) {
-      const asked = await app.json('/stackside/v1/transactions/multiple', posted({ tx_ids: ids.slice(at, at + 50) }));
-      const { results } = asked.body as { results: { tx_id: string; transaction: { sender: { address: string } } }[] };
+    for (let start = 0; start < ids.length && sponsored.size === 0; start += 50) {
+      const answer = await app.json(
+        '/stackside/v1/transactions/multiple',
+        posted({ tx_ids: ids.slice(start, start + 50) }),
+      );
+      const { results } = answer.body as { results: { tx_id: string; transaction: { sender: { address: string } } }[] };
       for (const { tx_id, transaction } of results) {
         if (transaction.sender.address !== payers.get(tx_id)) sponsored.add(tx_id);
       }
@@ -108,9 +111,9 @@ describe('over a simulated chain with forks', () => {
 
   /** The balances of an asset after each block that changed it, by the movements. */
   function changesOf({ movements }: Body, asset: string): [number, string][] {
-    const after = new Map<number, string>();
-    for (const one of movements) if (nameOf(one.asset) === asset) after.set(one.block_height, one.balance);
-    return [...after].filter(([, balance], index, all) => balance !== (all[index - 1]?.[1] ?? null));
+    const balanceAt = new Map<number, string>();
+    for (const item of movements) if (nameOf(item.asset) === asset) balanceAt.set(item.block_height, item.balance);
+    return [...balanceAt].filter(([, balance], index, entries) => balance !== (entries[index - 1]?.[1] ?? null));
   }
 
   interface OverTime {
@@ -118,8 +121,8 @@ describe('over a simulated chain with forks', () => {
     points: { block_height: number; time: number; balance: string }[];
   }
 
-  const overTime = (of: typeof app, principal: string, asset: string): Promise<OverTime> =>
-    of
+  const overTime = (server: typeof app, principal: string, asset: string): Promise<OverTime> =>
+    server
       .json(
         `/stackside/v1/principals/${principal}/balance-history${asset === 'stx' ? '' : `?asset_identifier=${encodeURIComponent(asset.slice(3))}`}`,
       )
@@ -134,12 +137,10 @@ describe('over a simulated chain with forks', () => {
         expect(complete).toBe(true);
         const changes = changesOf(body, asset);
         // The first point is zero, because other assets came before.
-        const shown = points.map(({ block_height: height, balance }): [number, string] => [height, balance]);
-        const from = shown[0]?.[1] === '0' && changes[0]?.[0] !== shown[0]?.[0] ? 1 : 0;
-        expect(shown.slice(from).filter(([height]) => height < tip)).toEqual(
-          changes.filter(([height]) => height < tip),
-        );
-        expect(shown.at(-1)).toEqual([tip, changes.at(-1)?.[1] ?? '']);
+        const rows = points.map(({ block_height: height, balance }): [number, string] => [height, balance]);
+        const from = rows[0]?.[1] === '0' && changes[0]?.[0] !== rows[0]?.[0] ? 1 : 0;
+        expect(rows.slice(from).filter(([height]) => height < tip)).toEqual(changes.filter(([height]) => height < tip));
+        expect(rows.at(-1)).toEqual([tip, changes.at(-1)?.[1] ?? '']);
       }
     }
   });
@@ -162,33 +163,33 @@ describe('over a simulated chain with forks', () => {
 
   test('counterparties match the movements, with the largest sums first', async () => {
     for (const [principal, { movements }] of histories) {
-      const found = (await ask(`/stackside/v1/principals/${principal}/activity`)) as {
+      const activity = (await ask(`/stackside/v1/principals/${principal}/activity`)) as {
         first: { tx_id: string } | null;
         last: { tx_id: string } | null;
         received: { transfers: number; results: { principal: string; transfers: number; amount: string }[] };
         sent: { transfers: number; results: { principal: string; transfers: number; amount: string }[] };
       };
       const stx = movements.filter(({ asset, counterparty }) => asset.type === 'stx' && counterparty !== null);
-      for (const [of, sign] of [
-        [found.received, 1n],
-        [found.sent, -1n],
+      for (const [side, sign] of [
+        [activity.received, 1n],
+        [activity.sent, -1n],
       ] as const) {
         const sums = new Map<string, bigint>();
         for (const { counterparty, amount } of stx) {
           const moved = BigInt(amount) * sign;
           if (moved > 0n) sums.set(counterparty ?? '', (sums.get(counterparty ?? '') ?? 0n) + moved);
         }
-        const most = [...sums.values()].sort((a, b) => (a < b ? 1 : -1)).slice(0, 10);
-        const shown = of.results.filter(({ amount }) => amount !== '0');
-        expect(shown.map(({ amount }) => BigInt(amount))).toEqual(most);
-        for (const { principal: other, amount } of shown) expect(sums.get(other)).toBe(BigInt(amount));
+        const largest = [...sums.values()].sort((a, b) => (a < b ? 1 : -1)).slice(0, 10);
+        const partners = side.results.filter(({ amount }) => amount !== '0');
+        expect(partners.map(({ amount }) => BigInt(amount))).toEqual(largest);
+        for (const { principal: partner, amount } of partners) expect(sums.get(partner)).toBe(BigInt(amount));
       }
       const { results, total } = (await ask(`/extended/v3/principals/${principal}/transactions?limit=50`)) as {
         results: { transaction: { tx_id: string } }[];
         total: number;
       };
-      expect(found.last?.tx_id).toBe(results[0]?.transaction.tx_id as string);
-      if (total <= 50) expect(found.first?.tx_id).toBe(results.at(-1)?.transaction.tx_id as string);
+      expect(activity.last?.tx_id).toBe(results[0]?.transaction.tx_id as string);
+      if (total <= 50) expect(activity.first?.tx_id).toBe(results.at(-1)?.transaction.tx_id as string);
     }
   });
 
@@ -226,9 +227,9 @@ describe('over a simulated chain with forks', () => {
         for (const { tx_id, event_index, memo } of results) listed.set(`${tx_id} ${event_index}`, memo);
       }
       for (const { tx_id, event_index, asset, memo } of movements) {
-        const known = listed.get(`${tx_id} ${event_index}`);
+        const listedMemo = listed.get(`${tx_id} ${event_index}`);
         if (asset.type !== 'stx' || event_index === null) expect(memo).toBeNull();
-        else if (known !== undefined) expect(memo).toEqual(known as never);
+        else if (listedMemo !== undefined) expect(memo).toEqual(listedMemo as never);
         if (memo !== null) memos += 1;
       }
     }
@@ -244,13 +245,13 @@ describe('over a simulated chain with forks', () => {
       expect(header).toBe(
         'time,block_height,tx_id,event_index,type,asset_type,asset,value,counterparty,amount,decimals,balance,symbol,memo',
       );
-      const shown = movements.map(({ time, amount, balance, decimals, symbol, tx_id, memo }) => [
+      const rows = movements.map(({ time, amount, balance, decimals, symbol, tx_id, memo }) => [
         time,
         tx_id ?? '',
         `${amount},${decimals ?? ''},${balance},${symbol ?? ''},${csvLine([memo?.repr ?? null]).trimEnd()}`,
       ]);
       expect(records.map((line) => [line.split(',')[0], line.split(',')[2], line.split(',').slice(-5).join()])).toEqual(
-        shown as never,
+        rows as never,
       );
     }
   });

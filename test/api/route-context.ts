@@ -13,10 +13,10 @@ import { uncounted } from '../support/api/app.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 
 /** Without data, unless it is given. */
-export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
-  const respond = given.respond ?? responder('test');
+export function routeContext(overrides: Partial<RouteContext> = {}): RouteContext {
+  const respond = overrides.respond ?? responder('test');
   const snapshots =
-    given.snapshots ??
+    overrides.snapshots ??
     snapshotsBy(() => {
       throw new NoSnapshotError('no data');
     });
@@ -37,6 +37,6 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     limiter: null,
     askAccount: null,
     standing: async () => null,
-    ...given,
+    ...overrides,
   };
 }

@@ -16,7 +16,7 @@ import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, OTHER, sampleEvents, waiting 
 import { isOfStaking, sampleRoutes } from './sample-routes.ts';
 import { emptyIndex, sampleIndex, testApp } from './test-app.ts';
 
-const usual = testApp();
+const sampleApp = testApp();
 
 const CHECKSUM = 'invalid STX address in params/principal: its checksum is wrong, so a character may be mistyped';
 /** A right check sum, under a version byte that no network has. */
@@ -31,13 +31,13 @@ interface List {
 
 /** The lists of v3 with cursors that contain items of the sample chain. */
 const lists = sampleRoutes
-  .filter((one) => one.path.startsWith('/extended/v3/') && !isOfStaking(one))
+  .filter((route) => route.path.startsWith('/extended/v3/') && !isOfStaking(route))
   .filter(({ route }) => route.detail.parameters.some(({ name }) => name === 'cursor'))
   .map(({ path }) => path);
 
 describe.each(lists)('%s', (path) => {
   const get = async (query: string) => {
-    const { status, body } = await usual.json(`${path}${query}`);
+    const { status, body } = await sampleApp.json(`${path}${query}`);
     expect(status).toBe(200);
     return body as List;
   };
@@ -76,18 +76,18 @@ describe.each(lists)('%s', (path) => {
     [`cursor=${'a'.repeat(1025)}`, 'querystring/cursor must NOT have more than 1024 characters'],
     ['cursor=abc', 'querystring/cursor must be a cursor that this list returned; omit it to get the first page'],
   ])('rejects ?%s', async (query, message) => {
-    const { status, body } = await usual.json(`${path}?${query}`);
+    const { status, body } = await sampleApp.json(`${path}?${query}`);
     expect(status).toBe(400);
     expect(body).toMatchObject({ code: 'VALIDATION', message });
   });
 
   test('rejects the cursors of other lists', async () => {
-    const { json } = usual;
+    const { json } = sampleApp;
     const others = [...lists, '/extended/v3/blocks/2/transactions', '/extended/v3/blocks/latest/transactions'];
-    for (const other of others.filter((list) => list !== path)) {
-      const { cursor } = (await json(`${other}?limit=1`)).body as List;
+    for (const otherPath of others.filter((list) => list !== path)) {
+      const { cursor } = (await json(`${otherPath}?limit=1`)).body as List;
       const { status, body } = await json(`${path}?cursor=${cursor.current}`);
-      expect([other, status]).toEqual([other, 400]);
+      expect([otherPath, status]).toEqual([otherPath, 400]);
       expect((body as { message: string }).message).toContain('cursor');
     }
   });
@@ -103,27 +103,27 @@ describe('the first page of an empty index', () => {
     expect(await (await request(path)).text()).toBe(
       `{"total":0,"limit":20,"cursor":{"next":null,"previous":null,"current":"${current}"},"results":[]}`,
     );
-    expect((await usual.json(`${path}?cursor=${current}`)).body).toEqual((await usual.json(path)).body);
+    expect((await sampleApp.json(`${path}?cursor=${current}`)).body).toEqual((await sampleApp.json(path)).body);
   });
 });
 
 describe('an empty page', () => {
-  const at = async (side: CursorSide, position: number) => {
+  const pageAt = async (side: CursorSide, position: number) => {
     const cursor = encodeCursor('transactions', { side, key: [position] });
-    return (await usual.json(`/extended/v3/transactions?cursor=${cursor}`)).body as List;
+    return (await sampleApp.json(`/extended/v3/transactions?cursor=${cursor}`)).body as List;
   };
 
   test('after the end has the total and a cursor back', async () => {
-    const whole = (await usual.json('/extended/v3/transactions')).body as List;
-    const { cursor, results, total } = await at('after', 0);
+    const whole = (await sampleApp.json('/extended/v3/transactions')).body as List;
+    const { cursor, results, total } = await pageAt('after', 0);
     expect([results, total, cursor.next]).toEqual([[], 6, null]);
-    expect((await usual.json(`/extended/v3/transactions?cursor=${cursor.previous}`)).body).toMatchObject({
+    expect((await sampleApp.json(`/extended/v3/transactions?cursor=${cursor.previous}`)).body).toMatchObject({
       results: whole.results as never,
     });
   });
 
   test('before the start has a cursor forward', async () => {
-    const { cursor, results, total } = await at('before', Number.MAX_SAFE_INTEGER);
+    const { cursor, results, total } = await pageAt('before', Number.MAX_SAFE_INTEGER);
     expect([results, total, cursor.previous]).toEqual([[], 6, null]);
     expect(cursor.next).toBeString();
   });
@@ -131,7 +131,7 @@ describe('an empty page', () => {
 
 describe('GET /extended', () => {
   test('returns the tip', async () => {
-    const { request } = usual;
+    const { request } = sampleApp;
     expect(await (await request('/extended')).text()).toBe(
       `{"server_version":"stackside v1.2.3 (main:abc1234)","status":"ready","chain_tip":{"block_height":3,"block_hash":"${hash(0xb3)}","index_block_hash":"${hash(0xc3)}","burn_block_height":103}}`,
     );
@@ -150,14 +150,14 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
   const digits = pending.slice(2);
 
   test.each([`0x${digits}`, digits, `0x${digits.toUpperCase()}`, digits.toUpperCase()])('accepts %s', async (id) => {
-    const { status, body } = await usual.json(path(id));
+    const { status, body } = await sampleApp.json(path(id));
     expect(status).toBe(200);
     expect(body).toMatchObject({ tx_id: pending, status: 'pending', replaced_by_tx_id: null });
   });
 
   test.each(['0xzz', '0x', hash(1).slice(0, -1), `${hash(1)}0`, `0X${digits}`, 'latest'])('rejects %s', async (id) => {
     for (const tail of ['', '/events']) {
-      const { status, body } = await usual.json(path(id) + tail);
+      const { status, body } = await sampleApp.json(path(id) + tail);
       expect(status).toBe(400);
       expect(body).toMatchObject({ message: `params/tx_id must be ${RULES.txId}` });
     }
@@ -173,7 +173,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
   });
 
   test.each(['', '/events'])('%s returns 404 for an unknown id', async (tail) => {
-    const { status, body } = await usual.json(path(hash(0x99)) + tail);
+    const { status, body } = await sampleApp.json(path(hash(0x99)) + tail);
     expect(status).toBe(404);
     expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Transaction not found' });
   });
@@ -183,7 +183,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     ['include=', 'querystring/include/0 must be equal to one of the allowed values'],
     ['include=result&include=a', 'querystring/include/1 must be equal to one of the allowed values'],
   ])('rejects ?%s', async (query, message) => {
-    const { status, body } = await usual.json(`${path(hash(0x31))}?${query}`);
+    const { status, body } = await sampleApp.json(`${path(hash(0x31))}?${query}`);
     expect(status).toBe(400);
     expect((body as { message: string }).message).toStartWith(message);
   });
@@ -197,7 +197,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     ['?include=function_args,source_code', []],
     ['?include[]=result&exclude=x', []],
   ])('the query "%s" adds %p to a transfer', async (query, added) => {
-    const { body } = await usual.json<object>(path(hash(0x31)) + query);
+    const { body } = await sampleApp.json<object>(path(hash(0x31)) + query);
     expect(Object.keys(body).slice(13)).toEqual(added as string[]);
   });
 });
@@ -208,7 +208,7 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
   test.each(['3', '003', 'latest', hash(0xb3), hash(0xc3), hash(0xb3).slice(2).toUpperCase()])(
     'accepts %s',
     async (id) => {
-      const { status, body } = await usual.json(path(id));
+      const { status, body } = await sampleApp.json(path(id));
       expect(status).toBe(200);
       const { total, results } = body as List;
       expect(total).toBe(2);
@@ -223,13 +223,13 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
       block_time: null,
       burn_block_time: 0,
     });
-    const own = [transfer(alice, 0, 200), transfer(alice, 1, 200), transfer(alice, 2, 200)];
-    const one = block(null, 'one', own.map(receipt));
-    const { json } = testApp(memoryIndex([zero.event, one.event]));
+    const transfers = [transfer(alice, 0, 200), transfer(alice, 1, 200), transfer(alice, 2, 200)];
+    const mined = block(null, 'one', transfers.map(receipt));
+    const { json } = testApp(memoryIndex([zero.event, mined.event]));
     const list = async (path: string) => ((await json(path)).body as List).results;
     const time = ((await json('/extended/v2/blocks/1')).body as { block_time: number }).block_time;
-    const v3 = (await list('/extended/v3/blocks/1/transactions')).map(({ block: of }) => of);
-    expect(v3.map((of) => of as object)).toMatchObject([4, 3, 2, 1, 0].map((tx_index) => ({ tx_index, time })));
+    const v3 = (await list('/extended/v3/blocks/1/transactions')).map(({ block: place }) => place);
+    expect(v3.map((place) => place as object)).toMatchObject([4, 3, 2, 1, 0].map((tx_index) => ({ tx_index, time })));
     const v1 = await list('/extended/v1/tx/block_height/1');
     expect(v1).toMatchObject([4, 3, 2, 1, 0].map((tx_index) => ({ tx_index, block_time: time })));
     const v2 = await list('/extended/v2/blocks/1/transactions');
@@ -240,8 +240,8 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
 
   test('the total omits a failed Bitcoin operation, as in v2', async () => {
     const failed = receipt({ id: hash(0x77), raw: '0x00' }, 0, { status: 'abort_by_response' });
-    const one = block(null, 'one', [failed, receipt(transfer(alice, 0, 200), 1)]);
-    const { json } = testApp(memoryIndex([one.event]));
+    const mined = block(null, 'one', [failed, receipt(transfer(alice, 0, 200), 1)]);
+    const { json } = testApp(memoryIndex([mined.event]));
     for (const version of ['v2', 'v3']) {
       const { total, results } = (await json(`/extended/${version}/blocks/1/transactions`)).body as List;
       expect([version, total, results.length]).toEqual([version, 1, 1]);
@@ -251,14 +251,14 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
   test.each(['0', '4', '2147483648', '9007199254740993', '9'.repeat(400), '1'.repeat(64), hash(0x77)])(
     'returns 404 for %s',
     async (id) => {
-      const { status, body } = await usual.json(path(id));
+      const { status, body } = await sampleApp.json(path(id));
       expect(status).toBe(404);
       expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Block not found' });
     },
   );
 
   test.each(['-1', '0x12', '1.5', '1e3', 'Latest', 'tip', '%20', hash(1).slice(0, -1)])('rejects %s', async (id) => {
-    const { status, body } = await usual.json(path(id));
+    const { status, body } = await sampleApp.json(path(id));
     expect(status).toBe(400);
     expect(body).toMatchObject({ message: `params/height_or_hash must be ${RULES.block}` });
   });
@@ -267,11 +267,11 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
 describe('a principal', () => {
   const BEGINNING = '/extended/v3/principals/{principal}/';
   const derived = sampleRoutes
-    .filter((one) => one.route.path.startsWith(BEGINNING) && !isOfStaking(one))
+    .filter((list) => list.route.path.startsWith(BEGINNING) && !isOfStaking(list))
     .map(({ path }) => path.slice(BEGINNING.length - '{principal}'.length + ADDRESS.length));
   const both = [...derived.filter((tail) => tail !== 'nonces'), `balance-changes?tx_id=${hash(0x31)}`];
   const tails = ['nonces', ...both];
-  const ask = (principal: string, tail: string) => usual.json(`/extended/v3/principals/${principal}/${tail}`);
+  const ask = (principal: string, tail: string) => sampleApp.json(`/extended/v3/principals/${principal}/${tail}`);
 
   test.each(tails)('that is unknown has empty %s', async (tail) => {
     expect((await ask(OTHER, tail)).status).toBe(200);

@@ -122,7 +122,7 @@ export function chainBlock(
       return { ...common, type, [type]: body };
     }),
   );
-  const made = block(
+  const mined = block(
     parent,
     `sample ${height}`,
     indexes.map((txIndex) => receipt(transactionAt(height, txIndex), txIndex, { txid: idAt(height, txIndex) })),
@@ -144,14 +144,14 @@ export function chainBlock(
     },
   );
   const receivedAt = secondsAt(height) * MICROSECONDS;
-  return { ...made, hash: hash(indexHashes + height), event: { ...made.event, receivedAt } };
+  return { ...mined, hash: hash(indexHashes + height), event: { ...mined.event, receivedAt } };
 }
 
 /** Blocks 1 to 3. */
 export function chainBlocks(branch: Branch = MAIN): readonly [MadeBlock, MadeBlock, MadeBlock] {
-  const one = chainBlock(null, {}, branch);
-  const two = chainBlock(one, {}, branch);
-  return [one, two, chainBlock(two, {}, branch)];
+  const first = chainBlock(null, {}, branch);
+  const second = chainBlock(first, {}, branch);
+  return [first, second, chainBlock(second, {}, branch)];
 }
 
 /** Two transfers that wait, the older first. */

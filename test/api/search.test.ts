@@ -60,14 +60,14 @@ function onChain(events: readonly NodeEvent[]): OnChain {
   };
 }
 
-const idsOf = (found: readonly SearchResult[]): string[] => found.map(({ id }) => id.replace(/^0x/, ''));
+const idsOf = (results: readonly SearchResult[]): string[] => results.map(({ id }) => id.replace(/^0x/, ''));
 
 const anyCase = (text: string, prng: Prng): string =>
   [...text].map((letter) => (prng.chance(0.5) ? letter.toUpperCase() : letter.toLowerCase())).join('');
 
 function partOf(text: string, fewest: number, prng: Prng): string {
-  const from = prng.below(Math.max(1, text.length - fewest));
-  return text.slice(from, from + fewest + prng.below(text.length));
+  const start = prng.below(Math.max(1, text.length - fewest));
+  return text.slice(start, start + fewest + prng.below(text.length));
 }
 
 const startOf = (text: string, fewest: number, prng: Prng): string =>
@@ -85,11 +85,11 @@ describe('over forked chains', () => {
         await snapshots.readLong(async (read) => {
           const find = async (text: string) => idsOf(read.search(text, MAX_RESULTS));
           /** A page that is full may have left something out. */
-          async function finds(what: string, text: string, id: string): Promise<void> {
-            const found = await find(text);
-            if (found.length < MAX_RESULTS)
-              expect({ what, text, found }).toMatchObject({ found: expect.arrayContaining([id]) });
-            seen.add(what);
+          async function finds(kind: string, text: string, id: string): Promise<void> {
+            const ids = await find(text);
+            if (ids.length < MAX_RESULTS)
+              expect({ kind, text, ids }).toMatchObject({ ids: expect.arrayContaining([id]) });
+            seen.add(kind);
           }
           for (const id of is.contracts) {
             await finds('contract', anyCase(partOf(contractNameOf(id), 1, prng), prng), id);
@@ -112,19 +112,19 @@ describe('over forked chains', () => {
             await finds('block', `${prng.chance(0.5) ? '#' : ''}${height}`, index);
           }
           const { blocks } = treesOf(events);
-          const lost = [...blocks.blocks.values()].filter(
+          const orphans = [...blocks.blocks.values()].filter(
             ({ head }) =>
               head.block_height > 0 && is.blocks.every(({ index }) => `0x${index}` !== head.index_block_hash),
           );
-          for (const { head, event } of lost) {
+          for (const { head, event } of orphans) {
             seen.add('orphan');
             const id = head.index_block_hash.slice(2);
             expect(await find(id.slice(0, -1))).toEqual([]);
             expect(read.search(id, MAX_RESULTS)).toMatchObject([{ kind: 'block', canonical: false }]);
             for (const [contract] of event.body.matchAll(/\bST[0-9A-Z]{28,41}\.[a-z][\w-]*/g)) {
               if (is.contracts.includes(contract)) continue;
-              const found = read.search(contract, MAX_RESULTS);
-              expect(found.filter((one) => one.kind === 'contract' && one.id === contract)).toEqual([]);
+              const results = read.search(contract, MAX_RESULTS);
+              expect(results.filter((result) => result.kind === 'contract' && result.id === contract)).toEqual([]);
             }
           }
         });
@@ -146,13 +146,13 @@ test('ranks equal matches first, then prefixes, and shows every kind', () => {
     id: `${match}.${n}`,
   });
   const many = Array.from({ length: 30 }, (_, n) => contract('start', n));
-  const found = rank([...many, name('part', 0), contract('exact', 0), name('start', 0), contract('part', 0)], 10);
-  expect(found).toHaveLength(10);
-  expect(found[0]).toEqual(contract('exact', 0));
-  expect(found.at(-1)).toEqual(name('start', 0));
+  const ranked = rank([...many, name('part', 0), contract('exact', 0), name('start', 0), contract('part', 0)], 10);
+  expect(ranked).toHaveLength(10);
+  expect(ranked[0]).toEqual(contract('exact', 0));
+  expect(ranked.at(-1)).toEqual(name('start', 0));
   expect(
     rank(
-      [contract('part', 1), contract('exact', 1)].map((one) => ({ ...one, id: 'x' })),
+      [contract('part', 1), contract('exact', 1)].map((result) => ({ ...result, id: 'x' })),
       10,
     ),
   ).toEqual([{ kind: 'contract', match: 'exact', id: 'x' }]);
@@ -191,7 +191,7 @@ test('reads a bounded number of rows for any number of matches, and shows every 
     db.run(`INSERT INTO accounts VALUES (${HOSTILE + 1}, '${OWNER}', 'A0', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0)`);
   })();
   let rows = 0;
-  const counted = new Proxy(db, {
+  const countedDb = new Proxy(db, {
     get(target, name) {
       const value = Reflect.get(target, name);
       if (name !== 'prepare') return typeof value === 'function' ? value.bind(target) : value;
@@ -199,9 +199,9 @@ test('reads a bounded number of rows for any number of matches, and shows every 
         const statement = target.prepare(sql);
         return {
           all: (...values: never[]) => {
-            const found = statement.all(...values);
-            rows += found.length;
-            return found;
+            const results = statement.all(...values);
+            rows += results.length;
+            return results;
           },
           get: (...values: never[]) => {
             rows += 1;
@@ -212,7 +212,7 @@ test('reads a bounded number of rows for any number of matches, and shows every 
     },
   });
   const mostRows = 20;
-  const search = searchQueries(counted, () => false, mostRows);
+  const search = searchQueries(countedDb, () => false, mostRows);
   const costs: Record<string, number> = {};
   for (const text of [
     'a',

@@ -88,7 +88,7 @@ describe('a summary', () => {
     expect(text(transactionSummary({ ...summary(1), sender }))).toContain('"nonce":18446744073709551615}');
   });
 
-  test.each(bodies.map(([payload, ...shown]) => [shown[0], shown[1], payload] as const))(
+  test.each(bodies.map(([payload, ...expected]) => [expected[0], expected[1], payload] as const))(
     'with %s',
     (mined, pending, payload) => {
       expect(text(transactionSummary({ ...summary(1), payload }))).toEndWith(`"success",${mined}}`);
@@ -105,9 +105,9 @@ describe('a full transaction', () => {
     text(fullTransaction({ mined: false, transaction: { ...pendingDetail(1, 9), ...change } }, include));
 
   test('has more members than its summary, and included members last', () => {
-    const asked = '"post_conditions":[],"result":{"hex":"0x0703","repr":"(ok true)"}';
+    const included = '"post_conditions":[],"result":{"hex":"0x0703","repr":"(ok true)"}';
     expect(mined({})).toBe(`{${head(1)},${place},${full},${transfer}}`);
-    expect(mined({}, ['result', 'post_conditions'])).toBe(`{${head(1)},${place},${full},${transfer},${asked}}`);
+    expect(mined({}, ['result', 'post_conditions'])).toBe(`{${head(1)},${place},${full},${transfer},${included}}`);
   });
 
   test('keeps costs beyond 2^53 exact', () => {
@@ -120,10 +120,10 @@ describe('a full transaction', () => {
     const empty = raw('06 02 04 706f6f6c 00000000');
     const bytes = raw('06 02 04 706f6f6c 00000002 3b3b');
     const open = `"smart_contract":{"clarity_version":2,"contract_id":"${CONTRACT}"`;
-    for (const of of [mined, waiting]) {
-      expect(of({ payload, raw: bytes })).toContain(`${open}}`);
-      expect(of({ payload, raw: bytes }, ['source_code'])).toContain(`${open},"source_code":";;"}`);
-      expect(of({ payload, raw: empty }, ['source_code'])).toContain(`${open},"source_code":""}`);
+    for (const serialize of [mined, waiting]) {
+      expect(serialize({ payload, raw: bytes })).toContain(`${open}}`);
+      expect(serialize({ payload, raw: bytes }, ['source_code'])).toContain(`${open},"source_code":";;"}`);
+      expect(serialize({ payload, raw: empty }, ['source_code'])).toContain(`${open},"source_code":""}`);
     }
   });
 
@@ -132,9 +132,9 @@ describe('a full transaction', () => {
     const bytes = raw(`02 16 ${'00'.repeat(20)} 01 61 01 66 00000002 03 09`);
     const open = `"contract_call":{"contract_id":"${CONTRACT}","function_name":"f"`;
     const args = '"function_args":[{"hex":"0x03","repr":"true"},{"hex":"0x09","repr":"none"}]';
-    for (const of of [mined, waiting]) {
-      expect(of({ payload, raw: bytes })).toContain(`${open}}`);
-      expect(of({ payload, raw: bytes }, ['function_args'])).toContain(`${open},${args}}`);
+    for (const serialize of [mined, waiting]) {
+      expect(serialize({ payload, raw: bytes })).toContain(`${open}}`);
+      expect(serialize({ payload, raw: bytes }, ['function_args'])).toContain(`${open},${args}}`);
     }
     const bitcoin = { payload, raw: hexBytes('00'), functionArgs: hexBytes('00000001 04') };
     expect(mined(bitcoin, ['function_args'])).toContain('"function_args":[{"hex":"0x04","repr":"false"}]');
@@ -161,10 +161,10 @@ describe('a full transaction', () => {
 
   test('with a poison microblock has both conflicting headers', () => {
     const payload = { type: 'poison_microblock' };
-    const [one, other] = ['11'.repeat(132), '22'.repeat(132)];
-    const headers = `"microblock_header_1":"0x${one}","microblock_header_2":"0x${other}"`;
-    for (const of of [mined, waiting]) {
-      expect(of({ payload, raw: raw(`03 ${one} ${other}`) })).toContain(
+    const [first, second] = ['11'.repeat(132), '22'.repeat(132)];
+    const headers = `"microblock_header_1":"0x${first}","microblock_header_2":"0x${second}"`;
+    for (const serialize of [mined, waiting]) {
+      expect(serialize({ payload, raw: raw(`03 ${first} ${second}`) })).toContain(
         `"type":"poison_microblock","poison_microblock":{${headers}}`,
       );
     }
@@ -178,8 +178,8 @@ describe('a full transaction', () => {
 
   test('shows post-conditions and no result while pending', () => {
     const condition = `02 00000001 00 01 03 ${'00'.repeat(7)}05`;
-    const shown = waiting({ raw: raw(`04 ${'00'.repeat(32)}`, condition) }, ['post_conditions', 'result']);
-    expect(shown).toEndWith(
+    const output = waiting({ raw: raw(`04 ${'00'.repeat(32)}`, condition) }, ['post_conditions', 'result']);
+    expect(output).toEndWith(
       ',"post_conditions":[{"type":"stx","condition_code":"sent_greater_than_or_equal_to","amount":"5","principal":{"type_id":"principal_origin"}}]}',
     );
   });
@@ -225,8 +225,8 @@ const events: [TransactionEvent, string][] = [
   ],
 ];
 
-test.each(events.map(([event, shown]) => [shown, event] as const))('an event {%s}', (shown, event) => {
-  expect(text(transactionEvent(event))).toBe(`{"event_index":0,${shown}}`);
+test.each(events.map(([event, expected]) => [expected, event] as const))('an event {%s}', (expected, event) => {
+  expect(text(transactionEvent(event))).toBe(`{"event_index":0,${expected}}`);
 });
 
 describe('a balance', () => {
@@ -270,13 +270,13 @@ test('nonces have the confirmed and the pending part', () => {
 });
 
 test("a principal's transaction has its involvement and amounts", () => {
-  const shown = principalTransaction({
+  const answer = principalTransaction({
     transaction: summary(1),
     involvement: 'sender',
     stx: { sent: 100_050n, received: 0n },
     affected: { stx: true, ft: false, nft: true },
   });
-  const { transaction, ...rest } = shown;
+  const { transaction, ...rest } = answer;
   expect(text(transaction)).toBe(text(transactionSummary(summary(1))));
   expect(text(rest)).toBe(
     '{"involvement":"sender","balance_changes":{"stx":{"sent":"100050","received":"0","net":"-100050"}},"affected_balances":{"stx":true,"ft":false,"nft":true}}',
@@ -297,22 +297,22 @@ test('a balance change has the kind of asset and the amounts', () => {
 describe('a transfer of', () => {
   const block = `"block":{"height":1,"hash":"${hash(0xb1)}","index_hash":"${hash(0xc1)}","time":1000,"tx_index":0}`;
   const origin = `"transaction":{"tx_id":"${hash(0x31)}","event_index":4},${block}}`;
-  const both = `{"sender":"${ADDRESS}","recipient":"${OTHER}"`;
+  const parties = `{"sender":"${ADDRESS}","recipient":"${OTHER}"`;
 
   test('STX, with and without a memo', () => {
     const transfer = stxTransferSample(0x31, 4);
-    expect(text(stxTransfer(transfer))).toBe(`${both},"amount":"7","memo":{"hex":"0x6869","repr":"hi"},${origin}`);
+    expect(text(stxTransfer(transfer))).toBe(`${parties},"amount":"7","memo":{"hex":"0x6869","repr":"hi"},${origin}`);
     expect(text(stxTransfer({ ...transfer, sender: null, memo: null }))).toBe(
       `{"sender":null,"recipient":"${OTHER}","amount":"7","memo":null,${origin}`,
     );
   });
 
   test('a fungible token', () => {
-    expect(text(ftTransfer(ftTransferSample(0x31, 4)))).toBe(`${both},"amount":"7",${origin}`);
+    expect(text(ftTransfer(ftTransferSample(0x31, 4)))).toBe(`${parties},"amount":"7",${origin}`);
   });
 
   test('a non-fungible token', () => {
-    expect(text(nftMove(move(0x31, 4)))).toBe(`${both},${origin}`);
+    expect(text(nftMove(move(0x31, 4)))).toBe(`${parties},${origin}`);
     expect(text(nftMove({ ...move(0x31, 4), recipient: null }))).toBe(
       `{"sender":"${ADDRESS}","recipient":null,${origin}`,
     );

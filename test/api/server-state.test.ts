@@ -368,19 +368,19 @@ describe('with random readings', () => {
 
   test('exactly one state with a next step applies, and only live, a start without a gap or an old tip is ready', () => {
     assertProperty(
-      fc.property(readings, (given) => {
-        const { state, ready, reason, next, secondsLeft, observer } = findServerStatus(given);
+      fc.property(readings, (reading) => {
+        const { state, ready, reason, next, secondsLeft, observer } = findServerStatus(reading);
         expect(serverStates).toContain(state);
         expect(next).toMatch(/^[A-Z].*[.?!]$/s);
         expect(reason === null).toBe(state === 'live');
         if (reason !== null) expect(reason).toMatch(/^[A-Z].*[.?!]$/s);
         expect(ready).toBe(
           state === 'live' ||
-            (state === 'starting' && given.height !== null && given.refusal === null) ||
+            (state === 'starting' && reading.height !== null && reading.refusal === null) ||
             (state === 'stale' && reason!.startsWith('The newest block is ')),
         );
         expect(secondsLeft === null || secondsLeft > 0).toBe(true);
-        if (observer !== null) expect([given.height, given.source]).toEqual([null, PORT]);
+        if (observer !== null) expect([reading.height, reading.source]).toEqual([null, PORT]);
       }),
       { cases: 500, always: 'the state is decided in every case' },
     );
@@ -389,19 +389,19 @@ describe('with random readings', () => {
   test('an obstacle decides the state unless an earlier state applies, and fixing it leads to a later state', () => {
     const seen = new Seen({ cannot_write: 20, cannot_read: 20, wrong_chain: 20, later: 20 });
     assertProperty(
-      fc.property(readings, (given) => {
-        const { state } = findServerStatus(given);
+      fc.property(readings, (reading) => {
+        const { state } = findServerStatus(reading);
         seen.add(state === 'cannot_write' || state === 'cannot_read' || state === 'wrong_chain' ? state : 'later');
         for (const [earlier, cure] of Object.entries(cures) as [ServerStatus['state'], Partial<StateReadings>][]) {
-          const cured = findServerStatus({ ...given, ...cure }).state;
+          const cured = findServerStatus({ ...reading, ...cure }).state;
           if (state === earlier) expect(order(cured)).toBeGreaterThan(order(state));
           else if (order(state) < order(earlier)) expect(cured).toBe(state);
         }
-        if (given.refusal !== null && given.filling === null) {
+        if (reading.refusal !== null && reading.filling === null) {
           expect(order(state)).toBeLessThanOrEqual(order('stuck'));
         }
-        const isBehind = given.nodeHeight !== null && given.nodeHeight - (given.height ?? 0) > 2;
-        if (isBehind || (given.tipAge ?? 0) > 3_600) expect(state).not.toBe('live');
+        const isBehind = reading.nodeHeight !== null && reading.nodeHeight - (reading.height ?? 0) > 2;
+        if (isBehind || (reading.tipAge ?? 0) > 3_600) expect(state).not.toBe('live');
       }),
       { cases: 500, seen },
     );

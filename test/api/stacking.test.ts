@@ -76,8 +76,8 @@ async function ask(path: string) {
 }
 
 describe('rejects with 400:', () => {
-  const limits = (path: string, least: number, maximum: number): string[][] => [
-    [`${path}?limit=${least - 1}`, `querystring/limit must be >= ${least}`],
+  const limits = (path: string, minimum: number, maximum: number): string[][] => [
+    [`${path}?limit=${minimum - 1}`, `querystring/limit must be >= ${minimum}`],
     [`${path}?limit=${maximum + 1}`, `querystring/limit must be <= ${maximum}`],
     [`${path}?limit=x`, 'querystring/limit must be integer'],
   ];
@@ -209,7 +209,7 @@ test('an active delegation has its end as a number', async () => {
 
 test('shares of weight and stake are doubles, computed in the order that clients compare', async () => {
   const { results } = (await ask('v2/pox/cycles/6/signers')).body;
-  expect(results.map((of: Record<string, unknown>) => [of.weight_percent, of.stacked_amount_percent])).toEqual([
+  expect(results.map((row: Record<string, unknown>) => [row.weight_percent, row.stacked_amount_percent])).toEqual([
     [66.66666666666666, 66.66666666666667],
     [33.33333333333333, 33.333333333333336],
   ]);
@@ -288,21 +288,21 @@ test("returns a cycle's signers by number and as current, with the contracts tha
 });
 
 test('returns a reward cycle of pox-5 by number, current or previous', async () => {
-  const made = poxBlock(null, 'made', [
+  const mined = poxBlock(null, 'made', [
     [bonds.setup(0), bonds.allow(0, A)],
     [bonds.register(0, A, manager, 1_000)],
     [bonds.stake(B, manager, 7n, [8, 9], 180)],
   ]);
-  const eight = poxBlock(made, 'eight', [[bonds.calculate(8, 0n, 7n, [50, 20, 3]), bonds.signerClaim(8, 9)]], {
+  const eight = poxBlock(mined, 'eight', [[bonds.calculate(8, 0n, 7n, [50, 20, 3]), bonds.signerClaim(8, 9)]], {
     burn_block_height: 170,
   });
   const nine = poxBlock(eight, 'nine', [], { burn_block_height: 180 });
-  using index = ingestOf([made.event, eight.event, nine.event]);
+  using index = ingestOf([mined.event, eight.event, nine.event]);
   const read = openSnapshots(index.path);
   try {
     const app = apiOf(read);
-    const cycle = async (asked: string) => {
-      const response = await app.handle(new Request(`http://localhost/extended/v3/staking/cycles/${asked}`));
+    const cycle = async (cycleId: string) => {
+      const response = await app.handle(new Request(`http://localhost/extended/v3/staking/cycles/${cycleId}`));
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     };
     const previous = await cycle('previous');
@@ -332,14 +332,14 @@ test('returns a reward cycle of pox-5 by number, current or previous', async () 
 
 test("returns the rewards of a signer's stakers in a cycle, in pages", async () => {
   const precision = 10n ** 18n;
-  const made = poxBlock(null, 'made', [
+  const mined = poxBlock(null, 'made', [
     [bonds.setup(0), bonds.allow(0, A)],
     [bonds.register(0, A, manager, 1_000)],
     [bonds.stake(A, manager, 7n, [8, 9], 180)],
     [bonds.distribute(0, 2n * precision), bonds.calculate(8, 3n * precision, 7n)],
     [bonds.claim(A, 0, 1_500, manager, 8)],
   ]);
-  using index = ingestOf([made.event]);
+  using index = ingestOf([mined.event]);
   const read = openSnapshots(index.path);
   try {
     const app = apiOf(read);
@@ -383,12 +383,12 @@ test("returns a principal's rewards by cycle, newest first, with an ETag that ch
     using index = ingestOf([later.event, tip.event, ...burnBlocks]);
     const read = openSnapshots(index.path);
     try {
-      const made = checkedApp({
+      const checked = checkedApp({
         snapshots: read,
         version: 'stackside v0.0.0 (test:test)',
         log: () => {},
       });
-      const answer = await made.handle(new Request(`http://localhost${path}`));
+      const answer = await checked.handle(new Request(`http://localhost${path}`));
       return {
         etag: answer.headers.get('etag'),
         body: (await answer.json()) as { results: Record<string, unknown>[] },

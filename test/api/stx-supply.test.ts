@@ -106,10 +106,10 @@ describe('the fee rate', () => {
     ['{"transaction":1}', 400, /transaction/],
     ['{"transaction":', 400, /JSON/],
     [null, 400, /body/i],
-  ])('rejects the body %j', async (body, status, says) => {
+  ])('rejects the body %j', async (body, status, message) => {
     const answer = await post(body);
     expect(answer.status).toBe(status);
-    expect(answer.body.message).toMatch(says);
+    expect(answer.body.message).toMatch(message);
   });
 });
 

@@ -14,20 +14,20 @@ const mintsOf = async (asset: string, query = '') =>
   (await json(`/stackside/v1/tokens/nft/${asset}/mints${query}`)).body as unknown as Mints;
 
 test("a collection's tokens are its mints, newest first, page by page", async () => {
-  const all = await mintsOf(NFT);
-  expect(all.total).toBeGreaterThan(1);
-  expect(all.results).toHaveLength(all.total);
-  const [first, second] = all.results;
+  const list = await mintsOf(NFT);
+  expect(list.total).toBeGreaterThan(1);
+  expect(list.results).toHaveLength(list.total);
+  const [first, second] = list.results;
   expect(first).toMatchObject({ recipient: ADDRESS });
-  const { body: listed } = await json(`/extended/v1/tokens/nft/mints?asset_identifier=${NFT}`);
-  expect(listed).toMatchObject({
-    total: all.total,
-    results: all.results.map(({ value, recipient, transaction }) => ({ value, recipient, tx_id: transaction.tx_id })),
+  const { body: oldList } = await json(`/extended/v1/tokens/nft/mints?asset_identifier=${NFT}`);
+  expect(oldList).toMatchObject({
+    total: list.total,
+    results: list.results.map(({ value, recipient, transaction }) => ({ value, recipient, tx_id: transaction.tx_id })),
   });
   expect(await mintsOf(NFT, '?limit=1&offset=1')).toEqual({
     limit: 1,
     offset: 1,
-    total: all.total,
+    total: list.total,
     results: [second],
   } as never);
   expect(await mintsOf(`${OTHER}.none::card`)).toMatchObject({ total: 0, results: [] });
@@ -51,17 +51,17 @@ interface Transfers {
 test("a token's transfers include all principals, newest first, page by page", async () => {
   const pageAt = async (query: string) =>
     (await json(`/stackside/v1/tokens/ft/${TOKEN.replace('?', '%3F')}/transfers${query}`)).body as unknown as Transfers;
-  const shown = ({ results }: Transfers) =>
+  const rowsOf = ({ results }: Transfers) =>
     results.map(({ block_height: height, sender, recipient, amount }) => [height, sender, recipient, amount]);
-  const all = await pageAt('');
-  expect(shown(all)).toEqual([
+  const list = await pageAt('');
+  expect(rowsOf(list)).toEqual([
     [3, HOLDER, ADDRESS, '10'],
     [3, HOLDER, ADDRESS, '20'],
     [1, null, HOLDER, '50'],
   ]);
-  expect([all.total, all.cursor.next, all.cursor.previous]).toEqual([null, null, null]);
+  expect([list.total, list.cursor.next, list.cursor.previous]).toEqual([null, null, null]);
   const first = await pageAt('?limit=2');
   const second = await pageAt(`?limit=2&cursor=${first.cursor.next}`);
-  expect([...shown(first), ...shown(second)]).toEqual(shown(all));
-  expect(shown(await pageAt(`?limit=2&cursor=${second.cursor.previous}`))).toEqual(shown(first));
+  expect([...rowsOf(first), ...rowsOf(second)]).toEqual(rowsOf(list));
+  expect(rowsOf(await pageAt(`?limit=2&cursor=${second.cursor.previous}`))).toEqual(rowsOf(first));
 });

@@ -63,7 +63,7 @@ const routes = routesOf(VERSION).filter(({ method, path, detail }) => {
 async function answersAbout(principal: string): Promise<Map<string, string>> {
   const answers = new Map<string, string>();
   for (const route of routes) {
-    const given = Object.fromEntries(
+    const values = Object.fromEntries(
       route.detail.parameters
         .filter(({ required, name }) => required || NAMES.includes(name) || ASSETS.includes(name))
         .map(({ name, example }) => {
@@ -72,7 +72,7 @@ async function answersAbout(principal: string): Promise<Map<string, string>> {
           return [name, name === 'pox' ? 'pox4' : example];
         }),
     );
-    const response = await app.request(targetOf(route, given));
+    const response = await app.request(targetOf(route, values));
     answers.set(route.path, await response.text());
   }
   return answers;
@@ -81,14 +81,14 @@ async function answersAbout(principal: string): Promise<Map<string, string>> {
 test("no route returns another principal's data for an unknown principal", async () => {
   const [known, unknown] = [await answersAbout(KNOWN), await answersAbout(UNKNOWN)];
   const shows = (text: string): boolean => text.includes(KNOWN) || text.includes(id);
-  const shown = [...known].filter(([, text]) => shows(text)).map(([path]) => path);
-  expect(shown.length).toBeGreaterThan(20);
+  const paths = [...known].filter(([, text]) => shows(text)).map(([path]) => path);
+  expect(paths.length).toBeGreaterThan(20);
   for (const path of [
     '/stackside/v1/smart-contracts/{contract_id}/calls',
     '/stackside/v1/smart-contracts/{contract_id}/logs',
     '/extended/v1/{pox}/{pool_principal}/delegations',
   ]) {
-    expect(shown).toContain(path);
+    expect(paths).toContain(path);
   }
   for (const [path, text] of unknown) expect([path, shows(text)]).toEqual([path, false]);
 });

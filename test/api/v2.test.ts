@@ -19,10 +19,10 @@ import {
 } from './sample-chain.ts';
 import { emptyIndex, NOW, testApp } from './test-app.ts';
 
-const usual = testApp();
+const sampleApp = testApp();
 
 const ask = async (path: string) => {
-  const { status, body } = await usual.json(`/extended/v2/${path}`);
+  const { status, body } = await sampleApp.json(`/extended/v2/${path}`);
   return { status, body: body as Record<string, unknown> & { results: Record<string, unknown>[] } };
 };
 
@@ -54,9 +54,9 @@ describe('rejects with 400 and the name of the parameter:', () => {
   const HASH = 'the index block hash of a block';
   const EVENT =
     'block height, microblock sequence (2147483647 if there is none), index of the transaction and index of the event, with colons between them';
-  const ids = (before: string, after = '') =>
+  const ids = (prefix: string, suffix = '') =>
     ['-1', '1.5', 'tip', hash(1).slice(0, -1)].map((id) => [
-      `${before}/${id}${after}`,
+      `${prefix}/${id}${suffix}`,
       `params/height_or_hash must be ${RULES.block}`,
     ]);
 
@@ -217,10 +217,10 @@ describe('blocks', () => {
 
   test('have average times over windows that end now', async () => {
     const ago = (seconds: number) => ({ block_time: NOW / 1000 - seconds });
-    const one = chainBlock(null, ago(90_000));
-    const two = chainBlock(one, ago(5000));
-    const three = chainBlock(two, ago(600));
-    const { json } = testApp(memoryIndex([one.event, two.event, three.event]));
+    const first = chainBlock(null, ago(90_000));
+    const second = chainBlock(first, ago(5000));
+    const three = chainBlock(second, ago(600));
+    const { json } = testApp(memoryIndex([first.event, second.event, three.event]));
     const { body } = await json('/extended/v2/blocks/average-times');
     // Two blocks of the last day, each with the interval since the block before it.
     const daily = (90_000 - 600) / 2;
@@ -229,11 +229,11 @@ describe('blocks', () => {
 });
 
 describe('signatures of a block', () => {
-  const [one, two] = [0x51, 0x52].map((value) => hash(value, 65));
+  const [first, second] = [0x51, 0x52].map((value) => hash(value, 65));
   test.each([
-    ['', 500, 0, [one, two]],
-    ['?limit=1', 1, 0, [one]],
-    ['?offset=1', 500, 1, [two]],
+    ['', 500, 0, [first, second]],
+    ['?limit=1', 1, 0, [first]],
+    ['?offset=1', 500, 1, [second]],
     ['?offset=2', 500, 2, []],
     ['?limit=0', 0, 0, []],
   ])('return the page "%s"', async (query, limit, offset, results) => {
@@ -258,10 +258,10 @@ describe('burn blocks', () => {
   });
 
   test('have the average time between their blocks in whole seconds', async () => {
-    const one = chainBlock(null, { block_time: 1000 });
-    const two = chainBlock(one, { block_time: 1012 });
-    const three = chainBlock(two, { block_time: 1025, burn_block_hash: hash(102), burn_block_height: 102 });
-    const { json } = testApp(memoryIndex([one.event, two.event, three.event]));
+    const first = chainBlock(null, { block_time: 1000 });
+    const second = chainBlock(first, { block_time: 1012 });
+    const three = chainBlock(second, { block_time: 1025, burn_block_hash: hash(102), burn_block_height: 102 });
+    const { json } = testApp(memoryIndex([first.event, second.event, three.event]));
     expect((await json('/extended/v2/burn-blocks/102')).body).toMatchObject({ avg_block_time: 12 });
   });
 
@@ -290,29 +290,29 @@ describe('burn blocks', () => {
 });
 
 describe('fees', () => {
-  const shown = (no: number, low: number, medium: number, high: number) => ({
+  const feeLevels = (no: number, low: number, medium: number, high: number) => ({
     no_priority: no,
     low_priority: low,
     medium_priority: medium,
     high_priority: high,
   });
   const feesOf = (offered: [type: string, fee: number, transactions: number][]) => {
-    const all = offered.map(
+    const offers = offered.map(
       ([type, fee, transactions]): OfferedFee => ({ type: type as 'coinbase', fee: BigInt(fee), transactions }),
     );
-    return JSON.parse(JSON.stringify(fees(all))) as unknown;
+    return JSON.parse(JSON.stringify(fees(offers))) as unknown;
   };
 
   test('come from the pending transactions', async () => {
     expect((await ask('mempool/fees')).body).toEqual({
-      all: shown(75, 75, 75, 75),
-      token_transfer: shown(75, 75, 75, 75),
+      all: feeLevels(75, 75, 75, 75),
+      token_transfer: feeLevels(75, 75, 75, 75),
     } as never);
   });
 
   test('are zero for an empty mempool', async () => {
     const { json } = testApp(emptyIndex());
-    expect((await json('/extended/v2/mempool/fees')).body).toEqual({ all: shown(0, 0, 0, 0) });
+    expect((await json('/extended/v2/mempool/fees')).body).toEqual({ all: feeLevels(0, 0, 0, 0) });
   });
 
   test('are percentiles over all types and for each type', () => {
@@ -322,10 +322,10 @@ describe('fees', () => {
       ...Array(4).fill('token_transfer'),
     ];
     expect(feesOf(types.map((type, index) => [type, index * 100_000, 1]))).toEqual({
-      all: shown(225_000, 450_000, 675_000, 855_000),
-      contract_call: shown(50_000, 100_000, 150_000, 190_000),
-      smart_contract: shown(350_000, 400_000, 450_000, 490_000),
-      token_transfer: shown(675_000, 750_000, 825_000, 885_000),
+      all: feeLevels(225_000, 450_000, 675_000, 855_000),
+      contract_call: feeLevels(50_000, 100_000, 150_000, 190_000),
+      smart_contract: feeLevels(350_000, 400_000, 450_000, 490_000),
+      token_transfer: feeLevels(675_000, 750_000, 825_000, 885_000),
     });
   });
 
@@ -336,7 +336,7 @@ describe('fees', () => {
         ['token_transfer', 2, 1],
       ]),
     ).toMatchObject({
-      all: shown(1, 2, 2, 2),
+      all: feeLevels(1, 2, 2, 2),
     });
     expect(
       feesOf([
@@ -344,7 +344,7 @@ describe('fees', () => {
         ['token_transfer', 3, 1],
       ]),
     ).toMatchObject({
-      all: shown(2, 2, 3, 3),
+      all: feeLevels(2, 2, 3, 3),
     });
     expect(
       feesOf([
@@ -352,12 +352,12 @@ describe('fees', () => {
         ['token_transfer', 5, 1],
       ]),
     ).toMatchObject({
-      all: shown(1, 1, 1, 3),
+      all: feeLevels(1, 1, 1, 3),
     });
   });
 
   test('count a transaction of an unlisted type only in the total', () => {
-    expect(feesOf([['poison_microblock', 7, 1]])).toEqual({ all: shown(7, 7, 7, 7) });
+    expect(feesOf([['poison_microblock', 7, 1]])).toEqual({ all: feeLevels(7, 7, 7, 7) });
   });
 });
 

@@ -78,22 +78,22 @@ async function paged(path: string, limit: number, from = api): Promise<Answer[]>
 const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();
 const isoOrNull = (seconds: number | null): string | null => (seconds === null ? null : isoTime(seconds));
 
-/** Compares the rows of a view to the API's answer. @param least minimum number of rows */
-function same(found: Row[], expected: Row[], least = 3): void {
-  expect(found.length).toBeGreaterThanOrEqual(least);
+/** Compares the rows of a view to the API's answer. @param minimum minimum number of rows */
+function expectRows(actual: Row[], expected: Row[], minimum = 3): void {
+  expect(actual.length).toBeGreaterThanOrEqual(minimum);
   const sorted = (list: Row[]) => list.map((row) => JSON.stringify(row)).sort();
-  expect(sorted(found)).toEqual(sorted(expected));
+  expect(sorted(actual)).toEqual(sorted(expected));
 }
 
-/** Returns some columns of a view. @param names columns of the row that {@link same} compares, in its order */
+/** Returns some columns of a view. @param names columns of the row that {@link expectRows} compares, in its order */
 const columnsOf = (view: string, names: string, rest = ''): Row[] => rows(`SELECT ${names} FROM ${view} ${rest}`);
 
-const cost = (one: Answer) => ({
-  cost_runtime: one.runtime,
-  cost_read_count: one.read_count,
-  cost_read_length: one.read_length,
-  cost_write_count: one.write_count,
-  cost_write_length: one.write_length,
+const cost = (values: Answer) => ({
+  cost_runtime: values.runtime,
+  cost_read_count: values.read_count,
+  cost_read_length: values.read_length,
+  cost_write_count: values.write_count,
+  cost_write_length: values.write_length,
 });
 const COST = 'cost_runtime, cost_read_count, cost_read_length, cost_write_count, cost_write_length';
 
@@ -108,38 +108,38 @@ test('v1_chain equals the API', async () => {
     tx_count: total,
     stx_supply,
   };
-  same(columnsOf('v1_chain', Object.keys(expected).join(', ')), [expected], 1);
+  expectRows(columnsOf('v1_chain', Object.keys(expected).join(', ')), [expected], 1);
 });
 
 test('v1_blocks equals the API', async () => {
-  const expected = (await paged('/extended/v2/blocks', 30)).map((one) => ({
-    block_height: one.height,
-    block_hash: one.hash,
-    index_block_hash: one.index_block_hash,
-    parent_block_hash: one.parent_block_hash,
-    parent_index_block_hash: one.parent_index_block_hash,
-    block_time: one.block_time_iso,
-    block_time_unix: one.block_time,
-    tenure_height: one.tenure_height,
-    burn_block_height: one.burn_block_height,
-    burn_block_hash: one.burn_block_hash,
-    burn_block_time: one.burn_block_time_iso,
-    miner_tx_id: one.miner_txid,
-    tx_count: one.tx_count,
-    cost_runtime: one.execution_cost_runtime,
-    cost_write_length: one.execution_cost_write_length,
+  const expected = (await paged('/extended/v2/blocks', 30)).map((block) => ({
+    block_height: block.height,
+    block_hash: block.hash,
+    index_block_hash: block.index_block_hash,
+    parent_block_hash: block.parent_block_hash,
+    parent_index_block_hash: block.parent_index_block_hash,
+    block_time: block.block_time_iso,
+    block_time_unix: block.block_time,
+    tenure_height: block.tenure_height,
+    burn_block_height: block.burn_block_height,
+    burn_block_hash: block.burn_block_hash,
+    burn_block_time: block.burn_block_time_iso,
+    miner_tx_id: block.miner_txid,
+    tx_count: block.tx_count,
+    cost_runtime: block.execution_cost_runtime,
+    cost_write_length: block.execution_cost_write_length,
   }));
-  same(columnsOf('v1_blocks', Object.keys(expected[0]!).join(', ')), expected);
+  expectRows(columnsOf('v1_blocks', Object.keys(expected[0]!).join(', ')), expected);
 });
 
 /** The columns that a transaction's type adds. */
-const bodyOf = (one: Answer) => ({
-  recipient: one.token_transfer?.recipient ?? one.coinbase?.alt_recipient ?? null,
-  amount: one.token_transfer?.amount ?? null,
-  memo: one.token_transfer?.memo?.hex ?? null,
-  contract_id: one.contract_call?.contract_id ?? one.smart_contract?.contract_id ?? null,
-  function_name: one.contract_call?.function_name ?? null,
-  clarity_version: one.smart_contract?.clarity_version ?? null,
+const bodyOf = (tx: Answer) => ({
+  recipient: tx.token_transfer?.recipient ?? tx.coinbase?.alt_recipient ?? null,
+  amount: tx.token_transfer?.amount ?? null,
+  memo: tx.token_transfer?.memo?.hex ?? null,
+  contract_id: tx.contract_call?.contract_id ?? tx.smart_contract?.contract_id ?? null,
+  function_name: tx.contract_call?.function_name ?? null,
+  clarity_version: tx.smart_contract?.clarity_version ?? null,
 });
 
 const placeOf = ({ block }: Answer) => ({
@@ -149,72 +149,72 @@ const placeOf = ({ block }: Answer) => ({
 });
 
 test('v1_transactions equals the API', () => {
-  const expected = transactions.map((one) => ({
-    ...placeOf(one),
-    tx_id: one.tx_id,
-    index_block_hash: one.block.index_hash,
-    burn_block_height: one.bitcoin_block.height,
-    burn_block_time: isoTime(one.bitcoin_block.time),
-    status: one.status,
-    type: one.type,
-    sender: one.sender.address,
-    nonce: one.sender.nonce,
-    sponsor: one.sponsor?.address ?? null,
-    sponsor_nonce: one.sponsor?.nonce ?? null,
-    fee: one.fee_rate,
-    ...bodyOf(one),
-    tenure_change_cause: one.tenure_change?.cause ?? null,
-    event_count: one.event_count,
+  const expected = transactions.map((tx) => ({
+    ...placeOf(tx),
+    tx_id: tx.tx_id,
+    index_block_hash: tx.block.index_hash,
+    burn_block_height: tx.bitcoin_block.height,
+    burn_block_time: isoTime(tx.bitcoin_block.time),
+    status: tx.status,
+    type: tx.type,
+    sender: tx.sender.address,
+    nonce: tx.sender.nonce,
+    sponsor: tx.sponsor?.address ?? null,
+    sponsor_nonce: tx.sponsor?.nonce ?? null,
+    fee: tx.fee_rate,
+    ...bodyOf(tx),
+    tenure_change_cause: tx.tenure_change?.cause ?? null,
+    event_count: tx.event_count,
   }));
   // The API shows 0 for the missing nonce of a Bitcoin operation.
   const names = Object.keys(expected[0]!).map((name) => (name === 'nonce' ? 'coalesce(nonce, 0) AS nonce' : name));
-  same(columnsOf('v1_transactions', names.join(', ')), expected, 120);
+  expectRows(columnsOf('v1_transactions', names.join(', ')), expected, 120);
 });
 
 test('v1_transaction_details equals the API', async () => {
   const expected = [];
-  for (const one of transactions) {
-    const { raw_tx } = await get(`/extended/v1/tx/${one.tx_id}/raw`);
-    const { execution_cost, vm_error, result } = one;
-    expected.push({ tx_id: one.tx_id, ...cost(execution_cost), vm_error, result: result.hex, raw: raw_tx });
+  for (const tx of transactions) {
+    const { raw_tx } = await get(`/extended/v1/tx/${tx.tx_id}/raw`);
+    const { execution_cost, vm_error, result } = tx;
+    expected.push({ tx_id: tx.tx_id, ...cost(execution_cost), vm_error, result: result.hex, raw: raw_tx });
   }
-  same(columnsOf('v1_transaction_details', `tx_id, ${COST}, vm_error, result, raw`), expected, 120);
+  expectRows(columnsOf('v1_transaction_details', `tx_id, ${COST}, vm_error, result, raw`), expected, 120);
 });
 
 test('v1_contract_calls equals the API', () => {
   const expected = transactions
     .filter(({ type }) => type === 'contract_call')
-    .map((one) => ({
-      ...placeOf(one),
-      tx_id: one.tx_id,
-      contract_id: one.contract_call.contract_id,
-      function_name: one.contract_call.function_name,
-      status: one.status,
-      sender: one.sender.address,
-      fee: one.fee_rate,
-      result: one.result.hex,
+    .map((tx) => ({
+      ...placeOf(tx),
+      tx_id: tx.tx_id,
+      contract_id: tx.contract_call.contract_id,
+      function_name: tx.contract_call.function_name,
+      status: tx.status,
+      sender: tx.sender.address,
+      fee: tx.fee_rate,
+      result: tx.result.hex,
     }));
-  same(columnsOf('v1_contract_calls', Object.keys(expected[0]!).join(', ')), expected, 30);
+  expectRows(columnsOf('v1_contract_calls', Object.keys(expected[0]!).join(', ')), expected, 30);
 });
 
 test('v1_contracts equals the API', async () => {
   const expected = [];
-  for (const one of transactions.filter(({ type }) => type === 'smart_contract')) {
-    const { contract_id, clarity_version } = one.smart_contract;
-    expected.push({ contract_id, ...placeOf(one), tx_id: one.tx_id, status: one.status, clarity_version });
+  for (const tx of transactions.filter(({ type }) => type === 'smart_contract')) {
+    const { contract_id, clarity_version } = tx.smart_contract;
+    expected.push({ contract_id, ...placeOf(tx), tx_id: tx.tx_id, status: tx.status, clarity_version });
   }
-  same(columnsOf('v1_contracts', Object.keys(expected[0]!).join(', ')), expected);
-  for (const { contract_id, interface: shown } of rows(`SELECT * FROM v1_contracts WHERE status = 'success'`)) {
+  expectRows(columnsOf('v1_contracts', Object.keys(expected[0]!).join(', ')), expected);
+  for (const { contract_id, interface: stored } of rows(`SELECT * FROM v1_contracts WHERE status = 'success'`)) {
     const { abi } = await get(`/extended/v1/contract/${contract_id}`);
-    expect(JSON.parse(String(shown))).toEqual(JSON.parse(abi));
+    expect(JSON.parse(String(stored))).toEqual(JSON.parse(abi));
   }
 });
 
 test('v1_orphaned_blocks equals the API', async () => {
-  const found = rows('SELECT * FROM v1_orphaned_blocks WHERE block_height > 0');
-  for (const { block_hash, ...row } of found) {
-    const one = await get(`/extended/v1/block/${block_hash}`);
-    expect(one).toMatchObject({
+  const orphans = rows('SELECT * FROM v1_orphaned_blocks WHERE block_height > 0');
+  for (const { block_hash, ...row } of orphans) {
+    const block = await get(`/extended/v1/block/${block_hash}`);
+    expect(block).toMatchObject({
       canonical: false,
       height: row.block_height,
       index_block_hash: row.index_block_hash,
@@ -230,14 +230,14 @@ interface Happened {
   event: Answer;
 }
 
-async function happened(): Promise<Happened[]> {
-  const all: Happened[] = [];
+async function listEvents(): Promise<Happened[]> {
+  const pairs: Happened[] = [];
   for (const transaction of transactions) {
     if (transaction.event_count === 0) continue;
     const events = await walk(`/extended/v3/transactions/${transaction.tx_id}/events`);
-    all.push(...events.map((event) => ({ transaction, event })));
+    pairs.push(...events.map((event) => ({ transaction, event })));
   }
-  return all;
+  return pairs;
 }
 
 /** An event as the view shows it. */
@@ -262,19 +262,19 @@ function eventRow({ transaction, event }: Happened): Row {
 }
 
 test('v1_events, v1_contract_logs and v1_principal_events equal the API', async () => {
-  const all = await happened();
-  const expected = all.map(eventRow);
-  same(columnsOf('v1_events', Object.keys(expected[0]!).join(', ')), expected, 120);
+  const pairs = await listEvents();
+  const expected = pairs.map(eventRow);
+  expectRows(columnsOf('v1_events', Object.keys(expected[0]!).join(', ')), expected, 120);
 
   const contracts = column('SELECT DISTINCT contract_id FROM v1_contract_logs');
   const logs = [];
   for (const contract of contracts) {
-    for (const one of await paged(`/extended/v2/smart-contracts/${contract}/logs`, 50)) {
-      const { topic, value } = one.contract_log;
-      logs.push({ contract_id: contract, tx_id: one.tx_id, event_index: one.event_index, topic, value: value.hex });
+    for (const log of await paged(`/extended/v2/smart-contracts/${contract}/logs`, 50)) {
+      const { topic, value } = log.contract_log;
+      logs.push({ contract_id: contract, tx_id: log.tx_id, event_index: log.event_index, topic, value: value.hex });
     }
   }
-  same(columnsOf('v1_contract_logs', 'contract_id, tx_id, event_index, topic, value'), logs, 30);
+  expectRows(columnsOf('v1_contract_logs', 'contract_id, tx_id, event_index, topic, value'), logs, 30);
 
   const moved = expected.filter(({ type }) => type !== 'contract_log' && type !== 'stx_lock');
   const bySide = moved.flatMap(({ tx_id, event_index, type, sender, recipient, amount }) =>
@@ -282,18 +282,18 @@ test('v1_events, v1_contract_logs and v1_principal_events equal the API', async 
       .filter((principal) => principal !== null)
       .map((principal) => ({ principal: principal ?? null, tx_id, event_index, type, amount }) as Row),
   );
-  same(columnsOf('v1_principal_events', 'principal, tx_id, event_index, type, amount'), bySide, 60);
+  expectRows(columnsOf('v1_principal_events', 'principal, tx_id, event_index, type, amount'), bySide, 60);
 });
 
 test('v1_principal_transactions and v1_balances equal the API', async () => {
-  const taken: Row[] = [];
+  const involvements: Row[] = [];
   const owned: Row[] = [];
   for (const principal of column('SELECT address FROM principals')) {
     const path = `/extended/v3/principals/${principal}`;
     for (const { transaction, balance_changes, involvement } of await walk(`${path}/transactions`)) {
       const { sent, received } = balance_changes.stx;
       const is_sender = involvement === 'sender' ? 1 : 0;
-      taken.push({ principal, tx_id: transaction.tx_id, stx_sent: sent, stx_received: received, is_sender });
+      involvements.push({ principal, tx_id: transaction.tx_id, stx_sent: sent, stx_received: received, is_sender });
     }
     const { balance } = await get(`${path}/balances/stx`);
     if (balance !== '0') owned.push({ principal, asset_type: 'stx', asset_identifier: null, balance });
@@ -302,8 +302,8 @@ test('v1_principal_transactions and v1_balances equal the API', async () => {
     }
   }
   const names = 'principal, tx_id, stx_sent, stx_received, is_sender';
-  same(columnsOf('v1_principal_transactions', names), taken, 120);
-  same(columnsOf('v1_balances', 'principal, asset_type, asset_identifier, balance'), owned, 30);
+  expectRows(columnsOf('v1_principal_transactions', names), involvements, 120);
+  expectRows(columnsOf('v1_balances', 'principal, asset_type, asset_identifier, balance'), owned, 30);
 });
 
 test('v1_fungible_tokens and v1_nfts equal the API', async () => {
@@ -314,7 +314,7 @@ test('v1_fungible_tokens and v1_nfts equal the API', async () => {
     const { total: holder_count } = await get(`${path}/holders`);
     tokens.push({ asset_identifier, supply, holder_count });
   }
-  same(columnsOf('v1_fungible_tokens', 'asset_identifier, supply, holder_count'), tokens, 1);
+  expectRows(columnsOf('v1_fungible_tokens', 'asset_identifier, supply, holder_count'), tokens, 1);
 
   const owned: Row[] = [];
   for (const owner of column('SELECT address FROM principals')) {
@@ -322,7 +322,7 @@ test('v1_fungible_tokens and v1_nfts equal the API', async () => {
       owned.push({ owner, asset_identifier, value: value.hex });
     }
   }
-  same(columnsOf('v1_nfts', 'owner, asset_identifier, value', 'WHERE owner IS NOT NULL'), owned);
+  expectRows(columnsOf('v1_nfts', 'owner, asset_identifier, value', 'WHERE owner IS NOT NULL'), owned);
 });
 
 test('v1_miner_rewards equals the API', async () => {
@@ -335,7 +335,7 @@ test('v1_miner_rewards equals the API', async () => {
   }
   const parts = ['coinbase', 'fees_anchored', 'fees_streamed_confirmed', 'fees_streamed_produced'];
   const amount = `CAST(${parts.map((part) => `CAST(${part} AS INTEGER)`).join(' + ')} AS TEXT) AS amount`;
-  same(columnsOf('v1_miner_rewards', `recipient, block_height, block_time, ${amount}`), expected);
+  expectRows(columnsOf('v1_miner_rewards', `recipient, block_height, block_time, ${amount}`), expected);
 });
 
 test('v1_names equals the API', async () => {
@@ -348,39 +348,39 @@ test('v1_names equals the API', async () => {
 });
 
 test('v1_burn_blocks and v1_burn_rewards equal the API', async () => {
-  const anchors = (await paged('/extended/v2/burn-blocks', 20)).map((one) => ({
-    burn_block_height: one.burn_block_height,
-    burn_block_hash: one.burn_block_hash,
-    burn_block_time: one.burn_block_time_iso,
-    block_count: one.stacks_blocks.length,
-    tx_count: one.total_tx_count,
+  const anchors = (await paged('/extended/v2/burn-blocks', 20)).map((anchor) => ({
+    burn_block_height: anchor.burn_block_height,
+    burn_block_hash: anchor.burn_block_hash,
+    burn_block_time: anchor.burn_block_time_iso,
+    block_count: anchor.stacks_blocks.length,
+    tx_count: anchor.total_tx_count,
   }));
-  same(columnsOf('v1_burn_blocks', Object.keys(anchors[0]!).join(', ')), anchors);
+  expectRows(columnsOf('v1_burn_blocks', Object.keys(anchors[0]!).join(', ')), anchors);
 
-  const paid = (await paged('/extended/v1/burnchain/rewards', 100)).map((one) => ({
-    burn_block_height: one.burn_block_height,
-    burn_block_hash: one.burn_block_hash,
-    reward_index: one.reward_index,
-    recipient: one.reward_recipient,
-    amount: one.reward_amount,
-    burn_amount: one.burn_amount,
+  const paid = (await paged('/extended/v1/burnchain/rewards', 100)).map((reward) => ({
+    burn_block_height: reward.burn_block_height,
+    burn_block_hash: reward.burn_block_hash,
+    reward_index: reward.reward_index,
+    recipient: reward.reward_recipient,
+    amount: reward.reward_amount,
+    burn_amount: reward.burn_amount,
   }));
-  same(columnsOf('v1_burn_rewards', Object.keys(paid[0]!).join(', ')), paid);
+  expectRows(columnsOf('v1_burn_rewards', Object.keys(paid[0]!).join(', ')), paid);
 });
 
 test('v1_reward_cycle_signers equals the API', async () => {
   const expected: Row[] = [];
   for (const cycle of column('SELECT cycle FROM reward_cycles')) {
-    for (const one of await paged(`/extended/v2/pox/cycles/${cycle}/signers`, 100)) {
+    for (const signer of await paged(`/extended/v2/pox/cycles/${cycle}/signers`, 100)) {
       expected.push({
         cycle: Number(cycle),
-        signer_key: one.signing_key,
-        weight: one.weight,
-        stacked: one.stacked_amount,
+        signer_key: signer.signing_key,
+        weight: signer.weight,
+        stacked: signer.stacked_amount,
       });
     }
   }
-  same(columnsOf('v1_reward_cycle_signers', 'cycle, signer_key, weight, stacked'), expected);
+  expectRows(columnsOf('v1_reward_cycle_signers', 'cycle, signer_key, weight, stacked'), expected);
 });
 
 test('the staking views equal the API', async () => {
@@ -388,39 +388,39 @@ test('the staking views equal the API', async () => {
   using staked = ingestOf(simulatedEvents(options), { views: true });
   using file = new Database(indexPath(staked.path));
   using from = openApi(staked.path, undefined, { checkResponses: false });
-  const found = (view: string, names: string): Row[] => file.query<Row, []>(`SELECT ${names} FROM ${view}`).all();
+  const stakingRows = (view: string, names: string): Row[] => file.query<Row, []>(`SELECT ${names} FROM ${view}`).all();
   const tip = file.query<{ height: number }, []>('SELECT burn_block_height AS height FROM v1_chain').get()!.height;
 
-  const bonds = (await walk('/extended/v3/staking/bonds', from)).map((one) => ({
-    bond_index: one.index,
-    target_rate: one.parameters.target_rate_bps,
-    stx_value_ratio: one.parameters.stx_value_ratio,
-    min_ustx_ratio: one.parameters.minimum_stx_ratio,
-    capacity: one.parameters.btc_capacity,
-    allowed_count: one.registrations.allowed_count,
-    registered_count: one.registrations.registered_count,
-    first_cycle: one.schedule.activation.pox_cycle,
-    start_burn_block_height: one.schedule.activation.bitcoin_height,
-    unlock_cycle: one.schedule.unlock.pox_cycle,
-    unlock_burn_block_height: one.schedule.unlock.bitcoin_height,
-    btc_locked: one.balances.locked.btc,
-    stx_locked: one.balances.locked.stx,
-    paid_out: one.balances.paid_out.btc,
+  const bonds = (await walk('/extended/v3/staking/bonds', from)).map((bond) => ({
+    bond_index: bond.index,
+    target_rate: bond.parameters.target_rate_bps,
+    stx_value_ratio: bond.parameters.stx_value_ratio,
+    min_ustx_ratio: bond.parameters.minimum_stx_ratio,
+    capacity: bond.parameters.btc_capacity,
+    allowed_count: bond.registrations.allowed_count,
+    registered_count: bond.registrations.registered_count,
+    first_cycle: bond.schedule.activation.pox_cycle,
+    start_burn_block_height: bond.schedule.activation.bitcoin_height,
+    unlock_cycle: bond.schedule.unlock.pox_cycle,
+    unlock_burn_block_height: bond.schedule.unlock.bitcoin_height,
+    btc_locked: bond.balances.locked.btc,
+    stx_locked: bond.balances.locked.stx,
+    paid_out: bond.balances.paid_out.btc,
   }));
-  same(found('v1_bonds', Object.keys(bonds[0]!).join(', ')), bonds);
+  expectRows(stakingRows('v1_bonds', Object.keys(bonds[0]!).join(', ')), bonds);
   const signers = (await walk('/extended/v3/staking/signers', from)).map(({ signer, signer_key }) => ({
     signer,
     signer_key,
   }));
-  same(found('v1_staking_signers', 'signer, signer_key'), signers);
+  expectRows(stakingRows('v1_staking_signers', 'signer, signer_key'), signers);
 
   const names = 'bond_index, staker, signer, btc_locked, stx_locked, has_left_early, rewards_accrued, rewards_claimed';
-  const inBonds = found('v1_bond_stakers', names);
+  const inBonds = stakingRows('v1_bond_stakers', names);
   for (const { bond_index, staker, signer, ...position } of inBonds) {
     const path = `/extended/v3/staking/bonds/${bond_index}/registrations/${staker}`;
     expect((await get(path, from)).signer).toBe(signer);
     const positions = await walk(`/extended/v3/principals/${staker}/staking/bonds`, from);
-    const { locked, rewards, status } = positions.find((one) => one.bond_index === bond_index);
+    const { locked, rewards, status } = positions.find((bond) => bond.bond_index === bond_index);
     expect(position).toEqual({
       btc_locked: locked.btc,
       stx_locked: locked.stx,
@@ -429,8 +429,8 @@ test('the staking views equal the API', async () => {
       rewards_claimed: rewards.btc.claimed,
     });
   }
-  expect(inBonds.length).toBe(bonds.reduce((sum, one) => sum + Number(one.registered_count), 0));
-  const alone = found('v1_stakers', 'staker, amount, unlock_burn_block_height, rewards_accrued, rewards_claimed');
+  expect(inBonds.length).toBe(bonds.reduce((sum, bond) => sum + Number(bond.registered_count), 0));
+  const alone = stakingRows('v1_stakers', 'staker, amount, unlock_burn_block_height, rewards_accrued, rewards_claimed');
   for (const { staker, amount, unlock_burn_block_height: unlock, rewards_accrued, rewards_claimed } of alone) {
     const { stx } = await get(`/extended/v3/principals/${staker}/staking`, from);
     if (Number(unlock) > tip) expect(stx.locked).toBe(String(amount));
@@ -438,45 +438,45 @@ test('the staking views equal the API', async () => {
   }
   expect(alone.length).toBeGreaterThan(1);
 
-  const cycles = (await paged('/extended/v2/pox/cycles', 60, from)).map((one) => ({
-    cycle: one.cycle_number,
-    block_height: one.block_height,
-    weight: one.total_weight,
-    stacked: one.total_stacked_amount,
-    signer_count: one.total_signers,
+  const cycles = (await paged('/extended/v2/pox/cycles', 60, from)).map((item) => ({
+    cycle: item.cycle_number,
+    block_height: item.block_height,
+    weight: item.total_weight,
+    stacked: item.total_stacked_amount,
+    signer_count: item.total_signers,
   }));
-  same(found('v1_reward_cycles', Object.keys(cycles[0]!).join(', ')), cycles, 2);
+  expectRows(stakingRows('v1_reward_cycles', Object.keys(cycles[0]!).join(', ')), cycles, 2);
   const heights = `cycle, first_burn_block_height AS first, last_burn_block_height AS last,
     first_block_height AS first_block, last_block_height AS last_block`;
-  for (const { cycle, first, last, first_block, last_block } of found('v1_reward_cycles', heights)) {
+  for (const { cycle, first, last, first_block, last_block } of stakingRows('v1_reward_cycles', heights)) {
     expect([first, last]).toEqual([chainCycles.startOf(Number(cycle)), chainCycles.startOf(Number(cycle) + 1) - 1]);
-    const own = `min(block_height) AS first_block, max(block_height) AS last_block`;
-    const anchored = found(`v1_blocks WHERE burn_block_height BETWEEN ${first} AND ${last}`, own);
+    const bounds = `min(block_height) AS first_block, max(block_height) AS last_block`;
+    const anchored = stakingRows(`v1_blocks WHERE burn_block_height BETWEEN ${first} AND ${last}`, bounds);
     expect(anchored).toEqual([{ first_block: first_block!, last_block: last_block! }]);
   }
   const stackers: Row[] = [];
-  for (const { cycle, signer_key } of found('v1_reward_cycle_signers', 'cycle, signer_key')) {
-    for (const one of await paged(`/extended/v2/pox/cycles/${cycle}/signers/${signer_key}/stackers`, 100, from)) {
+  for (const { cycle, signer_key } of stakingRows('v1_reward_cycle_signers', 'cycle, signer_key')) {
+    for (const stacker of await paged(`/extended/v2/pox/cycles/${cycle}/signers/${signer_key}/stackers`, 100, from)) {
       stackers.push({
         cycle: cycle!,
         signer_key: signer_key!,
-        stacker: one.stacker_address,
-        locked: one.stacked_amount,
+        stacker: stacker.stacker_address,
+        locked: stacker.stacked_amount,
       });
     }
   }
   const ofSigners = `v1_reward_cycle_stackers s WHERE EXISTS (SELECT 1 FROM v1_reward_cycle_signers g
     WHERE g.cycle = s.cycle AND g.signer_key_bytes = s.signer_key_bytes)`;
-  same(found(ofSigners, 'cycle, signer_key, stacker, locked'), stackers, 0);
+  expectRows(stakingRows(ofSigners, 'cycle, signer_key, stacker, locked'), stackers, 0);
 
   // On mainnet the network sets the cycles, regardless of bonds.
   file.run('BEGIN; UPDATE progress SET chain_id = 1');
-  expect(found('v1_reward_cycles', heights)[0]).toMatchObject({
+  expect(stakingRows('v1_reward_cycles', heights)[0]).toMatchObject({
     first: 666_050 + 11 * 2_100,
     last: 666_050 + 12 * 2_100 - 1,
   });
   file.run('ROLLBACK; BEGIN; DELETE FROM bonds');
-  expect(found('v1_reward_cycles', heights)[0]).toEqual({
+  expect(stakingRows('v1_reward_cycles', heights)[0]).toEqual({
     cycle: 11,
     first: null,
     last: null,
@@ -508,9 +508,9 @@ test('a mined transaction has the time when it was first seen', () => {
 test('v1_mempool_transactions equals the API', async () => {
   const expected: Row[] = [];
   for (const id of column('SELECT tx_id FROM v1_mempool_transactions')) {
-    const one = await get(`/extended/v3/transactions/${id}`);
-    const { tx_id, status, receipt_block_height, type, fee_rate, sender, replaced_by_tx_id } = one;
-    const { receipt_time } = one;
+    const answer = await get(`/extended/v3/transactions/${id}`);
+    const { tx_id, status, receipt_block_height, type, fee_rate, sender, replaced_by_tx_id } = answer;
+    const { receipt_time } = answer;
     expected.push({
       tx_id,
       status,
@@ -521,7 +521,7 @@ test('v1_mempool_transactions equals the API', async () => {
       fee: fee_rate,
       sender: sender.address,
       nonce: sender.nonce,
-      ...bodyOf(one),
+      ...bodyOf(answer),
     });
   }
   const names = Object.keys(expected[0]!).map((name) =>
@@ -530,7 +530,7 @@ test('v1_mempool_transactions equals the API', async () => {
       ? "CAST(round(strftime('%s', receipt_time) + substr(receipt_time, 21, 3) / 1000.0) AS INTEGER) AS receipt_time"
       : name,
   );
-  same(columnsOf('v1_mempool_transactions', names.join(', ')), expected);
+  expectRows(columnsOf('v1_mempool_transactions', names.join(', ')), expected);
 });
 
 test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', () => {
@@ -598,17 +598,17 @@ test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', 
     };
   });
   const names = Object.keys(expected[0]!).map((name) => (name.endsWith('_at') ? seconds(name) : name));
-  same(columnsOf('v1_hooks', names.join(', ')), expected, 2);
+  expectRows(columnsOf('v1_hooks', names.join(', ')), expected, 2);
   expect(expected[0]).toMatchObject({ status: 'streaming', evaluated_block_count: 15 });
 
   const { items } = deliveryLog(db).page(id, everyDelivery, 10, null);
-  const deliveries = items.map((one) => {
-    const shown = serializedDelivery(one, { lastAttempt: undefined, underWay: false });
-    const { sequence, reason, state, body_bytes, body_sha256, attempt_count } = shown;
-    const times = { created_at: isoTime(shown.created_at), delivered_at: isoOrNull(shown.delivered_at) };
-    return { webhook_id: shown.id, sequence, reason, state, body_bytes, body_sha256, attempt_count, ...times };
+  const deliveries = items.map((item) => {
+    const serialized = serializedDelivery(item, { lastAttempt: undefined, underWay: false });
+    const { sequence, reason, state, body_bytes, body_sha256, attempt_count } = serialized;
+    const times = { created_at: isoTime(serialized.created_at), delivered_at: isoOrNull(serialized.delivered_at) };
+    return { webhook_id: serialized.id, sequence, reason, state, body_bytes, body_sha256, attempt_count, ...times };
   });
-  const shown = Object.keys(deliveries[0]!).map((name) => (name.endsWith('_at') ? seconds(name) : name));
-  same(columnsOf('v1_hook_deliveries', shown.join(', ')), deliveries as Row[], 1);
+  const columns = Object.keys(deliveries[0]!).map((name) => (name.endsWith('_at') ? seconds(name) : name));
+  expectRows(columnsOf('v1_hook_deliveries', columns.join(', ')), deliveries as Row[], 1);
   expect(column('SELECT created_at FROM v1_hook_deliveries')).toEqual(['2023-11-14T22:13:20.001Z']);
 });

@@ -70,12 +70,12 @@ class Walk {
   /** Returns the positions of a page's rows in the present list, and checks its neighbours and its total. */
   #placesOf({ items, total, next, previous }: WalkedPage): [first: number, last: number] {
     const { target } = this.list;
-    const all = this.#rows.length;
-    expect({ target, total }).toEqual({ target, total: isUncounted(target) ? null : all });
+    const count = this.#rows.length;
+    expect({ target, total }).toEqual({ target, total: isUncounted(target) ? null : count });
     if (items.length === 0) {
       // If a page has lost its rows, the previous or next page leads to the remaining ones.
-      expect({ target, isDeadEnd: next === null && previous === null }).toEqual({ target, isDeadEnd: all === 0 });
-      return this.towards === 'next' ? [all, all] : [0, 0];
+      expect({ target, isDeadEnd: next === null && previous === null }).toEqual({ target, isDeadEnd: count === 0 });
+      return this.towards === 'next' ? [count, count] : [0, 0];
     }
     const first = this.#rows.findIndex(({ text }) => text === items[0]);
     const last = first + items.length;
@@ -118,17 +118,17 @@ class Walk {
     const rows = await world.rows(this.list);
     if (rows === null) return false;
     this.#rows = rows;
-    const left = new Set(rows.map(({ key }) => key));
-    this.#due = this.#due.filter((key) => left.has(key));
+    const remaining = new Set(rows.map(({ key }) => key));
+    this.#due = this.#due.filter((key) => remaining.has(key));
     return true;
   }
 
   #check(): void {
     const { target } = this.list;
-    const shown = (this.towards === 'next' ? this.#shown : this.#shown.toReversed()).flat();
+    const keys = (this.towards === 'next' ? this.#shown : this.#shown.toReversed()).flat();
     const due = new Set(this.#due);
-    expect({ target, shown: shown.filter((key) => due.has(key)) }).toEqual({ target, shown: this.#due });
-    expect({ target, twice: shown.length - new Set(shown).size }).toEqual({ target, twice: 0 });
+    expect({ target, shown: keys.filter((key) => due.has(key)) }).toEqual({ target, shown: this.#due });
+    expect({ target, twice: keys.length - new Set(keys).size }).toEqual({ target, twice: 0 });
   }
 }
 
@@ -141,8 +141,8 @@ test('every list of v3 accepts a cursor', () => {
 /** Walks every list of a world there and back while blocks and forks arrive, and counts the further pages of each. */
 async function walkAll(chain: GrowingChain, forks: number[], random: RandomSource, seen: Seen): Promise<void> {
   using world = new WalkedWorld(chain, 9);
-  const begun = await Promise.all(world.lists().map((list) => Walk.begin(world, list, random)));
-  let walks = begun.filter((walk) => walk !== null);
+  const started = await Promise.all(world.lists().map((list) => Walk.begin(world, list, random)));
+  let walks = started.filter((walk) => walk !== null);
   expect(walks.length).toBeGreaterThan(20);
   while (walks.length > 0) {
     const going: Walk[] = [];
@@ -239,7 +239,7 @@ test('a key with a value of the wrong type is rejected', async () => {
   let refused = 0;
   for (const list of world.lists()) {
     const first = await world.page(list, 1, null);
-    for (const cursor of [first?.current, first?.next].filter((one) => typeof one === 'string')) {
+    for (const cursor of [first?.current, first?.next].filter((text) => typeof text === 'string')) {
       const json = Buffer.from(cursor, 'base64url').subarray(5).toString();
       // A key with a single digit doesn't have room for another type.
       if (/^\[(\d?|"\d*")\]$/.test(json)) continue;
@@ -257,21 +257,21 @@ test('a walk of the latest block stays in the block where it started', async () 
   const list = { route: '', target: '/extended/v3/blocks/latest/transactions?' };
   const whole = (await world.page(list, 50, null))!.items;
   let page = (await world.page(list, 1, null))!;
-  const shown = [...page.items];
+  const items = [...page.items];
   world.mine(0);
   while (page.next !== null) {
     page = (await world.page(list, 1, page.next))!;
-    shown.push(...page.items);
+    items.push(...page.items);
   }
-  expect(shown).toEqual(whole);
-  expect(shown.length).toBeGreaterThan(1);
+  expect(items).toEqual(whole);
+  expect(items.length).toBeGreaterThan(1);
   expect((await world.page(list, 50, null))?.items).not.toEqual(whole);
 });
 
 test('two indexes of one chain create equal cursors', async () => {
-  using one = new WalkedWorld(simulatedChain(7), 6);
-  using other = new WalkedWorld(simulatedChain(7), 6);
-  const lists = one.lists();
-  expect(other.lists()).toEqual(lists);
-  for (const list of lists) expect(await one.page(list, 2, null)).toEqual((await other.page(list, 2, null))!);
+  using first = new WalkedWorld(simulatedChain(7), 6);
+  using second = new WalkedWorld(simulatedChain(7), 6);
+  const lists = first.lists();
+  expect(second.lists()).toEqual(lists);
+  for (const list of lists) expect(await first.page(list, 2, null)).toEqual((await second.page(list, 2, null))!);
 });

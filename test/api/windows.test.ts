@@ -22,13 +22,13 @@ interface Item {
 /** Chains with a fork at each height, and two that the longer branch won. */
 const worlds: WalkedWorld[] = [];
 /** Lists, with all their rows in descending order. */
-const lists: { world: WalkedWorld; list: OrderedList; all: string[] }[] = [];
+const lists: { world: WalkedWorld; list: OrderedList; allRows: string[] }[] = [];
 beforeAll(async () => {
   worlds.push(new WalkedWorld(simulatedChain(5), 24), new WalkedWorld(crowdedChain(), 9));
   for (const world of worlds) {
     for (const below of [3, 0, 2]) world.mine(below);
     for (const list of world.orderedLists()) {
-      lists.push({ world, list, all: await world.walked(list, '&order=desc', 50) });
+      lists.push({ world, list, allRows: await world.walked(list, '&order=desc', 50) });
     }
   }
 });
@@ -46,16 +46,16 @@ function inReverse({ route, target }: OrderedList, rows: readonly string[]): str
 
 test('the ascending list is the reverse of the descending one', async () => {
   const walked = new Set<string>();
-  for (const { world, list, all } of lists) {
+  for (const { world, list, allRows } of lists) {
     for (const limit of [1, 4]) {
       const { target } = list;
-      expect({ target, rows: await world.walked(list, '&order=desc', limit) }).toEqual({ target, rows: all });
+      expect({ target, rows: await world.walked(list, '&order=desc', limit) }).toEqual({ target, rows: allRows });
       expect({ target, rows: await world.walked(list, '&order=asc', limit) }).toEqual({
         target,
-        rows: inReverse(list, all),
+        rows: inReverse(list, allRows),
       });
     }
-    if (all.length > 1) walked.add(list.route);
+    if (allRows.length > 1) walked.add(list.route);
   }
   expect([...walked].sort()).toEqual([...new Set(orderedRoutes().map(({ path }) => path))].sort());
 });
@@ -64,7 +64,7 @@ const heightOf = ({ block_height, block }: Item): number => block_height ?? bloc
 const timeOf = ({ time, block }: Item): number => (time === undefined ? block!.time : Date.parse(time) / 1_000);
 
 test('a window in either order is the part of the whole list between its ends', async () => {
-  const windowed = lists.filter(({ list, all }) => list.takesWindow && all.length > 4);
+  const windowed = lists.filter(({ list, allRows }) => list.takesWindow && allRows.length > 4);
   const routes = [...new Set(windowed.map(({ list }) => list.route))];
   const taking = orderedRoutes().filter(({ detail }) => detail.parameters.some(({ name }) => name === 'from_height'));
   expect(routes.sort()).toEqual([...new Set(taking.map(({ path }) => path))].sort());
@@ -76,8 +76,8 @@ test('a window in either order is the part of the whole list between its ends', 
       fc.tuple(end, end, end, end),
       fc.boolean(),
       fc.integer({ min: 1, max: 50 }),
-      async ({ world, list, all }, ends, isUp, limit) => {
-        const items = all.map((text) => JSON.parse(text) as Item);
+      async ({ world, list, allRows }, ends, isUp, limit) => {
+        const items = allRows.map((text) => JSON.parse(text) as Item);
         const [low, high, since, until] = ends.map((nth) => (nth === null ? null : items[nth % items.length]!));
         const query = new URLSearchParams();
         const bounds = { from_height: low, to_height: high, from_time: since, to_time: until };
@@ -92,13 +92,13 @@ test('a window in either order is the part of the whole list between its ends', 
         ] as const) {
           if (isBackwards(from, to)) query.delete(to);
         }
-        const given = (name: string, none: number): number => Number(query.get(name) ?? none);
-        const expected = all.filter(
+        const bound = (name: string, none: number): number => Number(query.get(name) ?? none);
+        const expected = allRows.filter(
           (_, nth) =>
-            heightOf(items[nth]!) >= given('from_height', 0) &&
-            heightOf(items[nth]!) <= given('to_height', Number.MAX_SAFE_INTEGER) &&
-            timeOf(items[nth]!) >= given('from_time', 0) &&
-            timeOf(items[nth]!) <= given('to_time', Number.MAX_SAFE_INTEGER),
+            heightOf(items[nth]!) >= bound('from_height', 0) &&
+            heightOf(items[nth]!) <= bound('to_height', Number.MAX_SAFE_INTEGER) &&
+            timeOf(items[nth]!) >= bound('from_time', 0) &&
+            timeOf(items[nth]!) <= bound('to_time', Number.MAX_SAFE_INTEGER),
         );
         if (expected.length > 0) seen.add(list.route);
         if (query.has('from_time') && expected.length > 0) seen.add('by time');
@@ -126,8 +126,8 @@ test('a window that ends before it starts, or an unknown order, is rejected with
       : [];
     for (const [query, message] of [...refusals, ['order=up', 'querystring/order']]) {
       const { status, body } = await world.get(`${list.target}&${query}`);
-      const said = body.message ?? body.error;
-      expect([list.target, status, said]).toEqual([list.target, 400, expect.stringContaining(message!)]);
+      const text = body.message ?? body.error;
+      expect([list.target, status, text]).toEqual([list.target, 400, expect.stringContaining(message!)]);
     }
   }
 });
