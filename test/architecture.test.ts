@@ -82,11 +82,11 @@ const edges = (await Promise.all(sources.map(importsOf))).flat();
 
 /** Returns the part of a file, and its level. */
 function partOf(file: string): { part: string; height: number } {
-  const found = LAYERS.flatMap((parts, height) => parts.map((part) => ({ part, height })))
+  const place = LAYERS.flatMap((parts, height) => parts.map((part) => ({ part, height })))
     .filter(({ part }) => file.startsWith(part))
     .sort((a, b) => b.part.length - a.part.length)[0];
-  if (found === undefined) throw new Error(`${file} is in no part of the picture`);
-  return found;
+  if (place === undefined) throw new Error(`${file} is in no part of the picture`);
+  return place;
 }
 
 function mayImport({ from, to }: Edge): boolean {
@@ -100,7 +100,7 @@ function circles(): string[][] {
   const index = new Map<string, number>();
   const lowest = new Map<string, number>();
   const open: string[] = [];
-  const found: string[][] = [];
+  const circles: string[][] = [];
   function visit(file: string): void {
     index.set(file, index.size);
     lowest.set(file, index.get(file)!);
@@ -111,10 +111,10 @@ function circles(): string[][] {
     }
     if (lowest.get(file) !== index.get(file)) return;
     const circle = open.splice(open.indexOf(file));
-    if (circle.length > 1) found.push(circle.sort());
+    if (circle.length > 1) circles.push(circle.sort());
   }
   for (const file of sources) if (!index.has(file)) visit(file);
-  return found;
+  return circles;
 }
 
 test('every file belongs to a part', () => {

@@ -93,7 +93,7 @@ const notRun: Record<string, string> = {
   'docs/testing-hooks.md': 'npm downloads the package; test/packaging/test-support.test.ts installs it from the source',
 };
 
-const shown = ['README.md', ...pages.filter((page) => /^docs\/[^/]+$/.test(page))].map((name) => ({
+const guides = ['README.md', ...pages.filter((page) => /^docs\/[^/]+$/.test(page))].map((name) => ({
   name,
   blocks: blocksOf(textOf(name)),
 }));
@@ -103,14 +103,14 @@ describe('the examples', () => {
   const isExample = ({ info }: CodeBlock): boolean => LANGUAGES.has(info.split(' ')[0] ?? '');
 
   test('the first of every page runs, or is named with the reason', () => {
-    const firsts = shown.map(({ name, blocks }) => ({ name, first: blocks.find(isExample) }));
+    const firsts = guides.map(({ name, blocks }) => ({ name, first: blocks.find(isExample) }));
     const others = firsts.filter(({ first }) => first?.info !== 'sh');
     expect(others.map(({ name }) => name).sort()).toEqual(Object.keys(notRun).sort());
   });
 
   test('every block of commands has an info word', () => {
     const COMMAND = /^(\w+=\S* )*(stackside|curl|npx|npm|bun|podman|GET|POST|DELETE) /;
-    for (const { name, blocks } of shown) {
+    for (const { name, blocks } of guides) {
       const unmarked = blocks.filter(
         ({ info, code }) => !LANGUAGES.has(info.split(' ')[0] ?? '') && COMMAND.test(code),
       );
@@ -173,7 +173,7 @@ describeWith('curl', Bun.which('curl') !== null, () => {
     expect([exitCode, exitCode === 0 ? '' : `${printed}${await complaints}`]).toEqual([0, '']);
   }
 
-  for (const { name, blocks } of shown) {
+  for (const { name, blocks } of guides) {
     const examples = blocks.filter(({ info }) => info === 'sh');
     if (examples.length === 0) continue;
     test(`the examples of ${name} run as printed`, async () => {

@@ -79,17 +79,17 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
   'codec/malformed.test.ts': { use: ['cpuUsage'], because: 'this time stands still while other processes run' },
 };
 /** This file, which contains the rejected words. */
-const OWN = 'no-clock.test.ts';
+const THIS_FILE = 'no-clock.test.ts';
 
 /** Returns the words of a text that refer to the clock. */
-const found = (text: string): string[] => [...text.matchAll(clocks)].map(([words]) => words);
+const clocksIn = (text: string): string[] => [...text.matchAll(clocks)].map(([words]) => words);
 
 test('tests and their helpers read no clock', () => {
   const files = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => /\.[cm]?[jt]sx?$/.test(file) && file !== OWN,
+    (file) => /\.[cm]?[jt]sx?$/.test(file) && file !== THIS_FILE,
   );
   const used = files.flatMap((file) => {
-    const words = new Set(found(readFileSync(join(import.meta.dir, file), 'utf8')));
+    const words = new Set(clocksIn(readFileSync(join(import.meta.dir, file), 'utf8')));
     return words.size === 0 ? [] : [[file, [...words].sort()] as const];
   });
   // A permission that is no longer used must be removed.
@@ -115,7 +115,7 @@ test.each([
   '}, 10_000);',
   '{ timeout: 600 }',
 ])('refused: %s', (text) => {
-  expect(found(text)).not.toEqual([]);
+  expect(clocksIn(text)).not.toEqual([]);
 });
 
 test.each([
@@ -126,5 +126,5 @@ test.each([
   'until(() => heard === 1)',
   "new Date('2027-01-15')",
 ])('allowed: %s', (text) => {
-  expect(found(text)).toEqual([]);
+  expect(clocksIn(text)).toEqual([]);
 });

@@ -77,14 +77,14 @@ test('seeds are counted up from the first, and a single seed reproduces its fail
     expect(drawn).not.toBe(failing ?? Number.NaN);
   });
   await assertSeeds(property, { always, cases: 5, seed: 40 });
-  const all = tried.splice(0);
-  expect(all).toHaveLength(casesOf(5));
-  expect(new Set(all).size).toBeGreaterThan(casesOf(5) / 2);
-  failing = all.at(-1) ?? null;
-  const seed = 40 + all.length - 1;
+  const seeds = tried.splice(0);
+  expect(seeds).toHaveLength(casesOf(5));
+  expect(new Set(seeds).size).toBeGreaterThan(casesOf(5) / 2);
+  failing = seeds.at(-1) ?? null;
+  const seed = 40 + seeds.length - 1;
   const failure = await assertSeeds(property, { always, cases: 1, seed }).catch((error: Error) => error.message);
   expect(failure).toContain(`seed: ${seed},`);
-  expect(tried[0]).toBe(all.at(-1));
+  expect(tried[0]).toBe(seeds.at(-1));
 });
 
 test('a property holds without situations that it does not require', () => {
@@ -97,14 +97,14 @@ test('a property holds without situations that it does not require', () => {
 test('a property fails if its cases never meet the required situation', async () => {
   const message = `Too few cases have the situations that the property needs: large: 0 of ${casesOf(1)}`;
   const small = fc.nat({ max: 5 });
-  const shown = (seen: Seen) => (drawn: number) => seen.add(drawn > 5 ? 'large' : 'small');
-  const least = () => new Seen({ small: 3, large: 1 });
-  const [one, two, three] = [least(), least(), least()];
-  expect(() => assertProperty(fc.property(small, shown(one)), { seen: one })).toThrow(message);
-  const later = fc.asyncProperty(small, async (drawn) => shown(two)(drawn));
-  await expect(assertProperty(later, { seen: two })).rejects.toThrow(message);
-  const seeds = fc.asyncProperty(small, async (drawn) => shown(three)(drawn));
-  await expect(assertSeeds(seeds, { seen: three, cases: 5 })).rejects.toThrow(message);
+  const record = (seen: Seen) => (drawn: number) => seen.add(drawn > 5 ? 'large' : 'small');
+  const newSeen = () => new Seen({ small: 3, large: 1 });
+  const [first, second, third] = [newSeen(), newSeen(), newSeen()];
+  expect(() => assertProperty(fc.property(small, record(first)), { seen: first })).toThrow(message);
+  const later = fc.asyncProperty(small, async (drawn) => record(second)(drawn));
+  await expect(assertProperty(later, { seen: second })).rejects.toThrow(message);
+  const seeds = fc.asyncProperty(small, async (drawn) => record(third)(drawn));
+  await expect(assertSeeds(seeds, { seen: third, cases: 5 })).rejects.toThrow(message);
   const enough = new Seen({ small: 3 });
   assertProperty(
     fc.property(small, () => enough.add('small')),
@@ -121,16 +121,16 @@ test('a property tries more cases if the first ones met too few situations', asy
       if (runs > 25) seen.add('late');
     };
   };
-  const [one, two, three] = [new Seen({ late: 1 }), new Seen({ late: 1 }), new Seen({ late: 1 })];
-  assertProperty(fc.property(fc.nat(), late(one)), { seen: one, cases: 10 });
-  const [later, seeds] = [late(two), late(three)];
+  const [first, second, third] = [new Seen({ late: 1 }), new Seen({ late: 1 }), new Seen({ late: 1 })];
+  assertProperty(fc.property(fc.nat(), late(first)), { seen: first, cases: 10 });
+  const [later, seeds] = [late(second), late(third)];
   await assertProperty(
     fc.asyncProperty(fc.nat(), async () => later()),
-    { seen: two, cases: 10 },
+    { seen: second, cases: 10 },
   );
   await assertSeeds(
     fc.asyncProperty(fc.nat(), async () => seeds()),
-    { seen: three, cases: 10 },
+    { seen: third, cases: 10 },
   );
 });
 

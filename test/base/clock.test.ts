@@ -11,14 +11,14 @@ test('repeated calls that are due at the same time run in one turn, whenever eac
     // Runs after every timer that is due now.
     queueMicrotask(() => (turns += 1));
   };
-  const of = (wanted: number) => calls.filter(({ interval }) => interval === wanted);
+  const callsEvery = (period: number) => calls.filter(({ interval }) => interval === period);
   const ends = [systemClock.every(10, call(10))];
-  await until(() => of(10).length >= 2, 'calls of the shorter interval');
+  await until(() => callsEvery(10).length >= 2, 'calls of the shorter interval');
   ends.push(systemClock.every(30, call(30)));
-  await until(() => of(30).length >= 3, 'calls of the longer interval');
+  await until(() => callsEvery(30).length >= 3, 'calls of the longer interval');
   for (const end of ends) end();
-  const shared = new Set(of(10).map(({ turn }) => turn));
-  expect(of(30).filter(({ turn }) => !shared.has(turn))).toEqual([]);
+  const shared = new Set(callsEvery(10).map(({ turn }) => turn));
+  expect(callsEvery(30).filter(({ turn }) => !shared.has(turn))).toEqual([]);
 });
 
 test('a repeated call that was stopped runs no more, also if it was due at the same time', async () => {

@@ -17,7 +17,7 @@ const WAITS = { firstMs: 2_000, mostMs: 5_000, random: () => 0.5 };
 /** A loop that runs the given functions as its turns. */
 function looping(turns: (() => number | null | undefined)[], firstMs = EVERY) {
   const clock = heldClock([EVERY, 2_000, 4_000, 5_000, 7_000]);
-  const told: string[] = [];
+  const reports: string[] = [];
   let count = 0;
   const loop = startLoop({
     clock,
@@ -27,12 +27,12 @@ function looping(turns: (() => number | null | undefined)[], firstMs = EVERY) {
     async turn() {
       return (turns[count++] ?? (() => undefined))() as number;
     },
-    failed: (error) => told.push(`failed: ${error.message}`),
-    recovered: (failures) => told.push(`recovered after ${failures}`),
+    failed: (error) => reports.push(`failed: ${error.message}`),
+    recovered: (failures) => reports.push(`recovered after ${failures}`),
   });
   return {
     clock,
-    told,
+    reports,
     loop,
     count: () => count,
     /** Ends a wait, once the loop waits that long. */
@@ -89,14 +89,14 @@ test('a loop waits before each turn as long as the last turn requested', async (
 
 test('a failure is retried after growing waits, and each message and its end are reported once', async () => {
   const [away, other] = [new Away('nobody answers'), new OperatorError('The disk is full.', 'Make room.')];
-  const { pass, told, loop, count } = looping([fail(away), fail(away), fail(away), fail(other), () => undefined]);
+  const { pass, reports, loop, count } = looping([fail(away), fail(away), fail(away), fail(other), () => undefined]);
   await pass(EVERY);
   await pass(2_000);
-  expect([told, loop.failure()]).toEqual([['failed: nobody answers'], 'nobody answers']);
+  expect([reports, loop.failure()]).toEqual([['failed: nobody answers'], 'nobody answers']);
   for (const wait of [4_000, 5_000, 5_000]) await pass(wait);
   await until(() => count() === 5);
   await until(() => loop.failure() === null);
-  expect(told).toEqual(['failed: nobody answers', 'failed: The disk is full.', 'recovered after 4']);
+  expect(reports).toEqual(['failed: nobody answers', 'failed: The disk is full.', 'recovered after 4']);
   await loop.stop();
 });
 
@@ -114,15 +114,15 @@ test.skipIf(!canMount).each([
   using disk = smallDisk(1_000_000)!;
   write(disk.path);
   disk.fill();
-  const { pass, told, loop, count } = looping(Array(5).fill(() => write(disk.path)));
+  const { pass, reports, loop, count } = looping(Array(5).fill(() => write(disk.path)));
   for (const wait of [EVERY, 2_000, 4_000]) await pass(wait);
   await until(() => count() === 3);
-  expect(told).toEqual([expect.stringMatching(/^failed: .*(no space left|disk is full)/)]);
+  expect(reports).toEqual([expect.stringMatching(/^failed: .*(no space left|disk is full)/)]);
   disk.empty();
   for (const wait of [5_000, EVERY]) await pass(wait);
   await until(() => count() === 5);
   await loop.stop();
-  expect(told.slice(1)).toEqual(['recovered after 3']);
+  expect(reports.slice(1)).toEqual(['recovered after 3']);
 });
 
 test('a woken loop starts its turn after the caller, and another turn if woken during a turn', async () => {
@@ -152,7 +152,7 @@ test('a stop ends a wait at once, waits for a running turn, and hides errors cau
   const waiting = looping([]);
   await waiting.loop.stop();
   expect([waiting.count(), waiting.clock.waiting(EVERY)]).toEqual([0, 0]);
-  const told: string[] = [];
+  const reports: string[] = [];
   const steps: string[] = [];
   const loop = startLoop({
     clock: heldClock([EVERY]),
@@ -164,11 +164,11 @@ test('a stop ends a wait at once, waits for a running turn, and hides errors cau
       steps.push('over');
       signal.throwIfAborted();
     },
-    failed: (error) => told.push(error.message),
+    failed: (error) => reports.push(error.message),
   });
   await until(() => steps.length === 1);
   await loop.stop();
-  expect([steps, told]).toEqual([['begun', 'over'], []]);
+  expect([steps, reports]).toEqual([['begun', 'over'], []]);
 });
 
 test('an unexpected error ends the loop, even during a stop', async () => {

@@ -14,24 +14,24 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 
 let directory: DataDirectory;
-const at = (...names: string[]): string => join(directory.path, ...names);
+const pathOf = (...names: string[]): string => join(directory.path, ...names);
 const TEXT = "Some text, which isn't a database however long it is. ".repeat(100);
 
 beforeAll(() => {
   directory = dataDirectory();
-  openWriter(at('whole')).close();
-  openJournal(at('whole')).close();
-  writeFileSync(at('file'), TEXT);
+  openWriter(pathOf('whole')).close();
+  openJournal(pathOf('whole')).close();
+  writeFileSync(pathOf('file'), TEXT);
 });
 afterAll(() => directory[Symbol.dispose]());
 
 /** Returns the error that a command would print for a failing call. */
-function said(run: () => unknown, data = 'DATA'): OperatorError {
+function errorOf(run: () => unknown, data = 'DATA'): OperatorError {
   try {
     run();
   } catch (error) {
-    const known = operatorErrorOf(error, data);
-    if (known !== null) return known;
+    const translated = operatorErrorOf(error, data);
+    if (translated !== null) return translated;
     throw error;
   }
   throw new Error('nothing failed');
@@ -39,8 +39,8 @@ function said(run: () => unknown, data = 'DATA'): OperatorError {
 
 /** Returns a copy of a complete data directory with one file replaced. */
 function withFile(name: string, change: (path: string) => void): string {
-  const copy = at(`with-${name}-${change.name}`);
-  cpSync(at('whole'), copy, { recursive: true });
+  const copy = pathOf(`with-${name}-${change.name}`);
+  cpSync(pathOf('whole'), copy, { recursive: true });
   change(join(copy, name));
   return copy;
 }
@@ -52,9 +52,9 @@ function rotten(path: string): void {
 }
 
 test('a file in place of the data directory or its parent is reported', () => {
-  for (const path of [at('file'), at('file', 'below')]) {
+  for (const path of [pathOf('file'), pathOf('file', 'below')]) {
     for (const run of [() => lockWriter(path), () => openWriter(path), () => openJournal(path)]) {
-      expect(said(run).message).toMatch(
+      expect(errorOf(run).message).toMatch(
         /\/file(\/below)? can't be used: a part of the path is a file, not a directory\.$/,
       );
     }
@@ -69,34 +69,34 @@ test('a file that is not a database is named', () => {
     () => directoryStatus(index),
     () => checkDirectory(index),
   ]) {
-    expect(said(run).message).toBe(`${join(index, 'index.db')} is not a database.`);
+    expect(errorOf(run).message).toBe(`${join(index, 'index.db')} is not a database.`);
   }
   const journal = withFile('journal.db', text);
   for (const run of [() => openJournal(journal), () => checkDirectory(journal), () => directoryStatus(journal)]) {
-    expect(said(run).message).toBe(`${join(journal, 'journal.db')} is not a database.`);
+    expect(errorOf(run).message).toBe(`${join(journal, 'journal.db')} is not a database.`);
   }
   const lock = withFile('writer.lock', text);
-  expect(said(() => lockWriter(lock)).message).toBe(`${join(lock, 'writer.lock')} is not a database.`);
+  expect(errorOf(() => lockWriter(lock)).message).toBe(`${join(lock, 'writer.lock')} is not a database.`);
 });
 
 test('a damaged database is named with the remedy', () => {
-  const { message, remedy, exitCode } = said(() => openReader(withFile('index.db', rotten)));
+  const { message, remedy, exitCode } = errorOf(() => openReader(withFile('index.db', rotten)));
   expect(message).toEndWith('index.db is damaged.');
   expect(remedy).toContain('stackside rebuild');
   expect(exitCode).toBe(EXIT.operator);
 });
 
 test('a directory in place of a database is named', () => {
-  mkdirSync(at('folder', 'index.db'), { recursive: true });
-  expect(said(() => openWriter(at('folder'))).message).toBe(`${at('folder', 'index.db')} is a directory.`);
+  mkdirSync(pathOf('folder', 'index.db'), { recursive: true });
+  expect(errorOf(() => openWriter(pathOf('folder'))).message).toBe(`${pathOf('folder', 'index.db')} is a directory.`);
 });
 
 test('a full database is reported through the error that it causes', () => {
-  const db = new Database(at('small.db'));
+  const db = new Database(pathOf('small.db'));
   try {
     db.run('CREATE TABLE t (x)');
     db.run('PRAGMA max_page_count = 3');
-    const error = said(() => {
+    const error = errorOf(() => {
       try {
         for (;;) db.run('INSERT INTO t VALUES (zeroblob(10000))');
       } catch (cause) {
@@ -117,11 +117,11 @@ test("SQLite reports a full disk if the write-ahead log's index can't grow", () 
 });
 
 test('a locked database exits with the code to start again', () => {
-  copyFileSync(at('whole', 'index.db'), at('busy.db'));
-  const [holder, other] = [new Database(at('busy.db')), new Database(at('busy.db'))];
+  copyFileSync(pathOf('whole', 'index.db'), pathOf('busy.db'));
+  const [holder, other] = [new Database(pathOf('busy.db')), new Database(pathOf('busy.db'))];
   try {
     holder.run('BEGIN EXCLUSIVE');
-    const error = said(() => other.run('BEGIN EXCLUSIVE'));
+    const error = errorOf(() => other.run('BEGIN EXCLUSIVE'));
     expect([error.message, error.exitCode]).toEqual(['DATA is in use by another process.', EXIT.temporary]);
   } finally {
     holder.close();
@@ -133,8 +133,8 @@ test('other errors stay unchanged', () => {
   expect(operatorErrorOf(new TypeError('a bug'), 'DATA')).toBeNull();
   expect(operatorErrorOf(Object.assign(new Error('unknown'), { code: 'ESOMETHING' }), 'DATA')).toBeNull();
   expect(operatorErrorOf('text', 'DATA')).toBeNull();
-  const known = new OperatorError('problem', 'remedy');
-  expect(operatorErrorOf(known, 'DATA')).toBe(known);
+  const original = new OperatorError('problem', 'remedy');
+  expect(operatorErrorOf(original, 'DATA')).toBe(original);
 });
 
 test('errors of files and disks name the path and have a remedy', () => {

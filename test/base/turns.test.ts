@@ -120,19 +120,19 @@ describe('turns', () => {
   test("a message's follow-up work finishes before the client's next message", async () => {
     const time = new TurnClock();
     const turns = new Turns(time.clock);
-    const done: string[] = [];
+    const order: string[] = [];
     const connection = {};
     const inboxes = new Inboxes<object>(turns, (_, message) => {
-      done.push(`${String(message)} begins`);
+      order.push(`${String(message)} begins`);
       // As Socket.IO's library joins a namespace.
-      void Promise.resolve().then(() => process.nextTick(() => done.push(`${String(message)} ends`)));
+      void Promise.resolve().then(() => process.nextTick(() => order.push(`${String(message)} ends`)));
     });
     // Another client uses up the turn's time.
     expect(turns.next()).toBeUndefined();
     time.works(TURN_MS);
     for (const message of ['a', 'b', 'c']) inboxes.receive(connection, message);
-    while (done.length < 6) await time.turn();
-    expect(done).toEqual(['a', 'b', 'c'].flatMap((message) => [`${message} begins`, `${message} ends`]));
+    while (order.length < 6) await time.turn();
+    expect(order).toEqual(['a', 'b', 'c'].flatMap((message) => [`${message} begins`, `${message} ends`]));
   });
 
   test('a request waits for only one step of any amount of long work, and all of it is finished', async () => {
@@ -161,30 +161,30 @@ describe('turns', () => {
 
   test('a limited number of tasks run at a time, and the others start in order', async () => {
     const run = atMost(2);
-    const begun: string[] = [];
-    const held = new Map<string, PromiseWithResolvers<void>>();
+    const started: string[] = [];
+    const holds = new Map<string, PromiseWithResolvers<void>>();
     const work = (name: string): Promise<void> =>
       run(() => {
-        begun.push(name);
+        started.push(name);
         const hold = Promise.withResolvers<void>();
-        held.set(name, hold);
+        holds.set(name, hold);
         return hold.promise;
       });
     const works = ['a', 'b', 'c', 'd'].map(work);
-    expect(begun).toEqual(['a', 'b']);
-    held.get('b')?.reject(new Error('b fails'));
+    expect(started).toEqual(['a', 'b']);
+    holds.get('b')?.reject(new Error('b fails'));
     await expect(works[1]).rejects.toThrow('b fails');
-    expect(begun).toEqual(['a', 'b', 'c']);
+    expect(started).toEqual(['a', 'b', 'c']);
     // A new client doesn't overtake the waiting ones.
     works.push(work('e'));
     for (const name of ['a', 'c', 'd', 'e']) {
-      held.get(name)?.resolve();
+      holds.get(name)?.resolve();
       await works['abcde'.indexOf(name)];
     }
-    expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(started).toEqual(['a', 'b', 'c', 'd', 'e']);
     const last = work('f');
-    expect(begun.at(-1)).toBe('f');
-    held.get('f')?.resolve();
+    expect(started.at(-1)).toBe('f');
+    holds.get('f')?.resolve();
     await last;
   });
 
@@ -237,10 +237,10 @@ const local = {
 
 /** Turns that count the requests for one. */
 class CountedTurns extends Turns {
-  asked = 0;
+  count = 0;
 
   override next(): Promise<void> | undefined {
-    this.asked++;
+    this.count++;
     return super.next();
   }
 }
@@ -255,11 +255,11 @@ test('requests over new connections wait for their turn', async () => {
     return new Response('');
   };
   using server = listenHttp({ ...local, turns, fetch: answer });
-  const asked = Array.from({ length: 6 }, () => fetch(server.url, { keepalive: false }));
-  await until(() => turns.asked === asked.length);
+  const requests = Array.from({ length: 6 }, () => fetch(server.url, { keepalive: false }));
+  await until(() => turns.count === requests.length);
   expect(handled).toBe(1);
-  while (handled < asked.length) await time.turn();
-  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+  while (handled < requests.length) await time.turn();
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(requests.map(() => 200));
 });
 
 test('a stopping server answers the requests that wait for their turn', async () => {
@@ -273,12 +273,12 @@ test('a stopping server answers the requests that wait for their turn', async ()
   };
   using server = listenHttp({ ...local, bodyLimit: 100, turns, fetch: answer });
   const bodies = numbered('event', 6);
-  const asked = bodies.map((body) => fetch(server.url, { method: 'POST', body }));
-  await until(() => turns.asked === asked.length);
+  const requests = bodies.map((body) => fetch(server.url, { method: 'POST', body }));
+  await until(() => turns.count === requests.length);
   expect(handled).toBe(1);
   const stopped = stopGracefully(server, systemClock);
-  while (handled < asked.length) await time.turn();
-  expect(await Promise.all(asked.map(async (one) => (await one).text()))).toEqual(bodies);
+  while (handled < requests.length) await time.turn();
+  expect(await Promise.all(requests.map(async (request) => (await request).text()))).toEqual(bodies);
   await stopped;
 });
 

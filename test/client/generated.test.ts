@@ -44,8 +44,8 @@ export async function read(baseUrl: string) {
 
 let tour: Tour;
 let server: ReturnType<typeof Bun.serve>;
-const made = dataDirectory();
-const directory = made.path;
+const temporary = dataDirectory();
+const directory = temporary.path;
 beforeAll(async () => {
   tour = await startTour();
   server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: tour.fetch });
@@ -62,16 +62,16 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop(true);
   tour?.end();
-  made[Symbol.dispose]();
+  temporary[Symbol.dispose]();
 });
 
 test('the clients of both generators compile', () => {
   const program = programOf({ [join(directory, 'use.ts')]: USE });
-  for (const made of ['use.ts', 'types.ts', 'client/types.gen.ts', 'client/sdk.gen.ts', 'client/client.gen.ts']) {
-    const file = program.getSourceFile(join(directory, made));
-    if (file === undefined) throw new Error(`${made} is not part of the program`);
+  for (const name of ['use.ts', 'types.ts', 'client/types.gen.ts', 'client/sdk.gen.ts', 'client/client.gen.ts']) {
+    const file = program.getSourceFile(join(directory, name));
+    if (file === undefined) throw new Error(`${name} is not part of the program`);
     const errors = ts.getPreEmitDiagnostics(program, file).map(({ messageText }) => messageText);
-    expect({ made, errors }).toEqual({ made, errors: [] });
+    expect({ name, errors }).toEqual({ name, errors: [] });
   }
 });
 

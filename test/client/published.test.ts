@@ -28,8 +28,8 @@ beforeAll(async () => {
     ) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
     const { data, error, response } = await ask(path, { params, body });
     expect([path, params, response.status, error]).toEqual([path, params, 200, undefined]);
-    const known = answers.get(`${method.toLowerCase()} ${path}`) ?? [];
-    answers.set(`${method.toLowerCase()} ${path}`, [...known, data]);
+    const earlier = answers.get(`${method.toLowerCase()} ${path}`) ?? [];
+    answers.set(`${method.toLowerCase()} ${path}`, [...earlier, data]);
     return data;
   };
   get = (path, visit) => request('GET', path, visit);
@@ -55,7 +55,7 @@ interface List<T> {
 test('the published client reads transactions', async () => {
   const newest = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
   expect(newest.results).toHaveLength(50);
-  const one = newest.results[0]!;
+  const tx = newest.results[0]!;
   for (const type of ['token_transfer', 'smart_contract', 'contract_call', 'coinbase', 'tenure_change']) {
     const { results } = (await get('/extended/v1/tx/', { query: { type, limit: 3 } })) as List<Transaction>;
     expect(results.map(({ tx_type }) => tx_type)).toEqual([type, type, type].slice(0, results.length));
@@ -68,19 +68,19 @@ test('the published client reads transactions', async () => {
   const same = (await get('/extended/v1/tx/', { query })) as List<Transaction>;
   expect(same.results.map(({ tx_id }) => tx_id)).toContain(call.tx_id);
 
-  await get('/extended/v1/tx/{tx_id}/raw', { path: { tx_id: one.tx_id } });
+  await get('/extended/v1/tx/{tx_id}/raw', { path: { tx_id: tx.tx_id } });
   const pending = (await get('/extended/v1/tx/mempool', { query: { limit: 50 } })) as List<Transaction>;
   expect(pending.results.length).toBeGreaterThan(0);
   const waiting = pending.results[0]!;
   await get('/extended/v1/tx/{tx_id}', { path: { tx_id: waiting.tx_id } });
   await get('/extended/v1/tx/mempool/stats');
-  const tx_id = [one.tx_id, waiting.tx_id, `0x${'ff'.repeat(32)}`];
+  const tx_id = [tx.tx_id, waiting.tx_id, `0x${'ff'.repeat(32)}`];
   const several = (await get('/extended/v1/tx/multiple', { query: { tx_id } })) as Record<string, { found: boolean }>;
   expect(Object.values(several).map(({ found }) => found)).toEqual([true, true, false]);
   await get('/extended/v1/tx/events', { query: { tx_id: call.tx_id } });
   await get('/extended/v1/tx/events', { query: { address: call.sender_address, limit: 50 } });
-  await get('/extended/v1/tx/block/{block_hash}', { path: { block_hash: one.block_hash } });
-  await get('/extended/v1/tx/block_height/{height}', { path: { height: one.block_height } });
+  await get('/extended/v1/tx/block/{block_hash}', { path: { block_hash: tx.block_hash } });
+  await get('/extended/v1/tx/block_height/{height}', { path: { height: tx.block_height } });
 });
 
 test('the published client reads blocks', async () => {
@@ -91,11 +91,11 @@ test('the published client reads blocks', async () => {
     burn_block_height: number;
   }>;
   const { hash, height, burn_block_hash, burn_block_height } = blocks.results[3]!;
-  for (const [path, of] of [
+  for (const [path, parameters] of [
     ['/extended/v1/block/{hash}', { hash }],
     ['/extended/v1/block/by_height/{height}', { height }],
   ] as const) {
-    expect(await get(path, { path: of })).toMatchObject({ hash, canonical: true });
+    expect(await get(path, { path: parameters })).toMatchObject({ hash, canonical: true });
   }
   await get('/extended/v1/block/by_burn_block_height/{burn_block_height}', { path: { burn_block_height } });
   await get('/extended/v1/block/by_burn_block_hash/{burn_block_hash}', { path: { burn_block_hash } });
@@ -128,7 +128,7 @@ test('the published client reads contracts', async () => {
     const implementers = (await get('/extended/v1/contract/by_trait', { query: { trait_abi } })) as List<{
       contract_id: string;
     }>;
-    expect(implementers.results.map((of) => of.contract_id)).toContain(contract_id);
+    expect(implementers.results.map((row) => row.contract_id)).toContain(contract_id);
   }
   await get('/extended/v2/smart-contracts/status', { query: { contract_id: [...ids, `${ids[0]}-none`] } });
   await get('/extended/v2/mempool/fees');
@@ -147,9 +147,9 @@ test('the published client reads search results', async () => {
   };
   for (const [entity_type, id] of Object.entries(ids)) {
     for (const include_metadata of [false, true]) {
-      const found = await get('/extended/v1/search/{id}', { path: { id }, query: { include_metadata } });
-      expect(found).toMatchObject({ found: true, result: { entity_id: id, entity_type } });
-      expect('metadata' in (found as { result: object }).result).toBe(include_metadata);
+      const answer = await get('/extended/v1/search/{id}', { path: { id }, query: { include_metadata } });
+      expect(answer).toMatchObject({ found: true, result: { entity_id: id, entity_type } });
+      expect('metadata' in (answer as { result: object }).result).toBe(include_metadata);
     }
   }
 });
@@ -189,10 +189,10 @@ test('the published client reads addresses', async () => {
 test('the published client reads tokens', async () => {
   const { results } = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
   type Asset = { asset_identifier: string; value: { hex: string } };
-  let held: Asset | undefined;
+  let asset: Asset | undefined;
   for (const { sender_address: principal } of results) {
     const holdings = (await get('/extended/v1/tokens/nft/holdings', { query: { principal } })) as List<Asset>;
-    held ??= holdings.results[0];
+    asset ??= holdings.results[0];
     const { fungible_tokens } = (await get('/extended/v1/address/{principal}/balances', { path: { principal } })) as {
       fungible_tokens: object;
     };
@@ -201,7 +201,7 @@ test('the published client reads tokens', async () => {
     }
   }
   await get('/extended/v1/tokens/ft/{token}/holders', { path: { token: 'stx' } });
-  const { asset_identifier, value } = held!;
+  const { asset_identifier, value } = asset!;
   await get('/extended/v1/tokens/nft/history', {
     query: { asset_identifier, value: value.hex, tx_metadata: true },
   });
@@ -220,18 +220,18 @@ test('the published client reads names', async () => {
   let zonefiles = 0;
   for (const name of [...names].slice(0, 10)) {
     const path = { name };
-    const known = (await get('/v1/names/{name}', { path })) as {
+    const details = (await get('/v1/names/{name}', { path })) as {
       address: string;
       zonefile?: string;
       zonefile_hash?: string;
     };
     await get('/v1/names/{name}/subdomains', { path });
     await get('/v2/prices/names/{name}', { path });
-    await get('/v1/addresses/{blockchain}/{address}', { path: { blockchain: 'stacks', address: known.address } });
-    if (!known.zonefile || !known.zonefile_hash) continue;
+    await get('/v1/addresses/{blockchain}/{address}', { path: { blockchain: 'stacks', address: details.address } });
+    if (!details.zonefile || !details.zonefile_hash) continue;
     zonefiles++;
     await get('/v1/names/{name}/zonefile', { path });
-    await get('/v1/names/{name}/zonefile/{zoneFileHash}', { path: { name, zoneFileHash: known.zonefile_hash } });
+    await get('/v1/names/{name}/zonefile/{zoneFileHash}', { path: { name, zoneFileHash: details.zonefile_hash } });
   }
   expect(zonefiles).toBeGreaterThan(0);
 });
@@ -309,18 +309,18 @@ test('these tests call every v1 and v2 route of the package', async () => {
   );
   const declared = [...(await Bun.file(schema).text()).matchAll(/^ {4}"(\/[^"]*)"/gm)].map(([, path]) => path!);
   expect(declared.length).toBeGreaterThan(100);
-  const asked = new Set([...answers.keys()].map((key) => key.split(' ')[1]));
-  const left = declared.filter((path) => !asked.has(path) && !askedElsewhere.some((pattern) => pattern.test(path)));
-  expect(left).toEqual([]);
+  const called = new Set([...answers.keys()].map((key) => key.split(' ')[1]));
+  const missing = declared.filter((path) => !called.has(path) && !askedElsewhere.some((pattern) => pattern.test(path)));
+  expect(missing).toEqual([]);
 });
 
 test('every answer has the type that the package declares', () => {
-  const bodies = [...answers].flatMap(([key, given]) => {
+  const bodies = [...answers].flatMap(([key, samples]) => {
     const [method, path] = key.split(' ');
     // The package declares no answer for these.
     if (path?.includes('{pox}')) return [];
     const type = `Answer<paths['${path}']['${method}']>`;
-    return given.map((body): Typed => ({ type, body }));
+    return samples.map((body): Typed => ({ type, body }));
   });
   const imports = [
     "import type { paths } from '@stacks/blockchain-api-client';",

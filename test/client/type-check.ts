@@ -7,7 +7,7 @@ export interface Typed {
   body: unknown;
 }
 
-const usual: ts.CompilerOptions = {
+const defaults: ts.CompilerOptions = {
   strict: true,
   noEmit: true,
   skipLibCheck: true,
@@ -25,7 +25,7 @@ const libraries = new Map<string, ts.SourceFile | undefined>();
  * @param more compiler options that differ from the default; the options for parsing stay
  */
 export function programOf(texts: Readonly<Record<string, string>>, more: ts.CompilerOptions = {}): ts.Program {
-  const options = { ...usual, ...more };
+  const options = { ...defaults, ...more };
   const host = ts.createCompilerHost(options);
   const { fileExists, getSourceFile } = host;
   host.fileExists = (path) => path in texts || fileExists.call(host, path);
@@ -49,10 +49,10 @@ const LIBRARY = { lib: ['lib.esnext.d.ts'] };
  * may belong to a union.
  */
 const formOf = (value: unknown): string =>
-  JSON.stringify(value, (_, one: unknown) => {
-    if (typeof one === 'number') return 0;
-    if (typeof one === 'string') return /^[A-Za-z_-]{1,32}$/.test(one) ? one : '0';
-    return one;
+  JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'number') return 0;
+    if (typeof part === 'string') return /^[A-Za-z_-]{1,32}$/.test(part) ? part : '0';
+    return part;
   });
 
 /** Removes list items with the same form as an earlier item: the compiler would report the same for them. */
@@ -77,7 +77,7 @@ export function typeErrors(imports: string, bodies: readonly Typed[]): string[] 
   const file = program.getSourceFile(FILE);
   return ts.getPreEmitDiagnostics(program, file).map(({ start, messageText }) => {
     const line = file === undefined || start === undefined ? 0 : file.getLineAndCharacterOfPosition(start).line;
-    const of = different[line - imports.split('\n').length]?.type ?? 'imports';
-    return `${of}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
+    const type = different[line - imports.split('\n').length]?.type ?? 'imports';
+    return `${type}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
   });
 }

@@ -18,8 +18,8 @@ test('the generated client reads blocks of v2', async () => {
   const cursor = list.prev_cursor ?? '';
   const older = await data(client.GET('/extended/v2/blocks', { params: { query: { limit: 30, cursor } } }));
   expect(older.results.at(-1)?.height).toBe(1);
-  const again = { limit: 30, cursor: older.next_cursor ?? '' };
-  expect((await data(client.GET('/extended/v2/blocks', { params: { query: again } }))).results).toEqual(list.results);
+  const back = { limit: 30, cursor: older.next_cursor ?? '' };
+  expect((await data(client.GET('/extended/v2/blocks', { params: { query: back } }))).results).toEqual(list.results);
 
   const tip = list.results[0]!;
   for (const height_or_hash of ['latest', '60', tip.hash, tip.index_block_hash.slice(2)]) {
@@ -57,7 +57,7 @@ test('the generated client reads fees and contracts of v2', async () => {
   expect(all.low_priority).toBeGreaterThanOrEqual(all.no_priority);
 
   const list = await data(client.GET('/extended/v3/transactions', { params: { query: { limit: 50 } } }));
-  const called = list.results.flatMap((of) => (of.type === 'contract_call' ? of.contract_call.contract_id : []));
+  const called = list.results.flatMap((tx) => (tx.type === 'contract_call' ? tx.contract_call.contract_id : []));
   const contract_id = [...new Set(called), 'unknown'];
   expect(called.length).toBeGreaterThan(0);
   const logs = await Promise.all(
@@ -66,10 +66,10 @@ test('the generated client reads fees and contracts of v2', async () => {
     ),
   );
   expect(logs.some(({ total }) => total > 0)).toBe(true);
-  const found = await data(
+  const answer = await data(
     client.GET('/extended/v2/smart-contracts/status', { params: { query: { contract_id: [...new Set(called)] } } }),
   );
-  expect(Object.values(found).map((of) => of.found && of.result.status)).toEqual(
+  expect(Object.values(answer).map((item) => item.found && item.result.status)).toEqual(
     [...new Set(called)].map(() => 'success'),
   );
 });
@@ -83,10 +83,10 @@ test('the generated client reads reward cycles of v2', async () => {
   expect(signers.total).toBe(total_signers);
   expect(signers.results.reduce((sum, { weight }) => sum + weight, 0)).toBe(total_weight);
   for (const signer of signers.results) {
-    const one = { params: { path: { cycle_number, signer_key: signer.signing_key.slice(2) } } };
-    expect(await data(client.GET('/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}', one))).toEqual(signer);
+    const init = { params: { path: { cycle_number, signer_key: signer.signing_key.slice(2) } } };
+    expect(await data(client.GET('/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}', init))).toEqual(signer);
     const stackers = await data(
-      client.GET('/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}/stackers', one),
+      client.GET('/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}/stackers', init),
     );
     expect(stackers.total).toBe(signer.solo_stacker_count + signer.pooled_stacker_count);
   }
@@ -100,13 +100,13 @@ test('the generated client reads PoX payments of v2', async () => {
   const paid = latest.results[0]!;
   const list = '/extended/v2/addresses/{burnchain_address}/pox-transactions';
   const query = { limit: 30 };
-  const of = await data(client.GET(list, { params: { path: { burnchain_address: paid.recipient }, query } }));
-  expect(of.results).toContainEqual(paid);
-  expect(of.total).toBeGreaterThanOrEqual(of.results.length);
+  const rewards = await data(client.GET(list, { params: { path: { burnchain_address: paid.recipient }, query } }));
+  expect(rewards.results).toContainEqual(paid);
+  expect(rewards.total).toBeGreaterThanOrEqual(rewards.results.length);
 });
 
 test('these tests call every current v2 route', () => {
   const current = Object.entries(document.paths).filter(([, { get }]) => get?.deprecated !== true);
-  const asked = current.map(([path]) => path).filter((path) => path.startsWith('/extended/v2/'));
-  expect([...visited].filter((path) => path.startsWith('/extended/v2/')).sort()).toEqual(asked.sort());
+  const paths = current.map(([path]) => path).filter((path) => path.startsWith('/extended/v2/'));
+  expect([...visited].filter((path) => path.startsWith('/extended/v2/')).sort()).toEqual(paths.sort());
 });

@@ -19,12 +19,12 @@ test('the generated client reads transactions, blocks and the mempool of v3', as
   const list = await data(client.GET('/extended/v3/transactions', { params: { query: { limit: 50 } } }));
   expect(list.results.length).toBe(50);
   const tx_id = list.results[0]?.tx_id ?? '';
-  const one = await data(
+  const tx = await data(
     client.GET('/extended/v3/transactions/{tx_id}', {
       params: { path: { tx_id }, query: { include: ['function_args', 'source_code', 'post_conditions', 'result'] } },
     }),
   );
-  expect(one.tx_id).toBe(tx_id);
+  expect(tx.tx_id).toBe(tx_id);
   await data(client.GET('/extended/v3/transactions/{tx_id}/events', { params: { path: { tx_id } } }));
 
   const height_or_hash = 'latest';
@@ -124,10 +124,10 @@ test('the generated client reads bonds with their members and positions', async 
     client.GET('/extended/v3/staking/bonds/{bond_index}', { params: { path } }),
   );
   expect(same).toEqual(bond);
-  const made = await data(
+  const call = await data(
     client.GET('/extended/v3/transactions/{tx_id}', { params: { path: { tx_id: transaction.tx_id } } }),
   );
-  expect(made.type).toBe('contract_call');
+  expect(call.type).toBe('contract_call');
 
   const allowed = await data(client.GET('/extended/v3/staking/bonds/{bond_index}/allowlist', { params: { path } }));
   expect(allowed.total).toBe(bond.registrations.allowed_count);
@@ -136,10 +136,12 @@ test('the generated client reads bonds with their members and positions', async 
   );
   expect(registered.total).toBe(bond.registrations.registered_count);
   const { staker: principal, type, signer, balances } = registered.results[0]!;
-  const of = { params: { path: { ...path, principal } } };
-  const allowance = await data(client.GET('/extended/v3/staking/bonds/{bond_index}/allowlist/{principal}', of));
+  const options = { params: { path: { ...path, principal } } };
+  const allowance = await data(client.GET('/extended/v3/staking/bonds/{bond_index}/allowlist/{principal}', options));
   expect(allowed.results).toContainEqual(allowance);
-  const registration = await data(client.GET('/extended/v3/staking/bonds/{bond_index}/registrations/{principal}', of));
+  const registration = await data(
+    client.GET('/extended/v3/staking/bonds/{bond_index}/registrations/{principal}', options),
+  );
   expect(registration).toMatchObject({ staker: principal, type, signer, balances });
 
   const positions = await data(
@@ -152,8 +154,8 @@ test('the generated client reads bonds with their members and positions', async 
   expect(positions.results.map(({ bond_index }) => bond_index)).toContain(bond.index);
 
   const signers = await data(client.GET('/extended/v3/staking/signers'));
-  const one = { params: { path: { principal: signers.results[0]!.signer } } };
-  expect(await data(client.GET('/extended/v3/staking/signers/{principal}', one))).toMatchObject(signers.results[0]!);
+  const init = { params: { path: { principal: signers.results[0]!.signer } } };
+  expect(await data(client.GET('/extended/v3/staking/signers/{principal}', init))).toMatchObject(signers.results[0]!);
   const stakers = await data(
     client.GET('/extended/v3/staking/signers/{principal}/stakers', { params: { path: { principal: signer } } }),
   );
@@ -172,8 +174,8 @@ test('the generated client reads bonds with their members and positions', async 
 });
 
 test('these tests call every v3 route', () => {
-  const asked = Object.keys(document.paths).filter((path) => path === '/extended' || path.startsWith('/extended/v3/'));
-  expect([...visited].sort()).toEqual(asked.sort());
+  const paths = Object.keys(document.paths).filter((path) => path === '/extended' || path.startsWith('/extended/v3/'));
+  expect([...visited].sort()).toEqual(paths.sort());
 });
 
 /** The first item of that list of any holder of STX. */

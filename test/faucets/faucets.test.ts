@@ -198,11 +198,11 @@ describe('BTC', () => {
     const transaction = Transaction.fromRaw(new Uint8Array(fromHex(sentBitcoin.at(-1) ?? '')), {
       allowUnknownOutputs: true,
     });
-    const all = Array.from({ length: transaction.outputsLength }, (_, i) => ({
+    const outputs = Array.from({ length: transaction.outputsLength }, (_, i) => ({
       to: transaction.getOutputAddress(i, REGTEST),
       sats: transaction.getOutput(i).amount ?? 0n,
     }));
-    return { inputs: transaction.inputsLength, outputs: all };
+    return { inputs: transaction.inputsLength, outputs: outputs };
   };
 
   const sizes: [query: string, sats: bigint][] = [
@@ -339,17 +339,17 @@ describe('faucets return 403', () => {
     ['', { body: 'x'.repeat(20_000) }],
   ];
   /** Returns the responses of each faucet to every request, valid or invalid. */
-  const all = async (to: Serving) => {
-    const said: (string | undefined)[] = [];
+  const postAll = async (to: Serving) => {
+    const errors: (string | undefined)[] = [];
     for (const [name, address] of Object.entries({ stx: RECIPIENT, sbtc: RECIPIENT, btc: BTC_RECIPIENT })) {
       const right = await post(`${name}?address=${address}`, {}, to);
       for (const [query, init] of mistakes) expect(await post(name + query, init, to)).toEqual(right);
       expect(right.status).toBe(403);
-      said.push(right.body.error);
+      errors.push(right.body.error);
     }
     const balance = await to.get('/extended/v1/faucets/btc/nonsense');
-    expect([balance.status, await balance.json()]).toEqual([403, refused(said[2] ?? '')]);
-    return said;
+    expect([balance.status, await balance.json()]).toEqual([403, refused(errors[2] ?? '')]);
+    return errors;
   };
 
   test('on mainnet', async () => {
@@ -358,12 +358,12 @@ describe('faucets return 403', () => {
       status: 403,
       body: refused('Faucet is not available'),
     });
-    expect(await all(mainnet)).toEqual(Array(3).fill('Faucet is not available'));
+    expect(await postAll(mainnet)).toEqual(Array(3).fill('Faucet is not available'));
   });
 
   test('if none is configured', async () => {
     await using bare = await serving({ network: 'testnet' });
-    expect(await all(bare)).toEqual([
+    expect(await postAll(bare)).toEqual([
       'STX faucet is not available',
       'sBTC faucet is not available',
       'BTC Faucet is not configured.',
@@ -386,7 +386,7 @@ describe('faucets return 403', () => {
     await using writer = await serving({ nodeRpc: node.url, threads: '1' }, directory.path, variables());
     await writer.post(events);
     await using reader = await serving({ mode: 'read' }, directory.path, variables());
-    expect(await all(reader)).toEqual(Array(3).fill('Faucet is not available'));
+    expect(await postAll(reader)).toEqual(Array(3).fill('Faucet is not available'));
     expect((await post(`stx?address=${RECIPIENT}`, {}, writer)).status).toBe(200);
   });
 });

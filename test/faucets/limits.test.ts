@@ -107,14 +107,14 @@ test('removing a request removes one with its currency, address and time', () =>
   using directory = dataDirectory();
   using db = openWriter(directory.path);
   const requests = faucetRequests(db);
-  for (const [currency, address, at] of [
+  for (const [currency, address, time] of [
     ['stx', 'A', 5],
     ['stx', 'A', 5],
     ['stx', 'A', 6],
     ['btc', 'A', 5],
     ['stx', 'B', 5],
   ] as const) {
-    requests.add(currency, address, at, '192.0.2.1');
+    requests.add(currency, address, time, '192.0.2.1');
   }
   requests.remove('stx', 'A', 5);
   expect([requests.count('stx', 'A', 0), requests.count('stx', 'A', 5), requests.count('stx', 'A', 6)]).toEqual([

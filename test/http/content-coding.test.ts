@@ -48,7 +48,7 @@ test('any Accept-Encoding gets a coding that it names, or none', () => {
     fc.constantFrom(...codings, 'identity', '*', 'deflate', ''),
     fc.constantFrom('', ';q=0', ';q=0.5', ';q=x'),
   );
-  const header = fc.array(part, { maxLength: 5 }).map((parts) => parts.map((one) => one.join('')).join(','));
+  const header = fc.array(part, { maxLength: 5 }).map((parts) => parts.map((item) => item.join('')).join(','));
   assertProperty(
     fc.property(header, (text) => {
       const coding = codingFor(text);

@@ -16,8 +16,8 @@ const cursor: fc.Arbitrary<Cursor> = fc.oneof(
 
 test('an encoded cursor decodes to the same cursor', () => {
   assertProperty(
-    fc.property(fc.string(), cursor, (list, one) => {
-      expect(decodeCursor(list, encodeCursor(list, one))).toEqual(one);
+    fc.property(fc.string(), cursor, (list, position) => {
+      expect(decodeCursor(list, encodeCursor(list, position))).toEqual(position);
     }),
     { always: 'each cursor is written and read back' },
   );
@@ -25,16 +25,16 @@ test('an encoded cursor decodes to the same cursor', () => {
 
 test('an encoded cursor is safe in a query without escaping', () => {
   assertProperty(
-    fc.property(cursor, (one) => expect(encodeCursor('list', one)).toMatch(/^[A-Za-z0-9_-]+$/)),
+    fc.property(cursor, (position) => expect(encodeCursor('list', position)).toMatch(/^[A-Za-z0-9_-]+$/)),
     { always: 'each cursor is written' },
   );
 });
 
 test('a cursor from another list is rejected', () => {
   assertProperty(
-    fc.property(fc.string(), fc.string(), cursor, (list, other, one) => {
+    fc.property(fc.string(), fc.string(), cursor, (list, other, position) => {
       fc.pre(list !== other);
-      expect(decodeCursor(other, encodeCursor(list, one))).toBeNull();
+      expect(decodeCursor(other, encodeCursor(list, position))).toBeNull();
     }),
     { always: 'equal lists are drawn again' },
   );
@@ -43,14 +43,14 @@ test('a cursor from another list is rejected', () => {
 test('a cursor with a changed character is rejected or unchanged', () => {
   const seen = new Seen({ refused: 20 });
   assertProperty(
-    fc.property(cursor, fc.nat(), fc.constantFrom(...'AZaz09_-'), (one, at, character) => {
-      const text = encodeCursor('list', one);
-      const place = at % text.length;
+    fc.property(cursor, fc.nat(), fc.constantFrom(...'AZaz09_-'), (position, index, character) => {
+      const text = encodeCursor('list', position);
+      const place = index % text.length;
       const broken = text.slice(0, place) + character + text.slice(place + 1);
       // The last character may carry bits that stand for nothing.
       const read = decodeCursor('list', broken);
       if (read === null) seen.add('refused');
-      expect([null, one]).toContainEqual(read);
+      expect([null, position]).toContainEqual(read);
     }),
     { seen },
   );
@@ -75,7 +75,7 @@ test.each([
 
 test('a cursor without a key is valid only for the start of a list', () => {
   for (const side of cursorSides) {
-    const one = { side, key: [] };
-    expect(decodeCursor('list', encodeCursor('list', one))).toEqual(side === 'from' ? one : null);
+    const position = { side, key: [] };
+    expect(decodeCursor('list', encodeCursor('list', position))).toEqual(side === 'from' ? position : null);
   }
 });

@@ -23,7 +23,7 @@ const LIST = '/extended/v3/transactions';
 const MEMPOOL = '/extended/v3/mempool/transactions';
 
 /** Response to a client that sends the ETag of an earlier answer. */
-async function again(directory: string, path: string, tag: string | null, version?: string) {
+async function askAgain(directory: string, path: string, tag: string | null, version?: string) {
   using api = openApi(directory, version);
   const response = await api.get(path, { 'if-none-match': tag ?? '' });
   return { status: response.status, tag: response.headers.get('etag'), body: await response.text() };
@@ -31,27 +31,27 @@ async function again(directory: string, path: string, tag: string | null, versio
 
 test('an orphaned block that arrives without a new tip changes only the ETags of the answers it affects', async () => {
   using open = openNew();
-  const one = block(null, 'one');
-  const two = block(one, 'two', [receipt(deployment(alice, 0, 500), 0)]);
-  const tip = block(block(two, 'three'), 'four');
+  const first = block(null, 'one');
+  const second = block(first, 'two', [receipt(deployment(alice, 0, 500), 0)]);
+  const tip = block(block(second, 'three'), 'four');
   const [left, right] = [transfer(alice, 7, 300), transfer(bob, 8, 300)];
   const onBurn = { burn_block_height: 999 };
-  const orphan = block(one, 'orphan', [left], onBurn);
+  const orphan = block(first, 'orphan', [left], onBurn);
   const withInterface = receipt(deployment(alice, 0, 500), 0, {
     contract_interface: { functions: [], variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] },
   });
   const higher = block(orphan, 'higher', [receipt(right, 1), withInterface], onBurn);
-  for (const { event } of [one, two, block(two, 'three'), tip, orphan]) open.ingest.receive(event);
+  for (const { event } of [first, second, block(second, 'three'), tip, orphan]) open.ingest.receive(event);
 
   const changed = [
     '/extended/v1/block/by_burn_block_height/999',
     `/extended/v1/contract/${alice.address}.pool`,
     `/extended/v1/tx/multiple?tx_id=${left.id},${right.id}`,
   ];
-  const same = [LIST, MEMPOOL, '/extended/v2/blocks'];
-  const before = new Map<string, Awaited<ReturnType<typeof again>>>();
-  for (const path of [...changed, ...same]) {
-    before.set(path, await again(open.directory, path, null));
+  const unchanged = [LIST, MEMPOOL, '/extended/v2/blocks'];
+  const before = new Map<string, Awaited<ReturnType<typeof askAgain>>>();
+  for (const path of [...changed, ...unchanged]) {
+    before.set(path, await askAgain(open.directory, path, null));
     expect({ path, ...before.get(path) }).toMatchObject({ path, status: 200, tag: expect.any(String) });
   }
   using living = openApi(open.directory);
@@ -60,12 +60,12 @@ test('an orphaned block that arrives without a new tip changes only the ETags of
 
   open.ingest.receive(higher.event);
   for (const path of changed) {
-    const after = await again(open.directory, path, before.get(path)?.tag ?? null);
+    const after = await askAgain(open.directory, path, before.get(path)?.tag ?? null);
     expect({ path, status: after.status }).toEqual({ path, status: 200 });
     expect(after.body).not.toBe(before.get(path)!.body);
     expect(await (await living.get(path)).text()).toBe(after.body);
   }
-  for (const path of same) expect((await again(open.directory, path, before.get(path)!.tag)).status).toBe(304);
+  for (const path of unchanged) expect((await askAgain(open.directory, path, before.get(path)!.tag)).status).toBe(304);
 });
 
 test('another version of the program has different ETags', async () => {
@@ -78,45 +78,45 @@ test('another version of the program has different ETags', async () => {
   ];
   for (const path of ['/extended', LIST, MEMPOOL, '/extended/v3/blocks/1/transactions']) {
     const tags = new Set<string | null>();
-    for (const version of versions) tags.add((await again(open.directory, path, null, version)).tag);
+    for (const version of versions) tags.add((await askAgain(open.directory, path, null, version)).tag);
     expect(tags.size).toBe(versions.length);
-    const { tag } = await again(open.directory, path, null, versions[0]);
-    expect((await again(open.directory, path, tag, versions[0])).status).toBe(304);
-    expect((await again(open.directory, path, tag, versions[1])).status).toBe(200);
+    const { tag } = await askAgain(open.directory, path, null, versions[0]);
+    expect((await askAgain(open.directory, path, tag, versions[0])).status).toBe(304);
+    expect((await askAgain(open.directory, path, tag, versions[1])).status).toBe(200);
   }
 });
 
 test('two states of the mempool never share an ETag, even after a rebuild or in another index', async () => {
   using directory = emptyDirectory();
-  const one = block(null, 'one');
+  const first = block(null, 'one');
   const tags: (string | null)[] = [];
-  const tagNow = async (path = directory.path) => tags.push((await again(path, MEMPOOL, null)).tag);
+  const tagNow = async (path = directory.path) => tags.push((await askAgain(path, MEMPOOL, null)).tag);
   {
     using open = openAt(directory.path);
-    open.ingest.receive(one.event);
+    open.ingest.receive(first.event);
     await tagNow();
     open.ingest.receive(announcement([transfer(alice, 0, 200)], START + 61));
     await tagNow();
   }
   rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
-  const unchanged = (await again(directory.path, MEMPOOL, null)).tag;
+  const unchanged = (await askAgain(directory.path, MEMPOOL, null)).tag;
   expect(unchanged).toBe(tags.at(-1) ?? null);
   {
     using open = openAt(directory.path);
     open.ingest.receive(announcement([transfer(alice, 1, 200)], START + 62));
     await tagNow();
     // The clock stands still, then is set back.
-    for (const [nonce, at] of [
+    for (const [nonce, time] of [
       [2, START + 62],
       [3, START],
     ] as const) {
-      open.ingest.receive(announcement([transfer(alice, nonce, 200)], at));
+      open.ingest.receive(announcement([transfer(alice, nonce, 200)], time));
       await tagNow();
     }
   }
   // The same tip, after the same number of changes of the mempool.
   using other = openNew();
-  other.ingest.receive(one.event);
+  other.ingest.receive(first.event);
   other.ingest.receive(announcement([transfer(bob, 0, 200)], START + 70));
   await tagNow(other.directory);
   other.ingest.receive(announcement([transfer(bob, 1, 200)], START + 71));
@@ -130,11 +130,11 @@ test('imported old names change the ETags of names', async () => {
     using open = openAt(directory.path);
     open.ingest.receive(block(null, 'one').event);
   }
-  const { tag } = await again(directory.path, '/v1/names', null);
+  const { tag } = await askAgain(directory.path, '/v1/names', null);
   await addOldNames(directory.path, async function* () {
     yield { kind: 'name', name: 'alice.id', owner: alice.address, zonefileHash: new Uint8Array(20) };
   });
-  expect((await again(directory.path, '/v1/names', tag)).status).toBe(200);
+  expect((await askAgain(directory.path, '/v1/names', tag)).status).toBe(200);
 });
 
 /** The data that answers may depend on; 0 and an empty text mean none. */
@@ -157,22 +157,22 @@ type Part = keyof State;
 
 const hashOf = (byte: number): Uint8Array | undefined => (byte === 0 ? undefined : new Uint8Array(32).fill(byte));
 
-function readerOf(of: State): Reader {
-  const { burnHeight: burnBlockHeight, completions } = of;
-  const tip = of.tip === 0 ? null : { indexBlockHash: hashOf(of.tip), burnBlockHeight, completions };
-  const found = { indexBlockHash: hashOf(of.blockOfTransaction) ?? null, status: of.statusOfTransaction };
+function readerOf(state: State): Reader {
+  const { burnHeight: burnBlockHeight, completions } = state;
+  const tip = state.tip === 0 ? null : { indexBlockHash: hashOf(state.tip), burnBlockHeight, completions };
+  const mined = { indexBlockHash: hashOf(state.blockOfTransaction) ?? null, status: state.statusOfTransaction };
   return {
     chain: {
       tip: () => tip,
-      newestArrival: () => hashOf(of.newestArrival),
-      blockHash: () => hashOf(of.block),
+      newestArrival: () => hashOf(state.newestArrival),
+      blockHash: () => hashOf(state.block),
     },
-    names: { version: () => of.attachments },
-    burnRewards: { newestHash: () => hashOf(of.newestBurnBlock) ?? null },
-    mempool: { version: () => of.mempool },
-    tokenMetadata: { version: () => of.tokens },
-    transactions: { state: () => (of.statusOfTransaction === '' ? undefined : found) },
-    blocks: { at: () => (of.blockAt === 0 ? undefined : { indexHash: hashOf(of.blockAt) }) },
+    names: { version: () => state.attachments },
+    burnRewards: { newestHash: () => hashOf(state.newestBurnBlock) ?? null },
+    mempool: { version: () => state.mempool },
+    tokenMetadata: { version: () => state.tokens },
+    transactions: { state: () => (state.statusOfTransaction === '' ? undefined : mined) },
+    blocks: { at: () => (state.blockAt === 0 ? undefined : { indexHash: hashOf(state.blockAt) }) },
   } as unknown as Reader;
 }
 
@@ -181,7 +181,7 @@ type Kind = keyof typeof kinds;
 
 interface Depends {
   tag: Kind;
-  of?: Partial<State>;
+  state?: Partial<State>;
   /** The parts that change the ETag. */
   on: readonly Part[];
   /** Without any of these parts the ETag is null. */
@@ -206,7 +206,7 @@ const DEPENDS: readonly Depends[] = [
   },
   {
     tag: 'transaction',
-    of: { blockOfTransaction: 0, statusOfTransaction: 'pending' },
+    state: { blockOfTransaction: 0, statusOfTransaction: 'pending' },
     on: ['blockOfTransaction', 'statusOfTransaction', 'mempool'],
     needs: ['statusOfTransaction', 'tip'],
   },
@@ -215,7 +215,7 @@ const DEPENDS: readonly Depends[] = [
   { tag: 'blockAt', on: ['blockAt', 'completions'], needs: ['blockAt'] },
 ];
 
-test.each(DEPENDS)('the ETag $tag changes with $on, and with nothing else', async ({ tag, of: base, on, needs }) => {
+test.each(DEPENDS)('the ETag $tag changes with $on, and with nothing else', async ({ tag, state: base, on, needs }) => {
   const kind = kinds[tag] as ETagKind<object>;
   const tagOf = (change: object) => kind(readerOf({ ...STATE, ...base, ...change }), {});
   const first = tagOf({});
@@ -252,10 +252,10 @@ async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<stri
     const { operationId, parameters } = route.detail;
     const optional = parameters.filter(({ name, required }) => !required && name !== 'cursor');
     const target = (more: readonly unknown[]): string => {
-      const given = parameters.filter((one) => one.required || more.includes(one));
-      const values = given.map(({ name, example }) => {
-        const found = candidates.of(operationId, name)?.slice(0, 3) ?? [];
-        return [name, found.length === 0 ? example : prng.pick(found)];
+      const chosen = parameters.filter((item) => item.required || more.includes(item));
+      const values = chosen.map(({ name, example }) => {
+        const samples = candidates.of(operationId, name)?.slice(0, 3) ?? [];
+        return [name, samples.length === 0 ? example : prng.pick(samples)];
       });
       return targetOf(route, Object.fromEntries(values));
     };
@@ -277,7 +277,7 @@ test(
         const targets = await targetsOf(events, new Prng(`etags ${seed}`));
         using directory = emptyDirectory();
         /** Answers by target and tag, and the last tag of each target. */
-        const [known, last] = [new Map<string, string>(), new Map<string, string>()];
+        const [answers, last] = [new Map<string, string>(), new Map<string, string>()];
         using open = openAt(directory.path);
         for (const [index, event] of events.entries()) {
           open.ingest.receive(received(event));
@@ -289,9 +289,9 @@ test(
             const [tag, answer] = [response.headers.get('etag'), `${response.status} ${await response.text()}`];
             if (tag === null) continue;
             const key = `${target} ${tag}`;
-            expect({ target, tag, answer: known.get(key) ?? answer }).toEqual({ target, tag, answer });
-            if (last.has(target)) seen.add(known.has(key) ? 'a tag that stays' : 'a tag that changes');
-            known.set(key, answer);
+            expect({ target, tag, answer: answers.get(key) ?? answer }).toEqual({ target, tag, answer });
+            if (last.has(target)) seen.add(answers.has(key) ? 'a tag that stays' : 'a tag that changes');
+            answers.set(key, answer);
             last.set(target, tag);
           }
         }

@@ -28,7 +28,7 @@ function manySubdomains(directory: string): void {
   db.run("INSERT INTO old_names VALUES ('many.btc', 'btc', 'owner', zeroblob(20), NULL, NULL)");
   const add = db.prepare("INSERT INTO old_names VALUES (?1, 'many.btc', 'owner', zeroblob(20), '', '')");
   db.transaction(() => {
-    for (let at = 0; at < 20_000; at++) add.run(`s${at}.many.btc`);
+    for (let index = 0; index < 20_000; index++) add.run(`s${index}.many.btc`);
   })();
 }
 
@@ -96,10 +96,10 @@ test(
 );
 
 test('HEAD equals GET for cached answers, the console, the docs and unknown routes', async () => {
-  const known = '/extended/v3/transactions?limit=50';
-  for (let again = 0; again < 3; again++) expect(await asGet(known)).toEqual({ status: 200, inParts: false });
-  const { headers } = await fetch(server.url + known);
-  expect((await asGet(known, { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
+  const target = '/extended/v3/transactions?limit=50';
+  for (let round = 0; round < 3; round++) expect(await asGet(target)).toEqual({ status: 200, inParts: false });
+  const { headers } = await fetch(server.url + target);
+  expect((await asGet(target, { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
   const html = { accept: 'text/html' };
   for (const path of Object.values(pagePaths)) await asGet(path.replace(/\{.*?\}/g, '1'), html);
   expect(await asGet('/', { accept: 'application/json' })).toEqual({ status: 301, inParts: false });

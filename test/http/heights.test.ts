@@ -74,9 +74,9 @@ test('an index without a block has height 0', async () => {
 describe('the height header', () => {
   test('is sent with fresh, cached, 304, 404 and redirect answers', async () => {
     grow(3);
-    const made = await ask(BLOCK);
-    const etag = made.headers.get('etag')!;
-    expect([made.status, named(made)]).toEqual([200, '3']);
+    const first = await ask(BLOCK);
+    const etag = first.headers.get('etag')!;
+    expect([first.status, named(first)]).toEqual([200, '3']);
     // Cached from the second time on.
     expect([named(await ask(BLOCK)), named(await ask(BLOCK))]).toEqual(['3', '3']);
     const unchanged = await ask(BLOCK, { 'if-none-match': etag });
@@ -84,8 +84,8 @@ describe('the height header', () => {
     const unknown = await ask('/extended/v3/blocks/99/transactions');
     expect([unknown.status, named(unknown)]).toEqual([404, '3']);
     grow(4);
-    const kept = await ask(BLOCK);
-    expect([kept.headers.get('etag'), named(kept)]).toEqual([etag, '4']);
+    const later = await ask(BLOCK);
+    expect([later.headers.get('etag'), named(later)]).toEqual([etag, '4']);
     expect(named(await ask(BLOCK, { 'if-none-match': etag }))).toBe('4');
     const elsewhere = await ask(`/extended/v1/block/${'ab'.repeat(32)}`);
     expect([elsewhere.status, named(elsewhere)]).toEqual([302, '4']);
@@ -102,11 +102,11 @@ describe('a request with a minimum height', () => {
   test('is answered at once and unchanged if the chain is that high', async () => {
     const plain = await ask(BLOCK);
     const etag = plain.headers.get('etag')!;
-    const least = { [MIN_HEIGHT_HEADER]: '4' };
-    const asking = await ask(BLOCK, least);
+    const minimum = { [MIN_HEIGHT_HEADER]: '4' };
+    const asking = await ask(BLOCK, minimum);
     expect(Object.fromEntries(asking.headers)).toEqual(Object.fromEntries(plain.headers));
     expect(await asking.text()).toBe(await plain.text());
-    expect((await ask(BLOCK, { ...least, 'if-none-match': etag })).status).toBe(304);
+    expect((await ask(BLOCK, { ...minimum, 'if-none-match': etag })).status).toBe(304);
     expect(isWaiting()).toBe(false);
   });
 
@@ -202,20 +202,20 @@ describe('hostile clients', () => {
     const server = startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000, log: () => {} });
     const leaving = new AbortController();
     const headers = { [MIN_HEIGHT_HEADER]: '7' };
-    const asked = fetch(server.url + BLOCKS, { headers, signal: leaving.signal }).catch((error: Error) => error.name);
+    const request = fetch(server.url + BLOCKS, { headers, signal: leaving.signal }).catch((error: Error) => error.name);
     await until(isWaiting);
     leaving.abort();
     await until(() => !isWaiting());
-    expect(await asked).toBe('AbortError');
+    expect(await request).toBe('AbortError');
     await server.stop();
   });
 });
 
 test('pages of other origins may send and read the height headers', async () => {
-  const asked = { origin: 'https://page.test', 'access-control-request-method': 'GET' };
+  const baseHeaders = { origin: 'https://page.test', 'access-control-request-method': 'GET' };
   const preflight = await ask(
     BLOCKS,
-    { ...asked, 'access-control-request-headers': MIN_HEIGHT_HEADER },
+    { ...baseHeaders, 'access-control-request-headers': MIN_HEIGHT_HEADER },
     { method: 'OPTIONS' },
   );
   expect(preflight.headers.get('access-control-allow-headers')).toBe(MIN_HEIGHT_HEADER);

@@ -21,8 +21,8 @@ test('a value has the same JSON in every place, whether it is an object, a text 
   const expected = places(value).map((place) => JSON.stringify(place));
   const text = jsonText<typeof value>(JSON.stringify(value));
   expect(places(text).map(jsonOf)).toEqual(expected);
-  expect(places(serializedLazily([value], (of) => of)[0]).map(jsonOf)).toEqual(expected);
-  expect(places(serializedLazily([text], (of) => of)[0]).map(jsonOf)).toEqual(expected);
+  expect(places(serializedLazily([value], (item) => item)[0]).map(jsonOf)).toEqual(expected);
+  expect(places(serializedLazily([text], (item) => item)[0]).map(jsonOf)).toEqual(expected);
 });
 
 test('JSON.stringify parses a text, and preserves the digits of its numbers', () => {

@@ -163,9 +163,9 @@ describe.each(listeners)('%s', (_, origin) => {
 
 /** Each letter, digit and `_` percent-encoded, alternating between upper and lower case. */
 const encoded = (text: string): string =>
-  text.replace(/\w/g, (letter, at: number) => {
+  text.replace(/\w/g, (letter, offset: number) => {
     const hex = letter.charCodeAt(0).toString(16);
-    return `%${at % 2 === 0 ? hex : hex.toUpperCase()}`;
+    return `%${offset % 2 === 0 ? hex : hex.toUpperCase()}`;
   });
 
 /** Paths whose responses can change at any time. */
@@ -193,7 +193,7 @@ describe('a percent-encoded path', () => {
     expect(routes.length).toBeGreaterThan(150);
     for (const { method, path } of routes) {
       const [plain, other] = await Promise.all(
-        [path, encoded(path)].map((at) => answer(alone.get(at, { method, headers: { 'if-none-match': '"x"' } }))),
+        [path, encoded(path)].map((url) => answer(alone.get(url, { method, headers: { 'if-none-match': '"x"' } }))),
       );
       if (FIGURES.has(path)) expect(other!.status).toBe(200);
       else expect([path, other]).toEqual([path, plain!]);
@@ -237,10 +237,10 @@ describe('a percent-encoded path', () => {
 });
 
 test('a request without a Host keeps its query parameters', async () => {
-  const at = async (path: string) => (await rawExchange(alone.api, `GET ${path} HTTP/1.0\r\n\r\n`)).status;
-  expect(await at('/extended/v1/block/by_height/x')).toBe(400);
+  const statusOf = async (path: string) => (await rawExchange(alone.api, `GET ${path} HTTP/1.0\r\n\r\n`)).status;
+  expect(await statusOf('/extended/v1/block/by_height/x')).toBe(400);
   node.answer('/v2/here', () => new Response('yes'));
-  expect(await at('/v2/here?x=1')).toBe(200);
+  expect(await statusOf('/v2/here?x=1')).toBe(200);
   expect(node.forwarded.at(-1)?.path).toBe('/v2/here?x=1');
 });
 

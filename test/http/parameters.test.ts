@@ -130,7 +130,7 @@ describe('unknown parameters', () => {
   const names = ['limit', 'cursor', 'topic', 'field.NAME'];
 
   test('are rejected with the most similar name of the route', () => {
-    for (const [query, meant] of [
+    for (const [query, suggestion] of [
       ['limt=1', 'limit'],
       ['fields.action=swap', 'field.action'],
       ['filed.data.amount=1', 'field.data.amount'],
@@ -138,9 +138,9 @@ describe('unknown parameters', () => {
     ] as const) {
       const message = refused(names, query);
       expect(message).toBe(
-        meant === null
+        suggestion === null
           ? 'querystring/a is not a parameter of this route: it has limit, cursor, topic, field.NAME'
-          : `querystring/${query.split('=')[0]} is not a parameter of this route: did you mean ${meant}?`,
+          : `querystring/${query.split('=')[0]} is not a parameter of this route: did you mean ${suggestion}?`,
       );
     }
     expect(refused([], 'x=1')).toBe('querystring/x is not a parameter of this route: it has none');

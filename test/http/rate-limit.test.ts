@@ -55,11 +55,11 @@ test('an expensive request counts as several, and waits until all of its cost is
 test('no minute has more than twice the limit, and a client within the limit is never rejected', () => {
   const steps = fc.array(fc.record({ after: fc.nat(20_000), cost: fc.integer({ min: 1, max: 5 }) }), { maxLength: 60 });
   assertProperty(
-    fc.property(fc.integer({ min: 5, max: 200 }), steps, (perMinute, asked) => {
+    fc.property(fc.integer({ min: 5, max: 200 }), steps, (perMinute, requests) => {
       const { time, table: counts } = table();
       const allowed: { at: number; cost: number }[] = [];
       let used = 0;
-      for (const { after, cost } of asked) {
+      for (const { after, cost } of requests) {
         time.now += after;
         used = Math.max(0, used - (after * perMinute) / 60_000);
         const quota = counts.charge({ id: 'one', network: 'one', perMinute }, cost);
@@ -71,7 +71,7 @@ test('no minute has more than twice the limit, and a client within the limit is 
         allowed.push({ at: time.now, cost });
       }
       for (const { at } of allowed) {
-        const inMinute = allowed.filter((one) => one.at >= at && one.at < at + 60_000);
+        const inMinute = allowed.filter((item) => item.at >= at && item.at < at + 60_000);
         expect(inMinute.reduce((sum, { cost }) => sum + cost, 0)).toBeLessThanOrEqual(2 * perMinute);
       }
     }),
@@ -120,11 +120,11 @@ test('a thousand clients are counted separately', () => {
 test('threads share the counts, and setting the clock back clears them', () => {
   const memory = RateTable.memory(BEGAN);
   const time = { now: BEGAN };
-  const [one, two] = [new RateTable(memory, () => time.now), new RateTable(memory, () => time.now)];
+  const [first, second] = [new RateTable(memory, () => time.now), new RateTable(memory, () => time.now)];
   const client = { id: 'a', network: 'a', perMinute: 2 };
-  expect([one, two, one].map((counts) => counts.charge(client, 1).isAllowed)).toEqual([true, true, false]);
+  expect([first, second, first].map((counts) => counts.charge(client, 1).isAllowed)).toEqual([true, true, false]);
   time.now -= 3_600_000;
-  expect(two.charge(client, 1).isAllowed).toBe(true);
+  expect(second.charge(client, 1).isAllowed).toBe(true);
 });
 
 const KEYS = readKeysIn(
@@ -164,13 +164,13 @@ test('addresses and keys have separate limits, and an unknown key is ignored', (
 
 test('an IPv6 address counts with its /64, and networks are an IPv6 /32 or an IPv4 /16', () => {
   const { limiter: limits } = limiter();
-  const counted = (address: string) => {
+  const keysOf = (address: string) => {
     const { id, network } = limits.clientOf(new Headers(), address);
     return [id, network];
   };
-  expect(counted('2001:db8:1:2:3::4')).toEqual(['address 20010db800010002', '20010db8']);
-  expect(counted('192.0.2.1')).toEqual(['address c0000201', 'c000']);
-  expect(counted('::ffff:192.0.2.1')).toEqual(['address c0000201', 'c000']);
+  expect(keysOf('2001:db8:1:2:3::4')).toEqual(['address 20010db800010002', '20010db8']);
+  expect(keysOf('192.0.2.1')).toEqual(['address c0000201', 'c000']);
+  expect(keysOf('::ffff:192.0.2.1')).toEqual(['address c0000201', 'c000']);
 });
 
 test('with a limit of 0 for addresses, only requests with a key are answered', () => {

@@ -27,7 +27,7 @@ test('unused answers are evicted, used ones stay, and memory has a limit', () =>
   for (const url of ['/busy', '/idle']) for (let i = 0; i < 2; i++) cache.set(url, 'tag', text);
   let others = 0;
   for (let i = 0; i < 1000; i++) {
-    for (let again = 0; again < 2; again++) cache.set(`/${i}`, 'tag', text);
+    for (let round = 0; round < 2; round++) cache.set(`/${i}`, 'tag', text);
     cache.get('/busy', 'tag');
   }
   for (let i = 0; i < 1000; i++) if (cache.get(`/${i}`, 'tag') !== undefined) others += 1;
@@ -40,7 +40,7 @@ test('an answer of the older generation is returned only for the same ETag', () 
   const cache = responseCache();
   for (let i = 0; i < 2; i++) cache.set('/old', 'tag', 'text');
   const filler = 'x'.repeat(90_000);
-  for (let i = 0; i < 50; i++) for (let again = 0; again < 2; again++) cache.set(`/${i}`, 'tag', filler);
+  for (let i = 0; i < 50; i++) for (let round = 0; round < 2; round++) cache.set(`/${i}`, 'tag', filler);
   expect(cache.get('/old', 'another')).toBeUndefined();
   expect(cache.get('/old', 'tag')).toBe('text');
 });
@@ -64,7 +64,7 @@ test('the JSON of a list equals the output of JSON.stringify', () => {
 });
 
 test('other tasks get their turn while a long list is serialized', async () => {
-  const names = Array.from({ length: 5_000 }, (_, at) => `n${at}.btc`);
+  const names = Array.from({ length: 5_000 }, (_, index) => `n${index}.btc`);
   let pauses = 0;
   const parts = await jsonParts(names, () => {
     pauses += 1;
@@ -75,7 +75,7 @@ test('other tasks get their turn while a long list is serialized', async () => {
 });
 
 test('the compiler rejects access to a lazily serialized item', () => {
-  const [item] = serializedLazily([{ id: 1 }], (of) => of);
+  const [item] = serializedLazily([{ id: 1 }], (item) => item);
   // @ts-expect-error: the item isn't a value yet, so the compiler rejects this.
   expect(item?.id).toBeUndefined();
   expect(jsonOf(item)).toBe('{"id":1}');

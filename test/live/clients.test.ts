@@ -50,9 +50,9 @@ interface Listener {
 }
 
 /** Subscribes to everything with one client, on one connection. */
-type Listen = (url: string, wanted: Wanted) => Promise<Listener>;
+type Listen = (url: string, subjects: Subjects) => Promise<Listener>;
 
-interface Wanted {
+interface Subjects {
   txIds: string[];
   addresses: string[];
   asset: string;
@@ -117,11 +117,11 @@ const overSocketIo =
     client.subscribeMempool(hear('mempool'));
     for (const id of txIds) client.subscribeTransaction(id, hear('transaction'));
     for (const address of addresses) {
-      client.subscribeAddressTransactions(address, (of, update: Json) =>
-        heard['address-transaction']?.push({ address: of, ...update }),
+      client.subscribeAddressTransactions(address, (subject, update: Json) =>
+        heard['address-transaction']?.push({ address: subject, ...update }),
       );
-      client.subscribeAddressStxBalance(address, (of, update: Json) =>
-        heard['address-stx-balance']?.push({ address: of, ...update }),
+      client.subscribeAddressStxBalance(address, (subject, update: Json) =>
+        heard['address-stx-balance']?.push({ address: subject, ...update }),
       );
     }
     client.subscribeNftEvent(hear('nft-event'));
@@ -159,8 +159,8 @@ async function allNotified(listeners: readonly Heard[]): Promise<void> {
 async function newBlocks(): Promise<Json[]> {
   const announced = new Set(blocksToCome.map(({ index_block_hash }) => index_block_hash));
   const heights = [...new Set(blocksToCome.map(({ block_height }) => block_height))];
-  const shown = await Promise.all(heights.map((height) => get(`/extended/v1/block/by_height/${height}`)));
-  return shown.filter(({ index_block_hash }) => announced.has(index_block_hash));
+  const blocks = await Promise.all(heights.map((height) => get(`/extended/v1/block/by_height/${height}`)));
+  return blocks.filter(({ index_block_hash }) => announced.has(index_block_hash));
 }
 
 /** Milliseconds between two pings to a client. */
@@ -170,7 +170,7 @@ const clock = heldClock([PING_MS]);
 let server: Serving;
 const heardBy = new Map<string, Heard>();
 const ends: (() => void)[] = [];
-let wanted: Wanted;
+let subjects: Subjects;
 /** Paths of pushed objects that could not be read at that moment. */
 const unreadable: string[] = [];
 
@@ -209,13 +209,13 @@ beforeAll(async () => {
   server = await serving({ logLevel: 'error' }, undefined, {}, environment);
   await postHistory();
   const holders = await get('/extended/v3/tokens/stx/holders?limit=50');
-  const people = holders.results.map(({ principal }: Json) => principal).filter((of: string) => !of.includes('.'));
+  const people = holders.results.map(({ principal }: Json) => principal).filter((id: string) => !id.includes('.'));
   const txIds = blocksToCome.flatMap(({ transactions }) => transactions.slice(0, 3).map(({ txid }) => txid));
   const { asset_identifier: asset, raw_value: value } = nftsToCome[0]!;
-  wanted = { txIds: [...new Set(txIds)].slice(0, 40), addresses: people.slice(0, 4), asset, value };
+  subjects = { txIds: [...new Set(txIds)].slice(0, 40), addresses: people.slice(0, 4), asset, value };
   const listeners: Listener[] = [];
   for (const [name, listen] of clients) {
-    const listener = await listen(server.api, wanted);
+    const listener = await listen(server.api, subjects);
     listeners.push(listener);
     heardBy.set(name, listener.heard);
     ends.push(listener.end);
@@ -314,7 +314,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
   test("transaction: the last push of each equals the API's answer", async () => {
     const fresh = new Set((await newBlocks()).map(({ hash }) => hash));
     let checked = 0;
-    for (const id of wanted.txIds) {
+    for (const id of subjects.txIds) {
       const last = heard('transaction').findLast(({ tx_id }) => tx_id === id);
       const now = await get(`/extended/v1/tx/${id}`);
       // A transaction only in an orphaned block was never pending, and one in an older block isn't new.
@@ -329,12 +329,12 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
 
   test('address-transaction: pushes all transactions of the chain', async () => {
     let items = 0;
-    for (const address of wanted.addresses) {
+    for (const address of subjects.addresses) {
       const path = `/extended/v1/address/${address}/transactions_with_transfers?limit=50`;
       for (const { ft_transfers: _, nft_transfers: __, ...item } of (await get(path)).results) {
         if (item.tx.block_height <= START_HEIGHT) continue;
         const pushed = heard('address-transaction').filter(
-          (one) => one.address === address && one.tx.tx_id === item.tx.tx_id,
+          (push) => push.address === address && push.tx.tx_id === item.tx.tx_id,
         );
         expect(pushed.at(-1)).toMatchObject({ address, ...item });
         if (name === 'connectWebSocketClient') {
@@ -349,9 +349,9 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
   });
 
   test("address-stx-balance: pushes the API's balance at the last block that changed it", async () => {
-    for (const address of wanted.addresses) {
-      const last = heard('address-stx-balance').findLast((one) => one.address === address);
-      const touched = heard('address-transaction').findLast((one) => one.address === address);
+    for (const address of subjects.addresses) {
+      const last = heard('address-stx-balance').findLast((push) => push.address === address);
+      const touched = heard('address-transaction').findLast((push) => push.address === address);
       if (touched === undefined) continue;
       const { balance, total_sent, total_received, total_fees_sent } = await get(
         `/extended/v1/address/${address}/stx?until_block=${touched.tx.block_height}`,
@@ -387,13 +387,13 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
     }
     expect(expected.size).toBeGreaterThan(3);
     const check = (topic: string, belongs: (event: Json) => boolean) => {
-      for (const [at, event] of expected) {
-        const last = heard(topic).findLast((one) => key(one) === at);
+      for (const [expectedKey, event] of expected) {
+        const last = heard(topic).findLast((push) => key(push) === expectedKey);
         expect(last).toEqual(belongs(event) ? event : undefined);
       }
       expect(heard(topic).every(belongs)).toBe(true);
     };
-    const { asset, value } = wanted;
+    const { asset, value } = subjects;
     check('nft-event', () => true);
     check('nft-asset-event', (event) => event.asset_identifier === asset && event.value.hex === value);
     check('nft-collection-event', (event) => event.asset_identifier === asset);

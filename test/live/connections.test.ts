@@ -31,9 +31,9 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function metric(name: string, of = server): Promise<number> {
-  const text = await (await of.get('/metrics')).text();
-  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+async function metric(name: string, source = server): Promise<number> {
+  const text = await (await source.get('/metrics')).text();
+  const line = text.split('\n').find((row) => row.startsWith(`${name} `));
   return Number(line?.split(' ').at(-1) ?? Number.NaN);
 }
 
@@ -101,11 +101,11 @@ describe('Socket.IO', () => {
 
   test('sends the expected first frames of a WebSocket', async () => {
     const frames: string[] = [];
-    let asked = 0;
+    let pings = 0;
     const socket = new WebSocket(`${wsUrl}/socket.io/?EIO=4&transport=websocket&subscriptions=block,mempool`);
     // The server pings with a separate timer, so a ping may arrive between any two frames.
     socket.onmessage = ({ data }) => {
-      if (data === '2') asked++;
+      if (data === '2') pings++;
       else frames.push(String(data));
     };
     await until(() => frames.length === 1);
@@ -120,7 +120,7 @@ describe('Socket.IO', () => {
     expect(frames[1]).toMatch(/^40\{"sid":"/);
     socket.send('420["subscribe","block"]');
     await until(() => frames.includes('430[null]'));
-    await until(() => asked > 0);
+    await until(() => pings > 0);
     socket.close();
   });
 
@@ -179,7 +179,7 @@ describe('Socket.IO', () => {
     const socket = connect({ subscriptions: 'mempool,block' });
     await connected(socket);
     const heard: unknown[] = [];
-    socket.on('mempool', (one) => void heard.push(one));
+    socket.on('mempool', (message) => void heard.push(message));
     socket.emit('unsubscribe', 'mempool', 'block');
     await socket.emitWithAck('subscribe', 'microblock');
     const other = connect({ subscriptions: 'mempool' });
@@ -190,7 +190,7 @@ describe('Socket.IO', () => {
     // Everything sent to the client arrived before this answer.
     await socket.emitWithAck('subscribe', 'microblock');
     expect(heard).toEqual([]);
-    for (const one of [socket, other]) one.disconnect();
+    for (const client of [socket, other]) client.disconnect();
   });
 });
 
@@ -211,15 +211,15 @@ test('a client that reads nothing is disconnected at the backlog limit, while ot
   const slow = await rawWebSocket('/extended/v1/ws', patient);
   slow.send(rawFrame('TEXT', subscribe));
   const quick = new WebSocket(`${patient.api.replace('http', 'ws')}/extended/v1/ws`);
-  let heard = 0;
+  let count = 0;
   quick.onmessage = () => {
-    heard++;
+    count++;
   };
   await new Promise((resolve) => {
     quick.onopen = resolve;
   });
   quick.send(subscribe);
-  await until(() => heard === 1);
+  await until(() => count === 1);
   slow.pause();
   let nonce = 0;
   await until(async () => {
@@ -227,7 +227,7 @@ test('a client that reads nothing is disconnected at the backlog limit, while ot
     await post(announcement(some), patient);
     return (await metric('websocket_cut_off_total', patient)) === 1;
   });
-  await until(() => heard === nonce + 1);
+  await until(() => count === nonce + 1);
   expect(await metric('websocket_connections', patient)).toBe(1);
   quick.close();
 });
@@ -275,16 +275,16 @@ test.each(['websocket', 'polling'])(
     await post(block(null, 'first').event, patient);
     const client = io(patient.api, { transports: [transport], forceNew: true, query: { subscriptions: 'mempool' } });
     await new Promise((resolve) => client.on('connect', () => resolve(null)));
-    let heard = 0;
+    let count = 0;
     let characters = 0;
-    client.on('mempool', (one) => {
-      heard++;
-      characters += JSON.stringify(one).length;
+    client.on('mempool', (message) => {
+      count++;
+      characters += JSON.stringify(message).length;
     });
     let nonce = 0;
     while (characters < 2 * 65_536) {
       await post(announcement(Array.from({ length: 30 }, () => transfer(alice, nonce++, 400))), patient);
-      await until(() => heard === nonce);
+      await until(() => count === nonce);
     }
     expect(await metric('socket_io_cut_off_total', patient)).toBe(0);
     client.disconnect();
@@ -293,7 +293,7 @@ test.each(['websocket', 'polling'])(
 
 test("a connection can't exceed its subscription limit", async () => {
   const names = (first: number, count: number) =>
-    Array.from({ length: count }, (_, at) => `transaction:0x${(first + at).toString(16).padStart(64, '0')}`);
+    Array.from({ length: count }, (_, index) => `transaction:0x${(first + index).toString(16).padStart(64, '0')}`);
   const rule = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
   const client = io(server.api, { transports: ['websocket'], forceNew: true });
   await new Promise((resolve) => client.on('connect', () => resolve(null)));
@@ -380,8 +380,8 @@ test("a stopping server notifies its clients, and doesn't wait for them", async 
 
 test('a server with partial history rejects address-stx-balance with a reason', async () => {
   const events = [...devnetEvents({ seed: 2, blocks: 4, mempool: false })];
-  const [begun] = beginnings(events).filter(({ height }) => height === 3);
-  using directory = ingestOf((begun?.events ?? []).map(received));
+  const [beginning] = beginnings(events).filter(({ height }) => height === 3);
+  using directory = ingestOf((beginning?.events ?? []).map(received));
   await using late = await serving({}, directory.path);
   const reason = 'address-stx-balance needs older blocks: the history of this server begins at block 3';
   expect(await (await late.get('/stackside/v1/status')).json()).toMatchObject({

@@ -43,7 +43,7 @@ test('a replaced index pushes only its later changes, even if it has fewer chang
   using anew = ingestOf(events.slice(0, newest));
   using snapshots = watchedSnapshots(old.path);
   const pushed: number[] = [];
-  const said: FeedEvent[] = [];
+  const logged: FeedEvent[] = [];
   const [followed, delivered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const subscribed = subscriptions();
   const subscriber = {
@@ -58,7 +58,7 @@ test('a replaced index pushes only its later changes, even if it has fewer chang
       if (file === 2) followed.resolve();
     }),
     subscriptions: subscribed,
-    log: (event) => said.push(event),
+    log: (event) => logged.push(event),
   });
   renameSync(journalPath(anew.path), journalPath(old.path));
   moveIndex(anew.path, old.path);
@@ -70,7 +70,7 @@ test('a replaced index pushes only its later changes, even if it has fewer chang
   }
   await delivered.promise;
   await stop();
-  expect([pushed, said]).toEqual([[8], []]);
+  expect([pushed, logged]).toEqual([[8], []]);
 });
 
 test('nothing is read without subscribers, and the first subscriber gets only later changes', async () => {
@@ -176,8 +176,8 @@ test('other tasks get their turn between the messages of one block', async () =>
 const broken = new Error("this one can't be read");
 
 /** Returns changes 1 to 3, which come after the feed started. The first one's block can't be read. */
-function threeChanges(): { snapshots: Snapshots; asked: number[] } {
-  const asked: number[] = [];
+function threeChanges(): { snapshots: Snapshots; reads: number[] } {
+  const reads: number[] = [];
   const change = (id: number): Change => ({ id, kind: 'block', subject: new Uint8Array([id]) });
   const reader = {
     file: 1,
@@ -187,16 +187,16 @@ function threeChanges(): { snapshots: Snapshots; asked: number[] } {
     },
     blocks: {
       announced: ([id]: Uint8Array) => {
-        asked.push(id!);
+        reads.push(id!);
         if (id === 1) throw broken;
       },
     },
   } as unknown as Reader;
-  return { snapshots: snapshotsBy(() => reader), asked };
+  return { snapshots: snapshotsBy(() => reader), reads };
 }
 
 test("a change that can't be pushed is logged once, and later changes are pushed", async () => {
-  const { snapshots: source, asked } = threeChanges();
+  const { snapshots: source, reads } = threeChanges();
   const all = subscriptions();
   all.add({ deliver: () => {} }, plainTopic('block'), 'block');
   const logged: FeedEvent[] = [];
@@ -205,7 +205,7 @@ test("a change that can't be pushed is logged once, and later changes are pushed
     try {
       return await source.readLong(ask);
     } finally {
-      if (asked.includes(3) || asked.length > 5) looked.resolve();
+      if (reads.includes(3) || reads.length > 5) looked.resolve();
     }
   };
   const stop = startFeed({
@@ -215,12 +215,12 @@ test("a change that can't be pushed is logged once, and later changes are pushed
   });
   await looked.promise;
   await stop();
-  expect(asked).toEqual([1, 2, 3]);
+  expect(reads).toEqual([1, 2, 3]);
   expect(logged).toEqual([{ event: 'unexpected_error', part: 'realtime', cause: broken }]);
 });
 
 test('a slow poll ends after the current change, and the next poll continues', async () => {
-  const { snapshots: source, asked } = threeChanges();
+  const { snapshots: source, reads } = threeChanges();
   const all = subscriptions();
   all.add({ deliver: () => {} }, plainTopic('block'), 'block');
   const askedBefore: number[] = [];
@@ -229,18 +229,18 @@ test('a slow poll ends after the current change, and the next poll continues', a
     snapshots: {
       ...source,
       read: (ask) => {
-        if (asked.length === 3) done.resolve();
+        if (reads.length === 3) done.resolve();
         return source.read(ask);
       },
       readLong: (ask) => {
-        askedBefore.push(asked.length);
+        askedBefore.push(reads.length);
         return source.readLong(ask);
       },
     },
     subscriptions: all,
     log: () => {},
     // Each change takes a minute.
-    clock: { ...systemClock, monotonic: () => asked.length * 60_000 },
+    clock: { ...systemClock, monotonic: () => reads.length * 60_000 },
   });
   await done.promise;
   await stop();

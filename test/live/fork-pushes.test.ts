@@ -31,7 +31,7 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 type Json = any;
 
 /** A limit above the number of transactions in a generated chain. */
-const ALL = 10_000;
+const NO_LIMIT = 10_000;
 
 const balanceOf = (read: Reader, principal: string): Json =>
   stxBalanceWithTotals(read.principals.stxHistory(principal, Number.MAX_SAFE_INTEGER), false);
@@ -58,7 +58,7 @@ const comparedTransaction = (transaction: Json): Json => ({
 });
 
 /** The messages of a client that subscribed to everything, the last one for each thing. */
-class Known {
+class LastMessages {
   readonly blocks = new Map<string, Json>();
   readonly transactions = new Map<string, Json>();
   readonly addressTransactions = new Map<string, Json>();
@@ -123,7 +123,7 @@ interface Subjects {
 }
 
 function subjectsOf(events: readonly NodeEvent[]): Subjects {
-  const all = (pattern: RegExp) => [...new Set(events.flatMap(({ body }) => body.match(pattern) ?? []))];
+  const matchesOf = (pattern: RegExp) => [...new Set(events.flatMap(({ body }) => body.match(pattern) ?? []))];
   const txIds = new Set<string>();
   const tokens = new Set<string>();
   for (const { path, body } of events) {
@@ -136,24 +136,24 @@ function subjectsOf(events: readonly NodeEvent[]): Subjects {
     }
   }
   return {
-    addresses: all(/\bST[0-9A-Z]{38,40}\b/g),
+    addresses: matchesOf(/\bST[0-9A-Z]{38,40}\b/g),
     txIds: [...txIds],
     tokens: [...tokens].map((token) => token.split(' ') as [asset: string, value: string]),
   };
 }
 
 async function answerOf(read: Reader, txId: string): Promise<Json> {
-  const found = read.transactions.findInForks(fromHex(txId));
-  if (found === undefined) return undefined;
-  const declarations = declarationsFor(read, [found.transaction]);
-  return found.mined
-    ? transactionObject(found.transaction, { declarations })
-    : mempoolTransaction(found.transaction, { declarations });
+  const match = read.transactions.findInForks(fromHex(txId));
+  if (match === undefined) return undefined;
+  const declarations = declarationsFor(read, [match.transaction]);
+  return match.mined
+    ? transactionObject(match.transaction, { declarations })
+    : mempoolTransaction(match.transaction, { declarations });
 }
 
 /** The canonical messages among the last ones, by key. */
-const canonicalIn = (known: ReadonlyMap<string, Json>, isCanonical: (params: Json) => boolean) =>
-  Object.fromEntries([...known].filter(([, params]) => isCanonical(params)));
+const canonicalIn = (messages: ReadonlyMap<string, Json>, isCanonical: (params: Json) => boolean) =>
+  Object.fromEntries([...messages].filter(([, params]) => isCanonical(params)));
 
 const comparedTransactions = (items: Record<string, Json>): Json =>
   Object.fromEntries(Object.entries(items).map(([key, item]) => [key, { ...item, tx: comparedTransaction(item.tx) }]));
@@ -161,8 +161,8 @@ const comparedTransactions = (items: Record<string, Json>): Json =>
 async function addressTransactionsOf(read: Reader, addresses: readonly string[]): Promise<Json> {
   const answers: Record<string, Json> = {};
   for (const address of addresses) {
-    const heights = { first: 0, last: ALL };
-    const { items } = read.addresses.transactionsWithTransfers(address, heights, ALL, 0);
+    const heights = { first: 0, last: NO_LIMIT };
+    const { items } = read.addresses.transactionsWithTransfers(address, heights, NO_LIMIT, 0);
     for (const item of items) {
       const answer = JSON.parse(jsonOf(withStxTransfers(item, declarationsFor(read, [item.transaction]))));
       const { tx_id, tx_status, tx_type } = answer.tx;
@@ -210,27 +210,27 @@ const topicsOf = ({ addresses, txIds, tokens }: Subjects): Topic[] => [
   ...tokens.flatMap(([asset, value]) => nftTopicsOf(asset, value)),
 ];
 
-function compareBalances(read: Reader, known: Known, { addresses }: Subjects): void {
+function compareBalances(read: Reader, lastMessages: LastMessages, { addresses }: Subjects): void {
   for (const address of addresses) {
-    expect({ address, ...known.balances.get(address) }).toEqual({ address, ...balanceOf(read, address) });
+    expect({ address, ...lastMessages.balances.get(address) }).toEqual({ address, ...balanceOf(read, address) });
   }
 }
 
-async function compareTheRest(read: Reader, known: Known, { addresses, txIds }: Subjects): Promise<void> {
-  for (const [hash, block] of known.blocks) {
+async function compareTheRest(read: Reader, lastMessages: LastMessages, { addresses, txIds }: Subjects): Promise<void> {
+  for (const [hash, block] of lastMessages.blocks) {
     const answer = blockObject(read.blocks.whole({ indexHash: fromHex(hash) })!, 'ascending');
     expect(comparedBlock(block)).toEqual(comparedBlock(answer));
   }
   for (const txId of txIds) {
     const answer = await answerOf(read, txId);
-    const last = known.transactions.get(txId);
+    const last = lastMessages.transactions.get(txId);
     expect([txId, last === undefined]).toEqual([txId, answer === undefined]);
     if (answer !== undefined) expect(comparedTransaction(last)).toEqual(comparedTransaction(answer));
   }
-  expect(comparedTransactions(canonicalIn(known.addressTransactions, ({ tx }) => tx.canonical))).toEqual(
+  expect(comparedTransactions(canonicalIn(lastMessages.addressTransactions, ({ tx }) => tx.canonical))).toEqual(
     comparedTransactions(await addressTransactionsOf(read, addresses)),
   );
-  expect(canonicalIn(known.nftEvents, ({ canonical }) => canonical)).toEqual(await nftEventsOf(read));
+  expect(canonicalIn(lastMessages.nftEvents, ({ canonical }) => canonical)).toEqual(await nftEventsOf(read));
 }
 
 test(
@@ -257,24 +257,24 @@ test(
         using open = openNew();
         using snapshots = watchedSnapshots(open.directory);
         const all = subscriptions();
-        const known = new Known(seen);
+        const lastMessages = new LastMessages(seen);
         const messagesOf = changeMessages(all);
         for (const topic of topicsOf(subjects)) {
-          all.add({ deliver: (message) => known.deliver(message, topic.key) }, topic, topic.key);
+          all.add({ deliver: (message) => lastMessages.deliver(message, topic.key) }, topic, topic.key);
         }
         let newest = 0;
         for (const [index, event] of events.entries()) {
           open.ingest.receive(received(event));
           await snapshots.readLong(async (read) => {
-            if (index === 0) await known.begin(read, subjects);
-            const changes = read.changes.after(newest, ALL);
+            if (index === 0) await lastMessages.begin(read, subjects);
+            const changes = read.changes.after(newest, NO_LIMIT);
             for (const change of changes) {
               newest = change.id;
               for await (const message of messagesOf(read, change)) all.publish(message);
             }
-            compareBalances(read, known, subjects);
+            compareBalances(read, lastMessages, subjects);
             const isFork = changes.some(({ kind }) => kind === 'undone');
-            if (isFork || index === events.length - 1) await compareTheRest(read, known, subjects);
+            if (isFork || index === events.length - 1) await compareTheRest(read, lastMessages, subjects);
           });
         }
       }),
@@ -282,7 +282,7 @@ test(
         seen,
         cases: 3,
         shrink: false,
-        examples: fc.sample(forks(), { numRuns: 10, seed: 1_306_253_083 }).map((one): [Forks] => [one]),
+        examples: fc.sample(forks(), { numRuns: 10, seed: 1_306_253_083 }).map((example): [Forks] => [example]),
       },
     );
   },

@@ -70,7 +70,7 @@ async function polling() {
 
 async function metric(name: string): Promise<number> {
   const text = await (await server.get('/metrics')).text();
-  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  const line = text.split('\n').find((row) => row.startsWith(`${name} `));
   return Number(line?.split(' ').at(-1));
 }
 

@@ -61,8 +61,8 @@ function countOf(texts: readonly string[]): Map<string, number> {
 
 /** Messages that were pushed more often than the change happened. */
 function surplus(pushed: readonly string[], happened: readonly string[]): string[] {
-  const most = countOf(happened);
-  return [...countOf(pushed)].flatMap(([text, count]) => (count > (most.get(text) ?? 0) ? [text] : []));
+  const limits = countOf(happened);
+  return [...countOf(pushed)].flatMap(([text, count]) => (count > (limits.get(text) ?? 0) ? [text] : []));
 }
 
 test(

@@ -6,9 +6,9 @@ import { MAX_SUBSCRIPTIONS, type Message, type Subscriber, subscriptions } from 
 import { topicNamed } from '../../src/live/topics.ts';
 
 function topic(name: string) {
-  const found = topicNamed(name);
-  if (found === null) throw new Error(`${name} is no topic`);
-  return found;
+  const parsed = topicNamed(name);
+  if (parsed === null) throw new Error(`${name} is no topic`);
+  return parsed;
 }
 const hash = (index: number): string => `0x${index.toString(16).padStart(64, '0')}`;
 const messageOf = (name: string) => ({ topic: topic(name) }) as unknown as Message;
@@ -23,7 +23,7 @@ test("each topic reaches exactly its subscribers, in each subscriber's spelling"
       deliver: (_, spelled) => void heard.push([index, spelled]),
     }),
   );
-  const names = ['block', 'mempool', ...[1, 10, 11].map((one) => `transaction:${hash(one)}`)];
+  const names = ['block', 'mempool', ...[1, 10, 11].map((number) => `transaction:${hash(number)}`)];
   const spelled = (name: string): string => (below(2) === 0 ? name : name.replaceAll('a', 'A'));
   const all = subscriptions();
   const model = clients.map(() => new Map<string, string>());
@@ -34,22 +34,22 @@ test("each topic reaches exactly its subscribers, in each subscriber's spelling"
   });
   for (let step = 0; step < 3_000; step++) {
     const index = below(clients.length);
-    const [client, own] = [clients[index]!, model[index]!];
+    const [client, expected] = [clients[index]!, model[index]!];
     const name = names[below(names.length)]!;
     const action = below(20);
     if (action < 7) {
       if (model.every(({ size }) => size === 0)) expectedFirsts += 1;
       const spelling = spelled(name);
       expect(all.add(client, topic(name), spelling)).toBeNull();
-      own.set(name, spelling);
+      expected.set(name, spelling);
     } else if (action < 15) {
       all.remove(client, topic(name));
-      own.delete(name);
+      expected.delete(name);
     } else {
       all.removeAll(client);
-      own.clear();
+      expected.clear();
     }
-    const notified = model.flatMap((topics, who) => (topics.has(name) ? [[who, topics.get(name)!]] : []));
+    const notified = model.flatMap((topics, client) => (topics.has(name) ? [[client, topics.get(name)!]] : []));
     heard.length = 0;
     expect(all.publish(messageOf(name))).toBe(notified.length);
     expect(heard.toSorted(([a], [b]) => a - b) as unknown[]).toEqual(notified);
@@ -81,8 +81,8 @@ test('a subscriber of a shared topic takes less than 100 bytes', () => {
   const clients = Array.from({ length: many }, (): Subscriber => ({ deliver: () => {} }));
   const before = fullGC();
   for (const client of clients) {
-    const one = topic(`transaction:${hash(1)}`);
-    all.add(client, one, one.key);
+    const shared = topic(`transaction:${hash(1)}`);
+    all.add(client, shared, shared.key);
   }
   // A map entry takes about 67 bytes. A second entry made it 135, and a separate topic, key and map made it 530.
   expect((fullGC() - before) / many).toBeLessThan(100);

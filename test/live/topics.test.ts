@@ -5,7 +5,7 @@ import { plainTopic, principalTopic, topicNamed, transactionTopic } from '../../
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 
 describe('a topic name', () => {
-  const known: [name: string, key: string][] = [
+  const examples: [name: string, key: string][] = [
     ['block', 'block'],
     ['nft-event', 'nft-event'],
     ['transaction:0xABCD', 'transaction:0xabcd'],
@@ -24,7 +24,7 @@ describe('a topic name', () => {
       `nft-asset-event:${ADDRESS}.${'a'.repeat(128)}::${'b'.repeat(128)}+0x${'00'.repeat(2047)}`,
     ],
   ];
-  test.each([...known, ...longest])('%s is parsed', (name, key) => expect(topicNamed(name)?.key).toBe(key));
+  test.each([...examples, ...longest])('%s is parsed', (name, key) => expect(topicNamed(name)?.key).toBe(key));
 
   test.each([
     '',
@@ -77,15 +77,15 @@ describe('a message', () => {
 describe('subscriptions', () => {
   const subscriber = () => {
     const got: [string, string][] = [];
-    const one: Subscriber = { deliver: (message, spelled) => void got.push([message.topic.key, spelled]) };
-    return { one, got };
+    const client: Subscriber = { deliver: (message, spelled) => void got.push([message.topic.key, spelled]) };
+    return { client, got };
   };
   const message = (topic = plainTopic('block')) => new Message({ topic, text: '{}' });
 
   test('deliver once to each subscriber, even if it subscribed twice', () => {
     const all = subscriptions();
     const [a, b] = [subscriber(), subscriber()];
-    for (const { one } of [a, b, a]) all.add(one, plainTopic('block'), 'block');
+    for (const { client } of [a, b, a]) all.add(client, plainTopic('block'), 'block');
     expect(all.publish(message())).toBe(2);
     expect([a.got, b.got]).toEqual([[['block', 'block']], [['block', 'block']]]);
     expect(all.counts().block).toBe(2);
@@ -93,14 +93,14 @@ describe('subscriptions', () => {
 
   test('end one by one, and all together with the connection', () => {
     const all = subscriptions();
-    const { one, got } = subscriber();
+    const { client, got } = subscriber();
     const topics = ['0x01', '0x02', '0x03'].map(transactionTopic);
-    for (const topic of topics) all.add(one, topic, topic.key);
-    all.remove(one, topics[0]!);
-    all.remove(one, topics[0]!);
+    for (const topic of topics) all.add(client, topic, topic.key);
+    all.remove(client, topics[0]!);
+    all.remove(client, topics[0]!);
     expect(topics.map(all.has)).toEqual([false, true, true]);
     expect(all.any('transaction')).toBe(true);
-    all.removeAll(one);
+    all.removeAll(client);
     expect(all.any('transaction')).toBe(false);
     expect(all.counts().transaction).toBe(0);
     expect(topics.map((topic) => all.publish(message(topic)))).toEqual([0, 0, 0]);
@@ -112,17 +112,17 @@ describe('subscriptions', () => {
     const last = subscriber();
     const leaving: Subscriber = { deliver: () => all.removeAll(leaving) };
     all.add(leaving, plainTopic('block'), 'block');
-    all.add(last.one, plainTopic('block'), 'block');
+    all.add(last.client, plainTopic('block'), 'block');
     all.publish(message());
     expect(last.got.length).toBe(1);
   });
 
   test('have a limit for each connection', () => {
     const all = subscriptions();
-    const { one } = subscriber();
-    for (let n = 0; n < MAX_SUBSCRIPTIONS; n++) expect(all.add(one, transactionTopic(String(n)), '')).toBeNull();
-    expect(all.add(one, transactionTopic('more'), '')).toContain('10000');
-    expect(all.add(one, transactionTopic('0'), '')).toBeNull();
-    expect(all.add(subscriber().one, transactionTopic('more'), '')).toBeNull();
+    const { client } = subscriber();
+    for (let n = 0; n < MAX_SUBSCRIPTIONS; n++) expect(all.add(client, transactionTopic(String(n)), '')).toBeNull();
+    expect(all.add(client, transactionTopic('more'), '')).toContain('10000');
+    expect(all.add(client, transactionTopic('0'), '')).toBeNull();
+    expect(all.add(subscriber().client, transactionTopic('more'), '')).toBeNull();
   });
 });

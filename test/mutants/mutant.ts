@@ -30,13 +30,13 @@ export function placeOf(mutant: Mutant, text: string): { start: number; end: num
   const { line, column, before, after } = mutant;
   let nearest: { start: number; away: number } | null = null;
   let begin = 0;
-  for (const [index, one] of text.split('\n').entries()) {
+  for (const [index, row] of text.split('\n').entries()) {
     const start = begin + column;
     const away = Math.abs(index + 1 - line);
-    if (one === mutant.text && text.startsWith(before, start) && away < (nearest?.away ?? Number.POSITIVE_INFINITY)) {
+    if (row === mutant.text && text.startsWith(before, start) && away < (nearest?.away ?? Number.POSITIVE_INFINITY)) {
       nearest = { start, away };
     }
-    begin += one.length + 1;
+    begin += row.length + 1;
   }
   return nearest && { start: nearest.start, end: nearest.start + before.length, after };
 }

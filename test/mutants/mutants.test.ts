@@ -27,8 +27,8 @@ function changed(text: string): string[] {
   ]);
   const host: ts.CompilerHost = {
     getSourceFile: (name) => {
-      const of = files.get(name);
-      return of === undefined ? undefined : ts.createSourceFile(name, of, ts.ScriptTarget.ESNext, true);
+      const text = files.get(name);
+      return text === undefined ? undefined : ts.createSourceFile(name, text, ts.ScriptTarget.ESNext, true);
     },
     getDefaultLibFileName: () => 'library.d.ts',
     writeFile: () => {},
@@ -40,7 +40,9 @@ function changed(text: string): string[] {
     readFile: (name) => files.get(name),
   };
   const program = ts.createProgram(['file.ts'], { target: ts.ScriptTarget.ESNext, strict: true, types: [] }, host);
-  return mutationsOf(program.getSourceFile('file.ts')!, program.getTypeChecker()).map((one) => withChange(text, one));
+  return mutationsOf(program.getSourceFile('file.ts')!, program.getTypeChecker()).map((mutation) =>
+    withChange(text, mutation),
+  );
 }
 
 test.each([
@@ -101,18 +103,18 @@ const changes = [...file.text.matchAll(/</g)].map(({ index }) => ({
 /** The first mutants of a seed. */
 function drawn(seed: number, count: number): Mutant[] {
   const source = new Mutants([{ ...file, changes }]);
-  const all: Mutant[] = [];
-  while (all.length < count) all.push(source.draw(seed, all));
-  return all;
+  const mutants: Mutant[] = [];
+  while (mutants.length < count) mutants.push(source.draw(seed, mutants));
+  return mutants;
 }
 
 test('a seed draws the same mutants again, each of another line', () => {
   expect(new Mutants([{ ...file, changes }]).size).toBe(3);
   const seeds = Array.from({ length: 20 }, (_, seed) => drawn(seed, 3));
-  for (const [seed, all] of seeds.entries()) {
-    expect(drawn(seed, 3)).toEqual(all);
-    expect(drawn(seed, 2)).toEqual(all.slice(0, 2));
-    expect(all.map(({ line }) => line).sort()).toEqual([1, 2, 4]);
+  for (const [seed, mutants] of seeds.entries()) {
+    expect(drawn(seed, 3)).toEqual(mutants);
+    expect(drawn(seed, 2)).toEqual(mutants.slice(0, 2));
+    expect(mutants.map(({ line }) => line).sort()).toEqual([1, 2, 4]);
   }
   expect(new Set(seeds.map(([first]) => first!.line)).size).toBe(3);
 });
@@ -143,20 +145,20 @@ test('tests run in growing groups without an empty one, since a run without file
 });
 
 test('every equivalent mutant is in the source, in one line, with a reason', () => {
-  const known = equivalents as unknown as (Omit<Mutant, 'line' | 'kind'> & { why: string })[];
-  for (const one of known) {
-    const path = join(import.meta.dir, '../..', one.file);
+  const entries = equivalents as unknown as (Omit<Mutant, 'line' | 'kind'> & { why: string })[];
+  for (const entry of entries) {
+    const path = join(import.meta.dir, '../..', entry.file);
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    expect({ ...one, found: placeOf({ ...one, line: 1, kind: 'statement' }, text) !== null }).toEqual({
-      ...one,
+    expect({ ...entry, found: placeOf({ ...entry, line: 1, kind: 'statement' }, text) !== null }).toEqual({
+      ...entry,
       found: true,
     });
     // A line without words, such as a closing brace, matches many lines.
-    expect([one.text, text.split('\n').filter((line) => line === one.text)]).toEqual([
+    expect([entry.text, text.split('\n').filter((line) => line === entry.text)]).toEqual([
       expect.stringMatching(/\w/),
-      [one.text],
+      [entry.text],
     ]);
-    expect(one.why.length).toBeGreaterThan(10);
-    expect(known.filter((other) => isSame(one, other))).toHaveLength(1);
+    expect(entry.why.length).toBeGreaterThan(10);
+    expect(entries.filter((other) => isSame(entry, other))).toHaveLength(1);
   }
 });

@@ -60,10 +60,10 @@ const isLoop = (node: ts.Node): node is ts.IterationStatement => ts.isIterationS
 
 /** Returns every possible change of a file. @param checker provides the types of its expressions */
 export function mutationsOf(source: ts.SourceFile, checker: ts.TypeChecker): Mutation[] {
-  const found: Mutation[] = [];
+  const mutations: Mutation[] = [];
   const text = source.text;
   const add = (kind: Mutation['kind'], start: number, end: number, after: string) =>
-    found.push({ kind, start, end, after });
+    mutations.push({ kind, start, end, after });
   const replace = (kind: Mutation['kind'], node: ts.Node, after: string) =>
     add(kind, node.getStart(source), node.end, after);
 
@@ -76,18 +76,18 @@ export function mutationsOf(source: ts.SourceFile, checker: ts.TypeChecker): Mut
   }
 
   /** Another result of a function in place of an expression. */
-  function otherResults(value: ts.Expression, of: ts.SignatureDeclaration): void {
-    const type = resultOf(of);
+  function otherResults(value: ts.Expression, signature: ts.SignatureDeclaration): void {
+    const type = resultOf(signature);
     if (type === null || type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return;
     const types = type.isUnion() ? type.types : [type];
-    const has = (flags: ts.TypeFlags) => types.some((one) => (one.flags & flags) !== 0);
+    const has = (flags: ts.TypeFlags) => types.some((part) => (part.flags & flags) !== 0);
     const was = value.getText(source);
     if (has(ts.TypeFlags.Null) && was !== 'null') replace('return', value, 'null');
     else if (has(ts.TypeFlags.Undefined) && was !== 'undefined') replace('return', value, 'undefined');
-    if (types.every((one) => one.flags & ts.TypeFlags.BooleanLike)) {
+    if (types.every((part) => part.flags & ts.TypeFlags.BooleanLike)) {
       replace('return', value, was === 'true' ? 'false' : was === 'false' ? 'true' : `!(${was})`);
     }
-    if (types.some((one) => checker.isArrayType(one)) && was !== '[]') replace('return', value, '[]');
+    if (types.some((part) => checker.isArrayType(part)) && was !== '[]') replace('return', value, '[]');
   }
 
   function ofFunction(node: ts.FunctionLikeDeclaration): void {
@@ -105,15 +105,15 @@ export function mutationsOf(source: ts.SourceFile, checker: ts.TypeChecker): Mut
   }
 
   function ofArguments(node: ts.CallExpression | ts.NewExpression): void {
-    const all = node.arguments ?? [];
-    for (const [at, first] of all.entries()) {
-      const second = all[at + 1];
+    const args = node.arguments ?? [];
+    for (const [index, first] of args.entries()) {
+      const second = args[index + 1];
       if (second === undefined || ts.isSpreadElement(first) || ts.isSpreadElement(second)) continue;
-      const [one, other] = [first, second].map((value) =>
+      const [left, right] = [first, second].map((value) =>
         checker.getBaseTypeOfLiteralType(checker.getTypeAtLocation(value)),
       );
       const [before, after] = [first.getText(source), second.getText(source)];
-      if (before === after || !checker.isTypeAssignableTo(one!, other!) || !checker.isTypeAssignableTo(other!, one!))
+      if (before === after || !checker.isTypeAssignableTo(left!, right!) || !checker.isTypeAssignableTo(right!, left!))
         continue;
       add('arguments', first.getStart(source), second.end, `${after}, ${before}`);
     }
@@ -150,8 +150,8 @@ export function mutationsOf(source: ts.SourceFile, checker: ts.TypeChecker): Mut
     } else if (ts.isAwaitExpression(node)) {
       replace('await', node, node.expression.getText(source));
     } else if (ts.isReturnStatement(node) && node.expression !== undefined) {
-      const of = ts.findAncestor(node, ts.isFunctionLike);
-      if (of !== undefined) otherResults(node.expression, of as ts.SignatureDeclaration);
+      const owner = ts.findAncestor(node, ts.isFunctionLike);
+      if (owner !== undefined) otherResults(node.expression, owner as ts.SignatureDeclaration);
     } else if (isLoop(node) && ts.isBlock(node.statement)) {
       const last = node.statement.statements.at(-1);
       if (last !== undefined && !isJump(last)) {
@@ -168,5 +168,5 @@ export function mutationsOf(source: ts.SourceFile, checker: ts.TypeChecker): Mut
     ts.forEachChild(node, visit);
   }
   visit(source);
-  return found;
+  return mutations;
 }

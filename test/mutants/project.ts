@@ -78,7 +78,7 @@ export class Project {
         .map(({ fileName }) => ({ from, to: join(dirname(from), fileName) })),
     );
     this.#importers = new Map(
-      [...Map.groupBy(edges, ({ to }) => to)].map(([to, of]) => [to, of.map(({ from }) => from)]),
+      [...Map.groupBy(edges, ({ to }) => to)].map(([to, edgesTo]) => [to, edgesTo.map(({ from }) => from)]),
     );
   }
 
@@ -93,8 +93,8 @@ export class Project {
 
   /** Returns all tests except those of this tool, which notice any change of a line that they quote. */
   tests(): string[] {
-    const all = [...new Glob('test/**/*.test.ts').scanSync(this.root)];
-    return all.filter((file) => !file.startsWith('test/mutants/')).sort();
+    const files = [...new Glob('test/**/*.test.ts').scanSync(this.root)];
+    return files.filter((file) => !file.startsWith('test/mutants/')).sort();
   }
 
   mutationsOf(file: string): Mutation[] {
@@ -111,9 +111,9 @@ export class Project {
     this.#changed.set(path, text);
     this.#changes += 1;
     try {
-      const files = everywhere ? this.#files.map((one) => join(this.root, one)) : [path];
-      for (const one of files) {
-        const [error] = [...this.#types.getSyntacticDiagnostics(one), ...this.#types.getSemanticDiagnostics(one)];
+      const files = everywhere ? this.#files.map((name) => join(this.root, name)) : [path];
+      for (const file of files) {
+        const [error] = [...this.#types.getSyntacticDiagnostics(file), ...this.#types.getSemanticDiagnostics(file)];
         if (error) return ts.flattenDiagnosticMessageText(error.messageText, ' ');
       }
       return null;

@@ -129,12 +129,12 @@ class Copy {
 
   /**
    * Runs test files, up to the first failure or all of them.
-   * @param most milliseconds after which a run hangs, without those for which it waits for a processor
+   * @param timeoutMs milliseconds after which a run hangs, without those for which it waits for a processor
    * @returns the output, and whether each file's tests ran and passed
    */
   async test(
     files: readonly string[],
-    most: number,
+    timeoutMs: number,
     ...options: string[]
   ): Promise<{ printed: string; result: 'passed' | 'failed' | 'hung' }> {
     rmSync(this.#temporary, { recursive: true, force: true });
@@ -155,7 +155,7 @@ class Copy {
       // On a busy machine, only the time that these processes had a processor counts.
       time += Math.max(0, now - looked - Math.max(0, waited - before));
       [before, looked] = [waited, now];
-      if (time < most && memory < MAX_MEMORY) return;
+      if (time < timeoutMs && memory < MAX_MEMORY) return;
       hung = true;
       child.kill('SIGKILL');
       this.end();
@@ -201,30 +201,30 @@ function failingFiles(printed: string): string[] {
   return [...failing];
 }
 
-const isEquivalent = (mutant: Mutant): boolean => equivalents.some((known) => isSame(known, mutant));
+const isEquivalent = (mutant: Mutant): boolean => equivalents.some((entry) => isSame(entry, mutant));
 
 /** Describes a mutant in one line. */
 function described({ file, line, kind, before, after, text, outcome }: Tried): string {
-  const short = (one: string) => one.replace(/\s+/g, ' ').slice(0, 100);
+  const short = (long: string) => long.replace(/\s+/g, ' ').slice(0, 100);
   const change = `${short(before) || `before «${short(text.trim())}»`} → ${short(after)}`;
   return `${file}:${line} ${kind}: ${change}${outcome ? ` · ${outcome.by}: ${short(outcome.what)} · ${outcome.seconds} s` : ''}`;
 }
 
 /** Summarizes the outcomes of all mutants. */
 function summary(tried: readonly Tried[]): string {
-  const known = tried.filter(({ outcome }) => outcome !== undefined && outcome.by !== 'gone');
-  const of = (...by: Outcome['by'][]) => known.filter(({ outcome }) => by.includes(outcome!.by));
+  const judged = tried.filter(({ outcome }) => outcome !== undefined && outcome.by !== 'gone');
+  const judgedBy = (...by: Outcome['by'][]) => judged.filter(({ outcome }) => by.includes(outcome!.by));
   const [survivors, equivalent] = [
-    of('nobody').filter((one) => !isEquivalent(one)),
-    of('nobody').filter((one) => isEquivalent(one)),
+    judgedBy('nobody').filter((mutant) => !isEquivalent(mutant)),
+    judgedBy('nobody').filter((mutant) => isEquivalent(mutant)),
   ];
-  const counted = known.length - equivalent.length;
+  const counted = judged.length - equivalent.length;
   const noticed = counted - survivors.length;
   return [
-    `${noticed} of ${counted} noticed (${((100 * noticed) / counted).toFixed(1)} %): ${of('types').length} by the compiler, ` +
-      `${of('test').length} by tests, ${of('hang').length} by hanging; ${equivalent.length} are equivalent, ` +
-      `${tried.length - known.length} not tried or gone`,
-    ...survivors.map((one) => `survived  ${described(one)}`),
+    `${noticed} of ${counted} noticed (${((100 * noticed) / counted).toFixed(1)} %): ${judgedBy('types').length} by the compiler, ` +
+      `${judgedBy('test').length} by tests, ${judgedBy('hang').length} by hanging; ${equivalent.length} are equivalent, ` +
+      `${tried.length - judged.length} not tried or gone`,
+    ...survivors.map((mutant) => `survived  ${described(mutant)}`),
   ].join('\n');
 }
 
@@ -270,10 +270,10 @@ async function main(): Promise<void> {
   }
   /** Gives each copy one task after the other. */
   async function share<Work>(works: Work[], take: (copy: Copy, work: Work) => Promise<void>): Promise<void> {
-    const left = works.values();
+    const rest = works.values();
     await Promise.all(
       copies.map(async (copy) => {
-        for (const work of left) await take(copy, work);
+        for (const work of rest) await take(copy, work);
       }),
     );
   }
@@ -288,10 +288,10 @@ async function main(): Promise<void> {
     const batches = Array.from({ length: Math.ceil(tests.length / size) }, (_, n) =>
       tests.slice(n * size, (n + 1) * size),
     );
-    await share(batches, async (copy, some) => {
+    await share(batches, async (copy, batch) => {
       const timings = join(dirname(copy.root), 'timings.json');
       rmSync(timings, { force: true });
-      const { printed, result } = await copy.test(some, 3_600_000, `--timings=${timings}`, '--update-timings');
+      const { printed, result } = await copy.test(batch, 3_600_000, `--timings=${timings}`, '--update-timings');
       Object.assign(state.durations, JSON.parse(readFileSync(timings, 'utf8')).files);
       if (result !== 'passed') state.failing.push(...failingFiles(printed));
     });
@@ -313,7 +313,7 @@ async function main(): Promise<void> {
   async function outcomeOf(
     copy: Copy,
     mutant: Tried,
-    which: 'near' | 'all',
+    scope: 'near' | 'all',
   ): Promise<Pick<Outcome, 'by' | 'what'> | null> {
     const { file } = mutant;
     const text = files.includes(file) ? project.textOf(file) : '';
@@ -325,12 +325,12 @@ async function main(): Promise<void> {
     const tests = project.testsFor(file, cost).filter((test) => !state.failing.includes(test));
     const near = groupsOf(tests, cost).slice(0, NEAR).flat();
     mutant.passed ??= [];
-    const left = new Set(which === 'near' ? near : tests).difference(new Set(mutant.passed));
+    const left = new Set(scope === 'near' ? near : tests).difference(new Set(mutant.passed));
     writeFileSync(join(copy.root, file), changed);
     try {
       for (const group of groupsOf([...left], cost)) {
-        const most = PATIENCE_MS + PATIENCE * group.reduce((all, test) => all + cost(test), 0);
-        const { printed, result } = await copy.test(group, most, '--bail');
+        const timeoutMs = PATIENCE_MS + PATIENCE * group.reduce((sum, test) => sum + cost(test), 0);
+        const { printed, result } = await copy.test(group, timeoutMs, '--bail');
         if (result === 'hung') return { by: 'hang', what: group.join(' ') };
         if (result === 'failed') {
           return { by: 'test', what: /^\(fail\) .*$/m.exec(printed)?.[0] ?? printed.slice(-300) };
@@ -341,22 +341,22 @@ async function main(): Promise<void> {
     } finally {
       writeFileSync(join(copy.root, file), text);
     }
-    if (which === 'near') return null;
+    if (scope === 'near') return null;
     const elsewhere = project.typeError(file, changed, true);
     return elsewhere === null ? { by: 'nobody', what: '' } : { by: 'types', what: elsewhere };
   }
 
-  for (const which of ['near', 'all'] as const) {
+  for (const scope of ['near', 'all'] as const) {
     const waiting = due.filter(({ outcome }) => outcome === undefined);
     await share(waiting, async (copy, mutant) => {
       const began = performance.now();
-      const outcome = await outcomeOf(copy, mutant, which);
+      const outcome = await outcomeOf(copy, mutant, scope);
       const seconds = Math.round((performance.now() - began) / 1000);
       if (outcome !== null) mutant.outcome = { ...outcome, seconds };
       save();
-      const known = state.tried.filter((one) => one.outcome !== undefined).length;
+      const judged = state.tried.filter((mutant) => mutant.outcome !== undefined).length;
       const word = outcome === null ? 'not yet' : outcome.by === 'nobody' ? 'SURVIVED' : 'noticed';
-      say(`${known}/${state.tried.length} ${word}  ${described(mutant)}`);
+      say(`${judged}/${state.tried.length} ${word}  ${described(mutant)}`);
     });
   }
   say(summary(state.tried));

@@ -73,9 +73,9 @@ for (const [name, tool, flags, archive] of unpackers) {
 }
 
 describe('a release', () => {
-  let beside: Accompaniment;
+  let extras: Accompaniment;
   beforeAll(async () => {
-    beside = await accompaniment(manifest.version, TIME);
+    extras = await accompaniment(manifest.version, TIME);
   });
 
   /** Files in each archive besides the executable. */
@@ -91,7 +91,7 @@ describe('a release', () => {
 
   test('contains an archive for each platform, with licences, a manual page and completions', async () => {
     const program = new Uint8Array([1, 2, 3]);
-    const archives = await Promise.all(targetNames.map((target) => archiveOf(target, program, beside)));
+    const archives = await Promise.all(targetNames.map((target) => archiveOf(target, program, extras)));
     expect(archives.map(({ name }) => name)).toEqual(
       targetNames.map(
         (target) => `stackside-${manifest.version}-${target}.${target === 'windows-x64' ? 'zip' : 'tar.gz'}`,
@@ -109,7 +109,7 @@ describe('a release', () => {
     let notices = '';
     beforeAll(async () => {
       packages = await bundledPackages();
-      notices = new TextDecoder().decode(beside.licences.find(({ path }) => path === 'THIRD_PARTY_NOTICES.txt')?.bytes);
+      notices = new TextDecoder().decode(extras.licences.find(({ path }) => path === 'THIRD_PARTY_NOTICES.txt')?.bytes);
     });
 
     test('for bundled packages: dependencies, packages of the console and their dependencies', () => {
@@ -138,15 +138,15 @@ describe('a release', () => {
   });
 
   test('contains checksums in the format of sha256sum', () => {
-    const one: ReleaseFile = { name: 'b.zip', bytes: new TextEncoder().encode('b') };
-    const two: ReleaseFile = { name: 'a.zip', bytes: new TextEncoder().encode('a') };
-    expect(checksums([one, two])).toBe(`${digest(two.bytes)}  a.zip\n${digest(one.bytes)}  b.zip\n`);
+    const first: ReleaseFile = { name: 'b.zip', bytes: new TextEncoder().encode('b') };
+    const second: ReleaseFile = { name: 'a.zip', bytes: new TextEncoder().encode('a') };
+    expect(checksums([first, second])).toBe(`${digest(second.bytes)}  a.zip\n${digest(first.bytes)}  b.zip\n`);
   });
 
   const here = targetHere();
   test.skipIf(executable === null || here === null)('unpacks to an executable that runs', async () => {
     const program = new Uint8Array(readFileSync(executable!));
-    const { name, bytes } = await archiveOf(here!, program, beside, 0);
+    const { name, bytes } = await archiveOf(here!, program, extras, 0);
     const archive = join(directory.path, name);
     writeFileSync(archive, bytes);
     const path = await unpacked(archive, here!, directory.path);

@@ -25,7 +25,7 @@ let executable: string;
 let chain: Devnet;
 /** Variables of an example that uses this chain: its executable starts nothing and prints the address of the chain. */
 let sharesChain: { STACKSIDE_EXECUTABLE: string };
-const at = (name: string): string => join(folder.path, name);
+const dirOf = (name: string): string => join(folder.path, name);
 
 /** Copies an example into a directory. It replaces files with the same names. */
 function copy(name: string, directory: string): void {
@@ -36,7 +36,7 @@ function copy(name: string, directory: string): void {
 /** Runs a program in an example. Its PATH contains a shell and nothing else. @returns the output */
 async function run(name: string, program: string, args: string[], more: Record<string, string> = {}): Promise<string> {
   const child = Bun.spawn([program, ...args], {
-    cwd: at(name),
+    cwd: dirOf(name),
     env: { PATH: '/usr/bin:/bin', TMPDIR: process.env.TMPDIR ?? '/tmp', ...more },
     stdin: 'ignore',
     stdout: 'pipe',
@@ -48,7 +48,7 @@ async function run(name: string, program: string, args: string[], more: Record<s
 }
 
 /** The project of an example, or of all of them. */
-const projectOf = (name: string): ClarinetProject => clarinetProject(at(name), 1);
+const projectOf = (name: string): ClarinetProject => clarinetProject(dirOf(name), 1);
 
 /** Files of packages, parsed once for all examples. */
 const parsed = new Map<string, ts.SourceFile | undefined>();
@@ -56,11 +56,11 @@ const parsed = new Map<string, ts.SourceFile | undefined>();
 /** Returns the messages of the compiler for examples with the same options. */
 function typeErrors(...names: string[]): unknown[] {
   const projects = names.map((name) => {
-    const file = join(at(name), 'tsconfig.json');
+    const file = join(dirOf(name), 'tsconfig.json');
     const { config } = ts.readConfigFile(file, ts.sys.readFile);
-    const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, at(name), {}, file);
+    const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, dirOf(name), {}, file);
     expect(fileNames.length).toBeGreaterThan(1);
-    return { options: { ...options, configFilePath: at('tsconfig.json') }, fileNames };
+    return { options: { ...options, configFilePath: dirOf('tsconfig.json') }, fileNames };
   });
   const options = projects[0]!.options;
   for (const project of projects) expect(project.options).toEqual(options);
@@ -76,7 +76,7 @@ function typeErrors(...names: string[]): unknown[] {
     options,
     host,
   );
-  return ts.getPreEmitDiagnostics(program).map((found) => [found.file?.fileName, found.messageText]);
+  return ts.getPreEmitDiagnostics(program).map((diagnostic) => [diagnostic.file?.fileName, diagnostic.messageText]);
 }
 
 /** The command line of a test run that no busy machine is too slow for. */
@@ -87,7 +87,7 @@ const withoutPath = ({ path: _, ...contract }: ProjectContract) => contract;
 const nameAndAddress = ({ name, address }: ClarinetProject['accounts'][number]) => ({ name, address });
 
 /** The examples. The first manifest requires a contract, and the last settings have one more account. */
-const ALL = ['token', 'tickets', 'vault', 'game'];
+const NAMES = ['token', 'tickets', 'vault', 'game'];
 
 describeWith('Clarity', hasClarity, () => {
   beforeAll(async () => {
@@ -95,28 +95,28 @@ describeWith('Clarity', hasClarity, () => {
     executable = await installPackage(folder.path);
     linkClarity(folder.path);
     for (const [as, from = as] of [['@stacks/transactions'], ['@types/node'], ['@types/bun', 'bun-types']] as const) {
-      mkdirSync(dirname(at(`node_modules/${as}`)), { recursive: true });
-      symlinkSync(join(MODULES, from), at(`node_modules/${as}`));
+      mkdirSync(dirname(dirOf(`node_modules/${as}`)), { recursive: true });
+      symlinkSync(join(MODULES, from), dirOf(`node_modules/${as}`));
     }
-    for (const name of ALL) for (const directory of [name, 'all']) copy(name, at(directory));
-    const [first, ...others] = ALL.map((name) => readFileSync(join(at(name), 'Clarinet.toml'), 'utf8'));
+    for (const name of NAMES) for (const directory of [name, 'all']) copy(name, dirOf(directory));
+    const [first, ...others] = NAMES.map((name) => readFileSync(join(dirOf(name), 'Clarinet.toml'), 'utf8'));
     const contracts = others.map((manifest) => manifest.slice(manifest.indexOf('[contracts.')));
-    writeFileSync(join(at('all'), 'Clarinet.toml'), [first, ...contracts].join('\n'));
-    chain = await startDevnet({ executable, clarity: at('all'), limitMs: 3_600_000 });
+    writeFileSync(join(dirOf('all'), 'Clarinet.toml'), [first, ...contracts].join('\n'));
+    chain = await startDevnet({ executable, clarity: dirOf('all'), limitMs: 3_600_000 });
     const ready = JSON.stringify({ api: chain.url, accounts: projectOf('all').accounts.map(nameAndAddress) });
-    sharesChain = { STACKSIDE_EXECUTABLE: script(at('shared'), `echo '${ready}'; read line`) };
+    sharesChain = { STACKSIDE_EXECUTABLE: script(dirOf('shared'), `echo '${ready}'; read line`) };
   });
   afterAll(async () => {
     await chain?.stop();
     folder?.[Symbol.dispose]();
   });
 
-  test.each(ALL)('%s has the same contracts and accounts in its own project as in the project of all', (name) => {
-    const all = projectOf('all');
+  test.each(NAMES)('%s has the same contracts and accounts in its own project as in the project of all', (name) => {
+    const combined = projectOf('all');
     const { accounts, contracts } = projectOf(name);
     expect(contracts.map(withoutPath)).not.toEqual([]);
-    expect(all.contracts.map(withoutPath)).toEqual(expect.arrayContaining(contracts.map(withoutPath)));
-    expect(all.accounts).toEqual(expect.arrayContaining(accounts));
+    expect(combined.contracts.map(withoutPath)).toEqual(expect.arrayContaining(contracts.map(withoutPath)));
+    expect(combined.accounts).toEqual(expect.arrayContaining(accounts));
   });
 
   describe('tickets', () => {
@@ -132,7 +132,7 @@ describeWith('Clarity', hasClarity, () => {
 
     const node = Bun.which('node');
     test.skipIf(node === null)('passes its tests in Node', async () => {
-      compile(at('tickets'));
+      compile(dirOf('tickets'));
       const printed = await run('tickets', node!, ['--test', 'compiled/test/tickets.test.js'], sharesChain);
       expect(printed).toContain('# pass 4');
     });
@@ -169,7 +169,7 @@ describeWith('Clarity', hasClarity, () => {
   ])('%s passes its %d tests, and has the types of its contracts', async (name, count) => {
     expect(await run(name, process.execPath, TESTS, sharesChain)).toContain(`${count} pass`);
     const functions = (await projectInterfaces(chain.url)).get(name)!;
-    expect(await Bun.file(join(at(name), 'test/contracts.ts')).text()).toBe(typesFile(new Map([[name, functions]])));
+    expect(await Bun.file(join(dirOf(name), 'test/contracts.ts')).text()).toBe(typesFile(new Map([[name, functions]])));
   });
 
   test('the installed executable prints the types of the contracts', async () => {

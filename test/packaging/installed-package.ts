@@ -19,13 +19,13 @@ export function script(path: string, text: string): string {
 /** Installs `stackside`. @param directory of the project to install it in @returns the path of the executable */
 export async function installPackage(directory: string): Promise<string> {
   const modules = join(directory, 'node_modules');
-  const { files, manifest: own } = mainPackage(
+  const { files, manifest: ownManifest } = mainPackage(
     targetNames,
     manifest.version,
     textFile('LICENSE', 'MIT\n'),
     await testSupport(),
   );
-  for (const { path, bytes } of [...files, textFile('package.json', JSON.stringify(own))]) {
+  for (const { path, bytes } of [...files, textFile('package.json', JSON.stringify(ownManifest))]) {
     mkdirSync(dirname(join(modules, 'stackside', path)), { recursive: true });
     writeFileSync(join(modules, 'stackside', path), bytes);
   }

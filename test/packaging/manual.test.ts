@@ -28,12 +28,12 @@ function run(tool: string[], text: string): { code: number; printed: string } {
 
 test('the list of commands contains every command of the program, with its options', () => {
   const program = createProgram();
-  const commands = [program, ...program.commands.flatMap((one) => [one, ...one.commands])];
-  expect(entries.map(({ words }) => words.at(-1) ?? 'stackside')).toEqual(commands.map((one) => one.name()));
+  const commands = [program, ...program.commands.flatMap((item) => [item, ...item.commands])];
+  expect(entries.map(({ words }) => words.at(-1) ?? 'stackside')).toEqual(commands.map((item) => item.name()));
   for (const [index, command] of commands.entries()) {
     const long = entries[index]!.options.map((option) => option.long);
-    const shown = command.options.filter(({ hidden }) => !hidden);
-    expect(long).toEqual(expect.arrayContaining(shown.map((option) => option.long ?? '')));
+    const visible = command.options.filter(({ hidden }) => !hidden);
+    expect(long).toEqual(expect.arrayContaining(visible.map((option) => option.long ?? '')));
   }
 });
 

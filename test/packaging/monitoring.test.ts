@@ -63,7 +63,7 @@ afterAll(() => watched.mockRestore());
 /** Prometheus adds these to every series. */
 const ADDED = ['job', 'instance'];
 
-interface Asked {
+interface Query {
   /** Metrics, each with the labels that select it. */
   metrics: { name: string; labels: string[] }[];
   /** Labels that the result is grouped by. */
@@ -73,7 +73,7 @@ interface Asked {
 /**
  * Returns the metrics and labels that an expression uses. It parses enough PromQL for the expressions in these files.
  */
-function askedBy(expr: string): Asked {
+function askedBy(expr: string): Query {
   const groups = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/));
   const rest = expr.replace(/\bby \([^)]*\)/g, '').replace(/\[[^\]]*\]/g, '');
   const series = [...rest.matchAll(/\b([a-z][a-z_]*)\b(?!\s*\()(?:\{([^}]*)\})?/g)].filter(([, name]) => name !== 'or');
@@ -118,9 +118,9 @@ test('finds metrics and labels in an expression that no server has', () => {
 });
 
 test("the dashboard uses existing metrics and labels, and matches its generator's output", () => {
-  const asked = queries();
-  expect(asked.length).toBeGreaterThan(30);
-  expect(asked.flatMap(({ expr, legend }) => unknownIn(expr, labelsShown(legend, /\{\{(\w+)\}\}/g)))).toEqual([]);
+  const list = queries();
+  expect(list.length).toBeGreaterThan(30);
+  expect(list.flatMap(({ expr, legend }) => unknownIn(expr, labelsShown(legend, /\{\{(\w+)\}\}/g)))).toEqual([]);
   // `bun packaging/grafana/dashboard.ts` writes it.
   expect(JSON.parse(readFileSync(dashboardFile, 'utf8'))).toEqual(JSON.parse(dashboard()));
 });
@@ -140,17 +140,17 @@ test('each alert has a test case in which it fires', () => {
     promql_expr_test: { exp_samples: { labels: string }[] }[];
   }
   const cases = yaml<{ tests: Case[] }>('alerts.test.yml').tests;
-  const fired = cases.flatMap((one) => one.promql_expr_test.flatMap(({ exp_samples }) => exp_samples));
+  const fired = cases.flatMap((item) => item.promql_expr_test.flatMap(({ exp_samples }) => exp_samples));
   const names = fired.flatMap(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1] ?? []);
   expect(names.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
 
 test.skipIf(Bun.which('promtool') === null)('promtool accepts the alerts, and each fires only in its test case', () => {
-  for (const [what, file] of [
+  for (const [command, file] of [
     ['check', 'alerts.yml'],
     ['test', 'alerts.test.yml'],
   ] as const) {
-    const { exitCode, stdout, stderr } = Bun.spawnSync(['promtool', what, 'rules', file], { cwd: folder });
+    const { exitCode, stdout, stderr } = Bun.spawnSync(['promtool', command, 'rules', file], { cwd: folder });
     expect([exitCode, stdout.toString() + stderr.toString()]).toEqual([0, expect.stringContaining('SUCCESS')]);
   }
 });
@@ -165,10 +165,10 @@ const normalised = (expr: string): string =>
 
 test("the server's conditions equal the expressions in the rules file, except those that need all hosts", () => {
   const elsewhere = ['StacksideDown', 'StacksideNobodyDelivers'];
-  const own = alerts.filter(({ alert }) => !elsewhere.includes(alert));
-  expect(own.length).toBe(alerts.length - elsewhere.length);
+  const evaluated = alerts.filter(({ alert }) => !elsewhere.includes(alert));
+  expect(evaluated.length).toBe(alerts.length - elsewhere.length);
   expect(Object.entries(conditions).map(([alert, { promql }]) => [alert, promql])).toEqual(
-    own.map(({ alert, expr }) => [alert, normalised(expr)]),
+    evaluated.map(({ alert, expr }) => [alert, normalised(expr)]),
   );
 });
 
@@ -184,27 +184,27 @@ function valueAt(values: string, minute: number): number {
   return Number(first) + Number(step) * minute;
 }
 
-test.each(yaml<{ tests: Case[] }>('alerts.test.yml').tests.map((one) => [one.name, one] as const))(
+test.each(yaml<{ tests: Case[] }>('alerts.test.yml').tests.map((item) => [item.name, item] as const))(
   'the server evaluates the rules as Prometheus does: %s',
   (_, { input_series, promql_expr_test }) => {
     const evaluated = new Alerts();
-    let found: ServerAlert[] = [];
+    let states: ServerAlert[] = [];
     for (let minute = 0; minute <= 45; minute++) {
       // Each host reads only its metrics.
-      const own = input_series.filter(({ series }) => series.includes('instance="a"'));
-      const text = own.map(({ series, values }) => `${series} ${valueAt(values, minute)}`).join('\n');
-      found = evaluated.add(minute * 60, seriesIn(text));
+      const ofServer = input_series.filter(({ series }) => series.includes('instance="a"'));
+      const text = ofServer.map(({ series, values }) => `${series} ${valueAt(values, minute)}`).join('\n');
+      states = evaluated.add(minute * 60, seriesIn(text));
     }
-    const elsewhere = found.filter(({ state }) => state === 'elsewhere').map(({ name }) => name);
+    const elsewhere = states.filter(({ state }) => state === 'elsewhere').map(({ name }) => name);
     expect(elsewhere.sort()).toEqual(['StacksideDown', 'StacksideNobodyDelivers']);
     const expected = promql_expr_test
       .flatMap(({ exp_samples }) => exp_samples)
       .flatMap(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1] ?? []);
-    const firing = found.filter(({ state }) => state === 'firing').map(({ name }) => name);
+    const firing = states.filter(({ state }) => state === 'firing').map(({ name }) => name);
     expect(firing.sort()).toEqual(expected.filter((name) => !elsewhere.includes(name)).sort());
-    expect(found.map(({ name }) => name).sort()).toEqual(alerts.map(({ alert }) => alert).sort());
+    expect(states.map(({ name }) => name).sort()).toEqual(alerts.map(({ alert }) => alert).sort());
     expect(
-      found.flatMap((one) => [...one.summaries, one.description, one.meaning].filter((text) => /\{\{/.test(text))),
+      states.flatMap((row) => [...row.summaries, row.description, row.meaning].filter((text) => /\{\{/.test(text))),
     ).toEqual([]);
   },
 );
@@ -236,9 +236,9 @@ test('alerts leave out rates over no time and shares of no requests', () => {
   const requests = (status: number) => `http_request_duration_seconds_count{status_code="${status}"} 5`;
   const series = seriesIn(['chainhooks_auth_failures_total 3', requests(200), requests(500)].join('\n'));
   const valuesAt = (seconds: number) => {
-    const found = evaluated.add(seconds, series);
+    const states = evaluated.add(seconds, series);
     return ['StacksideWrongKeys', 'StacksideRequestsFail'].map((alert) =>
-      found.find(({ name }) => name === alert)?.values.map(({ text }) => text),
+      states.find(({ name }) => name === alert)?.values.map(({ text }) => text),
     );
   };
   expect(valuesAt(60)).toEqual([[], []]);

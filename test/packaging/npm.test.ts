@@ -32,7 +32,7 @@ const packagesWith = (executable: string) =>
     [
       mainPackage(targetNames, manifest.version, licence, []),
       ...targetNames.map((target) => executablePackage(target, manifest.version, bytesOf(executable), [licence])),
-    ].map((one) => packed(one, TIME, 0)),
+    ].map((item) => packed(item, TIME, 0)),
   );
 
 test("npx downloads only the launcher and this platform's package, starts a demo and stops it", async () => {

@@ -18,10 +18,10 @@ const windows = textOf('packaging/windows/README.md');
 /** Checks a command line without the program's name. @returns the flags that its command doesn't accept */
 function refused(line: string): string[] {
   const [name, ...rest] = line.trim().split(/\s+/);
-  const command = createProgram().commands.find((one) => one.name() === name);
+  const command = createProgram().commands.find((item) => item.name() === name);
   if (command === undefined) throw new Error(`there is no command ${name}`);
-  const taken = command.options.map(({ long }) => long);
-  return rest.filter((word) => word.startsWith('--') && !taken.includes(word));
+  const accepted = command.options.map(({ long }) => long);
+  return rest.filter((word) => word.startsWith('--') && !accepted.includes(word));
 }
 
 /** The values of an array of texts in the property list. */

@@ -268,15 +268,15 @@ describe('a chain that runs', () => {
     const hook = await chain.hooks.add({ filters: { events: [{ type: 'stx_transfer' }] } });
     chain.hooks.answer({ status: 503, times: 1 });
     await chain.transfer(address, 5);
-    const [failed, again] = [await hook.next(), await hook.next()];
-    expect([failed.answer, again.answer, again.id === failed.id]).toEqual([503, 204, true]);
+    const [failed, retried] = [await hook.next(), await hook.next()];
+    expect([failed.answer, retried.answer, retried.id === failed.id]).toEqual([503, 204, true]);
     chain.hooks.answer({ hangs: true });
-    const unanswered = fetch(again.request()).catch(() => 'never answered');
+    const unanswered = fetch(retried.request()).catch(() => 'never answered');
     expect((await hook.next()).answer).toBe(null);
     chain.hooks.answer({ status: 410, delayMs: 1 });
-    expect((await fetch(again.request())).status).toBe(410);
+    expect((await fetch(retried.request())).status).toBe(410);
     chain.hooks.answer();
-    expect((await fetch(again.request())).status).toBe(204);
+    expect((await fetch(retried.request())).status).toBe(204);
     expect([(await hook.next()).answer, (await hook.next()).answer]).toEqual([410, 204]);
     // This wait ends with the receiver, below.
     ending = unanswered;
@@ -380,8 +380,8 @@ describeWith('Clarity', hasClarity, () => {
     expect(await first.balance('token')).toBe(0n);
     const text = 'a "b" \\ \n c';
     await first.call('token', 'note', [cl.ascii(text), cl.list([cl.buffer('01ff'), cl.buffer('')])], sender);
-    const found = await first.read('token', 'note-of', [cl.principal(WALLET.address)]);
-    expect(found).toEqual({ text, tags: ['0x01ff', '0x'] });
+    const note = await first.read('token', 'note-of', [cl.principal(WALLET.address)]);
+    expect(note).toEqual({ text, tags: ['0x01ff', '0x'] });
     expect(await first.read('token', 'note-of', [cl.principal(DEPLOYER.address)])).toBe(null);
     expect(await first.read(`${DEPLOYER.address}.token`, 'divide', ['u2'])).toBe(4n);
 
@@ -397,9 +397,9 @@ describeWith('Clarity', hasClarity, () => {
       /^Expected \(err 100\), received \(err 100n\), (.|\n)*\nAn int or uint is a bigint: write 100n\.$/,
     );
     expect(() => assertErr(refused, 3n)).toThrow('Expected (err 3n), received (err 100n), ');
-    expect(() => assertOk(found)).toThrow("Expected (ok), received { tags: [ '0x01ff', '0x' ]");
+    expect(() => assertOk(note)).toThrow("Expected (ok), received { tags: [ '0x01ff', '0x' ]");
     expect.extend(matchers);
-    const checked = (one: Sent) => expect(one) as unknown as ClarityMatchers & { not: ClarityMatchers };
+    const checked = (sent: Sent) => expect(sent) as unknown as ClarityMatchers & { not: ClarityMatchers };
     checked(minted).toBeOk(expect.any(Boolean));
     checked(refused).toBeErr(100n);
     checked(refused).not.toBeErr(101n);

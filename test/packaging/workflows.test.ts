@@ -34,10 +34,11 @@ describe.each(workflows)('$name', ({ text, workflow }) => {
   const scripts = steps.flatMap(({ run }) => (run === undefined ? [] : [run]));
 
   test('pins each action to a commit, with its version in a comment', () => {
-    const all = [...text.matchAll(/uses: (\S+)(.*)/g)];
-    const used = all.filter(([, action = '']) => !action.startsWith('./'));
-    expect(all.length).toBeGreaterThan(0);
-    for (const [, own = ''] of all.filter((one) => !used.includes(one))) expect(existsSync(join(root, own))).toBe(true);
+    const uses = [...text.matchAll(/uses: (\S+)(.*)/g)];
+    const used = uses.filter(([, action = '']) => !action.startsWith('./'));
+    expect(uses.length).toBeGreaterThan(0);
+    for (const [, path = ''] of uses.filter((use) => !used.includes(use)))
+      expect(existsSync(join(root, path))).toBe(true);
     for (const [, action, comment] of used) {
       expect([action, comment]).toEqual([
         expect.stringMatching(/^[\w/-]+@[0-9a-f]{40}$/),
@@ -79,7 +80,7 @@ test('dependabot covers every kind of dependency', () => {
   const { updates } = Bun.YAML.parse(readFileSync(join(root, '.github/dependabot.yml'), 'utf8')) as {
     updates: { 'package-ecosystem': string }[];
   };
-  expect(updates.map((one) => one['package-ecosystem'])).toEqual(['bun', 'github-actions', 'docker']);
+  expect(updates.map((update) => update['package-ecosystem'])).toEqual(['bun', 'github-actions', 'docker']);
 });
 
 test('the pages name the version of Bun that package.json has', () => {

@@ -21,12 +21,13 @@ describe('settings', () => {
 
   test('SNP_REDIS_URL applies only if SNP_EVENT_STREAMING is true', () => {
     const [url, other] = ['redis://user:secret@redis:6379/1', 'rediss://other'];
-    const of = (given: Record<string, string>, variables: Record<string, string>) => readSettings(given, variables).snp;
-    expect(of({}, { SNP_REDIS_URL: url })).toBeNull();
-    expect(of({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'false' })).toBeNull();
-    expect(of({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'true' })).toBe(url);
-    expect(of({ snp: other }, { SNP_REDIS_URL: url })).toBe(other);
-    expect(of({}, { STACKSIDE_SNP: other })).toBe(other);
+    const snp = (flags: Record<string, string>, variables: Record<string, string>) =>
+      readSettings(flags, variables).snp;
+    expect(snp({}, { SNP_REDIS_URL: url })).toBeNull();
+    expect(snp({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'false' })).toBeNull();
+    expect(snp({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'true' })).toBe(url);
+    expect(snp({ snp: other }, { SNP_REDIS_URL: url })).toBe(other);
+    expect(snp({}, { STACKSIDE_SNP: other })).toBe(other);
     expect(() => readSettings({}, { SNP_EVENT_STREAMING: 'true' })).toThrow(
       'SNP_EVENT_STREAMING is true, but nothing names the Redis of stacks-node-publisher.',
     );
@@ -36,8 +37,8 @@ describe('settings', () => {
     ['mainnet', 'mainnet:'],
     ['mainnet:', 'mainnet:'],
     ['', ''],
-  ])('the key prefix %p of stacks-node-publisher is %p', (given, prefix) => {
-    expect(readSettings({}, { SNP_REDIS_STREAM_KEY_PREFIX: given }).snpKeyPrefix).toBe(prefix);
+  ])('the key prefix %p of stacks-node-publisher is %p', (value, prefix) => {
+    expect(readSettings({}, { SNP_REDIS_STREAM_KEY_PREFIX: value }).snpKeyPrefix).toBe(prefix);
   });
 
   const read: [variables: Record<string, string>, expected: Partial<ReturnType<typeof readSettings>>][] = [
@@ -94,20 +95,20 @@ describe('settings', () => {
       `STACKSIDE_CALL_INDEX is "${CONTRACT} ${index}".`,
     ]);
   }
-  for (const [given, variables, says] of refused) {
-    test(`${JSON.stringify({ ...given, ...variables })} is rejected with the name of the setting`, () => {
-      const attempt = () => readSettings(given, variables);
+  for (const [flags, variables, message] of refused) {
+    test(`${JSON.stringify({ ...flags, ...variables })} is rejected with the name of the setting`, () => {
+      const attempt = () => readSettings(flags, variables);
       expect(attempt).toThrow(OperatorError);
-      expect(attempt).toThrow(says);
+      expect(attempt).toThrow(message);
     });
   }
 
   test('each index of decoded values is listed once, unless another index already includes it', () => {
-    const given = {
+    const flags = {
       logIndex: `${CONTRACT}:data ${CONTRACT}:data.amount  ${CONTRACT}:database ${CONTRACT}:data`,
       callIndex: `${CONTRACT}:stack-stx ${CONTRACT}`,
     };
-    expect(valueIndexesIn(readSettings(given, {}))).toEqual([
+    expect(valueIndexesIn(readSettings(flags, {}))).toEqual([
       { subject: 'logs', contract: CONTRACT, scope: 'data' },
       { subject: 'logs', contract: CONTRACT, scope: 'database' },
       { subject: 'calls', contract: CONTRACT, scope: '' },

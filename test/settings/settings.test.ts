@@ -27,9 +27,9 @@ const program = createProgram();
 
 /** Returns a command that runs something, and its subcommands. The subcommands of `hooks` all take the same settings. */
 function commandsNamed(name: string): readonly Command[] {
-  const found = program.commands.find((one) => one.name() === name.split(' ')[0]);
-  if (found === undefined) throw new Error(`there is no command ${name}`);
-  return [found, ...found.commands].filter((one) => (one as OwnCommand).settingsOf !== null);
+  const command = program.commands.find((item) => item.name() === name.split(' ')[0]);
+  if (command === undefined) throw new Error(`there is no command ${name}`);
+  return [command, ...command.commands].filter((item) => (item as OwnCommand).settingsOf !== null);
 }
 
 /**
@@ -37,10 +37,10 @@ function commandsNamed(name: string): readonly Command[] {
  * commands, and `devnet mine` than `devnet`.
  */
 const takingSettingsOf = (name: string): readonly Command[] =>
-  commandsNamed(name).filter((one) => (one as OwnCommand).settingsOf === name);
+  commandsNamed(name).filter((item) => (item as OwnCommand).settingsOf === name);
 
-const all = Object.values(settings) as Grouped[];
-const commandNames = [...new Set(all.flatMap(({ commands }) => commands))];
+const allSettings = Object.values(settings) as Grouped[];
+const commandNames = [...new Set(allSettings.flatMap(({ commands }) => commands))];
 
 const takes = ({ options }: Command, flag: string): boolean =>
   flag === '--help' || options.some(({ long }) => long === flag);
@@ -72,7 +72,7 @@ describe('docs/settings.md', () => {
     });
 
   test('lists only flags that the commands accept', () => {
-    expect(rows.length).toBe(all.length);
+    expect(rows.length).toBe(allSettings.length);
     const refused = rows.flatMap(({ flag, commands }) =>
       commands
         .flatMap(takingSettingsOf)
@@ -86,9 +86,9 @@ describe('docs/settings.md', () => {
     for (const { variable, fallback, commands } of rows) {
       if (!commands.includes('serve')) continue;
       const [, documented] = /^`([^`]*)`/.exec(fallback.split(/; | for /)[0] ?? '') ?? [];
-      const given =
+      const variables =
         documented === undefined || fallback.includes(`${documented}\` for`) ? {} : { [variable]: documented };
-      expect([variable, readSettings({}, given)]).toEqual([variable, readSettings({}, {})]);
+      expect([variable, readSettings({}, variables)]).toEqual([variable, readSettings({}, {})]);
     }
   });
 });
@@ -101,24 +101,24 @@ describe('the pages', () => {
 
     test(`${name} uses commands only with flags that they accept`, () => {
       const lines = spans.flatMap((span) => [...span.matchAll(/\bstackside ([a-z-]+)((?: .*)?)$/g)]);
-      const known = lines.filter(([, command]) => program.commands.some((one) => one.name() === command));
+      const known = lines.filter(([, command]) => program.commands.some((item) => item.name() === command));
       const refused = known.flatMap(([line, command = '', rest = '']) =>
         [...(rest.split('#')[0] ?? '').matchAll(/ (--[a-z0-9-]+)/g)]
-          .filter(([, flag = '']) => !commandsNamed(command).some((one) => takes(one, flag)))
+          .filter(([, flag = '']) => !commandsNamed(command).some((item) => takes(item, flag)))
           .map(([, flag]) => `${flag}: ${line}`),
       );
       expect(refused).toEqual([]);
     });
 
     test(`${name} mentions only existing flags`, () => {
-      const everywhere = [program, ...program.commands.flatMap((one) => [one, ...one.commands])];
+      const everywhere = [program, ...program.commands.flatMap((item) => [item, ...item.commands])];
       const flags = spans.flatMap((span) => /^--[a-z0-9-]+/.exec(span) ?? []);
       expect(flags.filter((flag) => !everywhere.some((command) => takes(command, flag)))).toEqual([]);
     });
 
     test(`${name} mentions only existing variables`, () => {
       const read = new Set([
-        ...all.flatMap(({ variables }) => [...variables]),
+        ...allSettings.flatMap(({ variables }) => [...variables]),
         ...testVariables,
         ...testSupportVariables,
       ]);
@@ -141,19 +141,19 @@ describe('every command', () => {
     });
 
     test(`${name} has the defaults in its help, and variables and flags override them`, () => {
-      const usual = readSettingsOf(name, {}, {}).settings as Record<string, unknown>;
+      const defaults = readSettingsOf(name, {}, {}).settings as Record<string, unknown>;
       const byName = settings as Record<string, Grouped>;
-      for (const [setting, value] of Object.entries(usual)) {
-        const shown = printedValue(byName[setting]!, value);
+      for (const [setting, value] of Object.entries(defaults)) {
+        const printed = printedValue(byName[setting]!, value);
         const absent = byName[setting]?.except?.[name]?.absent;
-        if (shown !== null && absent === undefined) expect(defaultText(byName[setting]!, name)).toBe(shown);
+        if (printed !== null && absent === undefined) expect(defaultText(byName[setting]!, name)).toBe(printed);
       }
-      const dataOf = (given: object) =>
-        (readSettingsOf(name, { ...given }, { STACKSIDE_DATA: '/of-variable' }).settings as { data?: string }).data;
-      if ('data' in usual) expect([dataOf({}), dataOf({ data: '/of-flag' })]).toEqual(['/of-variable', '/of-flag']);
-      if (!('logLevel' in usual)) return;
-      const level = (given: object, environment: Record<string, string>) =>
-        (readSettingsOf(name, { ...given }, environment).settings as { logLevel: string }).logLevel;
+      const dataOf = (flags: object) =>
+        (readSettingsOf(name, { ...flags }, { STACKSIDE_DATA: '/of-variable' }).settings as { data?: string }).data;
+      if ('data' in defaults) expect([dataOf({}), dataOf({ data: '/of-flag' })]).toEqual(['/of-variable', '/of-flag']);
+      if (!('logLevel' in defaults)) return;
+      const level = (flags: object, environment: Record<string, string>) =>
+        (readSettingsOf(name, { ...flags }, environment).settings as { logLevel: string }).logLevel;
       expect(level({}, { STACKSIDE_LOG_LEVEL: 'debug' })).toBe('debug');
       expect(level({ logLevel: 'info' }, { STACKSIDE_LOG_LEVEL: 'debug' })).toBe('info');
     });
@@ -242,7 +242,8 @@ describe('variables without an effect', () => {
 });
 
 test('each setting has a unique name, flag and variables, and a description without a final full stop', () => {
-  const flags = all.flatMap(({ flag }) => (flag === null ? [] : [flag.split(' ')[0]]));
+  const flags = allSettings.flatMap(({ flag }) => (flag === null ? [] : [flag.split(' ')[0]]));
   expect(new Set(flags).size).toBe(flags.length);
-  for (const { help, accepts } of all) expect([help, accepts].filter((text) => /^[\s]|[.\s]$/.test(text))).toEqual([]);
+  for (const { help, accepts } of allSettings)
+    expect([help, accepts].filter((text) => /^[\s]|[.\s]$/.test(text))).toEqual([]);
 });

@@ -38,6 +38,6 @@ test('a refresh queues the tokens of a contract, and rejects an unknown contract
 
 test('a refresh is rejected if token metadata is off', async () => {
   await using server = await serving({ tokenMetadata: 'off' });
-  const asked = await refresh(server, { contract_id: 'ST000000000000000000002AMW42H.coin' });
-  expect(asked).toMatchObject([409, message('--token-metadata off')]);
+  const answer = await refresh(server, { contract_id: 'ST000000000000000000002AMW42H.coin' });
+  expect(answer).toMatchObject([409, message('--token-metadata off')]);
 });

@@ -65,15 +65,15 @@ function eagerClock(): Clock {
 }
 
 /** Result of a read-only function: a serialized value, or a response body. */
-type Said = Uint8Array | object | 'away';
-type Says = (contract: string, name: string, argument: string | undefined) => Said;
+type Reply = Uint8Array | object | 'away';
+type Replies = (contract: string, name: string, argument: string | undefined) => Reply;
 
 const okay = (value: Uint8Array) => clarity.ok(value);
 const none = clarity.none();
 const uri = (text: string) => okay(clarity.some(clarity.ascii(text)));
 
 /** The answers of a well-behaved contract. */
-const plain: Says = (_, name) => {
+const plain: Replies = (_, name) => {
   switch (name) {
     case 'get-name':
       return okay(clarity.ascii('River Coin'));
@@ -90,17 +90,17 @@ const plain: Says = (_, name) => {
   }
 };
 const saying =
-  (said: Record<string, Said>, rest: Says = plain): Says =>
+  (replies: Record<string, Reply>, rest: Replies = plain): Replies =>
   (contract, name, argument) =>
-    said[name] ?? rest(contract, name, argument);
+    replies[name] ?? rest(contract, name, argument);
 
 /** Returns a node that answers calls with the test's results, and records them. */
-function stubNode(says: Says) {
-  const node = { says, calls: [] as string[], isAway: false };
-  const answer = (said: Said): Response => {
-    if (said instanceof Uint8Array) return Response.json({ okay: true, result: toHex(said) });
-    if (said instanceof Response) return said;
-    return Response.json(said);
+function stubNode(reply: Replies) {
+  const node = { reply, calls: [] as string[], isAway: false };
+  const answer = (body: Reply): Response => {
+    if (body instanceof Uint8Array) return Response.json({ okay: true, result: toHex(body) });
+    if (body instanceof Response) return body;
+    return Response.json(body);
   };
   const rpc: NodeRpc = {
     async request(path, init) {
@@ -109,9 +109,9 @@ function stubNode(says: Says) {
       const [, address, name, method] = /call-read\/(\w+)\/([\w-]+)\/([\w-]+)\?tip=/.exec(path) ?? [];
       const [argument] = (JSON.parse(String(init?.body)) as { arguments: string[] }).arguments;
       node.calls.push(`${name} ${method}${argument === undefined ? '' : ` ${BigInt(`0x${argument.slice(4)}`)}`}`);
-      const said = node.says(`${address}.${name}`, method ?? '', argument);
-      if (said === 'away') throw new NodeUnreachableError('away');
-      return answer(said);
+      const body = node.reply(`${address}.${name}`, method ?? '', argument);
+      if (body === 'away') throw new NodeUnreachableError('away');
+      return answer(body);
     },
     json: async () => undefined,
     info: async () => ({ chainId: 1, height: 1_000, burnBlockHeight: 1, indexBlockHash: null }),
@@ -165,7 +165,7 @@ const notice = (contract: string, more: Record<string, Uint8Array> = {}, kind = 
       ...more,
     }),
   });
-const ids = (...numbers: number[]) => ({ 'token-ids': clarity.list(numbers.map((one) => clarity.uint(one))) });
+const ids = (...numbers: number[]) => ({ 'token-ids': clarity.list(numbers.map((number) => clarity.uint(number))) });
 
 let serial = 0;
 /** Returns a block whose only transaction is a deployment by an account, with events of other contracts in it. */
@@ -182,20 +182,20 @@ function next(
 }
 
 /** An index with an asker of a stub node. */
-function opened(says: Says = plain) {
+function opened(reply: Replies = plain) {
   const directory = dataDirectory();
   const open = openAt(directory.path);
   const { ingest } = open;
   const clock = eagerClock();
   const commander = ingest.commander(clock);
-  const { rpc, node } = stubNode(says);
+  const { rpc, node } = stubNode(reply);
   const snapshots = openSnapshots(directory.path, {
     every: () => () => {},
     now: clock.monotonic,
     before: ingest.publish,
   });
   const db = new Database(indexPath(directory.path), { readonly: true });
-  const said: object[] = [];
+  const logged: object[] = [];
   const events: ReceivedEvent[] = [];
   const lease = { isHeld: true };
   const start = () =>
@@ -207,17 +207,17 @@ function opened(says: Says = plain) {
       clock,
       isHeld: () => lease.isHeld,
       random: { number: () => 0 },
-      log: (event) => said.push(event),
+      log: (event) => logged.push(event),
     });
   let asker: ReturnType<typeof start> | null = null;
-  const one = <T>(sql: string) => db.query<T, []>(sql).get();
+  const row = <T>(sql: string) => db.query<T, []>(sql).get();
   return {
     directory,
     ingest,
     node,
     rpc,
     lease,
-    said,
+    logged,
     events,
     commands: commandsOf<TokenCommands>(commander),
     snapshots,
@@ -232,7 +232,7 @@ function opened(says: Says = plain) {
       asker ??= start();
     },
     all: <T>(sql: string): T[] => db.query<T, []>(sql).all(),
-    one,
+    row,
     token: (contract: string, id: bigint | number) =>
       snapshots.read((read) => read.tokenMetadata.token(contract, BigInt(id))),
     jobs: () => snapshots.read((read) => read.tokenMetadata.counts().jobs),
@@ -241,8 +241,8 @@ function opened(says: Says = plain) {
       asker ??= start();
       await until(
         () =>
-          one('SELECT 1 FROM token_jobs WHERE state = 0') === null &&
-          one('SELECT 1 FROM token_contracts WHERE listed < last_token_id OR queued_up_to IS NOT NULL') === null,
+          row('SELECT 1 FROM token_jobs WHERE state = 0') === null &&
+          row('SELECT 1 FROM token_contracts WHERE listed < last_token_id OR queued_up_to IS NOT NULL') === null,
         'answers',
       );
     },
@@ -261,34 +261,34 @@ const cards = { name: 'cards', abi: collectible.abi };
 const jewels = { name: 'gems', abi: gems.abi };
 
 test("a contract belongs to the first token family that matches its functions' names and argument order", () => {
-  const of = (abi: object) => tokenContract(JSON.stringify(abi));
-  expect(of(coin.abi)).toEqual({ family: 'ft', asset: 'coin' });
-  expect(of(collectible.abi)).toEqual({ family: 'nft', asset: null });
-  expect(of(gems.abi)).toEqual({ family: 'sft', asset: null });
+  const contractOf = (abi: object) => tokenContract(JSON.stringify(abi));
+  expect(contractOf(coin.abi)).toEqual({ family: 'ft', asset: 'coin' });
+  expect(contractOf(collectible.abi)).toEqual({ family: 'nft', asset: null });
+  expect(contractOf(gems.abi)).toEqual({ family: 'sft', asset: null });
   const without = (abi: typeof coin.abi, name: string) => ({
     ...abi,
-    functions: abi.functions.filter((one) => one.name !== name),
+    functions: abi.functions.filter((item) => item.name !== name),
   });
   for (const template of [coin, collectible, gems]) {
-    const { family } = of(template.abi) ?? { family: '' };
-    for (const { name } of template.abi.functions.filter((one) => !['mint', 'burn', 'get-owner'].includes(one.name))) {
-      const made = of(without(template.abi, name));
+    const { family } = contractOf(template.abi) ?? { family: '' };
+    for (const { name } of template.abi.functions.filter((fn) => !['mint', 'burn', 'get-owner'].includes(fn.name))) {
+      const parsed = contractOf(without(template.abi, name));
       // Functions that other accounts' tokens also have may be missing. Required functions may not.
-      expect([family, name, made?.family === family && name !== 'get-balance']).toEqual([family, name, false]);
+      expect([family, name, parsed?.family === family && name !== 'get-balance']).toEqual([family, name, false]);
     }
   }
-  expect(of({ ...coin.abi, fungible_tokens: [] })).toBeNull();
-  expect(of({ ...collectible.abi, non_fungible_tokens: [] })).toBeNull();
+  expect(contractOf({ ...coin.abi, fungible_tokens: [] })).toBeNull();
+  expect(contractOf({ ...collectible.abi, non_fungible_tokens: [] })).toBeNull();
   const turned = structuredClone(coin.abi);
   turned.functions.find(({ name }) => name === 'transfer')!.args.reverse();
-  expect(of(turned)).toBeNull();
-  expect(of({ ...coin.abi, functions: [...coin.abi.functions, ...gems.abi.functions] })?.family).toBe('sft');
+  expect(contractOf(turned)).toBeNull();
+  expect(contractOf({ ...coin.abi, functions: [...coin.abi.functions, ...gems.abi.functions] })?.family).toBe('sft');
   expect(['', '[]', 'null', '{"functions":[{}]}'].map(tokenContract)).toEqual([null, null, null, null]);
 });
 
 test('a notification counts from the contract itself, or from its deployer through any other contract', () => {
-  const through = (by: string, sender: string, value: Uint8Array) =>
-    tokenNews({ kind: 'contract_log', contractId: by, topic: 'print', value }, sender);
+  const through = (contract: string, sender: string, value: Uint8Array) =>
+    tokenNews({ kind: 'contract_log', contractId: contract, topic: 'print', value }, sender);
   const other = `${bob.address}.other`;
   expect(through(other, bob.address, notice(CARDS))).toBeNull();
   expect(through(other, alice.address, notice(CARDS))).toMatchObject({
@@ -319,7 +319,7 @@ test('a notification counts from the contract itself, or from its deployer throu
 });
 
 test('facts of every token family are requested once and stored as the contract returns them', async () => {
-  await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(3)) }));
+  await using tokens = opened(saying({ 'get-last-token-id': okay(clarity.uint(3)) }));
   const failed = { ...coins, name: 'failed', status: 'abort_by_response' };
   const a = next(null, coins);
   const b = next(a, cards, (tx) => [nftMint(CARDS, tx, 0, MAX_UINT), nftMint(`${bob.address}.unknown`, tx, 1, 1)]);
@@ -329,10 +329,10 @@ test('facts of every token family are requested once and stored as the contract 
     print(CARDS, tx, 2, sftMint(9)),
     nftMint(GEMS, tx, 3, 9),
   ]);
-  made.add(a, b, c, next(c, failed));
-  expect(made.one<{ n: number }>('SELECT count(*) AS n FROM token_contracts')).toEqual({ n: 3 });
-  await made.settled();
-  expect(made.token(COIN, 1)).toMatchObject({
+  tokens.add(a, b, c, next(c, failed));
+  expect(tokens.row<{ n: number }>('SELECT count(*) AS n FROM token_contracts')).toEqual({ n: 3 });
+  await tokens.settled();
+  expect(tokens.token(COIN, 1)).toMatchObject({
     name: 'River Coin',
     symbol: 'RVR',
     decimals: '6',
@@ -340,158 +340,158 @@ test('facts of every token family are requested once and stored as the contract 
     uri: 'https://art.example/1.json',
     facts: 'done',
   });
-  expect(made.token(CARDS, MAX_UINT)).toMatchObject({ name: null, uri: `https://art.example/${MAX_UINT}.json` });
-  for (const id of [1, 2, 3]) expect(made.token(CARDS, id)).toMatchObject({ uri: `https://art.example/${id}.json` });
-  expect(made.token(CARDS, 9)).toBeUndefined();
-  expect(made.token(GEMS, 4)).toMatchObject({ name: null, decimals: '6', supply: '10000' });
-  expect(made.token(GEMS, 9)).toBeUndefined();
-  expect(made.node.calls.filter((call) => call.startsWith('coin '))).toEqual([
+  expect(tokens.token(CARDS, MAX_UINT)).toMatchObject({ name: null, uri: `https://art.example/${MAX_UINT}.json` });
+  for (const id of [1, 2, 3]) expect(tokens.token(CARDS, id)).toMatchObject({ uri: `https://art.example/${id}.json` });
+  expect(tokens.token(CARDS, 9)).toBeUndefined();
+  expect(tokens.token(GEMS, 4)).toMatchObject({ name: null, decimals: '6', supply: '10000' });
+  expect(tokens.token(GEMS, 9)).toBeUndefined();
+  expect(tokens.node.calls.filter((call) => call.startsWith('coin '))).toEqual([
     ...['coin get-token-uri', 'coin get-name', 'coin get-symbol', 'coin get-decimals', 'coin get-total-supply'],
   ]);
-  expect(new Set(made.node.calls).size).toBe(made.node.calls.length);
-  expect(made.said).toEqual([]);
+  expect(new Set(tokens.node.calls).size).toBe(tokens.node.calls.length);
+  expect(tokens.logged).toEqual([]);
 });
 
 test('a supply changes only with mints and burns of that asset, and a fork reverts them', async () => {
-  await using made = opened();
+  await using index = opened();
   const a = next(null, coins);
   const b = next(a, null);
-  made.add(a, b);
-  await made.settled();
+  index.add(a, b);
+  await index.settled();
   const moved = next(b, null, (tx) => [
     ft('mint', `${COIN}::coin`, tx, 0, 2_000n),
     ft('burn', `${COIN}::coin`, tx, 1, 500n),
     ft('mint', `${COIN}::other`, tx, 2, 7n),
   ]);
-  made.add(moved);
-  expect(made.token(COIN, 1)?.supply).toBe('11500');
+  index.add(moved);
+  expect(index.token(COIN, 1)?.supply).toBe('11500');
   const fork = next(b, null);
-  made.add(fork, next(fork, null));
-  expect(made.token(COIN, 1)?.supply).toBe('10000');
-  expect(made.node.calls.length).toBe(5);
+  index.add(fork, next(fork, null));
+  expect(index.token(COIN, 1)?.supply).toBe('10000');
+  expect(index.node.calls.length).toBe(5);
 });
 
 test('an answer about an earlier block includes later mints, and answers from a lost or outdated block are ignored', async () => {
-  await using made = opened();
+  await using index = opened();
   const a = next(null, coins);
   const b = next(a, null, (tx) => [ft('mint', `${COIN}::coin`, tx, 0, 50n)]);
   const c = next(b, null, (tx) => [print(COIN, tx, 0, notice(COIN, {}, 'ft'))]);
-  made.add(a, b);
+  index.add(a, b);
   const facts = { name: 'A', symbol: 'B', decimals: String(MAX_UINT), supply: String(2n ** 127n), uri: null };
-  const answer = (tip: string, said: object = facts) =>
-    made.commands.run('tokens.answer', {
-      answers: [{ work: 'facts', contract: COIN, token: '1', tip, answer: said as typeof facts }],
+  const answer = (tip: string, metadata: object = facts) =>
+    index.commands.run('tokens.answer', {
+      answers: [{ work: 'facts', contract: COIN, token: '1', tip, answer: metadata as typeof facts }],
     });
   expect(await answer('0xdeadbeef')).toBe(0);
   expect(await answer(a.hash)).toBe(1);
-  expect(made.token(COIN, 1)).toMatchObject({ decimals: String(MAX_UINT), supply: String(2n ** 127n + 50n) });
+  expect(index.token(COIN, 1)).toMatchObject({ decimals: String(MAX_UINT), supply: String(2n ** 127n + 50n) });
   // A second response for the same block changes nothing.
   expect(await answer(a.hash)).toBe(0);
-  made.add(c);
+  index.add(c);
   expect(await answer(b.hash)).toBe(0);
   expect(await answer(c.hash, { ...facts, name: 'C' })).toBe(1);
   // Lookups at a block that is orphaned run again, and the old values stay until then.
   const fork = next(b, null);
-  made.add(fork, next(fork, null));
-  expect(made.token(COIN, 1)).toMatchObject({ name: 'C', facts: 'pending' });
+  index.add(fork, next(fork, null));
+  expect(index.token(COIN, 1)).toMatchObject({ name: 'C', facts: 'pending' });
   expect(await answer(c.hash, { ...facts, name: 'D' })).toBe(0);
 });
 
 test('a fork that removes a deployment or a mint also removes the token and its metadata', async () => {
-  await using made = opened();
+  await using index = opened();
   const a = next(null, cards, (tx) => [nftMint(CARDS, tx, 0, 1)]);
   const b = next(a, jewels, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 2)]);
   const c = next(b, coins, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 3)]);
-  made.add(a, b, c);
-  await made.settled();
+  index.add(a, b, c);
+  await index.settled();
   const fork = next(b, null);
-  made.add(fork, next(fork, null));
-  const contracts = made.all<{ address: string }>('SELECT address FROM token_contracts ORDER BY contract_id');
+  index.add(fork, next(fork, null));
+  const contracts = index.all<{ address: string }>('SELECT address FROM token_contracts ORDER BY contract_id');
   expect(contracts.map(({ address }) => address)).toEqual([CARDS, GEMS]);
-  expect(made.token(COIN, 1)).toBeUndefined();
-  expect(made.token(CARDS, 3)).toBeUndefined();
+  expect(index.token(COIN, 1)).toBeUndefined();
+  expect(index.token(CARDS, 3)).toBeUndefined();
   // A semi-fungible token that an earlier block minted stays.
-  expect(made.token(GEMS, 1)).toMatchObject({ decimals: '6' });
-  expect(made.all<{ n: number }>('SELECT count(*) AS n FROM tokens')).toEqual([{ n: 3 }]);
-  made.ingest.publish();
-  expect(checkAndRecount(made.directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(index.token(GEMS, 1)).toMatchObject({ decimals: '6' });
+  expect(index.all<{ n: number }>('SELECT count(*) AS n FROM tokens')).toEqual([{ n: 3 }]);
+  index.ingest.publish();
+  expect(checkAndRecount(index.directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('notifications queue the tokens they name, frozen tokens stay unchanged, and a fork reverts a freeze', async () => {
-  await using made = opened();
+  await using index = opened();
   const a = next(null, cards, (tx) => [1, 2, 3].map((id) => nftMint(CARDS, tx, id - 1, id)));
-  made.add(a);
-  await made.settled();
-  const asked = async (...blocks: MadeBlock[]) => {
-    made.node.calls.length = 0;
-    made.add(...blocks);
-    await made.settled();
-    return made.node.calls.filter((call) => call.includes('get-token-uri')).map((call) => Number(call.split(' ')[2]));
+  index.add(a);
+  await index.settled();
+  const queriedTokens = async (...blocks: MadeBlock[]) => {
+    index.node.calls.length = 0;
+    index.add(...blocks);
+    await index.settled();
+    return index.node.calls.filter((call) => call.includes('get-token-uri')).map((call) => Number(call.split(' ')[2]));
   };
-  const says = (parent: MadeBlock, more: Record<string, Uint8Array>) =>
+  const notify = (parent: MadeBlock, more: Record<string, Uint8Array>) =>
     next(parent, null, (tx) => [print(CARDS, tx, 0, notice(CARDS, more))]);
   const mode = (word: string) => ({ 'update-mode': clarity.ascii(word) });
-  const b = says(a, { ...ids(2, 9), ...mode('frozen') });
-  expect(await asked(b)).toEqual([2]);
-  const c = says(b, {});
-  expect((await asked(c)).sort()).toEqual([1, 3]);
-  const d = says(c, ids(2, 3));
-  expect(await asked(d)).toEqual([3]);
+  const b = notify(a, { ...ids(2, 9), ...mode('frozen') });
+  expect(await queriedTokens(b)).toEqual([2]);
+  const c = notify(b, {});
+  expect((await queriedTokens(c)).sort()).toEqual([1, 3]);
+  const d = notify(c, ids(2, 3));
+  expect(await queriedTokens(d)).toEqual([3]);
   // A notification about all tokens doesn't apply to a token that is minted later.
   const e = next(d, null, (tx) => [print(CARDS, tx, 0, notice(CARDS, mode('frozen')))]);
-  expect((await asked(e)).sort()).toEqual([1, 3]);
+  expect((await queriedTokens(e)).sort()).toEqual([1, 3]);
   const f = next(e, null, (tx) => [nftMint(CARDS, tx, 0, 4)]);
-  expect(await asked(f)).toEqual([4]);
-  const g = says(f, {});
-  expect(await asked(g)).toEqual([4]);
+  expect(await queriedTokens(f)).toEqual([4]);
+  const g = notify(f, {});
+  expect(await queriedTokens(g)).toEqual([4]);
   // The operator can still request a refresh.
-  made.node.calls.length = 0;
-  expect(await made.commands.run('tokens.refresh', { contract: CARDS, tokens: ['2', '4'] })).toBeNull();
-  expect(await made.commands.run('tokens.refresh', { contract: CARDS, tokens: ['2', '77'] })).toEqual(['77']);
-  expect(await made.commands.run('tokens.refresh', { contract: GEMS, tokens: null })).toBe('contract');
-  await made.settled();
-  expect(made.node.calls.length).toBe(2);
-  expect(await made.commands.run('tokens.refresh', { contract: CARDS, tokens: null })).toBeNull();
-  made.node.calls.length = 0;
-  await made.settled();
-  expect(made.node.calls.filter((call) => call.includes('get-token-uri')).length).toBe(4);
+  index.node.calls.length = 0;
+  expect(await index.commands.run('tokens.refresh', { contract: CARDS, tokens: ['2', '4'] })).toBeNull();
+  expect(await index.commands.run('tokens.refresh', { contract: CARDS, tokens: ['2', '77'] })).toEqual(['77']);
+  expect(await index.commands.run('tokens.refresh', { contract: GEMS, tokens: null })).toBe('contract');
+  await index.settled();
+  expect(index.node.calls.length).toBe(2);
+  expect(await index.commands.run('tokens.refresh', { contract: CARDS, tokens: null })).toBeNull();
+  index.node.calls.length = 0;
+  await index.settled();
+  expect(index.node.calls.filter((call) => call.includes('get-token-uri')).length).toBe(4);
   // The fork removes both freezes, so the tokens can be read again.
-  let at = a;
+  let tip = a;
   const fork: MadeBlock[] = [];
   for (let height = 0; height < 7; height++) {
-    at = next(at, null);
-    fork.push(at);
+    tip = next(tip, null);
+    fork.push(tip);
   }
-  made.add(...fork);
-  await made.settled();
-  expect(made.all('SELECT * FROM token_events WHERE kind > 0')).toEqual([]);
-  expect((await asked(says(at, {}))).sort()).toEqual([1, 2, 3]);
+  index.add(...fork);
+  await index.settled();
+  expect(index.all('SELECT * FROM token_events WHERE kind > 0')).toEqual([]);
+  expect((await queriedTokens(notify(tip, {}))).sort()).toEqual([1, 2, 3]);
 });
 
 test('a dynamic token is read again after its interval, once there is a new block', async () => {
-  await using made = opened();
+  await using index = opened();
   const dynamic = { 'update-mode': clarity.ascii('dynamic'), ttl: clarity.uint(0) };
   const a = next(null, cards, (tx) => [
     nftMint(CARDS, tx, 0, 1),
     print(CARDS, tx, 1, notice(CARDS, { ...ids(1), ...dynamic })),
   ]);
-  made.add(a);
-  await made.settled();
-  const count = () => made.node.calls.filter((call) => call.includes('get-token-uri')).length;
+  index.add(a);
+  await index.settled();
+  const count = () => index.node.calls.filter((call) => call.includes('get-token-uri')).length;
   const before = count();
   const b = next(a, null);
-  made.add(b);
+  index.add(b);
   await until(() => count() > before, 'another read');
   // A time below one hour counts as one hour.
-  const [{ wait } = { wait: 0 }] = made.all<{ wait: number }>(
+  const [{ wait } = { wait: 0 }] = index.all<{ wait: number }>(
     'SELECT j.not_before - t.written_at AS wait FROM token_jobs j JOIN tokens t USING (contract_id, token_id) WHERE j.work = 1',
   );
   expect(wait).toBe(3_600_000);
-  made.add(next(b, null, (tx) => [print(CARDS, tx, 0, notice(CARDS, ids(1)))]));
-  await until(() => made.one('SELECT 1 FROM token_jobs WHERE work = 1 AND not_before IS NULL AND state = 1') !== null);
+  index.add(next(b, null, (tx) => [print(CARDS, tx, 0, notice(CARDS, ids(1)))]));
+  await until(() => index.row('SELECT 1 FROM token_jobs WHERE work = 1 AND not_before IS NULL AND state = 1') !== null);
 });
 
-const wrong: [string, Record<string, Said>, string][] = [
+const wrong: [string, Record<string, Reply>, string][] = [
   ['a number instead of text', { 'get-name': okay(clarity.uint(1)) }, 'invalid'],
   ['text instead of a number', { 'get-decimals': okay(clarity.ascii('6')) }, 'invalid'],
   ['none for decimals', { 'get-decimals': okay(none) }, 'invalid'],
@@ -510,64 +510,64 @@ const wrong: [string, Record<string, Said>, string][] = [
 ];
 test.each(wrong)(
   '%s sets the right state, is retried if a retry can help, and is never stored',
-  async (_, said, state) => {
-    await using made = opened(saying(said));
-    made.add(next(null, coins));
-    made.start();
+  async (_, replies, state) => {
+    await using index = opened(saying(replies));
+    index.add(next(null, coins));
+    index.start();
     // Looks in each turn: after ten tries, which this clock lets follow at once, the state is another.
-    while (made.one('SELECT 1 FROM token_jobs WHERE tries > 0') === null) await systemClock.turn();
-    expect(made.token(COIN, 1)).toMatchObject({ name: null, writtenAt: null, facts: state });
+    while (index.row('SELECT 1 FROM token_jobs WHERE tries > 0') === null) await systemClock.turn();
+    expect(index.token(COIN, 1)).toMatchObject({ name: null, writtenAt: null, facts: state });
     // Once the contract answers, all but the invalid are read by themselves.
-    made.node.says = plain;
-    if (state === 'invalid') await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
-    await until(async () => made.token(COIN, 1)?.name === 'River Coin', 'the name');
+    index.node.reply = plain;
+    if (state === 'invalid') await index.commands.run('tokens.refresh', { contract: COIN, tokens: null });
+    await until(async () => index.token(COIN, 1)?.name === 'River Coin', 'the name');
   },
 );
 
 test('without a supply, the supply is null and the rest is stored; a URI of none is null', async () => {
-  await using made = opened(saying({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
-  made.add(next(null, coins));
-  await made.settled();
-  expect(made.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
+  await using index = opened(saying({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
+  index.add(next(null, coins));
+  await index.settled();
+  expect(index.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
 });
 
 test('a URI is stored with its token number, and without a locale', async () => {
-  await using made = opened(
+  await using index = opened(
     saying({
       'get-token-uri': uri('https://x.example/{ID}/$token_id/{locale}.json'),
       'get-last-token-id': okay(clarity.uint(2)),
     }),
   );
-  made.add(next(null, cards));
-  await made.settled();
-  expect(made.token(CARDS, 2)?.uri).toBe('https://x.example/2/2/.json');
+  index.add(next(null, cards));
+  await index.settled();
+  expect(index.token(CARDS, 2)?.uri).toBe('https://x.example/2/2/.json');
 });
 
 test('control characters and 128-bit numbers in token metadata are stored unchanged', async () => {
   const name = 'a\u0000b\u202e\u0007 “Ж”';
-  await using made = opened(
+  await using index = opened(
     saying({ 'get-name': okay(clarity.utf8(name)), 'get-decimals': okay(clarity.uint(2n ** 127n)) }),
   );
-  made.add(next(null, coins));
-  await made.settled();
-  expect(made.token(COIN, 1)).toMatchObject({ name, decimals: String(2n ** 127n) });
+  index.add(next(null, coins));
+  await index.settled();
+  expect(index.token(COIN, 1)).toMatchObject({ name, decimals: String(2n ** 127n) });
 });
 
 test('a last token id above the cap lists no tokens, and one that is not a number makes the contract invalid', async () => {
-  await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(10_000_000_000)) }));
-  made.add(next(null, cards));
-  await made.settled();
-  expect(made.all('SELECT * FROM tokens')).toEqual([]);
-  expect(made.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('done');
-  made.node.says = saying({ 'get-last-token-id': okay(clarity.ascii('no')) });
-  await made.commands.run('tokens.refresh', { contract: CARDS, tokens: null });
-  await made.settled();
-  expect(made.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('invalid');
+  await using index = opened(saying({ 'get-last-token-id': okay(clarity.uint(10_000_000_000)) }));
+  index.add(next(null, cards));
+  await index.settled();
+  expect(index.all('SELECT * FROM tokens')).toEqual([]);
+  expect(index.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('done');
+  index.node.reply = saying({ 'get-last-token-id': okay(clarity.ascii('no')) });
+  await index.commands.run('tokens.refresh', { contract: CARDS, tokens: null });
+  await index.settled();
+  expect(index.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('invalid');
 });
 
 test("contracts that never answer, or change their answer each time, don't prevent reading of others", async () => {
   let [calls, callsAtCoin] = [0, 0];
-  await using made = opened((contract, name, argument) => {
+  await using index = opened((contract, name, argument) => {
     calls += 1;
     if (contract === COIN) {
       callsAtCoin = calls;
@@ -575,26 +575,26 @@ test("contracts that never answer, or change their answer each time, don't preve
     }
     return calls % 2 === 0 ? 'away' : okay(clarity.ascii(`${calls}`));
   });
-  let at: MadeBlock | null = null;
+  let tip: MadeBlock | null = null;
   for (let count = 0; count < 60; count++) {
-    at = next(at, { ...coins, name: `silent-${count}` });
-    made.add(at);
+    tip = next(tip, { ...coins, name: `silent-${count}` });
+    index.add(tip);
   }
-  made.start();
+  index.start();
   await until(() => calls > 20, 'calls');
   const before = calls;
-  made.add(next(at, coins));
-  await until(async () => made.token(COIN, 1)?.name === 'River Coin', 'the name');
+  index.add(next(tip, coins));
+  await until(async () => index.token(COIN, 1)?.name === 'River Coin', 'the name');
   expect(callsAtCoin - before).toBeLessThan(120);
 });
 
 test('a restored public backup contains the answers about tokens', async () => {
-  await using made = opened();
-  made.add(next(null, coins));
-  await made.settled();
+  await using index = opened();
+  index.add(next(null, coins));
+  await index.settled();
   using places = dataDirectory();
   const [place, directory] = [join(places.path, 'backup'), join(places.path, 'restored')];
-  await backupOf(made.directory.path, place, { signer: parseSigner(newPrivateKey())! });
+  await backupOf(index.directory.path, place, { signer: parseSigner(newPrivateKey())! });
   await restored(place, directory);
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   using snapshots = snapshotsOf(directory);
@@ -602,19 +602,19 @@ test('a restored public backup contains the answers about tokens', async () => {
 });
 
 test('an asker without work reads the queue only after commits, once for several, or after five seconds', async () => {
-  await using made = opened();
+  await using index = opened();
   const clock = heldClock([500, 5_000]);
   let reads = 0;
   const asker = startMetadataFetcher({
-    node: made.rpc,
-    commander: made.ingest.commander(clock),
-    commits: made.ingest.commits,
+    node: index.rpc,
+    commander: index.ingest.commander(clock),
+    commits: index.ingest.commits,
     clock,
     snapshots: {
-      ...made.snapshots,
+      ...index.snapshots,
       read(request) {
         reads += 1;
-        return made.snapshots.read(request);
+        return index.snapshots.read(request);
       },
     },
     isHeld: () => true,
@@ -626,8 +626,8 @@ test('an asker without work reads the queue only after commits, once for several
   const first = next(null, null);
   const second = next(first, null);
   const atFirst = reads;
-  made.add(first);
-  made.add(second);
+  index.add(first);
+  index.add(second);
   expect([reads, clock.waiting(500)]).toEqual([atFirst, 1]);
   clock.pass(500);
   await until(() => reads === atFirst + 1 && isIdle(), 'the look after the commits');
@@ -639,77 +639,77 @@ test('an asker without work reads the queue only after commits, once for several
 
 test('in a cluster, only the host with the lease sends requests about tokens', async () => {
   let calls = 0;
-  await using made = opened((...asked) => {
+  await using index = opened((...args) => {
     calls += 1;
-    return plain(...asked);
+    return plain(...args);
   });
-  made.lease.isHeld = false;
-  made.add(next(null, coins));
-  made.start();
+  index.lease.isHeld = false;
+  index.add(next(null, coins));
+  index.start();
   for (let turn = 0; turn < 200; turn++) await systemClock.turn();
   expect(calls).toBe(0);
-  made.lease.isHeld = true;
-  await made.settled();
-  expect(made.token(COIN, 1)?.name).toBe('River Coin');
+  index.lease.isHeld = true;
+  await index.settled();
+  expect(index.token(COIN, 1)?.name).toBe('River Coin');
 });
 
 test('while the node is down, no try is counted and the pause is logged once', async () => {
-  await using made = opened();
-  made.node.isAway = true;
-  made.add(next(null, coins));
-  made.start();
-  await until(() => made.said.length > 0, 'a word');
-  await made.ingest.commander(eagerClock()).run({ type: 'tokens.refresh', args: { contract: GEMS, tokens: null } });
-  expect(made.one('SELECT 1 FROM token_jobs WHERE tries > 0')).toBeNull();
-  made.node.isAway = false;
-  await made.settled();
-  expect(made.said).toEqual([{ event: 'service_failing', service: 'token_metadata', reason: expect.any(String) }]);
+  await using index = opened();
+  index.node.isAway = true;
+  index.add(next(null, coins));
+  index.start();
+  await until(() => index.logged.length > 0, 'a word');
+  await index.ingest.commander(eagerClock()).run({ type: 'tokens.refresh', args: { contract: GEMS, tokens: null } });
+  expect(index.row('SELECT 1 FROM token_jobs WHERE tries > 0')).toBeNull();
+  index.node.isAway = false;
+  await index.settled();
+  expect(index.logged).toEqual([{ event: 'service_failing', service: 'token_metadata', reason: expect.any(String) }]);
 });
 
 test('a rebuild stores the same answers without requests to the node, for a contract with many tokens', async () => {
-  await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(450)) }));
+  await using index = opened(saying({ 'get-last-token-id': okay(clarity.uint(450)) }));
   const a = next(null, cards);
   const b = next(a, null, (tx) => [print(CARDS, tx, 0, notice(CARDS))]);
-  made.add(a);
-  await made.settled();
-  made.add(b);
-  await made.settled();
-  expect(made.one<{ tokens: number }>('SELECT count AS tokens FROM counters WHERE kind = 5')).toEqual({ tokens: 450 });
-  expect(made.node.calls.length).toBe(1 + 2 * 450);
-  const whole = wholeIndex(made.directory.path);
-  const checked = checkAndRecount(made.directory.path);
+  index.add(a);
+  await index.settled();
+  index.add(b);
+  await index.settled();
+  expect(index.row<{ tokens: number }>('SELECT count AS tokens FROM counters WHERE kind = 5')).toEqual({ tokens: 450 });
+  expect(index.node.calls.length).toBe(1 + 2 * 450);
+  const whole = wholeIndex(index.directory.path);
+  const checked = checkAndRecount(index.directory.path);
   expect(checked.flatMap(({ problems }) => problems)).toEqual([]);
-  made.ingest.close();
+  index.ingest.close();
   for (const suffix of ['', '-wal', '-shm'])
-    await Bun.file(indexPath(made.directory.path) + suffix)
+    await Bun.file(indexPath(index.directory.path) + suffix)
       .delete()
       .catch(() => {});
   {
-    using again = openAt(made.directory.path);
-    again.ingest.publish();
+    using reopened = openAt(index.directory.path);
+    reopened.ingest.publish();
   }
-  expect(wholeIndex(made.directory.path)).toEqual(whole);
+  expect(wholeIndex(index.directory.path)).toEqual(whole);
 });
 
 test('fungible tokens are sorted by name or symbol, unnamed tokens last or first, in pages with a total', async () => {
   const names: Record<string, string> = { b: 'beta', a: 'Alpha', c: 'ALPHA_2', d: 'gamma' };
-  await using made = opened((contract, name, argument) => {
+  await using index = opened((contract, name, argument) => {
     const key = contract.split('.')[1] ?? '';
     if (key === 'silent') return { okay: false, cause: 'no' };
     if (name === 'get-name') return okay(clarity.ascii(names[key] ?? 'x'));
     if (name === 'get-symbol') return okay(clarity.ascii(key === 'c' ? 'B' : key));
     return plain(contract, name, argument);
   });
-  let at: MadeBlock | null = null;
+  let tip: MadeBlock | null = null;
   for (const name of ['d', 'silent', 'c', 'b', 'a']) {
-    at = next(at, { ...coins, name });
-    made.add(at);
+    tip = next(tip, { ...coins, name });
+    index.add(tip);
   }
-  await made.settled();
-  const all = { name: null, symbol: null, address: null };
+  await index.settled();
+  const noFilter = { name: null, symbol: null, address: null };
   const list = async (filter: object, by: 'name' | 'symbol', direction: 'asc' | 'desc', limit = 10, offset = 0) => {
-    const page = made.snapshots.read((read) =>
-      read.tokenMetadata.fts({ ...all, ...filter }, { by, direction }, limit, offset),
+    const page = index.snapshots.read((read) =>
+      read.tokenMetadata.fts({ ...noFilter, ...filter }, { by, direction }, limit, offset),
     );
     return [page.total, ...page.items.map(({ contractId }) => contractId.split('.')[1])];
   };
