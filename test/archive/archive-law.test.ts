@@ -47,8 +47,8 @@ const world = fc.record({
 /** States by the number of their last entry, for the comparison in every case. */
 const states = new Map<number, ReturnType<typeof everything>>();
 function stateAt(entry: number): ReturnType<typeof everything> {
-  const known = states.get(entry);
-  if (known !== undefined) return known;
+  const cached = states.get(entry);
+  if (cached !== undefined) return cached;
   using open = openNew({ chainId: DEVNET });
   for (const event of events) {
     if (open.ingest.lastEntry() === entry) break;
@@ -86,7 +86,7 @@ async function restoredAtLast(path: string): Promise<number> {
 async function tryBase(directory: string, dying: ReturnType<typeof mortal>): Promise<void> {
   const ending = new AbortController();
   const base = baseIn(directory, dying.store, { signal: ending.signal }).then(
-    (found) => (found === null ? 'no base' : 'base'),
+    (base) => (base === null ? 'no base' : 'base'),
     (error: unknown) => {
       if (!(error instanceof OperatorError)) expect((error as Error).message).toContain('nothing to make a base of');
       return 'no base' as const;
@@ -119,14 +119,14 @@ test(
         server.clear();
         server.fail = faulty(faults, seen);
         server.listsLack = lack;
-        const known: number[] = [];
+        const archived: number[] = [];
         using open = openNew({ chainId: DEVNET });
         let next = 0;
         for (const { events: count, host, base, ...lifetime } of lives) {
           for (const event of events.slice(next, next + count)) open.ingest.receive(event);
           next += count;
           const dying = mortal(store(), lifetime);
-          using archiver = archiverOf(open.directory, dying.store, { archived: (entry) => known.push(entry) });
+          using archiver = archiverOf(open.directory, dying.store, { archived: (entry) => archived.push(entry) });
           const round = archiver.round(host).then(
             () => 'lived' as const,
             (error: unknown) => {
@@ -142,7 +142,7 @@ test(
         using into = dataDirectory();
         const path = join(into.path, 'restored');
         const last = await restoredAtLast(path);
-        expect(last).toBeGreaterThanOrEqual(Math.max(0, ...known));
+        expect(last).toBeGreaterThanOrEqual(Math.max(0, ...archived));
         if (last === 0) return seen.add('nothing archived');
         // After a restore from a snapshot, the journal starts with the entries that the index may still read. In this
         // short chain, these are all entries.

@@ -12,16 +12,16 @@ import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/d
 import { withholdEntries } from '../support/data/copy.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { keptToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/kept.ts';
 import { journalRows } from '../support/data/tables.ts';
 
 const events = simulatedEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 });
 const source = ingestOf(events);
 afterAll(() => source[Symbol.dispose]());
-const all = journalRows(source.path).length;
-const { kept, folder } = keptToEnd();
+const total = journalRows(source.path).length;
+const { keep, folder } = keepToEnd();
 /** Returns a copy of the journal's first events, with the same entries. */
-const beginning = (count: number): string => kept(ingestOf(events.slice(0, count)));
+const beginning = (count: number): string => keep(ingestOf(events.slice(0, count)));
 
 let path = '';
 let store: ObjectStore;
@@ -31,15 +31,15 @@ beforeEach(() => {
 });
 
 /** All objects with their bytes in hex. */
-const objects = (of = path): Record<string, string> =>
-  existsSync(of)
-    ? Object.fromEntries(readdirSync(of).map((name) => [name, readFileSync(join(of, name)).toString('hex')]))
+const objects = (root = path): Record<string, string> =>
+  existsSync(root)
+    ? Object.fromEntries(readdirSync(root).map((name) => [name, readFileSync(join(root, name)).toString('hex')]))
     : {};
 
 async function faults(): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { fault } of verifySegments(store)) if (fault !== null) found.push(fault);
-  return found;
+  const list: string[] = [];
+  for await (const { fault } of verifySegments(store)) if (fault !== null) list.push(fault);
+  return list;
 }
 
 test('an archive contains every journal entry: consecutive segments and an open part', async () => {
@@ -48,16 +48,16 @@ test('an archive contains every journal entry: consecutive segments and an open 
   const { segments, open } = await listContents(store);
   expect(segments.length).toBeGreaterThan(3);
   expect(open).toEqual([openName('one', null)]);
-  expect(archiver.archived).toEqual([...segments.map(({ last }) => last), all]);
+  expect(archiver.archived).toEqual([...segments.map(({ last }) => last), total]);
   expect(await faults()).toEqual([]);
   const part = await readSegment(readFileSync(join(path, open[0]!)), null);
-  expect([part.first, part.last]).toEqual([segments.at(-1)!.last + 1, all]);
+  expect([part.first, part.last]).toEqual([segments.at(-1)!.last + 1, total]);
 });
 
 test('two hosts with the same journal write the same objects, however often they archive', async () => {
   await archive(source.path, store);
-  const directory = kept(ingestOf([]));
-  const second = join(kept(dataDirectory()), 'archive');
+  const directory = keep(ingestOf([]));
+  const second = join(keep(dataDirectory()), 'archive');
   for (const event of events) {
     using open = openAt(directory);
     open.ingest.apply(event);
@@ -99,12 +99,12 @@ test('archiving continues at the end of the archive, and fills in a missing segm
   });
   const ending = new AbortController();
   await first.round('one', {}, ending.signal);
-  const begun = await listContents(store);
-  expect(begun.open).toEqual([]);
-  expect(begun.segments.at(-1)!.last).toBeLessThan(all);
+  const early = await listContents(store);
+  expect(early.open).toEqual([]);
+  expect(early.segments.at(-1)!.last).toBeLessThan(total);
   using second = archiverOf(source.path, store);
   await second.round();
-  expect(second.archived[0]).toBeGreaterThan(begun.segments.at(-1)!.last);
+  expect(second.archived[0]).toBeGreaterThan(early.segments.at(-1)!.last);
   const whole = objects();
   const { segments } = await listContents(store);
   const missing = Object.keys(whole).find((name) => name.includes(String(segments[1]!.first).padStart(12, '0')))!;
@@ -150,9 +150,9 @@ describe('the archiver writes nothing and reports the reason if', () => {
   async function refusedIn(directory: string, chainId = DEVNET): Promise<string> {
     const before = objects();
     using archiver = archiverOf(directory, store);
-    const said = await refusal(archiver.round('two', { chainId }));
+    const message = await refusal(archiver.round('two', { chainId }));
     expect(objects()).toEqual(before);
-    return said;
+    return message;
   }
 
   test('the archive belongs to another chain', async () => {
@@ -164,8 +164,8 @@ describe('the archiver writes nothing and reports the reason if', () => {
 
   test("the archive belongs to another server's journal", async () => {
     await archive(source.path, store);
-    const other = kept(ingestOf(events, { random: OTHER_IDENTITY }));
-    expect(await refusedIn(other)).toMatch(
+    const foreign = keep(ingestOf(events, { random: OTHER_IDENTITY }));
+    expect(await refusedIn(foreign)).toMatch(
       / belongs to the log 1de27171\w+, but this server has the log 07e400e4\w+\. Data restored/,
     );
   });
@@ -208,7 +208,7 @@ describe('the archiver writes nothing and reports the reason if', () => {
 
 test('a conflicting segment is found even if the list is older than the segment', async () => {
   await archive(beginning(8), store);
-  const [own, foreign] = [source.path, beginning(8)];
+  const [ownData, foreign] = [source.path, beginning(8)];
   const list = await store.list('');
   {
     using open = openAt(foreign);
@@ -217,9 +217,9 @@ test('a conflicting segment is found even if the list is older than the segment'
   }
   await archive(foreign, store, 'foreign');
   const whole = objects();
-  using late = archiverOf(own, {
+  using late = archiverOf(ownData, {
     ...store,
-    list: async (text) => (/\d/.test(text) ? store.list(text) : list.filter((one) => one.startsWith(text))),
+    list: async (text) => (/\d/.test(text) ? store.list(text) : list.filter((name) => name.startsWith(text))),
   });
   expect(await refusal(late.round('late'))).toMatch(
     / doesn't match this log: it has segment-\S+, and the log has segment-/,
@@ -230,12 +230,12 @@ test('a conflicting segment is found even if the list is older than the segment'
 test('an object with the same name and other content is not replaced', async () => {
   await archive(source.path, store);
   const { segments } = await listContents(store);
-  const name = readdirSync(path).find((found) => found.includes(`-${String(segments[1]!.last).padStart(12, '0')}-`))!;
+  const name = readdirSync(path).find((file) => file.includes(`-${String(segments[1]!.last).padStart(12, '0')}-`))!;
   const [list, torn] = [await store.list(''), readFileSync(join(path, name)).subarray(0, 300)];
   writeFileSync(join(path, name), torn);
   const without = {
     ...store,
-    list: async (text: string) => (text === SEGMENTS ? [] : list.filter((one) => one.startsWith(text))),
+    list: async (text: string) => (text === SEGMENTS ? [] : list.filter((name) => name.startsWith(text))),
   };
   using archiver = archiverOf(source.path, without);
   expect(await refusal(archiver.round())).toBe(
@@ -245,11 +245,11 @@ test('an object with the same name and other content is not replaced', async () 
 });
 
 test('withheld entries are archived by their hashes, and verification succeeds', async () => {
-  const directory = kept(ingestOf(events));
+  const directory = keep(ingestOf(events));
   withholdEntries(directory, '/new_burn_block');
   await archive(directory, store);
   expect(await faults()).toEqual([]);
-  const restored = join(kept(dataDirectory()), 'restored');
+  const restored = join(keep(dataDirectory()), 'restored');
   await restoredFrom(store, restored);
   expect(journalRows(restored)).toEqual(journalRows(directory));
   expect(journalRows(restored).some((row) => row.path === '')).toBe(true);

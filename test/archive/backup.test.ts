@@ -30,13 +30,13 @@ const source = ingestOf(events.slice(0, half));
 const all = ingestOf(events);
 const places = dataDirectory();
 afterAll(() => {
-  for (const one of [source, all, places]) one[Symbol.dispose]();
+  for (const resource of [source, all, places]) resource[Symbol.dispose]();
 });
-let made = 0;
+let count = 0;
 /** Returns a path that doesn't exist yet. */
 const fresh = (): string => {
-  made += 1;
-  return join(places.path, String(made));
+  count += 1;
+  return join(places.path, String(count));
 };
 
 /** Returns a copy of the source that accepts the following events. */
@@ -71,10 +71,10 @@ test('a repeated backup sends only new data, and nothing if there is none', asyn
   const [store, data] = [fresh(), growing()];
   const first = await backupOf(data.path, store);
   const before = readdirSync(store).sort();
-  const again = await backupOf(data.path, store);
-  expect(again).toEqual({ ...first, sent: expect.any(Number) });
+  const second = await backupOf(data.path, store);
+  expect(second).toEqual({ ...first, sent: expect.any(Number) });
   expect(readdirSync(store).sort()).toEqual(before);
-  expect(again.sent).toBe(0);
+  expect(second.sent).toBe(0);
   data.grow(half, half + 4);
   const next = await backupOf(data.path, store);
   expect(next.entry).toBe(first.entry + 4);
@@ -136,14 +136,14 @@ test('a backup that stops at any request leaves a valid archive, and the next ba
   const { base } = await backupOf(source.path, whole);
   for (const requests of [1, 5, 13, 34]) {
     for (const isDone of [true, false]) {
-      const at = fresh();
-      const dying = mortal(directoryFiles(at), { requests, isDone });
+      const path = fresh();
+      const dying = mortal(directoryFiles(path), { requests, isDone });
       await Promise.race([dying.died, backupOf(source.path, dying.store)]);
-      const { fault } = await findEnd(directoryFiles(at));
+      const { fault } = await findEnd(directoryFiles(path));
       expect(fault).toBeNull();
-      expect((await backupOf(source.path, at)).base).toEqual(base);
+      expect((await backupOf(source.path, path)).base).toEqual(base);
       const directory = fresh();
-      await restored(at, directory);
+      await restored(path, directory);
       expect(wholeIndex(directory)).toEqual(wholeIndex(source.path));
     }
   }
@@ -159,9 +159,9 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
     db.run('INSERT INTO hook_secrets VALUES (?1, ?2, NULL, 0)', ['consumer', secret]);
     db.run("INSERT INTO faucet_requests VALUES ('stx', 'ST1', 0, ?1)", [address]);
   }
-  const holds = (from: string): boolean[] => {
-    const packed = readdirSync(from).filter((name) => name.endsWith('.zst'));
-    const text = packed.map((name) => zstdDecompressSync(readFileSync(join(from, name))).toString('latin1')).join();
+  const holds = (root: string): boolean[] => {
+    const packed = readdirSync(root).filter((name) => name.endsWith('.zst'));
+    const text = packed.map((name) => zstdDecompressSync(readFileSync(join(root, name))).toString('latin1')).join();
     return [text.includes(secret.toHex().toUpperCase()), text.includes(address)];
   };
   await backupOf(copy, `${store}-not`);
@@ -187,11 +187,11 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
 test('a backup of empty or inconsistent data is rejected without waiting for missing entries', async () => {
   using empty = ingestOf([]);
   expect(await refusal(backupOf(empty.path, fresh()))).toContain("doesn't contain a block yet");
-  const behind = fresh();
-  copyData(all.path, behind);
-  copyData(source.path, `${behind}-older`);
-  cpSync(join(`${behind}-older`, 'journal.db'), join(behind, 'journal.db'));
-  expect(await refusal(backupOf(behind, fresh()))).toContain(`its journal ends at event ${entryOf(half)}`);
+  const older = fresh();
+  copyData(all.path, older);
+  copyData(source.path, `${older}-older`);
+  cpSync(join(`${older}-older`, 'journal.db'), join(older, 'journal.db'));
+  expect(await refusal(backupOf(older, fresh()))).toContain(`its journal ends at event ${entryOf(half)}`);
   const nowhere = fresh();
   expect(await refusal(backupOf(nowhere, fresh()))).toContain(nowhere);
 });

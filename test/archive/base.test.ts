@@ -38,13 +38,13 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
-import { keptToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/kept.ts';
 import { sendCommand } from '../support/data/random-commands.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { assertProperty, assertSeeds, character, Seen, timeout } from '../support/property.ts';
 
-const { kept, folder } = keptToEnd();
+const { keep, folder } = keepToEnd();
 
 /** Returns the rows of all tables that depend only on the journal, in order, as texts. */
 function orderedRows(directory: string): Record<string, string[]> {
@@ -57,7 +57,7 @@ function orderedRows(directory: string): Record<string, string[]> {
 
 /** Returns the rows of a table that only grows, up to a height. */
 function rowsUpTo(snapshot: BaseSnapshot, name: string, height: number): RowLine[] {
-  const table = snapshot.tables.find((one) => one.name === name)!;
+  const table = snapshot.tables.find((item) => item.name === name)!;
   const end = lastAt(growingTables[name]!, height);
   return [...snapshot.rows(table, null)].filter(({ at }) => at! <= end);
 }
@@ -65,10 +65,10 @@ function rowsUpTo(snapshot: BaseSnapshot, name: string, height: number): RowLine
 test('the tables of a base are all that are functions of the log', () => {
   using directory = ingestOf([]);
   using db = new Database(indexPath(directory.path), { readonly: true });
-  const all = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   using snapshot = snapshotForBase(directory.path, false);
   const names = snapshot.tables.map(({ name }) => name);
-  expect([...names, ...Object.keys(localTables)].sort()).toEqual(all.map(({ name }) => name).sort());
+  expect([...names, ...Object.keys(localTables)].sort()).toEqual(rows.map(({ name }) => name).sort());
   expect(names).toEqual(expect.arrayContaining(Object.keys(growingTables)));
   expect(snapshot.state).toBeNull();
 });
@@ -79,7 +79,7 @@ const world = fc.record({ forks: forks(), seed: fc.nat(2 ** 31) });
 async function grownWith(
   { forks: generated, seed }: { forks: Parameters<typeof grown>[0]; seed: number },
   directory: string,
-  at: (nth: number) => Promise<void>,
+  onStop: (nth: number) => Promise<void>,
 ): Promise<void> {
   const prng = new Prng(`bases/${seed}`);
   const events: NodeEvent[] = grown(generated).events;
@@ -88,7 +88,7 @@ async function grownWith(
   for (const [index, event] of events.entries()) {
     open.ingest.receive(received(event));
     for (let number = prng.below(3); number > 0; number--) await sendCommand(open.ingest, prng);
-    for (const [nth, stop] of stops.entries()) if (stop === index) await at(nth);
+    for (const [nth, stop] of stops.entries()) if (stop === index) await onStop(nth);
   }
 }
 
@@ -97,13 +97,13 @@ test(
   () => {
     const seen = new Seen({ restored: 2, 'with hooks': 1, 'taken over': 1, 'fork since': 0, canonical: 1 });
     return assertSeeds(
-      fc.asyncProperty(fc.noShrink(world), async (given) => {
-        const source = kept(dataDirectory());
+      fc.asyncProperty(fc.noShrink(world), async (chosen) => {
+        const source = keep(dataDirectory());
         const path = folder();
         const store = directoryFiles(path);
         let earlier: { snapshot: BaseSnapshot; height: number; hash: Uint8Array } | null = null;
         let isMade = false;
-        await grownWith(given, source, async () => {
+        await grownWith(chosen, source, async () => {
           const snapshot = snapshotForBase(source, false);
           if (snapshot.state === null) return snapshot[Symbol.dispose]();
           await archive(source, store);
@@ -145,9 +145,9 @@ test(
 
 const events = simulatedEvents({ seed: 8, blocks: 30, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 });
 const BASE_AT = 60;
-const source = kept(ingestOf(events));
+const source = keep(ingestOf(events));
 const rows = journalRows(source);
-const early = kept(ingestOf(events.slice(0, BASE_AT - entryOf(0))));
+const early = keep(ingestOf(events.slice(0, BASE_AT - entryOf(0))));
 const original = folder();
 await archive(early, directoryFiles(original));
 const first = (await baseIn(early, directoryFiles(original)))!;
@@ -184,13 +184,13 @@ describe('a restore', () => {
 
   test('continues in a server: blocks from before the base are reverted', async () => {
     const fork = simulatedEvents({ seed: 8, blocks: 34, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 });
-    const [one, two] = [await restored(directoryFiles(original)), kept(ingestOf(events))];
-    for (const directory of [one, two]) {
+    const [first, second] = [await restored(directoryFiles(original)), keep(ingestOf(events))];
+    for (const directory of [first, second]) {
       using open = openAt(directory);
       for (const event of fork.slice(events.length)) open.ingest.apply(event);
       open.ingest.commit();
     }
-    expect(wholeIndex(one)).toEqual(wholeIndex(two));
+    expect(wholeIndex(first)).toEqual(wholeIndex(second));
   });
 
   test('has the same journal without the base, and with the base of an entry', async () => {
@@ -205,12 +205,12 @@ describe('a restore', () => {
     const into = folder();
     expect(await restoredFrom(directoryFiles(original), into, { until })).toBe(until.entry + 1);
     expect(journalRows(into).length).toBe(until.entry + 1);
-    const at = folder();
-    await restoredFrom(directoryFiles(original), at, { until: { entry: first.manifest.position } });
+    const path = folder();
+    await restoredFrom(directoryFiles(original), path, { until: { entry: first.manifest.position } });
     // A restore to a given entry gives the journal a new identity, which adds one entry.
-    const { progress: _, ...reached } = wholeIndex(at);
-    const { progress: __, ...wanted } = wholeIndex(early);
-    expect(reached).toEqual(wanted);
+    const { progress: _, ...reached } = wholeIndex(path);
+    const { progress: __, ...expected } = wholeIndex(early);
+    expect(reached).toEqual(expected);
     const beyond = restoredFrom(directoryFiles(original), folder(), { until, base: BASE_AT });
     expect(await refusal(beyond)).toContain("can't be used: it comes after the end of the restore");
     for (const earlier of [{ height: 1 }, { time: rows[2]!.receivedAt }] as const) {
@@ -229,12 +229,12 @@ describe('a restore', () => {
   test('continues with the same base after it was stopped at any request', async () => {
     const { store } = copy();
     const into = folder();
-    for (let most = 1; ; most += 7) {
+    for (let limit = 1; ; limit += 7) {
       let reads = 0;
       const stopping: ObjectStore = {
         ...store,
         async read(name, bounds) {
-          if (++reads > most && !name.startsWith('archive')) throw new OperatorError('The place is away.', '');
+          if (++reads > limit && !name.startsWith('archive')) throw new OperatorError('The place is away.', '');
           return store.read(name, bounds);
         },
       };
@@ -246,7 +246,7 @@ describe('a restore', () => {
         },
       );
       if (isDone) break;
-      if (most === 8) expect(await baseIn(source, store)).not.toBeNull();
+      if (limit === 8) expect(await baseIn(source, store)).not.toBeNull();
     }
     expect(orderedRows(into)).toEqual(expected.rows);
     expect(openJournalReader(into).lastId()).toBe(rows.length);
@@ -255,15 +255,15 @@ describe('a restore', () => {
 
 test('reading entries lists no parts of a base', async () => {
   const store = directoryFiles(original);
-  const listed: string[] = [];
+  const requested: string[] = [];
   const list = async (beginning: string): Promise<string[]> => {
     const names = await store.list(beginning);
-    listed.push(...names);
+    requested.push(...names);
     return names;
   };
   await restoredFrom({ ...store, list }, folder(), { base: 'none' });
-  expect(listed.filter((name) => name.startsWith('segment-')).length).toBeGreaterThan(0);
-  expect(listed.filter((name) => name.startsWith('part-'))).toEqual([]);
+  expect(requested.filter((name) => name.startsWith('segment-')).length).toBeGreaterThan(0);
+  expect(requested.filter((name) => name.startsWith('part-'))).toEqual([]);
 });
 
 test('an interrupted base continues by its content, and sends nothing twice', async () => {
@@ -272,12 +272,12 @@ test('an interrupted base continues by its content, and sends nothing twice', as
   await archive(source, store);
   let creates = 0;
   const created: string[] = [];
-  for (let most = 5; ; most += 20) {
+  for (let limit = 5; ; limit += 20) {
     creates = 0;
     const stopping: ObjectStore = {
       ...store,
       async create(name, bytes) {
-        if (++creates > most) throw new OperatorError('The place is full.', '');
+        if (++creates > limit) throw new OperatorError('The place is full.', '');
         created.push(name);
         return store.create(name, bytes);
       },
@@ -293,31 +293,31 @@ test('an interrupted base continues by its content, and sends nothing twice', as
 
 test('a base waits until the archive has its entry', async () => {
   const { path, store } = copy();
-  const asked: string[] = [];
+  const requested: string[] = [];
   const late: ObjectStore = {
     ...store,
     async list(beginning) {
-      asked.push(beginning);
-      if (asked.filter((one) => one === SEGMENTS).length > 2) await archive(source, store);
+      requested.push(beginning);
+      if (requested.filter((name) => name === SEGMENTS).length > 2) await archive(source, store);
       return store.list(beginning);
     },
   };
   for (const name of readdirSync(path)) if (name.startsWith('open-')) rmSync(join(path, name));
   expect((await baseIn(source, late))?.manifest.position).toBe(rows.length);
-  expect(asked.filter((one) => one === SEGMENTS).length).toBeGreaterThan(2);
+  expect(requested.filter((name) => name === SEGMENTS).length).toBeGreaterThan(2);
   const ending = AbortSignal.abort();
   expect(await baseIn(early, directoryFiles(folder()), { signal: ending })).toBeNull();
 });
 
 async function faults(store: ObjectStore): Promise<string[]> {
-  const found: string[] = [];
+  const list: string[] = [];
   let count = 0;
   for await (const { fault } of verifyBases(store)) {
     count += 1;
-    if (fault !== null) found.push(fault);
+    if (fault !== null) list.push(fault);
   }
   expect(count).toBeGreaterThan(0);
-  return found;
+  return list;
 }
 
 describe('refused by name:', () => {
@@ -410,7 +410,7 @@ describe('refused by name:', () => {
       const sha256 = hashOfPart(content);
       writeFileSync(join(path, partName(sha256)), await compressPart(content));
       const manifest = structuredClone(first.manifest);
-      const table = manifest.tables.find((one) => one.name === name)!;
+      const table = manifest.tables.find((item) => item.name === name)!;
       table.parts = [{ sha256, bytes: content.length, rows: lines.length }];
       writeFileSync(join(path, first.name), await packManifest(manifest));
       const message = await refusal(restoredFrom(store, folder()));
@@ -447,15 +447,15 @@ describe('refused by name:', () => {
 
 test('a base of another schema, or made with another setting, is skipped with a message', async () => {
   const { path, store } = copy();
-  const said: string[] = [];
+  const reasons: string[] = [];
   const manifest = { ...structuredClone(first.manifest), schema: 99 };
   writeFileSync(join(path, first.name), await packManifest(manifest));
-  const options = { skipped: (name: string, why: string) => said.push(`${name}: ${why}`) };
+  const options = { skipped: (name: string, why: string) => reasons.push(`${name}: ${why}`) };
   expect(journalRows(await restored(store, options))).toEqual(rows);
   writeFileSync(join(path, first.name), await packManifest({ ...first.manifest, chain_id: 1 }));
   await restored(store, options);
-  expect(said[0]).toMatch(new RegExp(`^${first.name}: its schema is 99, and this program's \\d+$`));
-  expect(said[1]).toBe(`${first.name}: it belongs to another chain than the archive`);
+  expect(reasons[0]).toMatch(new RegExp(`^${first.name}: its schema is 99, and this program's \\d+$`));
+  expect(reasons[1]).toBe(`${first.name}: it belongs to another chain than the archive`);
 });
 
 const integer = fc.oneof(
@@ -487,10 +487,10 @@ test(
       fc.property(
         fc.uniqueArray(body, { selector: ({ position }) => position, minLength: 1, maxLength: 20 }),
         (bodies) => {
-          using from = ingestOf([]);
+          using origin = ingestOf([]);
           using into = dataDirectory();
           {
-            using db = new Database(indexPath(from.path), { strict: true });
+            using db = new Database(indexPath(origin.path), { strict: true });
             for (const row of bodies) {
               const names = Object.keys(row);
               db.query(
@@ -499,7 +499,7 @@ test(
               ).run(row as never);
             }
           }
-          using snapshot = snapshotForBase(from.path, false);
+          using snapshot = snapshotForBase(origin.path, false);
           using loader = openBaseLoader(into.path)!;
           const table = loader.tables.find(({ name }) => name === 'transaction_bodies')!;
           const size = { min: 1, target: 50, max: 300, share: 1 };
@@ -510,7 +510,7 @@ test(
               lines.map((line) => JSON.parse(line)),
             );
           }
-          expect(wholeIndex(into.path).transaction_bodies).toEqual(wholeIndex(from.path).transaction_bodies);
+          expect(wholeIndex(into.path).transaction_bodies).toEqual(wholeIndex(origin.path).transaction_bodies);
         },
       ),
       { cases: 5, always: 'every case has rows' },
@@ -544,16 +544,16 @@ test('the cost of a part depends on its rows: no table is scanned for it, and on
 
 test('an added row changes few parts, because rows decide where a part ends', () => {
   const size = { min: 500, target: 1_000, max: 8_000, share: 1 };
-  const lines = Array.from({ length: 4_000 }, (_, at) => ({
+  const lines = Array.from({ length: 4_000 }, (_, index) => ({
     at: null,
-    line: `[${at},"${hashOfPart(Buffer.from(`${at}`))}"]`,
+    line: `[${index},"${hashOfPart(Buffer.from(`${index}`))}"]`,
   }));
-  const hashes = (of: typeof lines): string[] => [...partsOfRows(of, 0, size)].map(({ sha256 }) => sha256);
+  const hashes = (rows: typeof lines): string[] => [...partsOfRows(rows, 0, size)].map(({ sha256 }) => sha256);
   const whole = hashes(lines);
   expect(whole.length).toBeGreaterThan(100);
   const known = new Set(whole);
-  for (const at of [0, 2_000, 3_999]) {
-    const more = [...lines.slice(0, at), { at: null, line: '[-1,"more"]' }, ...lines.slice(at)];
+  for (const index of [0, 2_000, 3_999]) {
+    const more = [...lines.slice(0, index), { at: null, line: '[-1,"more"]' }, ...lines.slice(index)];
     expect(hashes(more).filter((hash) => !known.has(hash)).length).toBeLessThanOrEqual(3);
   }
   for (const { bytes } of partsOfRows(lines, 0, size)) expect(bytes).toBeLessThan(size.max + 100);
@@ -562,10 +562,10 @@ test('an added row changes few parts, because rows decide where a part ends', ()
 test('a growing table sends few parts again, and a long one has few parts', () => {
   const size = { min: 1_000, target: 3_000, max: 20_000, share: 1 / 50 };
   const line = (at: number): RowLine => ({ at, line: `[${at},"é${hashOfPart(Buffer.from(`${at}`))}"]` });
-  const all = Array.from({ length: 20_000 }, (_, at) => line(at));
-  const rows = (count: number, from = 0): RowLine[] => all.slice(from, count);
+  const lines = Array.from({ length: 20_000 }, (_, index) => line(index));
+  const rows = (count: number, from = 0): RowLine[] => lines.slice(from, count);
   const bytesOf = (parts: readonly { bytes: number }[]): number => parts.reduce((sum, { bytes }) => sum + bytes, 0);
-  const whole = [...partsOfRows(all, 0, size)];
+  const whole = [...partsOfRows(lines, 0, size)];
   // Parts grow with the table until they have the maximum size. From then on, their number grows.
   expect(whole.length).toBeLessThan((4 * size.max) / size.min + bytesOf(whole) / size.max + 100);
   for (let count = 3_000; count < 19_000; count += 997) {
@@ -575,9 +575,9 @@ test('a growing table sends few parts again, and a long one has few parts', () =
     const sent = after.filter(({ sha256 }) => !known.has(sha256));
     expect(bytesOf(sent) / bytesOf(after)).toBeLessThan(0.04);
     // Reused parts count as rows that were read. The remaining rows are divided the same way.
-    const taken = before.slice(0, -1);
-    const rest = [...partsOfRows(rows(count, taken.at(-1)!.to! + 1), bytesOf(taken), size)];
-    expect([...taken, ...rest]).toEqual(before);
+    const reused = before.slice(0, -1);
+    const rest = [...partsOfRows(rows(count, reused.at(-1)!.to! + 1), bytesOf(reused), size)];
+    expect([...reused, ...rest]).toEqual(before);
   }
 });
 

@@ -25,10 +25,10 @@ async function archived(store: ObjectStore): Promise<void> {
 }
 
 async function faults(store: ObjectStore): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { fault } of verifySegments(store)) if (fault !== null) found.push(fault);
-  for await (const { fault } of verifyBases(store)) if (fault !== null) found.push(fault);
-  return found;
+  const list: string[] = [];
+  for await (const { fault } of verifySegments(store)) if (fault !== null) list.push(fault);
+  for await (const { fault } of verifyBases(store)) if (fault !== null) list.push(fault);
+  return list;
 }
 
 const sizeOf = (path: string): number =>
@@ -99,10 +99,10 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       await archive(source.path, store);
       // Each time, there is space for some parts and a piece of the next one.
       let refusals = 0;
-      for (let made: unknown = null; made === null; refusals++) {
+      for (let base: unknown = null; base === null; refusals++) {
         disk.empty();
         disk.fill(60_000);
-        made = await baseIn(source.path, store).catch(async (error: unknown) => {
+        base = await baseIn(source.path, store).catch(async (error: unknown) => {
           expect(await refusal(Promise.reject(error))).toMatch(/^The disk of \S+ is full\.$/);
           return null;
         });

@@ -16,15 +16,15 @@ import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData } from '../support/data/copy.ts';
 import { entryOf, ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { keptToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/kept.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const events = simulatedEvents({ seed: 6, blocks: 12, transactionsPerBlock: 2 });
-const { kept, folder } = keptToEnd();
+const { keep, folder } = keepToEnd();
 const random = { uuid: () => crypto.randomUUID() };
 const HALF = 20;
-const half = kept(ingestOf(events.slice(0, HALF), { random }));
+const half = keep(ingestOf(events.slice(0, HALF), { random }));
 const last = entryOf(HALF);
 const identityOf = (directory: string): string => dataStateOf(directory).identity ?? '';
 
@@ -37,10 +37,10 @@ beforeEach(async () => {
 });
 
 /** All objects with their bytes. */
-const objects = (of = path): Record<string, string> =>
-  Object.fromEntries(readdirSync(of).map((name) => [name, readFileSync(join(of, name)).toString('hex')]));
+const objects = (root = path): Record<string, string> =>
+  Object.fromEntries(readdirSync(root).map((name) => [name, readFileSync(join(root, name)).toString('hex')]));
 
-const namedIdentity = (of = path): string => JSON.parse(readFileSync(join(of, IDENTITY), 'utf8')).identity;
+const namedIdentity = (root = path): string => JSON.parse(readFileSync(join(root, IDENTITY), 'utf8')).identity;
 
 function goOn(directory: string, later = events.slice(HALF, HALF + 6)): void {
   using open = openAt(directory);
@@ -48,10 +48,10 @@ function goOn(directory: string, later = events.slice(HALF, HALF + 6)): void {
   open.ingest.commit();
 }
 
-async function faults(of: ObjectStore): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { fault } of verifySegments(of)) if (fault !== null) found.push(fault);
-  return found;
+async function faults(archive: ObjectStore): Promise<string[]> {
+  const list: string[] = [];
+  for await (const { fault } of verifySegments(archive)) if (fault !== null) list.push(fault);
+  return list;
 }
 
 /** Requires that the archiver rejects the journal, changes nothing, and suggests a separate location. */
@@ -77,9 +77,9 @@ test('a restore to the end keeps the identity in archive.json and can continue t
   goOn(into);
   await archive(into, store, 'two');
   expect(await faults(store)).toEqual([]);
-  const again = folder();
-  await restoredFrom(store, again);
-  expect(everything(again)).toEqual(everything(into));
+  const second = folder();
+  await restoredFrom(store, second);
+  expect(everything(second)).toEqual(everything(into));
 });
 
 test("data restored with --until writes nothing to the original archive, even at the archive's last entry", async () => {
@@ -103,9 +103,9 @@ test('data restored to an earlier point can be archived elsewhere, and restored 
   expect(namedIdentity(other)).toBe(identityOf(into));
   expect(await faults(directoryFiles(other))).toEqual([]);
   for (const base of [null, 'none'] as const) {
-    const again = folder();
-    await restoredFrom(directoryFiles(other), again, { base });
-    expect(everything(again)).toEqual(everything(into));
+    const second = folder();
+    await restoredFrom(directoryFiles(other), second, { base });
+    expect(everything(second)).toEqual(everything(into));
   }
   expect(checkAndRecount(into, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   // An earlier point of the second history starts a third one, even if it is before the second one's start.
@@ -117,13 +117,13 @@ test('data restored to an earlier point can be archived elsewhere, and restored 
 });
 
 test('two restores to the same point have different identities', async () => {
-  const [one, two] = [folder(), folder()];
-  for (const into of [one, two]) await restoredFrom(store, into, { until: { entry: last - 2 } });
-  expect(identityOf(one)).not.toBe(identityOf(two));
+  const [first, second] = [folder(), folder()];
+  for (const into of [first, second]) await restoredFrom(store, into, { until: { entry: last - 2 } });
+  expect(identityOf(first)).not.toBe(identityOf(second));
   const shared = folder();
-  await archive(one, directoryFiles(shared));
-  await archive(one, directoryFiles(shared), 'another host');
-  expect(await refusal(archive(two, directoryFiles(shared)))).toContain('belongs to the log');
+  await archive(first, directoryFiles(shared));
+  await archive(first, directoryFiles(shared), 'another host');
+  expect(await refusal(archive(second, directoryFiles(shared)))).toContain('belongs to the log');
 });
 
 test('an archive replaced by another history rejects the original server', async () => {
@@ -160,11 +160,11 @@ test("an archive without archive.json can't be written or restored", async () =>
 });
 
 test('verify and restore report an archive.json of another journal', async () => {
-  const other = JSON.parse(readFileSync(join(path, IDENTITY), 'utf8'));
-  writeFileSync(join(path, IDENTITY), JSON.stringify({ ...other, identity: 'ab'.repeat(16) }));
-  const said = `archive.json names the log ${'ab'.repeat(16)}, but the entries belong to the log ${identityOf(half)}`;
-  expect(await faults(store)).toEqual([expect.stringContaining(said)]);
-  expect(await refusal(restoredFrom(store, folder()))).toContain(said);
+  const content = JSON.parse(readFileSync(join(path, IDENTITY), 'utf8'));
+  writeFileSync(join(path, IDENTITY), JSON.stringify({ ...content, identity: 'ab'.repeat(16) }));
+  const message = `archive.json names the log ${'ab'.repeat(16)}, but the entries belong to the log ${identityOf(half)}`;
+  expect(await faults(store)).toEqual([expect.stringContaining(message)]);
+  expect(await refusal(restoredFrom(store, folder()))).toContain(message);
 });
 
 test('a restore of an unfinished upload advises to restore the archive that the data came from', async () => {
@@ -184,9 +184,9 @@ test('a restore of an unfinished upload advises to restore the archive that the 
   expect(error).not.toBeInstanceOf(ArchiveDamagedError);
   expect((error as OperatorError).message).toContain(fault!);
   expect((error as OperatorError).remedy).toContain('restore the archive that the data came from');
-  const again = folder();
-  await restoredFrom(store, again, { until });
-  expect(journalRows(again).slice(0, -1)).toEqual(journalRows(into).slice(0, -1));
+  const second = folder();
+  await restoredFrom(store, second, { until });
+  expect(journalRows(second).slice(0, -1)).toEqual(journalRows(into).slice(0, -1));
   // The server that still has the data finishes the upload.
   await archive(into, directoryFiles(other));
   expect(await faults(directoryFiles(other))).toEqual([]);
@@ -231,10 +231,10 @@ test('a restore from a public archive keeps the identity, and a restore to an ea
   expect(await refusal(archive(earlier, directoryFiles(open), 'one', { signer }))).toContain('belongs to the log');
   goOn(whole);
   await archive(whole, directoryFiles(open), 'one', { signer });
-  const own = folder();
-  await archive(earlier, directoryFiles(own), 'one', { signer });
-  expect(namedIdentity(own)).toBe(identityOf(earlier));
-  expect(await faults(directoryFiles(own))).toEqual([]);
+  const ownArchive = folder();
+  await archive(earlier, directoryFiles(ownArchive), 'one', { signer });
+  expect(namedIdentity(ownArchive)).toBe(identityOf(earlier));
+  expect(await faults(directoryFiles(ownArchive))).toEqual([]);
 });
 
 test('an older copy of the data has the same identity, and the archive rejects its entries', async () => {

@@ -27,7 +27,7 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
-import { keptToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/kept.ts';
 import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
@@ -37,10 +37,10 @@ import { until } from '../support/time/until.ts';
 const events = [...devnetEvents({ seed: 15, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
 const signer = parseSigner(newPrivateKey())!;
 const KEY = signer.publicKey;
-const { kept, folder } = keptToEnd();
+const { keep, folder } = keepToEnd();
 const servers: WebServer[] = [];
 afterAll(() => {
-  for (const one of servers) one[Symbol.dispose]();
+  for (const server of servers) server[Symbol.dispose]();
 });
 
 let source: string;
@@ -48,7 +48,7 @@ let original: string;
 /** A private archive of the same log. */
 let whole: string;
 beforeAll(async () => {
-  source = kept(await logWithCommands(events));
+  source = keep(await logWithCommands(events));
   original = folder();
   await archive(source, directoryFiles(original), 'one', { signer });
   whole = folder();
@@ -56,9 +56,9 @@ beforeAll(async () => {
 });
 
 /** Returns a copy of the archive on a web server, which a test can damage. */
-function mirror(of = original): { path: string; web: WebServer; segments: string[] } {
+function mirror(origin = original): { path: string; web: WebServer; segments: string[] } {
   const path = folder();
-  cpSync(of, path, { recursive: true });
+  cpSync(origin, path, { recursive: true });
   const web = webServer(path);
   servers.push(web);
   return {
@@ -70,7 +70,7 @@ function mirror(of = original): { path: string; web: WebServer; segments: string
   };
 }
 
-interface Given {
+interface Overrides {
   trust?: Partial<Trust>;
   into?: string;
   lacked?: number[];
@@ -79,7 +79,7 @@ interface Given {
 /** Restores from a location. @returns its last entry */
 async function restored(
   location: string,
-  { trust = { archivePublicKey: KEY }, into = folder(), lacked = [] }: Given = {},
+  { trust = { archivePublicKey: KEY }, into = folder(), lacked = [] }: Overrides = {},
 ) {
   const store = await openArchive({
     location,
@@ -94,14 +94,14 @@ async function restored(
 /** Returns the error that work fails with, and requires its class. */
 async function failure<T extends OperatorError>(
   work: Promise<unknown>,
-  of: abstract new (...given: never[]) => T,
+  type: abstract new (...args: never[]) => T,
 ): Promise<T> {
   const error = await work.then(
     () => null,
     (thrown: unknown) => thrown,
   );
-  if (error instanceof of) return error;
-  throw new Error(`it is no ${of.name}`, { cause: error });
+  if (error instanceof type) return error;
+  throw new Error(`it is no ${type.name}`, { cause: error });
 }
 
 const entries = (): number => journalRows(source).length;
@@ -139,12 +139,12 @@ describe('trust:', () => {
   });
 
   test('a private archive is read without a key, if the storage can list its objects', async () => {
-    const at = whole;
-    expect(await restored(at, { trust: {} })).toBe(entries());
-    expect((await failure(restored(at), ArchiveUntrustedError)).message).toBe(
-      `No public archive found at ${at}: ${HEAD} is missing.`,
+    const path = whole;
+    expect(await restored(path, { trust: {} })).toBe(entries());
+    expect((await failure(restored(path), ArchiveUntrustedError)).message).toBe(
+      `No public archive found at ${path}: ${HEAD} is missing.`,
     );
-    const { web } = mirror(at);
+    const { web } = mirror(path);
     expect((await failure(restored(web.url), ArchiveUntrustedError)).message).toBe(
       `No public archive found at ${web.url}: ${HEAD} is missing.`,
     );
@@ -277,9 +277,9 @@ describe('a mirror with an older state:', () => {
   test('objects of two moments restore an earlier state, or the missing object is named', async () => {
     const moments = [];
     for (const share of [0.3, 0.5, 0.55, 1]) {
-      const at = folder();
-      await archive(await dataUpTo(share), directoryFiles(at), 'one', { signer });
-      moments.push(at);
+      const path = folder();
+      await archive(await dataUpTo(share), directoryFiles(path), 'one', { signer });
+      moments.push(path);
     }
     const last = journalRows(source);
     let older = 0;
@@ -298,10 +298,10 @@ describe('a mirror with an older state:', () => {
           cpSync(heads, path, { recursive: true });
           expect(await restored(path, { into })).toBe(entry);
         } else {
-          const found = await restored(path, { into, lacked });
+          const restoredEntry = await restored(path, { into, lacked });
           older += lacked.length;
           const end = segments.length === 0 ? 0 : sealed(segments);
-          expect(found).toBe(lacked.length === 0 ? entry : end);
+          expect(restoredEntry).toBe(lacked.length === 0 ? entry : end);
         }
         const rows = journalRows(into);
         expect(rows.map(({ id, receivedAt }) => [id, receivedAt])).toEqual(
@@ -331,7 +331,7 @@ async function dataUpTo(share: number): Promise<string> {
 test('entries archived during the restore follow', async () => {
   const path = folder();
   await archive(await dataUpTo(0.4), directoryFiles(path), 'one', { signer });
-  const begun = (await headOf(path)).entry;
+  const start = (await headOf(path)).entry;
   const { web } = mirror(path);
   const served = servers.at(-1)!;
   let grown = false;
@@ -342,12 +342,12 @@ test('entries archived during the restore follow', async () => {
     }
     return existsSync(join(path, name)) ? new Response(readFileSync(join(path, name))) : null;
   };
-  expect(begun).toBeLessThan(entries());
+  expect(start).toBeLessThan(entries());
   expect(await restored(web.url)).toBe(entries());
 });
 
 describe('a mirror that is broken or hostile is refused, with the name of the object:', () => {
-  const cases: [string, (at: ReturnType<typeof mirror>) => void | Promise<void>, RegExp][] = [
+  const cases: [string, (copy: ReturnType<typeof mirror>) => void | Promise<void>, RegExp][] = [
     ['a segment is missing', ({ path, segments }) => rmSync(join(path, segments[1]!)), /segment-\S+\.zst is missing/],
     [
       'a segment is rotten',
@@ -384,12 +384,12 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     ],
   ];
   test.each(cases)('%s', async (_, spoil, fault) => {
-    const at = mirror();
-    await spoil(at);
+    const copy = mirror();
+    await spoil(copy);
     const into = folder();
-    const error = await failure(restored(at.web.url, { into }), ArchiveDamagedError);
+    const error = await failure(restored(copy.web.url, { into }), ArchiveDamagedError);
     expect(error.message).toMatch(fault);
-    expect(error.message).toContain(at.web.url);
+    expect(error.message).toContain(copy.web.url);
     // Another mirror has the segment, and the same restore continues there.
     expect(await restored(mirror().web.url, { into })).toBe(entries());
   });
@@ -397,26 +397,26 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
   test('an open part that continues after the head, or is forged, adds nothing', async () => {
     const { path, web, segments } = mirror();
     const file = join(path, 'open-one.zst');
-    const { previousChain, entries: found } = await readSegment(readFileSync(file), null);
+    const { previousChain, entries: list } = await readSegment(readFileSync(file), null);
     let chain = previousChain;
     const forge = (index: number) => {
       chain = previousChain;
-      return found.map((entry, at) => {
-        const changed = at === index ? { ...entry, text: `${entry.text} ` } : entry;
+      return list.map((entry, place) => {
+        const changed = place === index ? { ...entry, text: `${entry.text} ` } : entry;
         chain = nextChain(chain, changed);
         return { ...changed, chain };
       });
     };
-    for (const index of [0, found.length - 1]) {
+    for (const index of [0, list.length - 1]) {
       writeFileSync(file, await compressPart(segmentContent(previousChain, forge(index))));
       const lacked: number[] = [];
       expect(await restored(web.url, { lacked })).toBe(sealed(segments));
       expect(lacked).toEqual([entries()]);
     }
     // If unproven entries follow the proven ones, only the proven ones count.
-    const extra = { ...found.at(-1)!, id: found.at(-1)!.id + 1 };
-    extra.chain = nextChain(found.at(-1)!.chain, extra);
-    writeFileSync(file, await compressPart(segmentContent(previousChain, [...found, extra])));
+    const extra = { ...list.at(-1)!, id: list.at(-1)!.id + 1 };
+    extra.chain = nextChain(list.at(-1)!.chain, extra);
+    writeFileSync(file, await compressPart(segmentContent(previousChain, [...list, extra])));
     expect(await restored(web.url)).toBe(entries());
   });
 
@@ -527,15 +527,15 @@ test('gives up on a mirror that sends a byte now and then, but not on one that i
     using web = webServer(path);
     web.answer = () => {
       tries += 1;
-      let at = 0;
+      let offset = 0;
       return new Response(
         new ReadableStream({
           async pull(controller) {
-            const part = body.subarray(at, at + step);
+            const part = body.subarray(offset, offset + step);
             controller.enqueue(part);
-            at += part.length;
+            offset += part.length;
             sent += part.length;
-            if (at === body.length) return controller.close();
+            if (offset === body.length) return controller.close();
             await go.promise;
           },
         }),
@@ -561,11 +561,11 @@ test('gives up on a mirror that sends a byte now and then, but not on one that i
       if (least) go.resolve();
       go = Promise.withResolvers();
     }
-    const found = await reading;
-    if (least) expect([found, tries]).toEqual([body.length, 1]);
+    const outcome = await reading;
+    if (least) expect([outcome, tries]).toEqual([body.length, 1]);
     else {
-      expect(found).toBeInstanceOf(PassingError);
-      expect((found as PassingError).message).toContain(`${web.url}/${HEAD} can't be reached`);
+      expect(outcome).toBeInstanceOf(PassingError);
+      expect((outcome as PassingError).message).toContain(`${web.url}/${HEAD} can't be reached`);
       expect(tries).toBe(6);
     }
   }

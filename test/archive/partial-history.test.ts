@@ -40,16 +40,16 @@ test(
         const [ofBase, ofEntries] = [join(folder.path, 'base'), join(folder.path, 'entries')];
         await restored(archive, ofBase);
         await restored(archive, ofEntries, { base: 'none' });
-        const begun = stateOf(source.path);
-        for (const directory of [ofBase, ofEntries]) expect(stateOf(directory)).toEqual(begun);
+        const initial = stateOf(source.path);
+        for (const directory of [ofBase, ofEntries]) expect(stateOf(directory)).toEqual(initial);
         for (const directory of [source.path, ofBase, ofEntries]) {
           using open = openAt(directory);
           for (const event of stream.slice(before)) give(open.ingest, event);
         }
         const ended = stateOf(source.path);
         for (const directory of [ofBase, ofEntries]) expect(stateOf(directory)).toEqual(ended);
-        if (begun.bottom > 0) seen.add('partial');
-        if (begun.bottom > 0 && ended.bottom !== begun.bottom) seen.add('again');
+        if (initial.bottom > 0) seen.add('partial');
+        if (initial.bottom > 0 && ended.bottom !== initial.bottom) seen.add('again');
       }),
       { seen, cases: 3, shrink: false },
     );

@@ -20,29 +20,29 @@ import { type Entry, withheld } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData, withholdEntries } from '../support/data/copy.ts';
 import { openAt } from '../support/data/ingest.ts';
-import { keptToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/kept.ts';
 import { logWithCommands, PRIVATE } from '../support/data/log-with-commands.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 12, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
 const signer = parseSigner(newPrivateKey())!;
-const { kept, folder } = keptToEnd();
+const { keep, folder } = keepToEnd();
 
 let source: string;
 let path: string;
 let store: ObjectStore;
 beforeAll(async () => {
-  source = kept(await logWithCommands(events));
+  source = keep(await logWithCommands(events));
   path = folder();
   store = directoryFiles(path);
   await archive(source, store, 'one', { signer });
 });
 
 /** The objects' contents: zstd is decompressed, and payloads are decoded from base64. */
-const contents = (of: string): Buffer =>
+const contents = (directory: string): Buffer =>
   Buffer.concat(
-    readdirSync(of).map((name) => {
-      const bytes = readFileSync(join(of, name));
+    readdirSync(directory).map((name) => {
+      const bytes = readFileSync(join(directory, name));
       if (name.endsWith('.zst')) return Buffer.from(zstdDecompressSync(bytes));
       return name === HEAD
         ? Buffer.concat([bytes, Buffer.from(JSON.parse(bytes.toString()).payload, 'base64')])
@@ -50,11 +50,11 @@ const contents = (of: string): Buffer =>
     }),
   );
 
-const objects = (of: string, but: readonly string[] = []): Record<string, string> =>
+const objects = (directory: string, but: readonly string[] = []): Record<string, string> =>
   Object.fromEntries(
-    readdirSync(of)
+    readdirSync(directory)
       .filter((name) => !but.includes(name))
-      .map((name) => [name, readFileSync(join(of, name)).toString('hex')]),
+      .map((name) => [name, readFileSync(join(directory, name)).toString('hex')]),
   );
 
 test('a public archive contains no private commands, and proves every entry', async () => {
@@ -78,13 +78,13 @@ test('a public archive contains no private commands, and proves every entry', as
     ),
   );
   expect(tables(into)).toEqual(tables(source));
-  const left = wholeIndex(into);
-  expect([left.hooks, left.hook_secrets, left.faucet_requests]).toEqual([[], [], []]);
+  const index = wholeIndex(into);
+  expect([index.hooks, index.hook_secrets, index.faucet_requests]).toEqual([[], [], []]);
 });
 
 const pathAndText = (row: { path: string; text: string }) => {
-  const { path: at, text } = withheld({ ...row, id: 1, receivedAt: 0, chain: new Uint8Array() });
-  return { path: at, text };
+  const { path, text } = withheld({ ...row, id: 1, receivedAt: 0, chain: new Uint8Array() });
+  return { path: path, text };
 };
 
 test('commands about tokens are published, and all others are withheld', () => {
@@ -95,10 +95,10 @@ test('commands about tokens are published, and all others are withheld', () => {
     chain: new Uint8Array(32),
     text: JSON.stringify({ uuid: 'one', type, args: {} }),
   });
-  const [asked, unknown] = [entry('tokens.refresh'), entry('of.a.later.version')];
-  expect(publicEntry(asked)).toBe(asked);
+  const [refresh, unknown] = [entry('tokens.refresh'), entry('of.a.later.version')];
+  expect(publicEntry(refresh)).toBe(refresh);
   expect(publicEntry(unknown)).toEqual(withheld(unknown));
-  expect(() => publicEntry({ ...asked, text: 'no command' })).toThrow('The entry is no command');
+  expect(() => publicEntry({ ...refresh, text: 'no command' })).toThrow('The entry is no command');
 });
 
 test('a journal that has commands and one that withholds them make the same objects', async () => {
@@ -130,18 +130,18 @@ test('the head names all that there is, and is signed for its type', async () =>
 });
 
 test('the head is written last, and only if something is new', async () => {
-  const at = folder();
+  const place = folder();
   const written: string[] = [];
-  const under = directoryFiles(at);
+  const inner = directoryFiles(place);
   const noted: ObjectStore = {
-    ...under,
+    ...inner,
     create: (name, bytes) => {
       written.push(name);
-      return under.create(name, bytes);
+      return inner.create(name, bytes);
     },
     write: (name, bytes) => {
       written.push(name);
-      return under.write(name, bytes);
+      return inner.write(name, bytes);
     },
   };
   using archiver = archiverOf(source, noted, { signer });
@@ -154,10 +154,10 @@ test('the head is written last, and only if something is new', async () => {
 });
 
 test('a private archive has no head', async () => {
-  const at = folder();
-  await archive(source, directoryFiles(at));
-  expect(existsSync(join(at, HEAD))).toBe(false);
-  expect(JSON.parse(readFileSync(join(at, IDENTITY), 'utf8')).public).toBeUndefined();
+  const place = folder();
+  await archive(source, directoryFiles(place));
+  expect(existsSync(join(place, HEAD))).toBe(false);
+  expect(JSON.parse(readFileSync(join(place, IDENTITY), 'utf8')).public).toBeUndefined();
 });
 
 test('a private writer and a public archive refuse each other', async () => {
@@ -166,66 +166,66 @@ test('a private writer and a public archive refuse each other', async () => {
     `The archive at ${path} is public, and --archive-public is not given.`,
   );
   expect(objects(path)).toEqual(before);
-  const at = folder();
-  await archive(source, directoryFiles(at));
-  const private_ = objects(at);
-  expect(await refusal(archive(source, directoryFiles(at), 'one', { signer }))).toBe(
-    `The archive at ${at} is private, and --archive-public is given.`,
+  const place = folder();
+  await archive(source, directoryFiles(place));
+  const private_ = objects(place);
+  expect(await refusal(archive(source, directoryFiles(place), 'one', { signer }))).toBe(
+    `The archive at ${place} is private, and --archive-public is given.`,
   );
-  expect(objects(at)).toEqual(private_);
+  expect(objects(place)).toEqual(private_);
 });
 
 test('a host with another key is refused, until the head is removed', async () => {
-  const at = folder();
-  const own = directoryFiles(at);
-  await archive(source, own, 'one', { signer });
+  const place = folder();
+  const ownStore = directoryFiles(place);
+  await archive(source, ownStore, 'one', { signer });
   const other = parseSigner(newPrivateKey())!;
-  expect(await refusal(archive(source, own, 'two', { signer: other }))).toBe(
-    `${HEAD} of the archive at ${at} is signed with ${signer.publicKey}, not with ${other.publicKey}.`,
+  expect(await refusal(archive(source, ownStore, 'two', { signer: other }))).toBe(
+    `${HEAD} of the archive at ${place} is signed with ${signer.publicKey}, not with ${other.publicKey}.`,
   );
-  await own.remove(HEAD);
-  await archive(source, own, 'two', { signer: other });
-  expect((await readHead(own, other.publicKey))!.open).toBe('open-two.zst');
+  await ownStore.remove(HEAD);
+  await archive(source, ownStore, 'two', { signer: other });
+  expect((await readHead(ownStore, other.publicKey))!.open).toBe('open-two.zst');
 });
 
 test('a torn head is written again', async () => {
-  const at = folder();
-  const own = directoryFiles(at);
-  await archive(source, own, 'one', { signer });
-  writeFileSync(join(at, HEAD), readFileSync(join(at, HEAD)).subarray(0, 100));
-  await archive(source, own, 'one', { signer });
-  expect((await readHead(own, signer.publicKey))!.entry).toBe(journalRows(source).length);
+  const place = folder();
+  const ownStore = directoryFiles(place);
+  await archive(source, ownStore, 'one', { signer });
+  writeFileSync(join(place, HEAD), readFileSync(join(place, HEAD)).subarray(0, 100));
+  await archive(source, ownStore, 'one', { signer });
+  expect((await readHead(ownStore, signer.publicKey))!.entry).toBe(journalRows(source).length);
 });
 
 test('a public base is signed, omits private commands, and starts a new server', async () => {
-  const at = folder();
-  const own = directoryFiles(at);
-  await archive(source, own, 'one', { signer });
+  const place = folder();
+  const ownStore = directoryFiles(place);
+  await archive(source, ownStore, 'one', { signer });
   const whole = folder();
-  cpSync(at, whole, { recursive: true });
-  const base = (await baseIn(source, own, {}, true))!;
+  cpSync(place, whole, { recursive: true });
+  const base = (await baseIn(source, ownStore, {}, true))!;
   await baseIn(source, directoryFiles(whole));
-  const [published, all] = [contents(at), contents(whole)];
+  const [published, raw] = [contents(place), contents(whole)];
   for (const text of PRIVATE) {
     const forms = [text, Buffer.from(text).toString('hex').toUpperCase(), text.toUpperCase()];
     expect([text, forms.some((form) => published.includes(form))]).toEqual([text, false]);
   }
-  expect(PRIVATE.filter((text) => all.includes(text) || all.includes(text.toUpperCase())).length).toBeGreaterThan(2);
+  expect(PRIVATE.filter((text) => raw.includes(text) || raw.includes(text.toUpperCase())).length).toBeGreaterThan(2);
   // The first head's writer hasn't seen the snapshot. The next writer has.
-  await archive(source, own, 'one', { signer });
-  const head = (await readHead(own, signer.publicKey))!;
-  expect(head.base).toEqual({ name: base.name, sha256: hashOfPart(readFileSync(join(at, base.name))) });
+  await archive(source, ownStore, 'one', { signer });
+  const head = (await readHead(ownStore, signer.publicKey))!;
+  expect(head.base).toEqual({ name: base.name, sha256: hashOfPart(readFileSync(join(place, base.name))) });
   expect(parseSegmentName(head.segments[0]!)!.first).toBe(1);
-  const begun: string[] = [];
-  const signed = signedArchive({ source: own, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
+  const loading: string[] = [];
+  const signed = signedArchive({ source: ownStore, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
   const into = folder();
-  expect(await restoredFrom(signed, into, { loading: ({ name }) => begun.push(name) })).toBe(
+  expect(await restoredFrom(signed, into, { loading: ({ name }) => loading.push(name) })).toBe(
     journalRows(source).length,
   );
-  expect(new Set(begun)).toEqual(new Set([base.name]));
+  expect(new Set(loading)).toEqual(new Set([base.name]));
   expect(tables(into)).toEqual(tables(source));
-  const left = wholeIndex(into);
-  expect([left.hooks, left.hook_secrets, left.faucet_requests]).toEqual([[], [], []]);
+  const index = wholeIndex(into);
+  expect([index.hooks, index.hook_secrets, index.faucet_requests]).toEqual([[], [], []]);
   // The result equals a replay of the entries, so nobody can tell how a server started.
   const replayed = folder();
   await restoredFrom(signed, replayed, { base: 'none' });
@@ -233,25 +233,25 @@ test('a public base is signed, omits private commands, and starts a new server',
 });
 
 test('a base is signed once it is made, whether or not anything came since', async () => {
-  const own = directoryFiles(folder());
-  using archiver = archiverOf(source, own, { signer });
+  const ownStore = directoryFiles(folder());
+  using archiver = archiverOf(source, ownStore, { signer });
   await archiver.round();
-  const before = (await readHead(own, signer.publicKey))!;
-  const base = (await baseIn(source, own, {}, true))!;
+  const before = (await readHead(ownStore, signer.publicKey))!;
+  const base = (await baseIn(source, ownStore, {}, true))!;
   await archiver.round('one', { base: base.manifest.position });
-  const after = (await readHead(own, signer.publicKey))!;
+  const after = (await readHead(ownStore, signer.publicKey))!;
   expect([before.base, after.base?.name, after.entry]).toEqual([null, base.name, before.entry]);
 });
 
 test('another base than the one that was signed is refused by its name', async () => {
-  const at = folder();
-  const own = directoryFiles(at);
-  await archive(source, own, 'one', { signer });
-  const { name, manifest } = (await baseIn(source, own, {}, true))!;
-  await archive(source, own, 'one', { signer });
-  await own.write(name, await packManifest({ ...manifest, created_at: 'another time' }));
-  const signed = signedArchive({ source: own, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
+  const place = folder();
+  const ownStore = directoryFiles(place);
+  await archive(source, ownStore, 'one', { signer });
+  const { name, manifest } = (await baseIn(source, ownStore, {}, true))!;
+  await archive(source, ownStore, 'one', { signer });
+  await ownStore.write(name, await packManifest({ ...manifest, created_at: 'another time' }));
+  const signed = signedArchive({ source: ownStore, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
   expect(await refusal(restoredFrom(signed, folder()))).toBe(
-    `The archive at ${at} is damaged: ${name} is not the base that was signed.`,
+    `The archive at ${place} is damaged: ${name} is not the base that was signed.`,
   );
 });

@@ -27,12 +27,12 @@ import { beginRebuild } from '../../src/store/ingest/rebuild.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { keptToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/kept.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 
 const events = simulatedEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 });
-const { kept, folder } = keptToEnd();
-const source = kept(ingestOf(events));
+const { keep, folder } = keepToEnd();
+const source = keep(ingestOf(events));
 const rows = journalRows(source);
 const original = folder();
 beforeAll(() => archive(source, directoryFiles(original)));
@@ -40,7 +40,7 @@ beforeAll(() => archive(source, directoryFiles(original)));
 /** Returns the state after the first entries of the journal. */
 const stateAt = (entry: number) =>
   everything(
-    kept(
+    keep(
       ingestOf(
         rows.slice(entryOf(0), entry).map(({ id: _, ...event }) => event),
         { chainId: DEVNET },
@@ -52,12 +52,12 @@ const stateAt = (entry: number) =>
  * Returns the state without the new identity that a restore to an earlier entry adds. `at` is the entry before the
  * identity.
  */
-function restoredUntil(directory: string): { at: number; state: ReturnType<typeof everything> } {
+function restoredUntil(directory: string): { entry: number; state: ReturnType<typeof everything> } {
   const { index, journal } = everything(directory);
   const last = journal.pop()!;
   expect(lastIdentityIn([last])).toMatch(/^[0-9a-f]{32}$/);
   expect(lastIdentityIn([last])).not.toBe(lastIdentityIn(journal));
-  return { at: journal.length, state: { index: { ...index, progress: [] }, journal } };
+  return { entry: journal.length, state: { index: { ...index, progress: [] }, journal } };
 }
 const stateUntil = (entry: number): ReturnType<typeof everything> => {
   const { index, journal } = stateAt(entry);
@@ -92,7 +92,7 @@ test('a restore equals the state at the last entry, table by table', async () =>
 test('a restored server continues the archive with its own open part', async () => {
   const { path, store } = copy();
   const into = folder();
-  await archive(kept(ingestOf(events.slice(0, 30))), directoryFiles(path.replace(/new$/, 'short')));
+  await archive(keep(ingestOf(events.slice(0, 30))), directoryFiles(path.replace(/new$/, 'short')));
   const short = directoryFiles(path.replace(/new$/, 'short'));
   await restoredFrom(short, into);
   {
@@ -112,7 +112,7 @@ describe('a restore to an earlier end stops at', () => {
     for (const entry of [entryOf(1), 20, rows.length]) {
       const into = folder();
       expect(await restoredFrom(store, into, { until: { entry } })).toBe(entry + 1);
-      expect(restoredUntil(into)).toEqual({ at: entry, state: stateUntil(entry) });
+      expect(restoredUntil(into)).toEqual({ entry: entry, state: stateUntil(entry) });
     }
   });
 
@@ -121,7 +121,7 @@ describe('a restore to an earlier end stops at', () => {
       const into = folder();
       const leftNothingOut = mock();
       expect(await restoredFrom(store, into, { until, leftNothingOut })).toBe(rows.length + 1);
-      expect(restoredUntil(into)).toEqual({ at: rows.length, state: stateUntil(rows.length) });
+      expect(restoredUntil(into)).toEqual({ entry: rows.length, state: stateUntil(rows.length) });
       expect(leftNothingOut).toHaveBeenCalledTimes(1);
     }
   });
@@ -131,19 +131,19 @@ describe('a restore to an earlier end stops at', () => {
     const leftNothingOut = mock();
     await restoredFrom(store, into, { until: { height: 7 }, leftNothingOut });
     expect(leftNothingOut).not.toHaveBeenCalled();
-    const { at, state } = restoredUntil(into);
-    const next = rows[at]!;
+    const { entry, state } = restoredUntil(into);
+    const next = rows[entry]!;
     expect([next.path, JSON.parse(next.text).block_height]).toEqual(['/new_block', 8]);
-    expect(state).toEqual(stateUntil(at));
+    expect(state).toEqual(stateUntil(entry));
   });
 
   test('the last entry received by a given time', async () => {
     const into = folder();
     const time = rows[24]!.receivedAt;
     await restoredFrom(store, into, { until: { time } });
-    const { at } = restoredUntil(into);
-    expect(rows[at - 1]!.receivedAt).toBe(time);
-    expect(rows[at]!.receivedAt).toBeGreaterThan(time);
+    const { entry } = restoredUntil(into);
+    expect(rows[entry - 1]!.receivedAt).toBe(time);
+    expect(rows[entry]!.receivedAt).toBeGreaterThan(time);
   });
 
   test('an entry before a damaged or missing segment', async () => {
@@ -153,7 +153,7 @@ describe('a restore to an earlier end stops at', () => {
     writeFileSync(join(path, OPEN), 'nothing');
     const into = folder();
     await restoredFrom(spoiled, into, { until: { entry } });
-    expect(restoredUntil(into)).toEqual({ at: entry, state: stateUntil(entry) });
+    expect(restoredUntil(into)).toEqual({ entry: entry, state: stateUntil(entry) });
   });
 
   test('no entry that the archive lacks, and creates nothing', async () => {
@@ -174,12 +174,12 @@ test('a restore that stopped anywhere continues, and nothing else opens its dire
   const store = directoryFiles(original);
   let reads = 0;
   const names = await store.list('segment-');
-  for (let most = 1; most <= names.length; most += 2) {
+  for (let limit = 1; limit <= names.length; limit += 2) {
     reads = 0;
     const stopping: ObjectStore = {
       ...store,
       async read(name, bounds) {
-        if (name.startsWith('segment-') && ++reads > most) throw new OperatorError('The place is away.', '');
+        if (name.startsWith('segment-') && ++reads > limit) throw new OperatorError('The place is away.', '');
         return store.read(name, bounds);
       },
     };
@@ -211,7 +211,7 @@ test('an unfinished restore rejects another end or another archive', async () =>
   await refusal(restoredFrom(store, into));
   expect(await refusal(restoredFrom(store, into, { until: { entry: 3 } }))).toContain('an unfinished restore');
   const foreign = folder();
-  await archive(kept(ingestOf(events, { random: OTHER_IDENTITY })), directoryFiles(foreign));
+  await archive(keep(ingestOf(events, { random: OTHER_IDENTITY })), directoryFiles(foreign));
   expect(await refusal(restoredFrom(directoryFiles(foreign), into))).toContain('an unfinished restore');
 });
 
@@ -238,7 +238,7 @@ test('a restore rejects a directory that contains data', async () => {
 
 describe('restore and verify report the same damage if', () => {
   /** Requires that verify reports the same fault as restore. @returns the fault */
-  async function said(store: ObjectStore): Promise<string> {
+  async function faultOf(store: ObjectStore): Promise<string> {
     const into = folder();
     const message = await refusal(restoredFrom(store, into));
     const faults: (string | null)[] = [];
@@ -251,19 +251,21 @@ describe('restore and verify report the same damage if', () => {
   test('a segment is missing', async () => {
     const { path, store, segments } = copy();
     rmSync(join(path, segments[3]!));
-    expect(await said(store)).toMatch(new RegExp(`^it lacks entries \\d+ to \\d+, which come before ${segments[4]}$`));
+    expect(await faultOf(store)).toMatch(
+      new RegExp(`^it lacks entries \\d+ to \\d+, which come before ${segments[4]}$`),
+    );
   });
 
   test('the first segment is missing', async () => {
     const { path, store, segments } = copy();
     rmSync(join(path, segments[0]!));
-    expect(await said(store)).toMatch(/^it lacks entries 1 to \d+, which come before /);
+    expect(await faultOf(store)).toMatch(/^it lacks entries 1 to \d+, which come before /);
   });
 
   test('the last segment is missing', async () => {
     const { path, store, segments } = copy();
     rmSync(join(path, segments.at(-1)!));
-    expect(await said(store)).toMatch(
+    expect(await faultOf(store)).toMatch(
       /^open-one.zst begins with entry \d+, and the sealed segments end with entry \d+$/,
     );
   });
@@ -271,7 +273,7 @@ describe('restore and verify report the same damage if', () => {
   test('a segment is truncated', async () => {
     const { path, store, segments } = copy();
     truncateSync(join(path, segments[2]!), 200);
-    expect(await said(store)).toStartWith(`${segments[2]} is a damaged segment: `);
+    expect(await faultOf(store)).toStartWith(`${segments[2]} is a damaged segment: `);
   });
 
   test('a bit of a segment is flipped', async () => {
@@ -279,16 +281,16 @@ describe('restore and verify report the same damage if', () => {
     const bytes = readFileSync(join(path, segments[1]!));
     bytes[bytes.length >> 1]! ^= 1;
     writeFileSync(join(path, segments[1]!), bytes);
-    expect(await said(store)).toStartWith(`${segments[1]} is a damaged segment: `);
+    expect(await faultOf(store)).toStartWith(`${segments[1]} is a damaged segment: `);
   });
 
   test('two segments are swapped', async () => {
     const { path, store, segments } = copy();
-    const at = (index: number) => join(path, segments[index]!);
-    renameSync(at(1), join(path, 'aside'));
-    renameSync(at(2), at(1));
-    renameSync(join(path, 'aside'), at(2));
-    expect(await said(store)).toMatch(
+    const pathOf = (index: number) => join(path, segments[index]!);
+    renameSync(pathOf(1), join(path, 'aside'));
+    renameSync(pathOf(2), pathOf(1));
+    renameSync(join(path, 'aside'), pathOf(2));
+    expect(await faultOf(store)).toMatch(
       new RegExp(`^${segments[1]} is a damaged segment: .* which doesn't match its name$`),
     );
   });
@@ -297,7 +299,7 @@ describe('restore and verify report the same damage if', () => {
     const { path, store, segments } = copy();
     const foreign = folder();
     await archive(
-      kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })))),
+      keep(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })))),
       directoryFiles(foreign),
     );
     const other = readdirSync(foreign)
@@ -305,11 +307,11 @@ describe('restore and verify report the same damage if', () => {
       .find((name) => name.startsWith(segments[2]!.slice(0, 21)))!;
     cpSync(join(foreign, other), join(path, other));
     rmSync(join(path, segments[2]!));
-    expect(await said(store)).toMatch(
+    expect(await faultOf(store)).toMatch(
       new RegExp(`^${other} belongs to another log: it doesn't follow the chain value of entry \\d+$`),
     );
     cpSync(join(original, segments[2]!), join(path, segments[2]!));
-    expect(await said(store)).toMatch(
+    expect(await faultOf(store)).toMatch(
       / begins with entry \d+, and another segment has the entries up to \d+$|belongs to another log/,
     );
   });
@@ -318,7 +320,7 @@ describe('restore and verify report the same damage if', () => {
     const { path, store } = copy();
     const bytes = readFileSync(join(path, OPEN));
     truncateSync(join(path, OPEN), 50);
-    expect(await said(store)).toStartWith(`${OPEN} is a damaged segment: `);
+    expect(await faultOf(store)).toStartWith(`${OPEN} is a damaged segment: `);
     const { entries } = await readSegment(bytes, null);
     const before = new Uint8Array(32).fill(7);
     let chain: Uint8Array = before;
@@ -327,7 +329,7 @@ describe('restore and verify report the same damage if', () => {
       return { ...entry, chain };
     });
     writeFileSync(join(path, OPEN), await compressPart(segmentContent(before, forged)));
-    expect(await said(store)).toMatch(
+    expect(await faultOf(store)).toMatch(
       /^open-one.zst belongs to another log: it doesn't follow the chain value of entry \d+$/,
     );
   });
@@ -341,7 +343,7 @@ describe('restore and verify report the same damage if', () => {
       join(path, 'open-two.zst'),
       await compressPart(segmentContent(part.previousChain, [{ ...first, chain }])),
     );
-    expect(await said(store)).toBe(`open-two.zst and ${OPEN} belong to two logs: they differ at entry ${first.id}`);
+    expect(await faultOf(store)).toBe(`open-two.zst and ${OPEN} belong to two logs: they differ at entry ${first.id}`);
   });
 });
 

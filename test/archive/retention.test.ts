@@ -10,16 +10,16 @@ import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
-import { keptToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/kept.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const DAY = 86_400_000;
 const NOW = 1_900_000_000_000;
 const events = simulatedEvents({ seed: 5, blocks: 24, transactionsPerBlock: 3, forkEvery: 8, forkDepth: 2 });
-const { kept, folder } = keptToEnd();
+const { keep, folder } = keepToEnd();
 /** The journal after one third, two thirds, and all of its events. */
-const [third, half, whole] = [1, 2, 3].map((part) => kept(ingestOf(events.slice(0, (part * events.length) / 3)))) as [
+const [third, half, whole] = [1, 2, 3].map((part) => keep(ingestOf(events.slice(0, (part * events.length) / 3)))) as [
   string,
   string,
   string,
@@ -52,10 +52,10 @@ function copyOf(archived: string): string {
 const names = async (store: ObjectStore): Promise<string[]> => (await listBases(store)).map(({ name }) => name);
 
 async function faults(store: ObjectStore): Promise<(string | null)[]> {
-  const found: (string | null)[] = [];
-  for await (const { fault } of verifySegments(store)) found.push(fault);
-  for await (const { fault } of verifyBases(store)) found.push(fault);
-  return found.filter((fault) => fault !== null);
+  const list: (string | null)[] = [];
+  for await (const { fault } of verifySegments(store)) list.push(fault);
+  for await (const { fault } of verifyBases(store)) list.push(fault);
+  return list.filter((fault) => fault !== null);
 }
 
 async function requireRestorable(store: ObjectStore, options = {}): Promise<string> {
@@ -67,24 +67,24 @@ async function requireRestorable(store: ObjectStore, options = {}): Promise<stri
 
 test('old bases are deleted except the newest, and parts are deleted after two rounds without use', async () => {
   const store = directoryFiles(folder());
-  const one = await baseAgo(third, store, 90);
+  const oldest = await baseAgo(third, store, 90);
   expect(await kept30(store)).toEqual({ bases: 0, parts: 0 });
-  const two = await baseAgo(half, store, 60);
+  const middle = await baseAgo(half, store, 60);
   const before = await store.list(PARTS);
   expect(await kept30(store)).toMatchObject({ bases: 1, parts: 0 });
-  expect([await names(store), await store.list(PARTS)]).toEqual([[two.name], before]);
-  const three = await baseAgo(whole, store, 0);
+  expect([await names(store), await store.list(PARTS)]).toEqual([[middle.name], before]);
+  const newest = await baseAgo(whole, store, 0);
   const retained = await kept30(store);
   expect(retained?.bases).toBe(1);
   expect(retained?.parts).toBeGreaterThan(0);
-  expect(await names(store)).toEqual([three.name]);
+  expect(await names(store)).toEqual([newest.name]);
   // The parts that only the second snapshot needs were still in use at the last look.
-  const [ofOne, ofTwo, ofThree] = [one, two, three].map(
+  const [ofOne, ofTwo, ofThree] = [oldest, middle, newest].map(
     ({ manifest }) => new Set(manifest.tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)))),
   ) as [Set<string>, Set<string>, Set<string>];
-  const left = new Set(await store.list(PARTS));
-  expect(ofTwo.difference(left).size).toBe(0);
-  expect(ofOne.difference(ofTwo).difference(ofThree).intersection(left).size).toBe(0);
+  const remaining = new Set(await store.list(PARTS));
+  expect(ofTwo.difference(remaining).size).toBe(0);
+  expect(ofOne.difference(ofTwo).difference(ofThree).intersection(remaining).size).toBe(0);
   await kept30(store);
   expect(new Set(await store.list(PARTS))).toEqual(ofThree);
   expect(await faults(store)).toEqual([]);
@@ -101,11 +101,11 @@ test('an unneeded part is sent again by a base that needs it, and stays', async 
       return store.create(name, bytes);
     },
   };
-  const again = (await baseIn(third, noting, { clock: { ...impatientClock, now: () => NOW - 40 * DAY } }))!;
+  const rebuilt = (await baseIn(third, noting, { clock: { ...impatientClock, now: () => NOW - 40 * DAY } }))!;
   const unneeded = JSON.parse(Buffer.from((await store.read('unneeded.json', { min: 1, max: 1e6 }))!).toString()) as {
     parts: string[];
   };
-  const needed = again.manifest.tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)));
+  const needed = rebuilt.manifest.tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)));
   const sent = unneeded.parts.filter((name) => needed.includes(name));
   expect(sent.length).toBeGreaterThan(0);
   expect(created).toEqual(expect.arrayContaining(sent));
@@ -118,7 +118,7 @@ test('parts that another host sends stay, and a base with deleted parts is not w
   await archive(whole, store);
   // While a host without a lease makes a snapshot, another host deletes parts that the snapshot refers to.
   let isRemoved = false;
-  const beside: ObjectStore = {
+  const racing: ObjectStore = {
     ...store,
     async create(name, bytes) {
       const isNew = await store.create(name, bytes);
@@ -128,7 +128,7 @@ test('parts that another host sends stay, and a base with deleted parts is not w
       return isNew;
     },
   };
-  expect(await refusal(baseIn(whole, beside))).toContain('which it had at the start of the base');
+  expect(await refusal(baseIn(whole, racing))).toContain('which it had at the start of the base');
   const sent = await baseIn(whole, store);
   expect(sent).not.toBeNull();
   const [newest] = await names(store);
@@ -152,14 +152,14 @@ test('parts that another host sends stay, and a base with deleted parts is not w
 test("nothing is deleted while a base can't be read, or without the setting", async () => {
   const path = folder();
   const store = directoryFiles(path);
-  const one = await baseAgo(third, store, 90);
+  const oldest = await baseAgo(third, store, 90);
   await baseAgo(whole, store, 0);
   const before = await store.list('');
   expect(await retain({ store, keepDays: null, now: NOW, signal })).toBeNull();
   expect(await store.list('')).toEqual(before);
-  writeFileSync(join(path, one.name), 'nothing');
+  writeFileSync(join(path, oldest.name), 'nothing');
   expect(await kept30(store)).toBeNull();
-  writeFileSync(join(path, one.name), await packManifest({ ...one.manifest, format: 9 as 1 }));
+  writeFileSync(join(path, oldest.name), await packManifest({ ...oldest.manifest, format: 9 as 1 }));
   expect(await kept30(store)).toBeNull();
   expect(await store.list('')).toEqual(before);
 });
@@ -167,14 +167,14 @@ test("nothing is deleted while a base can't be read, or without the setting", as
 test('a retention that is killed between any two requests leaves an archive that can be restored', async () => {
   const prepared = copyOf(aged);
   await baseAgo(whole, directoryFiles(prepared), 0);
-  for (let most = 1; ; most += 7) {
+  for (let limit = 1; ; limit += 7) {
     const store = directoryFiles(copyOf(prepared));
     let changes = 0;
     const dying: ObjectStore = { ...store };
     for (const change of ['remove', 'write'] as const) {
-      dying[change] = (async (...given: [string, Uint8Array]) => {
-        if (++changes > most) throw new Error('killed');
-        return (store[change] as (...given: [string, Uint8Array]) => Promise<unknown>)(...given);
+      dying[change] = (async (...args: [string, Uint8Array]) => {
+        if (++changes > limit) throw new Error('killed');
+        return (store[change] as (...args: [string, Uint8Array]) => Promise<unknown>)(...args);
       }) as never;
     }
     const isDone = await kept30(dying).then(

@@ -25,8 +25,8 @@ interface Event {
 /** Entries of a journal with these events after others. */
 function entriesOf(events: readonly Event[], before: Uint8Array = CHAIN_START, first = 1): Entry[] {
   let chain = before;
-  return events.map((event, at) => {
-    const entry = { id: first + at, ...event };
+  return events.map((event, index) => {
+    const entry = { id: first + index, ...event };
     chain = nextChain(chain, entry);
     return { ...entry, chain };
   });
@@ -59,10 +59,10 @@ const refusal = (bytes: Uint8Array, named: Parameters<typeof readSegment>[1] = n
 
 test('any entries, including a withheld one, are read as they were written', () =>
   assertProperty(
-    fc.asyncProperty(events, fc.integer({ min: 1, max: 2 ** 40 }), fc.nat(6), async (given, first, hidden) => {
+    fc.asyncProperty(events, fc.integer({ min: 1, max: 2 ** 40 }), fc.nat(6), async (drawn, first, hidden) => {
       const before = new Uint8Array(32).fill(first % 256);
-      const whole = entriesOf(given, before, first);
-      const entries = whole.map((entry, at) => (at === hidden ? withheld(entry) : entry));
+      const whole = entriesOf(drawn, before, first);
+      const entries = whole.map((entry, index) => (index === hidden ? withheld(entry) : entry));
       const read = await readSegment(await packed(before, entries), rangeOf(entries));
       expect(read.entries).toEqual(entries);
       expect(read.previousChain).toEqual(before);
@@ -74,16 +74,16 @@ test('any entries, including a withheld one, are read as they were written', () 
 test('a segment with any changed byte is rejected, or returns the same entries', () => {
   const seen = new Seen({ 'its header': 5, 'its entries': 5 });
   return assertProperty(
-    fc.asyncProperty(events, fc.nat(), fc.integer({ min: 1, max: 255 }), async (given, store, change) => {
-      const entries = entriesOf(given);
+    fc.asyncProperty(events, fc.nat(), fc.integer({ min: 1, max: 255 }), async (drawn, store, change) => {
+      const entries = entriesOf(drawn);
       const content = segmentContent(CHAIN_START, entries);
-      const at = store % content.length;
-      seen.add(at <= content.indexOf('\n') ? 'its header' : 'its entries');
-      content[at] = content[at]! ^ change;
-      const found = await readSegment(await compressPart(content), rangeOf(entries)).catch((error: unknown) => error);
+      const offset = store % content.length;
+      seen.add(offset <= content.indexOf('\n') ? 'its header' : 'its entries');
+      content[offset] = content[offset]! ^ change;
+      const outcome = await readSegment(await compressPart(content), rangeOf(entries)).catch((error: unknown) => error);
       // A header may hold the same values in different bytes.
-      if (!(found instanceof SegmentError)) expect(found).toMatchObject({ entries });
-      else expect(found.message).not.toBe('');
+      if (!(outcome instanceof SegmentError)) expect(outcome).toMatchObject({ entries });
+      else expect(outcome.message).not.toBe('');
     }),
     { seen },
   );
@@ -153,7 +153,7 @@ test('a segment ends with the entry that reaches a limit', () => {
   expect([...firstEntries(bySize, SEGMENT)].map(({ id }) => id)).toEqual([1, 2]);
   expect(isComplete(bySize.slice(0, 1), SEGMENT)).toBe(false);
   expect(isComplete(bySize.slice(0, 2), SEGMENT)).toBe(true);
-  const byNumber = Array.from({ length: SEGMENT.entries }, (_, at) => ({ ...bySize[0]!, id: at + 1 }));
+  const byNumber = Array.from({ length: SEGMENT.entries }, (_, index) => ({ ...bySize[0]!, id: index + 1 }));
   expect(isComplete(byNumber.slice(1), SEGMENT)).toBe(false);
   expect(isComplete(byNumber, SEGMENT)).toBe(true);
 });

@@ -84,15 +84,15 @@ describe('an envelope', () => {
 
   test('with a changed byte is rejected, or returns the same payload', () => {
     let accepted = 0;
-    for (let at = 0; at < bytes.length; at++) {
+    for (let index = 0; index < bytes.length; index++) {
       const changed = Buffer.from(bytes);
-      changed[at]! ^= 1;
+      changed[index]! ^= 1;
       const envelope = parseEnvelope(changed);
-      const found = envelope === null ? null : verifiedPayload(envelope, TYPE, signer.publicKey);
+      const verified = envelope === null ? null : verifiedPayload(envelope, TYPE, signer.publicKey);
       // The key id, white space and unused base64 bits aren't signed. They leave the payload unchanged.
-      if (found !== null) {
+      if (verified !== null) {
         accepted += 1;
-        expect(found).toEqual(payload);
+        expect(verified).toEqual(payload);
       }
     }
     expect(accepted).toBeLessThan(signer.publicKey.length + 10);
@@ -105,21 +105,21 @@ describe('the key file', () => {
   const directory = (name: string): string => join(folder.path, name);
 
   test('is created once, readable only by its owner, and openssl can read it', () => {
-    const at = directory('new');
-    const { publicKey } = loadOrCreateSigner(at);
-    expect(loadOrCreateSigner(at).publicKey).toBe(publicKey);
-    expect(loadServerSigner(at, true).publicKey).toBe(publicKey);
-    const file = join(at, ARCHIVE_KEY);
+    const path = directory('new');
+    const { publicKey } = loadOrCreateSigner(path);
+    expect(loadOrCreateSigner(path).publicKey).toBe(publicKey);
+    expect(loadServerSigner(path, true).publicKey).toBe(publicKey);
+    const file = join(path, ARCHIVE_KEY);
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
     const { stdout } = Bun.spawnSync(['openssl', 'pkey', '-in', file, '-pubout', '-outform', 'DER']);
     expect(stdout.subarray(-32).toString('base64')).toBe(publicKey.slice('ed25519:'.length));
   });
 
   test('may come from openssl', () => {
-    const at = directory('openssl');
-    loadOrCreateSigner(at);
-    Bun.spawnSync(['openssl', 'genpkey', '-algorithm', 'ed25519', '-out', join(at, ARCHIVE_KEY)]);
-    expect(loadOrCreateSigner(at).publicKey).toMatch(new RegExp(PUBLIC_KEY));
+    const path = directory('openssl');
+    loadOrCreateSigner(path);
+    Bun.spawnSync(['openssl', 'genpkey', '-algorithm', 'ed25519', '-out', join(path, ARCHIVE_KEY)]);
+    expect(loadOrCreateSigner(path).publicKey).toMatch(new RegExp(PUBLIC_KEY));
   });
 
   test('is not created by a host of a cluster, since the other hosts would lack it', () => {
@@ -130,9 +130,9 @@ describe('the key file', () => {
   });
 
   test('is never replaced if it contains something else', () => {
-    const at = directory('other');
-    loadOrCreateSigner(at);
-    const file = join(at, ARCHIVE_KEY);
+    const path = directory('other');
+    loadOrCreateSigner(path);
+    const file = join(path, ARCHIVE_KEY);
     const others = [
       'nothing',
       '',
@@ -141,11 +141,11 @@ describe('the key file', () => {
     ];
     for (const text of others) {
       writeFileSync(file, text);
-      expect(() => loadOrCreateSigner(at)).toThrow(`${file} holds no Ed25519 key in PKCS#8 and PEM.`);
+      expect(() => loadOrCreateSigner(path)).toThrow(`${file} holds no Ed25519 key in PKCS#8 and PEM.`);
       expect(readFileSync(file, 'utf8')).toBe(text);
     }
     if (process.getuid?.() === 0) return;
     chmodSync(file, 0);
-    expect(() => loadOrCreateSigner(at)).toThrow(`${file} can't be read.`);
+    expect(() => loadOrCreateSigner(path)).toThrow(`${file} can't be read.`);
   });
 });

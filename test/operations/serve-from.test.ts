@@ -12,19 +12,19 @@ import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import { archive, refusal } from '../support/data/archive.ts';
 import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { keptToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/kept.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const events = simulatedEvents({ seed: 21, blocks: 8, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
 const signer = parseSigner(newPrivateKey())!;
-const { kept, folder } = keptToEnd();
+const { keep, folder } = keepToEnd();
 let source: string;
 let path: string;
 let web: WebServer;
 beforeAll(async () => {
-  source = kept(ingestOf(events));
+  source = keep(ingestOf(events));
   path = folder();
   await archive(source, directoryFiles(path), 'one', { signer });
   web = webServer(path);
@@ -120,7 +120,7 @@ test('restores a private archive in a directory without a key', async () => {
 });
 
 test('rejects data of another chain, and accepts other data of the same chain', async () => {
-  const later = kept(ingestOf(events, { random: OTHER_IDENTITY }));
+  const later = keep(ingestOf(events, { random: OTHER_IDENTITY }));
   const before = journalRows(later);
   expect(await from(web.url, later)).toEqual([]);
   const mainnet = folder();
@@ -156,7 +156,7 @@ test('logs the first failed request while the server waits for its archive', asy
 });
 
 test('rejects a directory that contains files but no entries', async () => {
-  const data = kept(emptyDirectory(true));
+  const data = keep(emptyDirectory(true));
   openAt(data)[Symbol.dispose]();
   expect(await refusal(from(web.url, data))).toBe(
     `${data} has data files without entries, so Stackside can't restore into it.`,

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { type DataDirectory, dataDirectory } from './data-directory.ts';
 
 /** Call it once in a file. It removes the directories when all tests of the file have ended. */
-export function keptToEnd() {
-  const made: DataDirectory[] = [];
+export function keepToEnd() {
+  const directories: DataDirectory[] = [];
   afterAll(() => {
-    for (const directory of made) directory[Symbol.dispose]();
+    for (const directory of directories) directory[Symbol.dispose]();
   });
   /** Keeps a directory. @returns its path */
-  const kept = (directory: DataDirectory): string => {
-    made.push(directory);
+  const keep = (directory: DataDirectory): string => {
+    directories.push(directory);
     return directory.path;
   };
   /** Returns a path in a new directory, where nothing is yet. */
-  const folder = (): string => join(kept(dataDirectory()), 'new');
-  return { kept, folder };
+  const folder = (): string => join(keep(dataDirectory()), 'new');
+  return { keep, folder };
 }
