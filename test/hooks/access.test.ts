@@ -37,15 +37,15 @@ const refused = (attempt: () => unknown): HookProblem | null => {
 /** Access with a clock that stands still until it is moved. */
 function withKeys(hosts: string[] = []) {
   const clock = { now: 1_000_000 };
-  const said: HookEvent[] = [];
+  const logged: HookEvent[] = [];
   const tries = wrongKeys(
-    (event) => said.push(event),
+    (event) => logged.push(event),
     () => clock.now,
   );
   const consumers = [keyOf('alice', 'short-key'), keyOf('bob', 'b'.repeat(32))];
   return {
     clock,
-    said,
+    logged,
     tries,
     ...access({
       keys: { consumers, admin: ADMIN },
@@ -109,8 +109,8 @@ describe('with keys', () => {
   test('a request with a foreign Host is rejected, even with a key', () => {
     const { callerOf } = withKeys(['api.example.org', 'Stacks.Internal']);
     const answer = (host: string) => refused(() => callerOf(asks({ host, ...as(ADMIN) }), ''))?.status ?? 200;
-    const ours = ['localhost', 'LOCALHOST:3999', '127.0.0.1', '[::1]:3999', '10.1.2.3:80', 'api.example.org:443'];
-    for (const host of [...ours, 'API.example.org.', 'stacks.internal'])
+    const ownHosts = ['localhost', 'LOCALHOST:3999', '127.0.0.1', '[::1]:3999', '10.1.2.3:80', 'api.example.org:443'];
+    for (const host of [...ownHosts, 'API.example.org.', 'stacks.internal'])
       expect([host, answer(host)]).toEqual([host, 200]);
     const foreign = [
       'evil.example',
@@ -189,8 +189,8 @@ describe('wrong keys', () => {
   const WRONG = 'wrong-key';
   const status = ({ callerOf }: Access, key: string, peer: string) =>
     refused(() => callerOf(asks(as(key)), peer))?.status ?? 200;
-  const guess = (of: Access, peer: string, times: number) =>
-    Array.from({ length: times }, () => status(of, WRONG, peer));
+  const guess = (access: Access, peer: string, times: number) =>
+    Array.from({ length: times }, () => status(access, WRONG, peer));
 
   test('are rate-limited only for the address that they come from', () => {
     const keyed = withKeys();
@@ -227,7 +227,7 @@ describe('wrong keys', () => {
   test('have a limit over all addresses, but an address without failures can always try a key', () => {
     const keyed = withKeys();
     const addresses = Array.from({ length: 60 }, (_, index) => `198.51.100.${index}`);
-    const looked = addresses.flatMap((address) => guess(keyed, address, 5)).filter((one) => one === 401).length;
+    const looked = addresses.flatMap((address) => guess(keyed, address, 5)).filter((code) => code === 401).length;
     // A hundred at once, and then the first of each other address.
     expect(looked).toBe(100 + 40);
     expect(status(keyed, 'short-key', '203.0.113.1')).toBe(200);
@@ -252,10 +252,10 @@ describe('wrong keys', () => {
     guess(keyed, '192.0.2.1', 30);
     keyed.clock.now += 59_999;
     guess(keyed, '192.0.2.2', 1);
-    expect(keyed.said).toEqual([{ event: 'hook_keys_refused', count: 1, address: '192.0.2.1' }]);
+    expect(keyed.logged).toEqual([{ event: 'hook_keys_refused', count: 1, address: '192.0.2.1' }]);
     keyed.clock.now += 1;
     guess(keyed, '192.0.2.3', 1);
-    expect(keyed.said[1]).toEqual({ event: 'hook_keys_refused', count: 31, address: '192.0.2.3' });
+    expect(keyed.logged[1]).toEqual({ event: 'hook_keys_refused', count: 31, address: '192.0.2.3' });
   });
 
   test('never block a valid long key, or a valid key from an address without failures', () => {
@@ -305,8 +305,8 @@ describe('the admin key', () => {
 
   test('is created even if a crash left a partial file', () => {
     using directory = dataDirectory();
-    const beside = `${adminKeyFile(directory.path)}.partial`;
-    writeFileSync(beside, 'ab', { mode: 0o644 });
+    const partial = `${adminKeyFile(directory.path)}.partial`;
+    writeFileSync(partial, 'ab', { mode: 0o644 });
     expect(adminKeyOf(directory.path)).toMatch(/^[0-9a-f]{64}$/);
     expect(statSync(adminKeyFile(directory.path)).mode & 0o777).toBe(0o600);
     expect(readdirSync(directory.path)).toEqual(['admin.key']);
@@ -332,19 +332,19 @@ describe('the admin key', () => {
 });
 
 describe('an admin key file named by the operator', () => {
-  const own = 'ab'.repeat(32);
+  const ownKey = 'ab'.repeat(32);
 
   test('works on every host, and no other key is created', async () => {
     using files = dataDirectory();
     const file = join(files.path, 'shared.key');
-    writeFileSync(file, `${own}\n`, { mode: 0o600 });
-    await using one = await serving({ adminKey: file });
-    await using two = await serving({}, undefined, { STACKSIDE_ADMIN_KEY_FILE: file });
-    for (const server of [one, two]) {
+    writeFileSync(file, `${ownKey}\n`, { mode: 0o600 });
+    await using first = await serving({ adminKey: file });
+    await using second = await serving({}, undefined, { STACKSIDE_ADMIN_KEY_FILE: file });
+    for (const server of [first, second]) {
       expect(readAdminKey(server.directory)).toBeNull();
       const statusWith = async (key: string) =>
         (await server.get('/stackside/v1/system', { headers: { 'x-api-key': key } })).status;
-      expect([await statusWith(own), await statusWith('cd'.repeat(32))]).toEqual([200, 401]);
+      expect([await statusWith(ownKey), await statusWith('cd'.repeat(32))]).toEqual([200, 401]);
     }
   });
 
@@ -357,7 +357,7 @@ describe('an admin key file named by the operator', () => {
     };
     expect(await refusal()).toEqual([`${file} doesn't exist.`, 'Check --admin-key.']);
     expect(readdirSync(files.path)).not.toContain('shared.key');
-    for (const text of ['', '\n', 'ab'.repeat(31), `${own}\n${own}`, own.toUpperCase()]) {
+    for (const text of ['', '\n', 'ab'.repeat(31), `${ownKey}\n${ownKey}`, ownKey.toUpperCase()]) {
       writeFileSync(file, text, { mode: 0o600 });
       expect(await refusal()).toEqual([
         `${file} holds no admin key, which has 64 hex digits in lower case.`,
@@ -365,7 +365,7 @@ describe('an admin key file named by the operator', () => {
       ]);
       expect(readFileSync(file, 'utf8')).toBe(text);
     }
-    writeFileSync(file, own);
+    writeFileSync(file, ownKey);
     chmodSync(file, 0o644);
     expect(await refusal()).toEqual([
       `Every user of this machine may read ${file} or write to it.`,
@@ -388,10 +388,10 @@ describe('a server', () => {
     const hashed = new Bun.CryptoHasher('sha256').update('third-key').digest('hex');
     await Bun.write(file, `# keys\nalice first-key\nalice second-key\n\nbob sha256:${hashed}\n`);
     await using server = await hookServer({ hookAccess: 'key', hookKeys: file });
-    const made = await server.request('POST', '/chainhooks/me', valid, as('first-key'));
-    expect(made.status).toBe(200);
-    const path = `/chainhooks/me/${made.body.uuid}`;
-    const get = (headers: Record<string, string>, at = path) => server.request('GET', at, undefined, headers);
+    const registered = await server.request('POST', '/chainhooks/me', valid, as('first-key'));
+    expect(registered.status).toBe(200);
+    const path = `/chainhooks/me/${registered.body.uuid}`;
+    const get = (headers: Record<string, string>, target = path) => server.request('GET', target, undefined, headers);
     expect((await get(as('second-key'))).status).toBe(200);
     expect((await get({ authorization: 'Bearer second-key' })).status).toBe(200);
     for (const method of ['GET', 'DELETE'])
@@ -422,11 +422,11 @@ describe('a server', () => {
   /** Every route of chainhooks but the status. */
   const everyRoute = async (api: string): Promise<[method: string, path: string][]> => {
     const document = (await (await fetch(`${api}/docs/json`)).json()) as { paths: Record<string, object> };
-    const at = (path: string) =>
+    const operationsOf = (path: string) =>
       path.replace('{uuid}', crypto.randomUUID()).replace('{id}', 'evt_00').replace('{job}', crypto.randomUUID());
     return Object.entries(document.paths).flatMap(([path, methods]) =>
       path.startsWith('/chainhooks/')
-        ? Object.keys(methods).map((method): [string, string] => [method.toUpperCase(), at(path)])
+        ? Object.keys(methods).map((method): [string, string] => [method.toUpperCase(), operationsOf(path)])
         : [],
     );
   };
@@ -435,14 +435,14 @@ describe('a server', () => {
   const statusFrom = (localAddress: string, api: string, headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(api);
-      const asked = http.get(
+      const request = http.get(
         { hostname, port, path: '/chainhooks/me', localAddress, headers, agent: false },
         (answer) => {
           answer.resume();
           resolve(answer.statusCode ?? 0);
         },
       );
-      asked.on('error', reject);
+      request.on('error', reject);
     });
 
   describe.each(['0', '1'])('with %s threads', (threads) => {
@@ -457,11 +457,11 @@ describe('a server', () => {
       const routes = await everyRoute(server.api);
       expect(routes.length).toBeGreaterThan(20);
       for (const [method, path] of routes) {
-        for (const at of [path, path.replace('/chainhooks', '/chainhooks/v1')]) {
-          const status = async (headers: Record<string, string>) => (await server.get(at, { method, headers })).status;
-          expect([method, at, await status({}), await status({ ...admin, host: 'evil.example' })]).toEqual([
+        for (const url of [path, path.replace('/chainhooks', '/chainhooks/v1')]) {
+          const status = async (headers: Record<string, string>) => (await server.get(url, { method, headers })).status;
+          expect([method, url, await status({}), await status({ ...admin, host: 'evil.example' })]).toEqual([
             method,
-            at,
+            url,
             401,
             421,
           ]);
@@ -498,7 +498,7 @@ describe('a server', () => {
 
   test('with open access listens only on the loopback, and rejects keys', async () => {
     using directory = dataDirectory();
-    const start = (given: Record<string, string>) => serving({ hookAccess: 'open', ...given }, directory.path);
+    const start = (overrides: Record<string, string>) => serving({ hookAccess: 'open', ...overrides }, directory.path);
     expect(start({ apiHost: '0.0.0.0' })).rejects.toThrow('--api-host is 0.0.0.0, which other machines can reach.');
     expect(start({ eventHost: '::' })).rejects.toThrow('--event-host is ::, which other machines can reach.');
     const file = join(directory.path, 'keys');
@@ -510,21 +510,21 @@ describe('a server', () => {
     'with open access and %s threads: answers programs, but no page of another origin',
     async (threads) => {
       await using server = await serving({ threads, hookAccess: 'open' });
-      const asked = (path: string, init: RequestInit) => server.get(path, init).then(({ status }) => status);
-      expect(await asked('/chainhooks/me', {})).toBe(200);
-      expect(await asked('/chainhooks/consumers', {})).toBe(200);
+      const statusOf = (path: string, init: RequestInit) => server.get(path, init).then(({ status }) => status);
+      expect(await statusOf('/chainhooks/me', {})).toBe(200);
+      expect(await statusOf('/chainhooks/consumers', {})).toBe(200);
       expect(
-        await asked('/chainhooks/me/secret', { method: 'POST', headers: { origin: 'https://evil.example' } }),
+        await statusOf('/chainhooks/me/secret', { method: 'POST', headers: { origin: 'https://evil.example' } }),
       ).toBe(403);
-      expect(await asked('/chainhooks/me/secret', { headers: { 'sec-fetch-site': 'cross-site' } })).toBe(403);
-      expect(await asked('/chainhooks/me', { headers: { host: 'evil.example' } })).toBe(421);
+      expect(await statusOf('/chainhooks/me/secret', { headers: { 'sec-fetch-site': 'cross-site' } })).toBe(403);
+      expect(await statusOf('/chainhooks/me', { headers: { host: 'evil.example' } })).toBe(421);
       const preflight = {
         method: 'OPTIONS',
         headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
       };
       const refusal = await server.get('/chainhooks/me/secret', preflight);
       expect([refusal.status, refusal.headers.has('access-control-allow-methods')]).toEqual([403, false]);
-      expect(await asked('/extended/v1/block', preflight)).toBe(204);
+      expect(await statusOf('/extended/v1/block', preflight)).toBe(204);
     },
   );
 
@@ -534,8 +534,8 @@ describe('a server', () => {
   });
   test('with open access logs a warning', async () => {
     await using server = await hookServer();
-    expect(server.said).toContainEqual(openAccess);
+    expect(server.logged).toContainEqual(openAccess);
     await using keyed = await hookServer({ hookAccess: 'key' });
-    expect(keyed.said).not.toContainEqual(openAccess);
+    expect(keyed.logged).not.toContainEqual(openAccess);
   });
 });

@@ -23,22 +23,22 @@ export function acceptedInOrder<A extends Arrival>(
 ): { accepted: A[]; repeated: number } {
   const accepted = new Map<number, A>();
   let [highest, repeated] = [0, 0];
-  for (const one of arrivals) {
-    if (one.sequence > highest) {
-      expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest + 1 });
+  for (const arrival of arrivals) {
+    if (arrival.sequence > highest) {
+      expect({ hook, sequence: arrival.sequence }).toEqual({ hook, sequence: highest + 1 });
       expect({ hook, sequence: highest, accepted: highest === 0 || accepted.has(highest) }).toEqual({
         hook,
         sequence: highest,
         accepted: true,
       });
-      highest = one.sequence;
-    } else expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest });
-    const before = accepted.get(one.sequence);
-    if (before !== undefined) {
+      highest = arrival.sequence;
+    } else expect({ hook, sequence: arrival.sequence }).toEqual({ hook, sequence: highest });
+    const previous = accepted.get(arrival.sequence);
+    if (previous !== undefined) {
       repeated += 1;
-      expect([one.id, one.payload]).toEqual([before.id, before.payload]);
+      expect([arrival.id, arrival.payload]).toEqual([previous.id, previous.payload]);
     }
-    if (one.answered) accepted.set(one.sequence, one);
+    if (arrival.answered) accepted.set(arrival.sequence, arrival);
   }
   expect({ hook, accepted: accepted.size }).toEqual({ hook, accepted: highest });
   return { accepted: [...accepted.values()], repeated };

@@ -47,8 +47,8 @@ function queued(server: HookServer, uuid: string, queue = 'live'): Payload[] {
   if (record === undefined) throw new Error('no such hook');
   return deliveries
     .inOrder(record.id, everyDelivery, 0, 100_000)
-    .filter((one) => one.queue === queue)
-    .map((one) => JSON.parse(deliveries.body(one.id) ?? 'null'));
+    .filter((row) => row.queue === queue)
+    .map((row) => JSON.parse(deliveries.body(row.id) ?? 'null'));
 }
 
 const register = async (server: HookServer, events: object[], options: object): Promise<string> => {
@@ -121,26 +121,26 @@ test(
         const cut = Math.floor(share * events.length);
         await using live = await hookServer();
         await using away = await hookServer();
-        const [one, two] = [await register(live, everything, started), await register(away, everything, started)];
+        const [first, second] = [await register(live, everything, started), await register(away, everything, started)];
         feed(live, events);
         feed(away, events.slice(0, cut));
         const { commands, store, dispatcher } = away.hooks;
-        const record = store.records.find(two, 'default');
+        const record = store.records.find(second, 'default');
         if (record === undefined) throw new Error('no hook');
         const task = { of: 'catch_up', hook: record.id, most: 1 } as const;
         await commands.run('hook.fail', { task, reason: 'for a test' });
         feed(away, events.slice(cut));
-        expect((await away.request('GET', `/chainhooks/me/${two}`)).body.status).toMatchObject({
+        expect((await away.request('GET', `/chainhooks/me/${second}`)).body.status).toMatchObject({
           status: 'interrupted',
           enabled: false,
           interrupted_reason: 'for a test',
         });
-        await away.request('PATCH', `/chainhooks/me/${two}/enabled`, { enabled: true });
-        await until(async () => (await away.request('GET', `/chainhooks/me/${two}`)).body.status.lag_blocks === 0);
-        await until(() => store.records.find(two, 'default')?.stage === 'live');
+        await away.request('PATCH', `/chainhooks/me/${second}/enabled`, { enabled: true });
+        await until(async () => (await away.request('GET', `/chainhooks/me/${second}`)).body.status.lag_blocks === 0);
+        await until(() => store.records.find(second, 'default')?.stage === 'live');
         expect(dispatcher).toBeDefined();
-        seen.add('payloads', queued(away, two).length);
-        expect([...followed(queued(away, two)).values()]).toEqual([...followed(queued(live, one)).values()]);
+        seen.add('payloads', queued(away, second).length);
+        expect([...followed(queued(away, second)).values()]).toEqual([...followed(queued(live, first)).values()]);
       }),
       { seen, cases: 1, shrink: false },
     );
@@ -217,12 +217,12 @@ test('one chain gives the same payloads live, by backfill, by evaluation and in 
   expect(got.map(({ payload }) => payload)).toEqual(backfilled);
 
   const previewed: unknown[] = [];
-  for (let from = 1; from <= 40; from += 5) {
+  for (let start = 1; start <= 40; start += 5) {
     const { body } = await server.request('POST', '/chainhooks/preview', {
       filters: { events: everything },
       options: allOptions,
-      from_height: from,
-      to_height: from + 4,
+      from_height: start,
+      to_height: start + 4,
     });
     expect(body.payloads).toHaveLength(body.matched_blocks);
     previewed.push(...body.payloads.map(({ event }: Payload) => withoutCanonical(event.apply[0])));
@@ -238,10 +238,10 @@ test('one chain gives the same payloads live, by backfill, by evaluation and in 
 
 test('a backfill of a hook with principals reads only the blocks with them, and misses none', async () => {
   await using server = await hookServer();
-  const all = await register(server, everything, started);
+  const full = await register(server, everything, started);
   feed(server, chain);
   const calls = new Map<string, number>();
-  for (const { event } of queued(server, all)) {
+  for (const { event } of queued(server, full)) {
     for (const { operations } of event.apply.flatMap(({ transactions }: Payload) => transactions)) {
       for (const { type, metadata } of operations) {
         if (type === 'contract_log') {
@@ -253,9 +253,9 @@ test('a backfill of a hook with principals reads only the blocks with them, and 
   const [contract] = [...calls].sort((a, b) => b[1] - a[1])[0] ?? [''];
   const filters = { events: [{ type: 'contract_log', contract_identifier: contract }] };
   const whole = { filters: { events: [{ type: 'contract_log' }, ...filters.events] }, from_height: 1, to_height: 40 };
-  const own = await server.request('POST', '/chainhooks/preview', { filters, from_height: 1, to_height: 40 });
+  const narrow = await server.request('POST', '/chainhooks/preview', { filters, from_height: 1, to_height: 40 });
   const more = await server.request('POST', '/chainhooks/preview', whole);
-  const delivered = [...followed(queued(server, all)).values()] as Payload[];
+  const delivered = [...followed(queued(server, full)).values()] as Payload[];
   const expected = delivered.filter(({ transactions }) =>
     transactions.some(({ operations }: Payload) =>
       operations.some(
@@ -263,8 +263,8 @@ test('a backfill of a hook with principals reads only the blocks with them, and 
       ),
     ),
   );
-  expect([own.status, own.body]).toEqual([200, expect.anything()]);
-  expect(own.body.matched_blocks).toBe(expected.length);
+  expect([narrow.status, narrow.body]).toEqual([200, expect.anything()]);
+  expect(narrow.body.matched_blocks).toBe(expected.length);
   expect(more.body.matched_blocks).toBeGreaterThanOrEqual(expected.length);
   expect(expected.length).toBeGreaterThan(0);
 });

@@ -49,13 +49,13 @@ const filtersIn = (events: readonly object[]): string => `filters=${encodeURICom
 
 async function pages(get: (path: string) => Promise<Response>, query: string, from = ''): Promise<Change[]> {
   const changes: Change[] = [];
-  for (let after = from; ; ) {
-    const response = await get(`${PATH}?${after === '' ? '' : `after=${after}&`}${query}`);
+  for (let cursor = from; ; ) {
+    const response = await get(`${PATH}?${cursor === '' ? '' : `after=${cursor}&`}${query}`);
     const body = (await response.json()) as Change;
     expect([response.status, body.message]).toEqual([200, undefined]);
     changes.push(...body.results);
     if (!body.has_more) return changes;
-    after = body.next;
+    cursor = body.next;
   }
 }
 
@@ -121,8 +121,8 @@ const getFrom =
 function notified(server: HookServer, uuid: string): Change[] {
   const { records, deliveries } = server.hooks.store;
   const { id } = records.find(uuid, 'default')!;
-  return deliveries.inOrder(id, everyDelivery, 0, 100_000).flatMap((one) => {
-    const { event } = JSON.parse(deliveries.body(one.id) ?? 'null');
+  return deliveries.inOrder(id, everyDelivery, 0, 100_000).flatMap((row) => {
+    const { event } = JSON.parse(deliveries.body(row.id) ?? 'null');
     const as = (change: string) => (block: Change) => ({ change, block });
     return [...event.rollback.map(as('rollback')), ...event.apply.map(as('apply'))];
   });
@@ -155,12 +155,12 @@ test(
         for (const { block } of await pages(get, ALL)) {
           for (const { metadata } of block.transactions) principals.add(metadata.sender_address);
         }
-        const [one, two] = [...principals];
-        if (one !== undefined) sets.push([{ type: 'balance_change', principal: one }]);
-        if (two !== undefined)
-          sets.push(ofSome(two), [
-            { type: 'stx_transfer', sender: two },
-            { type: 'contract_call', sender: one },
+        const [first, second] = [...principals];
+        if (first !== undefined) sets.push([{ type: 'balance_change', principal: first }]);
+        if (second !== undefined)
+          sets.push(ofSome(second), [
+            { type: 'stx_transfer', sender: second },
+            { type: 'contract_call', sender: first },
           ]);
 
         // The hooks of a second server see the same blocks, live.
@@ -188,18 +188,18 @@ test(
         await until(() => live.changes.length >= whole.length);
         expect(live.changes).toEqual(whole);
         live.leave();
-        const at = whole[Math.floor(whole.length / 2)]?.cursor;
-        if (at === undefined) return;
-        const resumed = await EventReader.open(server.url, ALL, { 'last-event-id': at });
+        const middle = whole[Math.floor(whole.length / 2)]?.cursor;
+        if (middle === undefined) return;
+        const resumed = await EventReader.open(server.url, ALL, { 'last-event-id': middle });
         const rest = whole.slice(Math.floor(whole.length / 2) + 1);
         await until(() => resumed.changes.length >= rest.length);
         expect(resumed.changes).toEqual(rest);
         resumed.leave();
         const waited: Change[] = [];
-        for (let after = at; waited.length < rest.length; ) {
-          const body = (await (await get(`${PATH}?after=${after}&${ALL}&wait=30&limit=1`)).json()) as Change;
+        for (let cursor = middle; waited.length < rest.length; ) {
+          const body = (await (await get(`${PATH}?after=${cursor}&${ALL}&wait=30&limit=1`)).json()) as Change;
           waited.push(...body.results);
-          after = body.next;
+          cursor = body.next;
         }
         expect(waited).toEqual(rest);
       }),
@@ -220,15 +220,15 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 test('the next matching block answers a long poll and is sent to streams', async () => {
-  await using own = await hookServer();
-  feed(own, chain.slice(0, -30));
-  const get = getFrom(own);
+  await using server = await hookServer();
+  feed(server, chain.slice(0, -30));
+  const get = getFrom(server);
   const filters = filtersIn([{ type: 'coinbase' }]);
   const { next } = (await (await get(`${PATH}?after=tip`)).json()) as Change;
-  const stream = await EventReader.open(own.url, `after=tip&${filters}`);
+  const stream = await EventReader.open(server.url, `after=tip&${filters}`);
   await until(() => stream.id === next);
   const answer = get(`${PATH}?after=${next}&wait=30&${filters}`);
-  feed(own, chain.slice(-30));
+  feed(server, chain.slice(-30));
   const { results } = (await (await answer).json()) as Change;
   expect(results.length).toBeGreaterThan(0);
   const all = await pages(get, filters, next);
@@ -280,8 +280,8 @@ test('a long poll is answered only when its time ends or a block arrives', async
 
   isAnswered = false;
   const next = ask();
-  const begun = looks;
-  await until(() => isAnswered || looks > begun + 2);
+  const earlier = looks;
+  await until(() => isAnswered || looks > earlier + 2);
   expect(isAnswered).toBe(false);
   using open = openAt(directory.path);
   for (const event of chain.slice(-30)) open.ingest.receive(received(event));
@@ -294,8 +294,8 @@ test('streams and long polls end when the client disconnects and when the server
   const snapshots = openSnapshots(directory.path);
   const counts = { stream: 0, wait: 0 };
   const stopping = new AbortController();
-  const count = (by: number) => (form: ReaderForm) => {
-    counts[form] += by;
+  const count = (step: number) => (form: ReaderForm) => {
+    counts[form] += step;
   };
   const [route] = changeRoutes({
     snapshots,
@@ -336,7 +336,7 @@ test('streams and long polls end when the client disconnects and when the server
 test('changes are made only as fast as the reader reads, and the number of readers is limited', async () => {
   using directory = ingestOf(chain.map(received));
   using snapshots = snapshotsOf(directory.path);
-  let made = 0;
+  let written = 0;
   const [route] = changeRoutes({
     snapshots,
     clock: systemClock,
@@ -345,7 +345,7 @@ test('changes are made only as fast as the reader reads, and the number of reade
       opened() {},
       closed() {},
       sent(_, changes) {
-        made += changes;
+        written += changes;
       },
     },
   });
@@ -358,7 +358,7 @@ test('changes are made only as fast as the reader reads, and the number of reade
   for (let read = 0; read < 8; read++) {
     await slow.read();
     // The first part has no change.
-    expect(made).toBe(read);
+    expect(written).toBe(read);
   }
   const others: { cancel(): Promise<void> }[] = [];
   while (others.length < MAX_READERS - 1) {
@@ -409,8 +409,8 @@ test('an invalid Last-Event-ID is rejected with the name of the header', async (
 
 test('a cursor from another log is rejected if its block is unknown, and a future cursor waits for its step', async () => {
   using directory = ingestOf(simulatedEvents({ seed: 9, blocks: 60, accounts: 4, transactionsPerBlock: 1 }));
-  using other = openApi(directory.path);
-  const changes = await pages(other.get, 'limit=500');
+  using otherApi = openApi(directory.path);
+  const changes = await pages(otherApi.get, 'limit=500');
   const get = getFrom(server);
   const low = await get(`${PATH}?after=${changes[2].cursor}`);
   expect([low.status, ((await low.json()) as Change).code]).toEqual([409, 'UNKNOWN_CURSOR']);
@@ -432,19 +432,19 @@ const hashOf = ({ block }: Change): string => block.block_identifier.hash;
 
 test('a cursor from another log works at a canonical block, and is rejected at an orphaned block', async () => {
   const events = forkedEvents();
-  using own = ingestOf(events);
+  using home = ingestOf(events);
   using foreign = ingestOf(events, { random: OTHER_IDENTITY });
-  using one = openApi(own.path);
-  using other = openApi(foreign.path);
-  const changes = await pages(one.get, 'limit=500');
-  const foreignChanges = await pages(other.get, 'limit=500');
+  using homeApi = openApi(home.path);
+  using otherApi = openApi(foreign.path);
+  const changes = await pages(homeApi.get, 'limit=500');
+  const foreignChanges = await pages(otherApi.get, 'limit=500');
   const orphans = new Set(changes.filter(({ change }) => change === 'rollback').map(hashOf));
   expect(orphans.size).toBeGreaterThan(0);
   let [led, refused] = [0, 0];
   for (const change of foreignChanges) {
     if (change.change !== 'apply') continue;
     expect(changes.map(({ cursor }) => cursor)).not.toContain(change.cursor);
-    const response = await one.get(`${PATH}?after=${change.cursor}&limit=500`);
+    const response = await homeApi.get(`${PATH}?after=${change.cursor}&limit=500`);
     if (orphans.has(hashOf(change))) {
       expect([response.status, ((await response.json()) as Change).code]).toEqual([409, 'UNKNOWN_CURSOR']);
       refused += 1;

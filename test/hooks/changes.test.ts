@@ -34,11 +34,11 @@ async function pageOf(api: OpenApi, after: string | null, query: string): Promis
 /** All changes after a cursor, page by page. */
 async function changesAfter(api: OpenApi, after: string | null, query = ALL): Promise<Change[]> {
   const changes: Change[] = [];
-  for (let at = after; ; ) {
-    const page = await pageOf(api, at, query);
+  for (let cursor = after; ; ) {
+    const page = await pageOf(api, cursor, query);
     changes.push(...page.results);
     if (!page.has_more) return changes;
-    at = page.next;
+    cursor = page.next;
   }
 }
 
@@ -48,13 +48,13 @@ class Follower {
   readonly chain: { hash: string; transactions: string[] }[] = [];
 
   apply({ change, cursor, block }: Change): void {
-    const { block_identifier: own, parent_block_identifier: parent } = block;
+    const { block_identifier: self, parent_block_identifier: parent } = block;
     if (change === 'apply') {
       expect(this.chain.at(-1)?.hash ?? parent.hash).toBe(parent.hash);
-      const transactions = block.transactions.map((one: Change) => one.transaction_identifier.hash);
-      this.chain.push({ hash: own.hash, transactions });
+      const transactions = block.transactions.map((transaction: Change) => transaction.transaction_identifier.hash);
+      this.chain.push({ hash: self.hash, transactions });
     } else {
-      expect(this.chain.pop()?.hash).toBe(own.hash);
+      expect(this.chain.pop()?.hash).toBe(self.hash);
     }
     this.cursor = cursor;
   }
@@ -118,7 +118,7 @@ test(
           const events = eventsOf(generated).map(received);
           const reader = new Follower();
           const fullPages: { after: string | null; query: string; text: string }[] = [];
-          const known: Change[] = [];
+          const changes: Change[] = [];
           for (const { events: count, limit, pages, killed, restart } of plan) {
             for (const event of events.splice(0, count)) open.ingest.receive(event);
             for (let nth = 1; nth <= pages; nth++) {
@@ -129,7 +129,7 @@ test(
               const isKilled = nth === pages && killed !== null && killed < page.results.length;
               const applied = isKilled ? page.results.slice(0, killed) : page.results;
               for (const change of applied) reader.apply(change);
-              known.push(...applied);
+              changes.push(...applied);
               if (isKilled) seen.add('kills');
             }
             if (!restart) continue;
@@ -139,12 +139,12 @@ test(
           for (const event of events) open.ingest.receive(event);
           for (const change of await changesAfter(api, reader.cursor)) {
             reader.apply(change);
-            known.push(change);
+            changes.push(change);
           }
           expect(reader.hashes).toEqual(canonical(open));
-          seen.add('rollbacks', known.filter(({ change }) => change === 'rollback').length);
+          seen.add('rollbacks', changes.filter(({ change }) => change === 'rollback').length);
 
-          const whole = JSON.stringify(known);
+          const whole = JSON.stringify(changes);
           const sample = fullPages.filter((_, index) => index % Math.ceil(fullPages.length / MAX_SAMPLED) === 0);
           seen.add('full pages', sample.length);
           const isAsBefore = async (): Promise<void> => {
@@ -184,20 +184,20 @@ test(
   'a reader that starts at a height gets the canonical chain from there, then each change',
   async () => {
     await assertProperty(
-      fc.asyncProperty(forks(), fc.nat(), fc.nat(), async (generated, cut, from) => {
+      fc.asyncProperty(forks(), fc.nat(), fc.nat(), async (generated, cut, start) => {
         using directory = emptyDirectory();
         using open = openAt(directory.path);
         const events = eventsOf(generated).map(received);
-        const before = 1 + (cut % events.length);
-        for (const event of events.slice(0, before)) open.ingest.receive(event);
+        const count = 1 + (cut % events.length);
+        for (const event of events.slice(0, count)) open.ingest.receive(event);
         using api = openApi(directory.path);
-        const height = 1 + (from % (open.ingest.history.tip().height + 1));
+        const height = 1 + (start % (open.ingest.history.tip().height + 1));
         const reader = new Follower();
         const first = await pageOf(api, null, `from_height=${height}&limit=500`);
         for (const change of first.results) reader.apply(change);
         expect(first.results.every(({ change }) => change === 'apply')).toBe(true);
         expect(reader.hashes).toEqual(canonical(open).slice(height - 1));
-        for (const event of events.slice(before)) open.ingest.receive(event);
+        for (const event of events.slice(count)) open.ingest.receive(event);
         const later = await changesAfter(api, first.next);
         // A fork from below the height rolls back blocks that the reader never received.
         const below = later.findIndex(

@@ -13,13 +13,13 @@ test('the published client registers, lists, gets, updates, enables, evaluates, 
   await using server = await hookServer();
   using target = receiver();
   const client = new ChainhooksClient({ baseUrl: server.url });
-  for (const one of events.slice(0, -6)) server.ingest.receive(event(one));
+  for (const nodeEvent of events.slice(0, -6)) server.ingest.receive(event(nodeEvent));
 
   expect(await client.getStatus()).toEqual({ server_version: 'stackside v0 (test:test)', status: 'ready' });
-  const made = await client.registerChainhook(definition(target.url, [{ type: 'coinbase' }]) as never);
-  expect(answerMistake('hook', made)).toBeNull();
-  expect(made.definition).toEqual(definition(target.url, [{ type: 'coinbase' }]) as never);
-  expect(made.status).toMatchObject({
+  const hook = await client.registerChainhook(definition(target.url, [{ type: 'coinbase' }]) as never);
+  expect(answerMistake('hook', hook)).toBeNull();
+  expect(hook.definition).toEqual(definition(target.url, [{ type: 'coinbase' }]) as never);
+  expect(hook.status).toMatchObject({
     status: 'new',
     enabled: false,
     last_evaluated_at: null,
@@ -39,32 +39,32 @@ test('the published client registers, lists, gets, updates, enables, evaluates, 
   expect(answerMistake('page', page)).toBeNull();
   expect([page.total, page.limit, page.offset, page.results.length]).toEqual([2, 1, 0, 1]);
   expect((await client.getChainhooks({ offset: 2 })).results).toEqual([]);
-  expect((await client.getChainhook(made.uuid)).uuid).toBe(made.uuid);
+  expect((await client.getChainhook(hook.uuid)).uuid).toBe(hook.uuid);
 
-  const renamed = await client.updateChainhook(made.uuid, { name: 'renamed' });
-  expect([renamed.definition.name, renamed.definition.filters]).toEqual(['renamed', made.definition.filters]);
-  expect(await client.updateChainhook(made.uuid, {})).toEqual(renamed);
+  const renamed = await client.updateChainhook(hook.uuid, { name: 'renamed' });
+  expect([renamed.definition.name, renamed.definition.filters]).toEqual(['renamed', hook.definition.filters]);
+  expect(await client.updateChainhook(hook.uuid, {})).toEqual(renamed);
 
   expect(await client.getConsumerSecret()).toMatchObject({ secret: null });
   const { secret } = await client.rotateConsumerSecret();
   expect(secret).toMatch(/^[0-9a-f]{64}$/);
   expect((await client.getConsumerSecret()).secret).toBe(secret);
 
-  await client.enableChainhook(made.uuid, true);
-  expect((await client.getChainhook(made.uuid)).status).toMatchObject({ enabled: true, status: 'new' });
-  for (const one of events.slice(-6)) server.ingest.receive(event(one));
+  await client.enableChainhook(hook.uuid, true);
+  expect((await client.getChainhook(hook.uuid)).status).toMatchObject({ enabled: true, status: 'new' });
+  for (const nodeEvent of events.slice(-6)) server.ingest.receive(event(nodeEvent));
   await until(() => target.received.length > 0, 'a delivery');
   expect(target.received[0]?.headers.authorization).toBe(`Bearer ${secret}`);
-  expect((await client.getChainhook(made.uuid)).status).toMatchObject({ enabled: true, status: 'streaming' });
+  expect((await client.getChainhook(hook.uuid)).status).toMatchObject({ enabled: true, status: 'streaming' });
 
-  await client.enableChainhook(made.uuid, false);
-  await client.evaluateChainhook(made.uuid, { block_height: 1 });
+  await client.enableChainhook(hook.uuid, false);
+  await client.evaluateChainhook(hook.uuid, { block_height: 1 });
   await until(
     () => target.received.some(({ headers }) => headers['x-chainhook-reason'] === 'evaluate'),
     'an evaluation',
   );
 
-  const uuids = [made.uuid, enabled.uuid];
+  const uuids = [hook.uuid, enabled.uuid];
   expect(await client.bulkEnableChainhooks({ enabled: false, filters: { webhook_url: target.url } })).toEqual({
     updated_uuids: uuids,
   });
@@ -73,14 +73,14 @@ test('the published client registers, lists, gets, updates, enables, evaluates, 
     updated_uuids: [],
   });
   expect(
-    await client.bulkEnableChainhooks({ enabled: true, filters: { uuids: [made.uuid], statuses: ['streaming'] } }),
-  ).toEqual({ updated_uuids: [made.uuid] });
+    await client.bulkEnableChainhooks({ enabled: true, filters: { uuids: [hook.uuid], statuses: ['streaming'] } }),
+  ).toEqual({ updated_uuids: [hook.uuid] });
 
   await client.deleteConsumerSecret();
   await client.deleteConsumerSecret();
   expect((await client.getConsumerSecret()).secret).toBeNull();
-  await client.deleteChainhook(made.uuid);
-  expect(client.getChainhook(made.uuid)).rejects.toThrow('404');
+  await client.deleteChainhook(hook.uuid);
+  expect(client.getChainhook(hook.uuid)).rejects.toThrow('404');
   expect((await client.getChainhooks()).total).toBe(1);
 
   expect(mendedNodes).toBeGreaterThan(0);

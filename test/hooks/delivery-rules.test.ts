@@ -36,30 +36,30 @@ const upTo = (events: typeof straight, height: number): number =>
 const feed = ({ ingest }: DirectHooks, events: typeof straight) => {
   for (const event of events) ingest.receive(event);
 };
-const states = (direct: DirectHooks, uuid: string) => direct.made(uuid).map(({ state }) => state);
-const bodies = ({ hooks }: DirectHooks, made: readonly { id: number }[]) =>
-  made.map(({ id }) => JSON.parse(hooks.store.deliveries.body(id) ?? 'null'));
+const states = (direct: DirectHooks, uuid: string) => direct.deliveries(uuid).map(({ state }) => state);
+const bodies = ({ hooks }: DirectHooks, list: readonly { id: number }[]) =>
+  list.map(({ id }) => JSON.parse(hooks.store.deliveries.body(id) ?? 'null'));
 
 /** A receiver that answers only if the test tells it to. */
 function holding() {
   const target = receiver();
-  const held: ((response: Response) => void)[] = [];
+  const pending: ((response: Response) => void)[] = [];
   let inHand = 0;
-  let most = 0;
+  let peak = 0;
   target.answer = async () => {
     inHand += 1;
-    most = Math.max(most, inHand);
-    const response = await new Promise<Response>((resolve) => held.push(resolve));
+    peak = Math.max(peak, inHand);
+    const response = await new Promise<Response>((resolve) => pending.push(resolve));
     inHand -= 1;
     return response;
   };
   return {
     url: target.url,
     received: target.received,
-    waiting: () => held.length,
-    most: () => most,
+    waiting: () => pending.length,
+    most: () => peak,
     /** Answers the oldest request. */
-    answer: (status = 200) => held.shift()?.(new Response('', { status })),
+    answer: (status = 200) => pending.shift()?.(new Response('', { status })),
     [Symbol.dispose]: () => target[Symbol.dispose](),
   };
 }
@@ -71,11 +71,11 @@ describe('Retry-After', () => {
     target.answer = () => new Response('', { status, headers: { 'retry-after': retryAfter } });
     const uuid = await direct.register(definition(target.url, everything, started));
     feed(direct, straight.slice(0, upTo(straight, 1)));
-    await until(() => direct.made(uuid)[0]?.state === 'failed');
-    return (direct.made(uuid)[0]?.nextAttemptAt ?? 0) - direct.clock.time;
+    await until(() => direct.deliveries(uuid)[0]?.state === 'failed');
+    return (direct.deliveries(uuid)[0]?.nextAttemptAt ?? 0) - direct.clock.time;
   };
   const backoff = [1_600, 2_400] as const;
-  const between = (wait: number, [least, most]: readonly [number, number]) => wait >= least && wait <= most;
+  const between = (wait: number, [min, max]: readonly [number, number]) => wait >= min && wait <= max;
 
   test.each([429, 502, 503, 504])('of %d delays the retry, but never shortens the backoff', async (status) => {
     expect(await waits(status, '120')).toBe(120_000);
@@ -125,11 +125,11 @@ describe('a clock that is set back', () => {
   test('between two starts delays a retry by at most an hour', async () => {
     using directory = dataDirectory();
     using target = receiver();
-    const before = withRetries(directory.path, 1_800_000_000_000, target);
-    const uuid = await before.direct.register(definition(target.url, everything, started));
-    feed(before.direct, straight.slice(0, upTo(straight, 1)));
-    await until(() => before.waits.length === 1);
-    await before.direct.stop();
+    const first = withRetries(directory.path, 1_800_000_000_000, target);
+    const uuid = await first.direct.register(definition(target.url, everything, started));
+    feed(first.direct, straight.slice(0, upTo(straight, 1)));
+    await until(() => first.waits.length === 1);
+    await first.direct.stop();
     const { direct, waits } = withRetries(directory.path, 1_700_000_000_000, target);
     await using _ = direct;
     await until(() => waits.length === 1);
@@ -175,10 +175,10 @@ describe('during a request', () => {
     const { uuid, job, state } = await backfilled(direct, target.url);
     await until(() => target.waiting() === 1);
     await direct.trial.cancelBackfill(CONSUMER, uuid, job.id);
-    const cancelled = direct.made(uuid).map(() => 'cancelled');
+    const cancelled = direct.deliveries(uuid).map(() => 'cancelled');
     expect(states(direct, uuid)).toEqual(cancelled as never);
     target.answer(status);
-    await until(() => !direct.hooks.dispatcher.underWay().includes(direct.made(uuid)[0]!.id));
+    await until(() => !direct.hooks.dispatcher.underWay().includes(direct.deliveries(uuid)[0]!.id));
     expect(states(direct, uuid)).toEqual(cancelled as never);
     expect(state()).toMatchObject({ state: 'cancelled', deliveries: { queued: 3, delivered: 0, dead: 0 } });
     expect(target.received).toHaveLength(1);
@@ -189,7 +189,7 @@ describe('during a request', () => {
     using target = holding();
     const uuid = await direct.register(definition(target.url, everything, started));
     feed(direct, straight);
-    const [first] = direct.made(uuid);
+    const [first] = direct.deliveries(uuid);
     await until(() => target.waiting() === 1);
     await direct.managed.remove(CONSUMER, uuid);
     target.answer(500);
@@ -204,20 +204,20 @@ describe('during a request', () => {
     feed(direct, straight.slice(0, upTo(straight, 1)));
     await until(() => target.waiting() === 1);
     target.answer(500);
-    await until(() => direct.made(uuid)[0]?.state === 'failed');
+    await until(() => direct.deliveries(uuid)[0]?.state === 'failed');
     direct.clock.time += 10_000;
     direct.wake(uuid);
     await until(() => target.waiting() === 1);
     // Its row alone shows a failed delivery that can be sent again.
-    const [one] = direct.made(uuid);
-    expect(one?.state).toBe('failed');
-    await expect(direct.log.redeliver(CONSUMER, uuid, one!.webhookId)).rejects.toThrow('The delivery is in flight');
+    const [row] = direct.deliveries(uuid);
+    expect(row?.state).toBe('failed');
+    await expect(direct.log.redeliver(CONSUMER, uuid, row!.webhookId)).rejects.toThrow('The delivery is in flight');
     expect(await direct.log.redeliverMany(CONSUMER, uuid, {})).toBe(0);
-    await expect(direct.log.skip(CONSUMER, uuid, one!.webhookId)).rejects.toThrow(
+    await expect(direct.log.skip(CONSUMER, uuid, row!.webhookId)).rejects.toThrow(
       'only the first waiting delivery of a queue can be skipped',
     );
     target.answer(200);
-    await until(() => direct.made(uuid)[0]?.state === 'delivered');
+    await until(() => direct.deliveries(uuid)[0]?.state === 'delivered');
     expect(target.received).toHaveLength(2);
   });
 
@@ -227,11 +227,11 @@ describe('during a request', () => {
     const uuid = await direct.register(definition(target.url, everything, started));
     feed(direct, straight);
     await until(() => target.waiting() === 1);
-    const [first] = direct.made(uuid);
+    const [first] = direct.deliveries(uuid);
     expect(direct.hooks.dispatcher.underWay().includes(first!.id)).toBe(true);
     await direct.hooks.stop();
     expect(direct.hooks.dispatcher.underWay().includes(first!.id)).toBe(false);
-    expect(direct.made(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(direct.deliveries(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
     expect(target.received).toHaveLength(1);
   });
 });
@@ -250,13 +250,13 @@ test('a backfill continues after a dead delivery, and its hook stays enabled', a
   await until(() => job().deliveries.delivered + job().deliveries.dead === 8);
   expect(job()).toMatchObject({ state: 'completed', deliveries: { queued: 8, delivered: 7, dead: 1 } });
   expect(direct.record(uuid)).toMatchObject({ stage: 'live', status: 'streaming', interruptedReason: null });
-  expect(direct.said.filter(({ event }) => event === 'hook_interrupted')).toEqual([]);
+  expect(direct.logged.filter(({ event }) => event === 'hook_interrupted')).toEqual([]);
   // Redeliveries don't change the counts, whatever their outcome.
   for (const status of [200, 410]) {
     target.answer = () => new Response('', { status });
-    const before = direct.made(uuid).reduce((sum, { attempts }) => sum + attempts, 0);
+    const tries = direct.deliveries(uuid).reduce((sum, { attempts }) => sum + attempts, 0);
     expect(await direct.log.redeliverMany(CONSUMER, uuid, { states: ['dead', 'delivered'] })).toBe(8);
-    await until(() => direct.made(uuid).reduce((sum, { attempts }) => sum + attempts, 0) === before + 8);
+    await until(() => direct.deliveries(uuid).reduce((sum, { attempts }) => sum + attempts, 0) === tries + 8);
     expect(job().deliveries).toEqual({ queued: 8, delivered: 7, dead: 1 });
   }
 });
@@ -267,11 +267,11 @@ test('a failing backfill or redelivery can be skipped, which sends the next deli
   const uuid = await direct.register(definition(target.url, everything));
   feed(direct, straight);
   const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
-  const firstOfQueue = () => direct.made(uuid).find(({ state }) => state === 'failed');
+  const firstOfQueue = () => direct.deliveries(uuid).find(({ state }) => state === 'failed');
   target.answer = () => new Response('', { status: target.received.length === 1 ? 500 : 200 });
   const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
   await until(() => firstOfQueue() !== undefined && job().state === 'completed');
-  const [first, second] = direct.made(uuid);
+  const [first, second] = direct.deliveries(uuid);
   await expect(direct.log.skip(CONSUMER, uuid, second!.webhookId)).rejects.toThrow('blocks no other delivery');
   await direct.log.skip(CONSUMER, uuid, first!.webhookId);
   await until(() => states(direct, uuid).join() === 'dead,delivered,delivered');
@@ -298,10 +298,10 @@ test('a block that a backfill delivered is rolled back if it is orphaned', async
   await until(() => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed');
   const hashes = [2, 3].map((height) => `0x${direct.ingest.history.hashAt(height)?.toHex()}`);
   feed(direct, forked.slice(third));
-  const made = direct.made(uuid);
-  const live = made.filter(({ queue }) => queue === 'live');
+  const deliveries = direct.deliveries(uuid);
+  const live = deliveries.filter(({ queue }) => queue === 'live');
   expect(live[0]?.blocks.rollback.map((block) => block.index_block_hash)).toEqual(hashes.toReversed());
-  followed(bodies(direct, made));
+  followed(bodies(direct, deliveries));
 });
 
 test('after catching up over a fork, sequence numbers and ids continue without a gap', async () => {
@@ -309,13 +309,13 @@ test('after catching up over a fork, sequence numbers and ids continue without a
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   const third = upTo(forked, 3);
   feed(direct, forked.slice(0, third));
-  const before = direct.made(uuid).map(({ webhookId }) => webhookId);
+  const before = direct.deliveries(uuid).map(({ webhookId }) => webhookId);
   expect(before).toHaveLength(3);
   await direct.interrupt(uuid);
   feed(direct, forked.slice(third));
   await direct.managed.setEnabled(CONSUMER, uuid, true);
   await until(() => direct.record(uuid).stage === 'live');
-  const after = direct.made(uuid);
+  const after = direct.deliveries(uuid);
   expect(after.slice(0, 3).map(({ webhookId }) => webhookId)).toEqual(before);
   const [rollback, ...rest] = after.slice(3);
   expect(rollback?.blocks.rollback.map(({ height }) => height)).toEqual([3, 2]);
@@ -333,14 +333,14 @@ test('the number of concurrent requests never exceeds the limit', async () => {
   const uuids: string[] = [];
   for (let hook = 0; hook < 7; hook++) uuids.push(await direct.register(definition(target.url, everything, started)));
   feed(direct, straight.slice(0, upTo(straight, 2)));
-  const all = uuids.length * 2;
-  for (let answered = 0; answered < all; answered++) {
-    const inHand = Math.min(3, all - answered);
+  const total = uuids.length * 2;
+  for (let answered = 0; answered < total; answered++) {
+    const inHand = Math.min(3, total - answered);
     await until(() => target.waiting() >= inHand);
     target.answer();
   }
   await until(() => uuids.every((uuid) => states(direct, uuid).every((state) => state === 'delivered')));
-  expect([target.received.length, target.most()]).toEqual([all, 3]);
+  expect([target.received.length, target.most()]).toEqual([total, 3]);
 });
 
 test('receivers that hang during retries leave room for first attempts', async () => {
@@ -349,8 +349,8 @@ test('receivers that hang during retries leave room for first attempts', async (
   using healthy = receiver();
   const bad: string[] = [];
   for (let hook = 0; hook < 5; hook++) bad.push(await direct.register(definition(hanging.url, everything, started)));
-  const one = upTo(straight, 1);
-  feed(direct, straight.slice(0, one));
+  const firstBlock = upTo(straight, 1);
+  feed(direct, straight.slice(0, firstBlock));
   for (let answered = 0; answered < 5; answered++) {
     await until(() => hanging.waiting() > 0);
     hanging.answer(500);
@@ -360,8 +360,8 @@ test('receivers that hang during retries leave room for first attempts', async (
   for (const uuid of bad) direct.wake(uuid);
   await until(() => hanging.waiting() === 3);
   const good = await direct.register(definition(healthy.url, everything, started));
-  feed(direct, straight.slice(one));
-  await until(() => direct.made(good).length > 0 && states(direct, good).every((state) => state === 'delivered'));
+  feed(direct, straight.slice(firstBlock));
+  await until(() => direct.deliveries(good).length > 0 && states(direct, good).every((state) => state === 'delivered'));
   expect(hanging.waiting()).toBe(3);
   // The waiting deliveries are sent once there is room.
   await until(() => {
@@ -376,18 +376,18 @@ test('a hook that catches up queues only a few deliveries, and more as the recei
   using target = holding();
   const uuid = await direct.register(definition(target.url, everything));
   feed(direct, straight);
-  const { deliveries } = direct.own;
+  const { deliveries } = direct.tables;
   const { openUpTo } = deliveries;
   deliveries.openUpTo = (id, queue, limit) => (openUpTo(id, queue, limit) < 3 ? 0 : limit);
   await direct.managed.setEnabled(CONSUMER, uuid, true, 1);
   for (let answered = 1; answered <= 8; answered++) {
     await until(() => target.waiting() === 1);
-    await until(() => direct.made(uuid).length === Math.min(answered + 2, 8));
+    await until(() => direct.deliveries(uuid).length === Math.min(answered + 2, 8));
     target.answer();
   }
   await until(() => direct.record(uuid).stage === 'live');
   await until(() => states(direct, uuid).every((state) => state === 'delivered'));
-  expect(direct.made(uuid).flatMap(({ blocks }) => blocks.apply.map(({ height }) => height))).toEqual([
+  expect(direct.deliveries(uuid).flatMap(({ blocks }) => blocks.apply.map(({ height }) => height))).toEqual([
     1, 2, 3, 4, 5, 6, 7, 8,
   ]);
 });
@@ -396,9 +396,9 @@ test('a host that left its cluster delivers even if another host wrote results b
   using directory = dataDirectory();
   using target = receiver();
   {
-    await using before = directHooks({ directory: directory.path });
-    await before.register(definition(target.url, everything, started));
-    before.own.records.setEpoch(7);
+    await using earlier = directHooks({ directory: directory.path });
+    await earlier.register(definition(target.url, everything, started));
+    earlier.tables.records.setEpoch(7);
   }
   await using alone = directHooks({ directory: directory.path });
   feed(alone, straight.slice(0, upTo(straight, 2)));
@@ -412,7 +412,7 @@ test('a delivery without its body interrupts its hook with a reason', async () =
   const uuid = await direct.register(definition(target.url, everything, started));
   feed(direct, straight.slice(0, upTo(straight, 2)));
   await until(() => target.waiting() === 1);
-  const [, lost] = direct.made(uuid);
+  const [, lost] = direct.deliveries(uuid);
   const { deliveries } = direct.hooks.store;
   const { body } = deliveries;
   deliveries.body = (id) => (id === lost?.id ? undefined : body(id));
@@ -573,9 +573,9 @@ test('a delivery is no longer in flight once its result is stored, even before i
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct, straight.slice(0, upTo(straight, 1)));
-  const one = direct.made(uuid)[0]!;
-  const shown = (['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const).map(
-    (state) => serializedDelivery({ ...one, state }, { lastAttempt: undefined, underWay: true }).state,
+  const delivery = direct.deliveries(uuid)[0]!;
+  const states = (['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const).map(
+    (state) => serializedDelivery({ ...delivery, state }, { lastAttempt: undefined, underWay: true }).state,
   );
-  expect(shown).toEqual(['in_flight', 'in_flight', 'delivered', 'dead', 'cancelled']);
+  expect(states).toEqual(['in_flight', 'in_flight', 'delivered', 'dead', 'cancelled']);
 });

@@ -6,7 +6,7 @@ import { type Address, allowedNetworks, send, systemResolve, targetGuard } from 
 import { heldClock } from '../support/time/held-clock.ts';
 import { receiver } from './server.ts';
 
-const at =
+const dns =
   (...addresses: string[]) =>
   async (): Promise<Address[]> =>
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
@@ -14,7 +14,7 @@ const none = { allowed: [], plainHttp: false };
 const refusal = async (
   url: string,
   rules = none as Parameters<typeof targetGuard>[0],
-  resolve = at('93.184.216.34'),
+  resolve = dns('93.184.216.34'),
 ) => {
   try {
     await targetGuard(rules, resolve).check(url);
@@ -78,9 +78,9 @@ describe('rejects', () => {
     '4000::1',
     '1::1',
   ])('the address %s', async (address) => {
-    expect(await refusal('https://example.org/', none, at(address))).toContain('is not public');
+    expect(await refusal('https://example.org/', none, dns(address))).toContain('is not public');
     // One that is not public is enough.
-    expect(await refusal('https://example.org/', none, at('93.184.216.34', address))).toContain('is not public');
+    expect(await refusal('https://example.org/', none, dns('93.184.216.34', address))).toContain('is not public');
     expect(await refusal(`https://${address.includes(':') ? `[${address}]` : address}/`)).toContain('is not public');
   });
   test.each([
@@ -113,7 +113,7 @@ describe('rejects', () => {
   test.each(['fe80::1%eth0', '2606:2800:220:1::1%eth0', '0127.0.0.1', 'example.org', ''])(
     'resolver answers that are not an IP address: %p',
     async (address) => {
-      expect(await refusal('https://example.org/', none, at(address))).toContain('not an IP address');
+      expect(await refusal('https://example.org/', none, dns(address))).toContain('not an IP address');
     },
   );
   test('plain HTTP, other schemes, and URLs with a user', async () => {
@@ -136,24 +136,24 @@ describe('rejects', () => {
 describe('allows', () => {
   test('public addresses', async () => {
     expect(await refusal('https://example.org/')).toBeNull();
-    expect(await refusal('https://example.org/', none, at('2606:2800:220:1::1', '172.32.0.1'))).toBeNull();
+    expect(await refusal('https://example.org/', none, dns('2606:2800:220:1::1', '172.32.0.1'))).toBeNull();
     expect(await refusal('http://example.org/', { allowed: [], plainHttp: true })).toBeNull();
   });
   test("the operator's networks, even without TLS", async () => {
     const allowed = allowedNetworks('10.0.0.0/8, 127.0.0.1,::1')!;
     const rules = { allowed, plainHttp: false };
     for (const address of ['10.9.9.9', '127.0.0.1', '::1', '::ffff:10.1.1.1']) {
-      expect(await refusal('http://hook.internal/', rules, at(address))).toBeNull();
+      expect(await refusal('http://hook.internal/', rules, dns(address))).toBeNull();
     }
-    expect(await refusal('http://hook.internal/', rules, at('127.0.0.2'))).toContain('is not public');
-    expect(await refusal('http://example.org/', rules, at('10.1.1.1', '93.184.216.34'))).toContain('https://');
+    expect(await refusal('http://hook.internal/', rules, dns('127.0.0.2'))).toContain('is not public');
+    expect(await refusal('http://example.org/', rules, dns('10.1.1.1', '93.184.216.34'))).toContain('https://');
   });
   test('a rejection names the setting that would allow the address', async () => {
     const settings = { allowed: '--hook-targets', plainHttp: '--hook-http' };
     const rules = { allowed: [], plainHttp: false, settings };
-    expect(await refusal('https://hook.example/', rules, at('10.1.1.1'))).toContain('(private; see --hook-targets)');
-    expect(await refusal('https://localhost/', rules, at('127.0.0.1'))).toContain('(see --hook-targets)');
-    expect(await refusal('http://example.org/', rules, at('93.184.216.34'))).toContain('(see --hook-http)');
+    expect(await refusal('https://hook.example/', rules, dns('10.1.1.1'))).toContain('(private; see --hook-targets)');
+    expect(await refusal('https://localhost/', rules, dns('127.0.0.1'))).toContain('(see --hook-targets)');
+    expect(await refusal('http://example.org/', rules, dns('93.184.216.34'))).toContain('(see --hook-http)');
   });
   test('addresses rejected as loopback or private are allowed by these words', async () => {
     const refused = [
@@ -170,7 +170,7 @@ describe('allows', () => {
       const guard = targetGuard({ allowed: allowedNetworks(`${name.toUpperCase()}, 8.8.8.8`)!, plainHttp: false });
       for (const address of refused) {
         const url = `http://${address.includes(':') ? `[${address}]` : address}/`;
-        const without = await refusal(url, { allowed: [], plainHttp: false }, at(address));
+        const without = await refusal(url, { allowed: [], plainHttp: false }, dns(address));
         const passes = await guard.check(url).then(
           () => true,
           () => false,
@@ -213,14 +213,14 @@ const sending = (url: string) => ({
 test('a delivery connects to the address that was checked, with the host name of the URL', async () => {
   using target = receiver();
   const { port } = new URL(target.url);
-  let asked = 0;
+  let lookups = 0;
   const guard = targetGuard({ allowed: allowedNetworks('127.0.0.1')!, plainHttp: false }, async () => {
-    asked += 1;
+    lookups += 1;
     // From the second time on the name stands for something else.
-    return [{ address: asked === 1 ? '127.0.0.1' : '192.168.0.1', family: 4 }];
+    return [{ address: lookups === 1 ? '127.0.0.1' : '192.168.0.1', family: 4 }];
   });
   const first = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, send });
-  expect([first.statusCode, asked]).toEqual([200, 1]);
+  expect([first.statusCode, lookups]).toEqual([200, 1]);
   expect(target.received[0]?.headers.host).toBe(`rebound.example:${port}`);
   const second = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, send });
   expect(second).toMatchObject({ statusCode: null, blocked: true, error: expect.stringContaining('192.168.0.1') });

@@ -65,20 +65,20 @@ test('a delivery has its headers and is signed with the secret, and after a rota
   for (const name of ['authorization', 'webhook-signature', 'x-chainhook-consumer-secret']) {
     expect(unsigned.headers[name]).toBeUndefined();
   }
-  const { secret: one, signing_secret: whsec } = (await server.request('POST', '/chainhooks/me/secret')).body;
-  expect(whsec).toBe(`whsec_${Buffer.from(one, 'hex').toString('base64')}`);
+  const { secret: oldSecret, signing_secret: whsec } = (await server.request('POST', '/chainhooks/me/secret')).body;
+  expect(whsec).toBe(`whsec_${Buffer.from(oldSecret, 'hex').toString('base64')}`);
   const { secret: two } = (await server.request('POST', '/chainhooks/me/secret')).body;
   for (const event of events.slice(first + 1)) server.ingest.receive(event);
   await drained(server, uuid);
   const signed = target.received.at(-1)!;
   expect(signed.headers.authorization).toBe(`Bearer ${two}`);
   expect(signed.headers['x-chainhook-consumer-secret']).toBe(two);
-  expect(signed.headers['webhook-signature']).toBe(`${signature(two, signed)} ${signature(one, signed)}`);
+  expect(signed.headers['webhook-signature']).toBe(`${signature(two, signed)} ${signature(oldSecret, signed)}`);
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
   for (const { payload } of target.received) expect(payloadMistake(payload)).toBeNull();
   await server.request('DELETE', '/chainhooks/me/secret');
-  const again = await server.request('POST', `/chainhooks/me/${uuid}/test`, {});
-  expect([again.status, again.body.ok]).toEqual([200, true]);
+  const repeated = await server.request('POST', `/chainhooks/me/${uuid}/test`, {});
+  expect([repeated.status, repeated.body.ok]).toEqual([200, true]);
   expect(target.received.at(-1)?.headers.authorization).toBeUndefined();
 });
 
@@ -130,7 +130,7 @@ test('a failing receiver gets every delivery in order, each only after it accept
   const attempts = (await server.request('GET', `/chainhooks/me/${uuid}/deliveries/${page.results.at(-1).id}`)).body
     .attempts;
   const outcomes = attempts.map(
-    (one: { status_code: number | null; error: string | null }) => one.status_code ?? one.error,
+    (attempt: { status_code: number | null; error: string | null }) => attempt.status_code ?? attempt.error,
   );
   expect([204, 205]).toContain(outcomes[0]);
   expect([302, 500, 'no answer within 0.3 s']).toEqual(expect.arrayContaining([...new Set(outcomes.slice(1))]));
@@ -179,7 +179,7 @@ test('when the retry budget ends, the hook is interrupted, keeps its queue, and 
   expect(interrupted).toMatchObject({ enabled: false, last_delivery_status_code: 503 });
   expect(interrupted.interrupted_reason).toMatch(/^delivery evt_\w+ to 127\.0\.0\.1:\d+ failed once: status 503$/);
   expect(interrupted.lag_blocks).toBeGreaterThan(0);
-  expect(server.said.filter(({ event }) => event === 'hook_interrupted')).toHaveLength(1);
+  expect(server.logged.filter(({ event }) => event === 'hook_interrupted')).toHaveLength(1);
   const [dead] = (await log(server, uuid, '&state=dead')).results;
   expect(dead).toMatchObject({ sequence: 3, state: 'dead' });
   // When another hook has all of its deliveries, everything else was also sent.
@@ -257,10 +257,10 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
   expect(await status(server, uuid)).toMatchObject({ failing_delivery: delivery.id, next_attempt_at: null });
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-  const found = async (query: string) =>
+  const listIds = async (query: string) =>
     (await server.request('GET', `/chainhooks/me?${query}`)).body.results.map((hook: { uuid: string }) => hook.uuid);
-  expect(await found('failing=true')).toEqual([uuid]);
-  expect((await found('')).toSorted()).toEqual([uuid, other].toSorted());
+  expect(await listIds('failing=true')).toEqual([uuid]);
+  expect((await listIds('')).toSorted()).toEqual([uuid, other].toSorted());
   const consumers = async () => (await server.request('GET', '/chainhooks/consumers')).body.results;
   expect(await consumers()).toEqual([{ consumer: 'default', hooks: 2, failing: 1 }]);
   using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
@@ -276,13 +276,13 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
   ]);
   // Nobody waits for a hook that its consumer paused.
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
-  expect([await found('failing=true'), (await consumers())[0].failing]).toEqual([[], 0]);
+  expect([await listIds('failing=true'), (await consumers())[0].failing]).toEqual([[], 0]);
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
   target.answer = () => new Response('');
   await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
   await drained(server, uuid);
   expect(await status(server, uuid)).toMatchObject({ ...well, consecutive_failures: 0 });
-  expect(await found('failing=true')).toEqual([]);
+  expect(await listIds('failing=true')).toEqual([]);
 });
 
 test('a hook whose backfill waits for a retry stays failing while live deliveries succeed', async () => {
@@ -312,28 +312,28 @@ test('a hook whose backfill waits for a retry stays failing while live deliverie
   const { failing_delivery: id, last_error: error, ...after } = await status(server, uuid);
   expect([id, error, after.next_attempt_at]).toEqual([delivery.id, 'status 503: no space', delivery.next_attempt_at]);
   expect([delivery.reason, after.consecutive_failures]).toEqual(['backfill', 0]);
-  const found = async () => {
+  const failingState = async () => {
     const { results, total } = (await server.request('GET', '/chainhooks/me?failing=true')).body;
     const [consumer] = (await server.request('GET', '/chainhooks/consumers')).body.results;
     return [results.map((hook: { uuid: string }) => hook.uuid), total, consumer.failing];
   };
-  expect(await found()).toEqual([[uuid], 1, 1]);
-  const listed = async () => {
+  expect(await failingState()).toEqual([[uuid], 1, 1]);
+  const output = async () => {
     using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
     await list({ url: server.url, key: null }, { json: false });
     return written.mock.calls.join('');
   };
-  expect(await listed()).toMatch(/ streaming, failing +3 {2}test\n {4}failed \S+: status 503: no space; next attempt /);
+  expect(await output()).toMatch(/ streaming, failing +3 {2}test\n {4}failed \S+: status 503: no space; next attempt /);
 
   // A disabled hook still sends its backfills.
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
-  expect(await found()).toEqual([[uuid], 1, 1]);
-  expect(await listed()).toMatch(/ streaming, disabled, failing +3 {2}test\n/);
+  expect(await failingState()).toEqual([[uuid], 1, 1]);
+  expect(await output()).toMatch(/ streaming, disabled, failing +3 {2}test\n/);
 
   target.answer = () => new Response('ok');
   await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
   await drained(server, uuid);
-  expect(await found()).toEqual([[], 0, 0]);
+  expect(await failingState()).toEqual([[], 0, 0]);
   expect(await status(server, uuid)).toMatchObject({ failing_delivery: null, last_error: null });
 });
 
@@ -366,8 +366,8 @@ test('a retry waits for Retry-After', async () => {
   expect(oldest.next_attempt_at - oldest.last_attempt.at).toBeGreaterThanOrEqual(119);
   // A user can redeliver it now.
   target.answer = () => new Response('');
-  const again = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${oldest.id}/redeliver`);
-  expect([again.status, again.body.state]).toEqual([202, 'failed']);
+  const repeated = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${oldest.id}/redeliver`);
+  expect([repeated.status, repeated.body.state]).toEqual([202, 'failed']);
   await drained(server, uuid);
   expect(sequences(target.received).slice(0, 3)).toEqual([1, 1, 2]);
 
@@ -412,10 +412,10 @@ test('deliveries are listed by state, reason and height, and can be walked in bo
   expect(few.flatMap(({ apply }: { apply: { height: number }[] }) => apply.map(({ height }) => height))).toEqual([
     7, 6, 5,
   ]);
-  const one = (await server.request('GET', `${path}/${few[0].id}`)).body;
+  const details = (await server.request('GET', `${path}/${few[0].id}`)).body;
   const sent = target.received.find(({ headers }) => headers['webhook-id'] === few[0].id)!;
-  expect(one.payload).toEqual(sent.payload);
-  expect(one).toMatchObject({
+  expect(details.payload).toEqual(sent.payload);
+  expect(details).toMatchObject({
     body_bytes: sent.text.length,
     body_sha256: new Bun.CryptoHasher('sha256').update(sent.text).digest('hex'),
   });
@@ -424,8 +424,8 @@ test('deliveries are listed by state, reason and height, and can be walked in bo
   expect((await server.request('GET', `${path}?cursor=abc`)).status).toBe(400);
 
   const before = target.received.length;
-  const again = await server.request('POST', `${path}/${few[1].id}/redeliver`);
-  expect([again.status, again.body]).toEqual([
+  const repeated = await server.request('POST', `${path}/${few[1].id}/redeliver`);
+  expect([repeated.status, repeated.body]).toEqual([
     202,
     expect.objectContaining({ id: few[1].id, sequence: few[1].sequence, reason: 'redelivery' }),
   ]);
@@ -478,7 +478,7 @@ test("a payload that can't be built interrupts only that hook, before the block"
   using other = receiver();
   const broken = await register(server, target.url, { ...started, decode_clarity_values: true });
   const fine = await register(server, other.url);
-  const { candidates } = server.own;
+  const { candidates } = server.tables;
   const { contractInterface } = candidates;
   candidates.contractInterface = () => {
     throw new Error('a fault of ours');
@@ -529,31 +529,31 @@ describe("the operator's alert for an ended hook", () => {
     using target = receiver();
     target.answer = () => new Response('', { status: 410 });
     const { secret } = (await server.request('POST', '/chainhooks/me/secret')).body;
-    const gone = await register(server, target.url);
+    const below = await register(server, target.url);
     const short = await register(server, target.url, { ...started, expire_after_evaluations: 2 });
     const off = await register(server, target.url);
     await server.request('PATCH', `/chainhooks/me/${off}/enabled`, { enabled: false });
     feed(server);
-    await until(async () => (await status(server, gone)).status === 'interrupted');
+    await until(async () => (await status(server, below)).status === 'interrupted');
     // The alerts of two hooks are sent in separate requests, in any order.
-    for (const uuid of [gone, short]) {
+    for (const uuid of [below, short]) {
       await until(() => operator.received.some(({ payload }) => payload.uuid === uuid), 'the alert');
     }
     const alertsOf = (type: string, uuid: string) =>
       operator.received.filter(({ payload }) => payload.type === type && payload.uuid === uuid);
     expect(alertsOf('chainhook.expired', short)).toHaveLength(1);
-    const [one, ...more] = alertsOf('chainhook.interrupted', gone) as [Received];
+    const [alert, ...more] = alertsOf('chainhook.interrupted', below) as [Received];
     expect(more).toEqual([]);
-    expect(one.payload).toEqual({
+    expect(alert.payload).toEqual({
       type: 'chainhook.interrupted',
-      uuid: gone,
+      uuid: below,
       name: 'test',
-      reason: (await status(server, gone)).interrupted_reason,
+      reason: (await status(server, below)).interrupted_reason,
       at: now / 1_000,
     });
-    expect(one.headers['webhook-signature']).toBe(signature(secret, one));
-    expect(one.headers['user-agent']).toMatch(/^stackside\/\d/);
-    for (const name of ['authorization', 'x-chainhook-consumer-secret']) expect(one.headers[name]).toBeUndefined();
+    expect(alert.headers['webhook-signature']).toBe(signature(secret, alert));
+    expect(alert.headers['user-agent']).toMatch(/^stackside\/\d/);
+    for (const name of ['authorization', 'x-chainhook-consumer-secret']) expect(alert.headers[name]).toBeUndefined();
     expect(operator.received.filter(({ payload }) => payload.uuid === off)).toEqual([]);
   });
 
@@ -587,7 +587,7 @@ describe("the operator's alert for an ended hook", () => {
     const other = await register(server, target.url);
     feed(server);
     await drained(server, other);
-    const failed = () => server.said.filter(({ event }) => event === 'hook_alert_failed');
+    const failed = () => server.logged.filter(({ event }) => event === 'hook_alert_failed');
     await until(() => failed().length === 1);
     const host = new URL(operator.url).host;
     expect(failed()).toEqual([{ event: 'hook_alert_failed', uuid: short, host, reason: 'status 500' }]);
@@ -600,7 +600,7 @@ describe("the operator's alert for an ended hook", () => {
     using target = receiver();
     await register(server, target.url, { ...started, expire_after_evaluations: 1 });
     feed(server);
-    const failed = () => server.said.find(({ event }) => event === 'hook_alert_failed');
+    const failed = () => server.logged.find(({ event }) => event === 'hook_alert_failed');
     await until(() => failed() !== undefined);
     expect(failed()).toMatchObject({ host: '192.168.0.1', reason: expect.stringContaining('not allowed') });
   });
@@ -615,7 +615,7 @@ describe("the operator's alert for an ended hook", () => {
     await until(() => operator.received.length === 1);
     await server.stop();
     operator[Symbol.dispose]();
-    expect(server.said.filter(({ event }) => event === 'hook_alert_failed')).toEqual([]);
+    expect(server.logged.filter(({ event }) => event === 'hook_alert_failed')).toEqual([]);
   });
 });
 

@@ -34,7 +34,7 @@ interface MovedTime {
   time: number;
 }
 
-interface Given {
+interface Overrides {
   rules?: Partial<HookRules>;
   guard?: TargetGuard;
   clock?: MovedTime;
@@ -51,7 +51,7 @@ const HOUR = 3_600_000;
 export const loopback = allowedNetworks('127.0.0.0/8') ?? [];
 
 /** Deliveries go to receivers on this machine; a failed one waits for two seconds of the clock, then longer. */
-export function directHooks(given: Given = {}) {
+export function directHooks(overrides: Overrides = {}) {
   const {
     rules = {},
     guard,
@@ -61,14 +61,14 @@ export function directHooks(given: Given = {}) {
     clock = { time: 1_800_000_000_000 },
     after = systemClock.after,
     directory,
-  } = given;
-  const made = directory === undefined ? emptyDirectory() : null;
-  const path = directory ?? made?.path ?? '';
-  const said: LogEvent[] = [];
+  } = overrides;
+  const temporary = directory === undefined ? emptyDirectory() : null;
+  const path = directory ?? temporary?.path ?? '';
+  const logged: LogEvent[] = [];
   const log = (event: LogEvent) => {
-    said.push(event);
+    logged.push(event);
   };
-  const { ingest, machine, own } = openedHooks({ directory: path, chainId: null, log });
+  const { ingest, machine, tables } = openedHooks({ directory: path, chainId: null, log });
   const hooks = startChainhooks({
     ingest,
     machine,
@@ -108,15 +108,15 @@ export function directHooks(given: Given = {}) {
   }
 
   const record = (uuid: string): HookRecord => {
-    const found = records.find(uuid, CONSUMER);
-    if (found === undefined) throw new Error('there is no such hook');
-    return found;
+    const hook = records.find(uuid, CONSUMER);
+    if (hook === undefined) throw new Error('there is no such hook');
+    return hook;
   };
 
   return {
     directory: path,
     clock,
-    said,
+    logged,
     ingest,
     hooks,
     managed: {
@@ -136,11 +136,11 @@ export function directHooks(given: Given = {}) {
     /** @returns its uuid */
     register: async (definition: object): Promise<string> => (await managed.register(CONSUMER, definition)).uuid,
     /** All that was ever made for a hook, in order. */
-    made: (uuid: string): Delivery[] => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000),
+    deliveries: (uuid: string): Delivery[] => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000),
     /** Makes waiting deliveries in the live queue check the clock again. */
     wake: (uuid: string) => hooks.dispatcher.wake(record(uuid).id, 'live'),
     /** The tables of the writer that applies entries. A test may write to them, or make its functions fail. */
-    own,
+    tables,
     /** Interrupts a hook, as a failed step does. */
     interrupt: (uuid: string) =>
       hooks.commands.run('hook.fail', {
@@ -150,7 +150,7 @@ export function directHooks(given: Given = {}) {
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
-      made?.[Symbol.dispose]();
+      temporary?.[Symbol.dispose]();
     },
   };
 }

@@ -29,9 +29,9 @@ function slowGuard() {
   return {
     guard,
     isAsked: () => waiting.length > 0,
-    /** @param least questions that have come by then */
-    answerAll: async (least: number) => {
-      await until(() => waiting.length >= least);
+    /** @param count questions that have come by then */
+    answerAll: async (count: number) => {
+      await until(() => waiting.length >= count);
       for (const answer of waiting.splice(0)) answer();
     },
   };
@@ -92,7 +92,7 @@ test('a busy database returns 503 instead of "unknown block", and the log has th
     status: 503,
     body: { error: 'Unavailable', details: "The database can't be used now; the same request may succeed later" },
   });
-  expect(server.said).toContainEqual(expect.objectContaining({ event: 'store_unavailable', cause: busy }));
+  expect(server.logged).toContainEqual(expect.objectContaining({ event: 'store_unavailable', cause: busy }));
   history.branchOf = branchOf;
   expect((await server.request('POST', path, { index_block_hash })).status).toBe(204);
   expect((await server.request('POST', path, { index_block_hash: '00'.repeat(32) })).status).toBe(404);
@@ -103,7 +103,7 @@ test('a busy database during a payload fails the event, but not the hook', async
   const uuid = await direct.register(
     definition(NOWHERE, everything, { enable_on_registration: true, decode_clarity_values: true }),
   );
-  const { candidates } = direct.own;
+  const { candidates } = direct.tables;
   const { contractInterface } = candidates;
   const busy = busyError();
   candidates.contractInterface = () => {
@@ -123,7 +123,7 @@ test('a busy database during a payload fails the event, but not the hook', async
   }
   expect(failed).toBe(1);
   expect(direct.record(uuid)).toMatchObject({ status: 'streaming', stage: 'live', evaluated: 6 });
-  expect(direct.made(uuid).filter(({ problem }) => problem !== null)).toEqual([]);
+  expect(direct.deliveries(uuid).filter(({ problem }) => problem !== null)).toEqual([]);
 });
 
 test('a database error during deliveries stops neither the process nor a queue', async () => {
@@ -131,11 +131,11 @@ test('a database error during deliveries stops neither the process nor a queue',
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
   const { deliveries } = direct.hooks.store;
-  const { records } = direct.own;
+  const { records } = direct.tables;
   const { head } = deliveries;
   const { delivered } = records;
   const busy = busyError();
-  const faults = () => direct.said.filter((one) => 'cause' in one && one.cause === busy).map(({ event }) => event);
+  const faults = () => direct.logged.filter((item) => 'cause' in item && item.cause === busy).map(({ event }) => event);
   deliveries.head = () => {
     throw busy;
   };
@@ -150,21 +150,21 @@ test('a database error during deliveries stops neither the process nor a queue',
   direct.wake(uuid);
   await until(() => faults().length === 2);
   expect(faults()).toEqual(['unexpected_error', 'service_failing']);
-  expect(direct.made(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
+  expect(direct.deliveries(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
   records.delivered = delivered;
   direct.wake(uuid);
-  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
+  await until(() => direct.deliveries(uuid).every(({ state }) => state === 'delivered'));
   const ids = target.received.map(({ headers }) => headers['webhook-id']);
-  expect(ids).toEqual([ids[0], ...direct.made(uuid).map(({ webhookId }) => webhookId)]);
+  expect(ids).toEqual([ids[0], ...direct.deliveries(uuid).map(({ webhookId }) => webhookId)]);
 });
 
 test.each([
-  ['hooks', 'status', (one: DirectHooks, uuid: string) => one.managed.get(CONSUMER, uuid)],
-  ['hooks', 'stage', (one: DirectHooks, uuid: string) => one.managed.get(CONSUMER, uuid)],
-  ['hook_deliveries', 'queue', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
-  ['hook_deliveries', 'reason', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
-  ['hook_deliveries', 'state', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
-  ['hook_backfills', 'state', (one: DirectHooks, uuid: string) => one.trial.backfills(CONSUMER, uuid)],
+  ['hooks', 'status', (direct: DirectHooks, uuid: string) => direct.managed.get(CONSUMER, uuid)],
+  ['hooks', 'stage', (direct: DirectHooks, uuid: string) => direct.managed.get(CONSUMER, uuid)],
+  ['hook_deliveries', 'queue', (direct: DirectHooks) => direct.hooks.store.deliveries.get(1)],
+  ['hook_deliveries', 'reason', (direct: DirectHooks) => direct.hooks.store.deliveries.get(1)],
+  ['hook_deliveries', 'state', (direct: DirectHooks) => direct.hooks.store.deliveries.get(1)],
+  ['hook_backfills', 'state', (direct: DirectHooks, uuid: string) => direct.trial.backfills(CONSUMER, uuid)],
 ] as const)('an unknown number in %s.%s is reported with its row', async (table, column, read) => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));

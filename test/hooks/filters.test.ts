@@ -76,7 +76,7 @@ const full: { [T in FilterType]: Extract<Filter, { type: T }> } = {
 };
 
 /** Another value of a parameter, that the sample of the filter doesn't have. */
-const other: Readonly<Record<string, unknown>> = {
+const otherValues: Readonly<Record<string, unknown>> = {
   principal: B,
   sender: `${B}.elsewhere`,
   receiver: `${A}.elsewhere`,
@@ -119,7 +119,7 @@ describe('every filter', () => {
       expect(payloadMistake(JSON.parse(payloadText(hook, network, { apply: [matched], rollback: [] })))).toBeNull();
     });
     for (const parameter of Object.keys(filter).filter((name) => name !== 'type')) {
-      const changed = { ...filter, [parameter]: other[parameter] } as Filter;
+      const changed = { ...filter, [parameter]: otherValues[parameter] } as Filter;
       test(`${filter.type} doesn't match with another ${parameter}`, () => {
         expect(matches(changed, sample(filter))).toBe(false);
       });
@@ -136,7 +136,7 @@ describe('every filter', () => {
 function blockWith(...transactions: Partial<ChainTransaction>[]): Block {
   const block = sample(full.contract_call);
   const [base] = block.transactions;
-  return { ...block, height: 9, transactions: transactions.map((one) => ({ ...base!, events: [], ...one })) };
+  return { ...block, height: 9, transactions: transactions.map((tx) => ({ ...base!, events: [], ...tx })) };
 }
 const transfer = (sender: string, recipient: string, amount = '5'): ChainEvent => ({
   kind: 'stx',
@@ -159,8 +159,8 @@ describe('the rules', () => {
     const matcher = new Matcher();
     matcher.set(
       4,
-      [{ type: 'stx_event' }, { type: 'stx_transfer' }, { type: 'contract_call' }].flatMap((one) =>
-        toConditions(one as Filter),
+      [{ type: 'stx_event' }, { type: 'stx_transfer' }, { type: 'contract_call' }].flatMap((filter) =>
+        toConditions(filter as Filter),
       ),
     );
     expect(matcher.match(block)).toEqual(new Map([[4, [0, 1, 2]]]));
@@ -183,12 +183,12 @@ describe('the rules', () => {
   });
 
   test('balance_change matches the parties of events, and the payer of a fee above zero', () => {
-    const of = (principal: string, block: Block) => matches({ type: 'balance_change', principal }, block);
+    const fits = (principal: string, block: Block) => matches({ type: 'balance_change', principal }, block);
     const sponsored = blockWith({ fee: 3n, sponsor: { address: A, nonce: 0n }, status: 'abort_by_response' });
-    expect([of(A, sponsored), of(B, sponsored)]).toEqual([true, false]);
-    expect(of(B, blockWith({ fee: 3n }))).toBe(true);
-    expect(of(B, blockWith({ fee: 0n }))).toBe(false);
-    expect(of(A, blockWith({ fee: 0n, events: [transfer(A, A)] }))).toBe(true);
+    expect([fits(A, sponsored), fits(B, sponsored)]).toEqual([true, false]);
+    expect(fits(B, blockWith({ fee: 3n }))).toBe(true);
+    expect(fits(B, blockWith({ fee: 0n }))).toBe(false);
+    expect(fits(A, blockWith({ fee: 0n, events: [transfer(A, A)] }))).toBe(true);
   });
 
   test('the sender of a call or log is the origin, not the sponsor', () => {
@@ -201,23 +201,23 @@ describe('the rules', () => {
     const holding = (value: Uint8Array) =>
       blockWith({ events: [{ kind: 'nft', action: 'mint', asset: ASSET, sender: null, recipient: B, value }] });
     const [uint, int, negative] = [holding(clarity.uint(7n)), holding(clarity.int(7n)), holding(clarity.int(-7n))];
-    const of = (value: string | number, block: Block) => matches({ type: 'nft_event', value }, block);
-    expect([of(7, uint), of('7', int), of('u7', uint), of('u7', int)]).toEqual([true, true, true, false]);
-    expect([of(-7, negative), of('-7', negative), of(7, negative)]).toEqual([true, true, false]);
+    const fits = (value: string | number, block: Block) => matches({ type: 'nft_event', value }, block);
+    expect([fits(7, uint), fits('7', int), fits('u7', uint), fits('u7', int)]).toEqual([true, true, true, false]);
+    expect([fits(-7, negative), fits('-7', negative), fits(7, negative)]).toEqual([true, true, false]);
     const tuple = clarity.tuple({ name: clarity.ascii('x') });
-    expect([of(toHex(tuple).toUpperCase().replace('0X', '0x'), holding(tuple)), of(7, holding(tuple))]).toEqual([
+    expect([fits(toHex(tuple).toUpperCase().replace('0X', '0x'), holding(tuple)), fits(7, holding(tuple))]).toEqual([
       true,
       false,
     ]);
   });
 
   test('extended matches every kind of tenure extension', () => {
-    const of = (cause: string) => sample({ type: 'tenure_change', cause } as Filter);
+    const tenureChange = (cause: string) => sample({ type: 'tenure_change', cause } as Filter);
     const extended = full.tenure_change;
-    expect(matches({ ...extended, cause: 'extended' }, of('extended_runtime'))).toBe(true);
-    expect(matches({ ...extended, cause: 'extended' }, of('block_found'))).toBe(false);
-    expect(matches({ ...extended, cause: 'extended_runtime' }, of('extended_read_count'))).toBe(false);
-    expect(matches({ type: 'tenure_change' }, of('extended_read_count'))).toBe(true);
+    expect(matches({ ...extended, cause: 'extended' }, tenureChange('extended_runtime'))).toBe(true);
+    expect(matches({ ...extended, cause: 'extended' }, tenureChange('block_found'))).toBe(false);
+    expect(matches({ ...extended, cause: 'extended_runtime' }, tenureChange('extended_read_count'))).toBe(false);
+    expect(matches({ type: 'tenure_change' }, tenureChange('extended_read_count'))).toBe(true);
   });
 
   /** A transfer with the memo in its transaction, in its event, and in the print of a send-many contract. */
@@ -236,19 +236,19 @@ describe('the rules', () => {
   }
 
   test.each(transfersWithMemo(utf8Bytes('order 7')))('a memo of the %s matches as text and as hex', (_from, block) => {
-    const of = (memo: FilterOf<'stx_transfer'>['memo']) =>
+    const fits = (memo: FilterOf<'stx_transfer'>['memo']) =>
       matches({ type: 'stx_transfer', sender: A, receiver: B, ...(memo === undefined ? {} : { memo }) }, block);
     const hex = toHex(utf8Bytes('order 7'));
     const right = [{ equals: 'order 7' }, { equals: hex }, { equals: `${hex}0000` }, { contains: 'r 7' }];
-    expect(right.map(of)).toEqual([true, true, true, true]);
+    expect(right.map(fits)).toEqual([true, true, true, true]);
     const wrong = [{ equals: 'order' }, { equals: `${hex}37` }, { contains: 'R 7' }];
-    expect([...wrong, { equals: 'order 7', contains: '8' }].map(of)).toEqual([false, false, false, false]);
+    expect([...wrong, { equals: 'order 7', contains: '8' }].map(fits)).toEqual([false, false, false, false]);
   });
 
   test('a memo and a minimum amount must match the same transfer', () => {
     const [, [, block] = []] = transfersWithMemo(utf8Bytes('order 7'));
-    const of = (min_amount: string) => matches({ type: 'stx_transfer', min_amount, memo: { contains: '7' } }, block!);
-    expect([of('5'), of('6')]).toEqual([true, false]);
+    const fits = (min_amount: string) => matches({ type: 'stx_transfer', min_amount, memo: { contains: '7' } }, block!);
+    expect([fits('5'), fits('6')]).toEqual([true, false]);
   });
 
   test('the print of a send-many contract is the memo of the transfer before it only', () => {
@@ -260,13 +260,13 @@ describe('the rules', () => {
     const values = [clarity.uint(7n), clarity.principal(WHO), clarity.some(clarity.utf8('hé')), clarity.buffer(HI)];
     const functionArgs = encodeArguments(values);
     const call = { type: 'contract_call', typeId: 2, contractId: TOKEN, functionName: 'move', functionArgs } as const;
-    const of = (index: number, equals: string) =>
+    const fits = (index: number, equals: string) =>
       matches({ type: 'contract_call', argument: { index, equals } }, blockWith({ payload: call }));
-    expect([of(0, '7'), of(0, 'u7'), of(1, WHO), of(1, `'${WHO}`)]).toEqual([true, true, true, true]);
+    expect([fits(0, '7'), fits(0, 'u7'), fits(1, WHO), fits(1, `'${WHO}`)]).toEqual([true, true, true, true]);
     for (const [index, value] of values.entries()) {
-      expect([of(index, toHex(value)), of(index, clarityRepr(value))]).toEqual([true, true]);
+      expect([fits(index, toHex(value)), fits(index, clarityRepr(value))]).toEqual([true, true]);
     }
-    expect([of(1, 'u7'), of(0, 'u8'), of(4, 'u7'), of(2, 'hé')]).toEqual([false, false, false, false]);
+    expect([fits(1, 'u7'), fits(0, 'u8'), fits(4, 'u7'), fits(2, 'hé')]).toEqual([false, false, false, false]);
   });
 
   test('recipient is an alias of receiver', () => {
@@ -284,8 +284,8 @@ describe('the rules', () => {
 /** The rules read plainly, one filter and one transaction at a time. */
 function plainly(filter: Filter, transaction: ChainTransaction): boolean {
   const { payload, sender, events, status, fee, sponsor } = transaction;
-  const given: Record<string, unknown> = filter;
-  const is = (name: string, value: unknown) => given[name] === undefined || given[name] === value;
+  const values: Record<string, unknown> = filter;
+  const is = (name: string, value: unknown) => values[name] === undefined || values[name] === value;
   if (filter.type === 'coinbase' || filter.type === 'tenure_change') {
     return payload.type === filter.type && (payload.type !== 'tenure_change' || is('cause', payload.cause));
   }
@@ -295,7 +295,7 @@ function plainly(filter: Filter, transaction: ChainTransaction): boolean {
       is('contract_identifier', payload.contractId) &&
       is('function_name', payload.functionName) &&
       is('sender', sender.address) &&
-      (filter.status === undefined || filter.status.some((one) => one === status))
+      (filter.status === undefined || filter.status.some((value) => value === status))
     );
   }
   if (filter.type === 'contract_deploy') {
@@ -323,11 +323,11 @@ function plainly(filter: Filter, transaction: ChainTransaction): boolean {
     if (event.kind !== 'stx' && !is('asset_identifier', event.asset)) return false;
     if (event.kind === 'nft' && !is('value', toHex(event.value))) return false;
     if (action === 'event') return true;
-    const least = BigInt((given.min_amount as string | undefined) ?? 0);
+    const minimum = BigInt((values.min_amount as string | undefined) ?? 0);
     return (
       is('sender', event.sender) &&
       is('receiver', event.recipient) &&
-      ('amount' in event ? BigInt(event.amount) : 0n) >= least
+      ('amount' in event ? BigInt(event.amount) : 0n) >= minimum
     );
   });
 }
@@ -369,13 +369,13 @@ for (const word of ['u1', 'tuple', 'zzz']) see('contains', word);
 const anyFilter: fc.Arbitrary<Filter> = fc
   .tuple(fc.constantFrom(...Object.values(full)), fc.infiniteStream(fc.nat()), fc.infiniteStream(fc.boolean()))
   .map(([filter, numbers, choices]) => {
-    const made: Record<string, unknown> = { type: filter.type };
+    const parts: Record<string, unknown> = { type: filter.type };
     for (const name of Object.keys(filter)) {
       const values = [...(seen[name] ?? [])];
       const [number, chosen] = [numbers.next().value ?? 0, choices.next().value ?? false];
-      if (values.length > 0 && (chosen || isRequired(filter.type, name))) made[name] = values[number % values.length];
+      if (values.length > 0 && (chosen || isRequired(filter.type, name))) parts[name] = values[number % values.length];
     }
-    return made as Filter;
+    return parts as Filter;
   });
 
 test("the index over many hooks finds the same matches as each hook's filters separately", () => {

@@ -53,10 +53,10 @@ export function expectedMatches(events: readonly NodeEvent[], filters: readonly 
     const block = blockOf(payload.block, networkOf(0x8000_0000));
     const places = block.height > 0 ? matcher.match(block).get(1) : undefined;
     if (places === undefined) continue;
-    const own = ownTransactions(block);
+    const transactions = ownTransactions(block);
     followed.set(
       `0x${block.indexBlockHash.toHex()}`,
-      places.map((place) => `0x${own[place]?.txId.toHex()}`),
+      places.map((place) => `0x${transactions[place]?.txId.toHex()}`),
     );
   }
   return followed;

@@ -17,7 +17,7 @@ const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 4, 
 const onNewest = { mine: 'on_newest' as const, tenure: 'same' as const, transactions: 4 };
 /** The fourth block has a rival, on which the fifth follows. */
 const events = eventsOf({ seed: 3, steps: [grow, grow, grow, grow, { ...grow, blocks: 1 }, onNewest] });
-const begun = beginnings(events).find(({ height }) => height === 3)!;
+const beginning = beginnings(events).find(({ height }) => height === 3)!;
 const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
   type,
 }));
@@ -35,7 +35,7 @@ test('hooks receive blocks from the first one on: live, after resuming, and in a
   for (const { url } of [live, later, past]) uuids.push(await direct.register(definition(url, everything)));
   const [atTip = '', resumed = '', backfilled = ''] = uuids;
   await direct.managed.setEnabled(CONSUMER, atTip, true);
-  for (const event of begun.events) direct.ingest.receive(received(event));
+  for (const event of beginning.events) direct.ingest.receive(received(event));
   const heights = [3, 4, 4, 5];
   await until(() => applied(live).length >= 4);
   expect(applied(live)).toEqual(heights);
@@ -63,7 +63,7 @@ test('a block with boot transactions without a chain id is accepted and delivere
     parent_burn_block_height: 100,
   });
   expect(direct.ingest.receive(first.event)).toBe('applied');
-  expect(direct.made(uuid)).toHaveLength(1);
+  expect(direct.deliveries(uuid)).toHaveLength(1);
 });
 
 interface Notified {
@@ -89,23 +89,23 @@ test(
           if (start > 0 && next !== start) seen.add('again');
           start = next;
         }
-        const held: string[] = [];
+        const chain: string[] = [];
         const matched = new Set<string>();
-        for (const { id } of direct.made(uuid)) {
+        for (const { id } of direct.deliveries(uuid)) {
           const { event } = JSON.parse(direct.hooks.store.deliveries.body(id) ?? 'null');
           for (const { block_identifier } of event.rollback as Notified[]) {
-            expect(held.pop()).toBe(block_identifier.hash);
+            expect(chain.pop()).toBe(block_identifier.hash);
             seen.add('rollbacks');
           }
           for (const { block_identifier } of event.apply as Notified[]) {
-            expect(held).not.toContain(block_identifier.hash);
-            held.push(block_identifier.hash);
+            expect(chain).not.toContain(block_identifier.hash);
+            chain.push(block_identifier.hash);
             matched.add(block_identifier.hash);
           }
         }
         // Blocks without a match are omitted.
-        expect(held).toEqual(canonicalHashes(direct.ingest).filter((hash) => matched.has(hash)));
-        seen.add('held', held.length);
+        expect(chain).toEqual(canonicalHashes(direct.ingest).filter((hash) => matched.has(hash)));
+        seen.add('held', chain.length);
       }),
       { seen, cases: 8, shrink: false },
     );

@@ -29,7 +29,7 @@ const ipv4 = fc
   )
   .map((bytes) => bytes.join('.'));
 const groups = fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 8, maxLength: 8 });
-const hex = (numbers: readonly number[]): string => numbers.map((one) => one.toString(16)).join(':');
+const hex = (numbers: readonly number[]): string => numbers.map((number) => number.toString(16)).join(':');
 const bytesOf = (text: string): Uint8Array => {
   const bytes = parseAddress(text);
   if (bytes === null) throw new Error(`${text} was not read`);
@@ -46,7 +46,7 @@ describe('parsing', () => {
   test('an IPv6 address gives the bytes of its groups, in any short form', () => {
     assertProperty(
       fc.property(groups, (numbers) => {
-        const expected = Uint8Array.from(numbers.flatMap((one) => [one >> 8, one & 0xff]));
+        const expected = Uint8Array.from(numbers.flatMap((number) => [number >> 8, number & 0xff]));
         expect(parseAddress(hex(numbers))).toEqual(expected);
         // The URL parser writes the shortest form.
         expect(parseAddress(new URL(`http://[${hex(numbers)}]/`).hostname.slice(1, -1))).toEqual(expected);
@@ -104,7 +104,7 @@ describe('the addresses that are not public', () => {
   test('include IPv6 forms of special IPv4 addresses, and all addresses in abandoned notations', () => {
     const seen = new Seen({ special: 10, public: 10 });
     assertProperty(
-      fc.property(ipv4, fc.nat(0xffff), (address, any) => {
+      fc.property(ipv4, fc.nat(0xffff), (address, port) => {
         const inner = asGroups(address);
         seen.add(registry.check(address) ? 'special' : 'public');
         for (const prefix of ['::ffff:', '64:ff9b::']) {
@@ -115,9 +115,9 @@ describe('the addresses that are not public', () => {
           `::${address}`,
           `::ffff:0:${address}`,
           `64:ff9b:1::${address}`,
-          `2002:${inner}::${hex([any])}`,
+          `2002:${inner}::${hex([port])}`,
         ];
-        for (const text of [...tunnels, `2001:0:${inner}::${hex([any])}`]) expect(isSpecial(text)).toBe(true);
+        for (const text of [...tunnels, `2001:0:${inner}::${hex([port])}`]) expect(isSpecial(text)).toBe(true);
       }),
       { seen },
     );

@@ -34,8 +34,8 @@ function givenLease() {
     await work?.stop();
   };
   const lease: Lease = {
-    start: (one) => {
-      work = one;
+    start: (job) => {
+      work = job;
     },
     isHeld: () => isHeld,
     stop: lose,
@@ -60,73 +60,73 @@ function givenLease() {
 
 /** A network with requests that wait for the test's answers. */
 function heldPost() {
-  const asked: { headers: Record<string, string>; signal: AbortSignal; answer: (status?: number) => void }[] = [];
+  const requests: { headers: Record<string, string>; signal: AbortSignal; answer: (status?: number) => void }[] = [];
   return {
-    asked,
+    requests,
     send: ({ headers, signal }: SendOptions): Promise<Answer> =>
       new Promise((resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('ended')));
         const whole = { headers: {}, body: Buffer.alloc(0) };
-        asked.push({ headers, signal, answer: (status = 200) => resolve({ status, ...whole }) });
+        requests.push({ headers, signal, answer: (status = 200) => resolve({ status, ...whole }) });
       }),
-    ids: () => asked.map(({ headers }) => headers['webhook-id']),
+    ids: () => requests.map(({ headers }) => headers['webhook-id']),
   };
 }
 
 test('a host sends nothing without the lease, everything in order with it, and unfinished deliveries again after losing it', async () => {
   const { lease, gain, lose } = givenLease();
-  const { asked, send, ids } = heldPost();
+  const { requests, send, ids } = heldPost();
   await using direct = directHooks({ lease, send });
   const uuid = await direct.register(definition(RECEIVER, everything, started));
   for (const event of upTo(2)) direct.ingest.receive(event);
-  const made = () => direct.made(uuid).map(({ webhookId }) => webhookId);
-  expect(made().length).toBeGreaterThan(1);
-  expect(asked).toHaveLength(0);
+  const madeIds = () => direct.deliveries(uuid).map(({ webhookId }) => webhookId);
+  expect(madeIds().length).toBeGreaterThan(1);
+  expect(requests).toHaveLength(0);
 
   gain(1);
-  await until(() => asked.length === 1);
-  asked[0]!.answer();
-  await until(() => asked.length === 2);
+  await until(() => requests.length === 1);
+  requests[0]!.answer();
+  await until(() => requests.length === 2);
   await lose();
-  expect([asked[1]!.signal.aborted, direct.hooks.dispatcher.underWay()]).toEqual([true, []]);
+  expect([requests[1]!.signal.aborted, direct.hooks.dispatcher.underWay()]).toEqual([true, []]);
   // Deliveries that are queued in between wait until the lease is gained again.
   for (const event of events.slice(upTo(2).length)) direct.ingest.receive(event);
   gain(2);
-  for (let request = 2; request <= made().length; request++) {
-    await until(() => asked.length === request + 1);
-    asked[request]!.answer();
+  for (let request = 2; request <= madeIds().length; request++) {
+    await until(() => requests.length === request + 1);
+    requests[request]!.answer();
   }
-  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
-  const [first, second, ...others] = made();
+  await until(() => direct.deliveries(uuid).every(({ state }) => state === 'delivered'));
+  const [first, second, ...others] = madeIds();
   expect(ids()).toEqual([first, second, second, ...others]);
-  expect(asked[2]!.headers['x-chainhook-attempt']).toBe('1');
+  expect(requests[2]!.headers['x-chainhook-attempt']).toBe('1');
 });
 
 test('a host with an expired lease sends nothing, even before it is notified', async () => {
   const { lease, gain, end, isLost } = givenLease();
-  const { asked, send } = heldPost();
+  const { requests, send } = heldPost();
   await using direct = directHooks({ lease, send });
   await direct.register(definition(RECEIVER, everything, started));
   gain(1);
   for (const event of upTo(1)) direct.ingest.receive(event);
-  await until(() => asked.length === 1);
+  await until(() => requests.length === 1);
   end();
-  asked[0]!.answer();
+  requests[0]!.answer();
   for (const event of events.slice(upTo(1).length)) direct.ingest.receive(event);
   await until(isLost);
   await direct.stop();
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
 });
 
 test('any host sends test deliveries', async () => {
   const { lease } = givenLease();
-  const { asked, send } = heldPost();
+  const { requests, send } = heldPost();
   await using direct = directHooks({ lease, send });
   for (const event of events) direct.ingest.receive(event);
   const uuid = await direct.register(definition(RECEIVER, everything));
   const tested = direct.trial.test(CONSUMER, uuid, {});
-  await until(() => asked.length === 1);
-  asked[0]!.answer(204);
+  await until(() => requests.length === 1);
+  requests[0]!.answer(204);
   expect(await tested).toMatchObject({ ok: true, status_code: 204 });
 });
 
@@ -148,10 +148,10 @@ test('backfills and upkeep run once each, on the host with the lease', async () 
 
 test('only the host with the lease alerts the operator of ended hooks', async () => {
   const { lease, gain, lose } = givenLease();
-  const { asked, send } = heldPost();
+  const { requests, send } = heldPost();
   await using direct = directHooks({ lease, send, rules: { alertUrl: 'https://127.0.0.1:9/alerts' } });
   const limited = { ...started, expire_after_evaluations: 1 };
-  const alerts = () => asked.filter(({ headers }) => headers['x-chainhook-uuid'] === undefined);
+  const alerts = () => requests.filter(({ headers }) => headers['x-chainhook-uuid'] === undefined);
   const expire = async (height: number) => {
     const uuid = await direct.register(definition(RECEIVER, everything, limited));
     for (const event of events.slice(upTo(height - 1).length, upTo(height).length)) direct.ingest.receive(event);
@@ -169,7 +169,7 @@ test('only the host with the lease alerts the operator of ended hooks', async ()
   await until(() => alerts().length === 2);
 });
 
-const lost = (delivery: number): DeliveryResult => ({
+const loss = (delivery: number): DeliveryResult => ({
   delivery,
   webhookId: `evt_${delivery}`,
   attempts: 0,
@@ -191,8 +191,8 @@ test("results that arrive during a write are written together, in order and with
   const { writes, write } = heldWrites();
   const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
   writer.start(7);
-  const counts = [1, 2, 3].map((delivery) => writer.write(lost(delivery)));
-  expect(writes.map((one) => one.results)).toEqual([[1]]);
+  const counts = [1, 2, 3].map((delivery) => writer.write(loss(delivery)));
+  expect(writes.map((write) => write.results)).toEqual([[1]]);
   writes[0]!.done();
   await until(() => writes.length === 2);
   expect(writes[1]).toMatchObject({ results: [2, 3], epoch: 7 });
@@ -206,8 +206,8 @@ test('during requests, results are written after 20 ms or in batches of 200, and
   let areMoreComing = true;
   const writer = resultWriter({ write, areMoreComing: () => areMoreComing, clock });
   const many = (first: number, count: number) =>
-    Array.from({ length: count }, (_, index) => writer.write(lost(first + index)));
-  const lengths = () => writes.map((one) => one.results.length);
+    Array.from({ length: count }, (_, index) => writer.write(loss(first + index)));
+  const lengths = () => writes.map((write) => write.results.length);
   writer.start(1);
   many(0, 3);
   expect(writes).toHaveLength(0);
@@ -249,10 +249,10 @@ test('results that the log rejects are retried, and nothing waits for them once 
   const writer = resultWriter({ write, areMoreComing: () => false, clock });
   writer.start(1);
   const away = new LogUnavailableError('the log is away');
-  const first = writer.write(lost(2));
+  const first = writer.write(loss(2));
   writes[0]!.fail(away);
   await until(() => clock.waiting(500) === 1);
-  const second = writer.write(lost(4));
+  const second = writer.write(loss(4));
   clock.pass(500);
   await until(() => writes.length === 2);
   expect(writes[1]!.results).toEqual([2, 4]);
@@ -265,7 +265,7 @@ test('results that the log rejects are retried, and nothing waits for them once 
   expect(clock.waiting(500)).toBe(0);
 
   writer.start(2);
-  const third = writer.write(lost(6));
+  const third = writer.write(loss(6));
   expect(writes[3]).toMatchObject({ results: [6], epoch: 2 });
   // With the new lease, results are written again as with the one before.
   writes[3]!.fail(away);
@@ -280,7 +280,7 @@ test("a result that can't be written delays no other, and a disk error is return
   const { writes, write } = heldWrites();
   const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
   writer.start(1);
-  const outcomes = [2, 4, 6].map((delivery) => writer.write(lost(delivery)).catch(({ message }: Error) => message));
+  const outcomes = [2, 4, 6].map((delivery) => writer.write(loss(delivery)).catch(({ message }: Error) => message));
   writes[0]!.done();
   await until(() => writes.length === 2);
   writes[1]!.fail(new Error('one of them'));
@@ -291,7 +291,7 @@ test("a result that can't be written delays no other, and a disk error is return
   writes[3]!.done();
   expect(await Promise.all(outcomes)).toEqual([true, 'this one', true]);
 
-  const refused = [2, 4, 6].map((delivery) => writer.write(lost(delivery)).catch(({ message }: Error) => message));
+  const refused = [2, 4, 6].map((delivery) => writer.write(loss(delivery)).catch(({ message }: Error) => message));
   writes[4]!.done();
   await until(() => writes.length === 6);
   writes[5]!.fail(new StoreUnavailableError('full', null));

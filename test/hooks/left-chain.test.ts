@@ -39,27 +39,27 @@ test("a backfill's pending deliveries of an orphaned block are cancelled, and th
   using target = receiver();
   const [uuid = ''] = await liveAtThree(direct, target.url);
   // At most two deliveries wait, so that the backfill continues only if there is room.
-  const { deliveries } = direct.own;
+  const { deliveries } = direct.tables;
   const { openOfBackfill } = deliveries;
   deliveries.openOfBackfill = (id) => (openOfBackfill(id) < 2 ? 0 : 1_000);
   target.answer = () => new Response('', { status: 503 });
   const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 2, to: 3, dryRun: false });
   const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
-  await until(() => direct.made(uuid).length === 2 && direct.made(uuid)[0]?.state === 'failed');
+  await until(() => direct.deliveries(uuid).length === 2 && direct.deliveries(uuid)[0]?.state === 'failed');
   expect(job().state).toBe('running');
 
   const accepted: Received[] = [];
-  target.answer = (one) => {
-    accepted.push(one);
+  target.answer = (request) => {
+    accepted.push(request);
     return new Response('');
   };
   feed(direct, forked.slice(third));
   await until(() => accepted.some(({ payload }) => payload.event.rollback.length === 2));
   direct.clock.time += 10_000;
   direct.hooks.dispatcher.wake(direct.record(uuid).id, 'backfill');
-  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered' || state === 'cancelled'));
+  await until(() => direct.deliveries(uuid).every(({ state }) => state === 'delivered' || state === 'cancelled'));
   expect(accepted.map(reasonOf)).not.toContain('backfill');
-  expect(direct.made(uuid).map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'delivered']);
+  expect(direct.deliveries(uuid).map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'delivered']);
   await until(() => job().state === 'completed');
   expect(job().deliveries).toEqual({ queued: 2, delivered: 0, dead: 2 });
 });
@@ -71,28 +71,28 @@ test.each([200, 500])(
     using target = receiver();
     using other = receiver();
     const [uuid = ''] = await liveAtThree(direct, target.url, other.url);
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<Response>();
-    target.answer = (one) => {
-      if (reasonOf(one) !== 'backfill') return new Response('');
-      asked.resolve();
+    target.answer = (request) => {
+      if (reasonOf(request) !== 'backfill') return new Response('');
+      requested.resolve();
       return answer.promise;
     };
     await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
-    await asked.promise;
+    await requested.promise;
 
     feed(direct, forked.slice(third));
     // Its queue comes after the one that is held.
     await until(() => other.received.length === 1);
-    const [applied, rollback] = direct.made(uuid);
+    const [applied, rollback] = direct.deliveries(uuid);
     expect([applied?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);
     expect(direct.hooks.dispatcher.underWay().includes(rollback!.id)).toBe(false);
     answer.resolve(new Response('', { status }));
-    await until(() => direct.made(uuid)[1]?.state === 'delivered');
-    expect(direct.made(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });
+    await until(() => direct.deliveries(uuid)[1]?.state === 'delivered');
+    expect(direct.deliveries(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });
     expect(target.received.map(reasonOf)).toEqual(['backfill', 'live']);
-    const [apply, after] = target.received.map(({ payload }) => payload.event);
-    expect(hashesOf(after.rollback)).toContain(hashesOf(apply.apply)[0] as string);
+    const [apply, correction] = target.received.map(({ payload }) => payload.event);
+    expect(hashesOf(correction.rollback)).toContain(hashesOf(apply.apply)[0] as string);
   },
 );
 
@@ -102,12 +102,12 @@ test('a redelivery of a backfill is also cancelled, and counted once', async () 
   const [uuid = ''] = await liveAtThree(direct, target.url);
   target.answer = () => new Response('', { status: 410 });
   const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
-  await until(() => direct.made(uuid)[0]?.state === 'dead');
+  await until(() => direct.deliveries(uuid)[0]?.state === 'dead');
   target.answer = () => new Response('', { status: 503 });
-  await direct.log.redeliver(CONSUMER, uuid, direct.made(uuid)[0]!.webhookId);
-  await until(() => direct.made(uuid)[0]?.state === 'failed');
+  await direct.log.redeliver(CONSUMER, uuid, direct.deliveries(uuid)[0]!.webhookId);
+  await until(() => direct.deliveries(uuid)[0]?.state === 'failed');
   feed(direct, forked.slice(third));
-  expect(direct.made(uuid)[0]?.state).toBe('cancelled');
+  expect(direct.deliveries(uuid)[0]?.state).toBe('cancelled');
   expect(direct.trial.getBackfill(CONSUMER, uuid, id).deliveries).toEqual({ queued: 1, delivered: 0, dead: 1 });
 });
 
@@ -116,14 +116,14 @@ test('a hook that was disabled during a reorg gets the rollback once it is enabl
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
   feed(direct, forked.slice(0, third));
-  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
+  await until(() => direct.deliveries(uuid).every(({ state }) => state === 'delivered'));
   const applied = target.received.flatMap(({ payload }) => hashesOf(payload.event.apply));
   await direct.managed.setEnabled(CONSUMER, uuid, false);
-  const before = target.received.length;
+  const count = target.received.length;
   feed(direct, forked.slice(third));
-  expect(direct.made(uuid)).toHaveLength(before);
+  expect(direct.deliveries(uuid)).toHaveLength(count);
   await direct.managed.setEnabled(CONSUMER, uuid, true);
-  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
+  await until(() => direct.deliveries(uuid).every(({ state }) => state === 'delivered'));
   const { event } = target.received.at(-1)!.payload;
   // Blocks 3 and 2, the highest first; their replacements are skipped.
   expect([hashesOf(event.rollback), event.apply]).toEqual([applied.slice(-2).reverse(), []]);

@@ -28,19 +28,19 @@ const hasBody = ({ hooks }: DirectHooks, id: number) => hooks.store.deliveries.h
 
 /** Puts the deliveries of a hook into states, one after the other. */
 function setStates(direct: DirectHooks, uuid: string, states: readonly DeliveryState[]) {
-  const made = direct.made(uuid).slice(0, states.length);
-  expect(made).toHaveLength(states.length);
-  for (const [index, { id }] of made.entries()) direct.own.deliveries.setState(id, states[index]!);
-  return made;
+  const deliveries = direct.deliveries(uuid).slice(0, states.length);
+  expect(deliveries).toHaveLength(states.length);
+  for (const [index, { id }] of deliveries.entries()) direct.tables.deliveries.setState(id, states[index]!);
+  return deliveries;
 }
 
 test('delivered and cancelled deliveries expire, first their bodies and then their rows; others stay', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
-  const made = setStates(direct, uuid, ['delivered', 'cancelled', 'failed', 'pending', 'dead']);
-  const bodies = () => made.map(({ id }) => hasBody(direct, id));
-  const rows = () => made.map(({ id }) => direct.hooks.store.deliveries.get(id) !== undefined);
+  const deliveries = setStates(direct, uuid, ['delivered', 'cancelled', 'failed', 'pending', 'dead']);
+  const bodies = () => deliveries.map(({ id }) => hasBody(direct, id));
+  const rows = () => deliveries.map(({ id }) => direct.hooks.store.deliveries.get(id) !== undefined);
   await direct.hooks.upkeep.run();
   expect(bodies()).toEqual([true, true, true, true, true]);
   direct.clock.time += RETENTION;
@@ -68,22 +68,22 @@ test('upkeep runs periodically while the hooks run', async () => {
   expect([hasBody(direct, first!.id), hasBody(direct, second!.id)]).toEqual([false, true]);
   await direct.stop();
   expect(clock.waiting(EVERY)).toBe(0);
-  expect(direct.said.filter(({ event }) => event === 'unexpected_error')).toEqual([]);
+  expect(direct.logged.filter(({ event }) => event === 'unexpected_error')).toEqual([]);
 });
 
 test('a hook keeps the bodies of its newest delivered deliveries, and all undelivered bodies', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
-  const made = setStates(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
+  const deliveries = setStates(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
   const { store, commands, clock } = direct.hooks;
   const upkeep = retention({ store, commands, log: () => {}, clock, retentionMs: RETENTION, maxBodies: 2 });
   await upkeep.run();
-  expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
-  direct.own.deliveries.setState(made[0]!.id, 'delivered');
-  direct.own.deliveries.setState(direct.made(uuid)[6]!.id, 'delivered');
+  expect(deliveries.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
+  direct.tables.deliveries.setState(deliveries[0]!.id, 'delivered');
+  direct.tables.deliveries.setState(direct.deliveries(uuid)[6]!.id, 'delivered');
   await upkeep.run();
-  expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, false, true]);
+  expect(deliveries.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, false, true]);
 });
 
 test('ledger rows of deep blocks are deleted, except for orphaned blocks that wait for a rollback', async () => {
@@ -92,20 +92,20 @@ test('ledger rows of deep blocks are deleted, except for orphaned blocks that wa
   feed(direct);
   const { history, store } = direct.hooks;
   const { id } = direct.record(uuid);
-  const [kept, orphan] = [history.hashAt(15)!, new Uint8Array(32).fill(7)];
-  direct.own.ledger.add(orphan, id, 15, 0, [0]);
-  expect(direct.own.ledger.ofBlock(kept)).toHaveLength(1);
+  const [canonical, orphan] = [history.hashAt(15)!, new Uint8Array(32).fill(7)];
+  direct.tables.ledger.add(orphan, id, 15, 0, [0]);
+  expect(direct.tables.ledger.ofBlock(canonical)).toHaveLength(1);
   await direct.hooks.upkeep.run();
-  expect(direct.own.ledger.ofBlock(kept)).toHaveLength(1);
+  expect(direct.tables.ledger.ofBlock(canonical)).toHaveLength(1);
   // The tip is so far above that no reorganization reaches down to the block.
-  const { burnBlockHeight } = history.block(kept);
+  const { burnBlockHeight } = history.block(canonical);
   store.candidates.tipBurnHeight = () => burnBlockHeight + 150;
   await direct.hooks.upkeep.run();
-  expect(direct.own.ledger.ofBlock(kept)).toHaveLength(1);
+  expect(direct.tables.ledger.ofBlock(canonical)).toHaveLength(1);
   store.candidates.tipBurnHeight = () => burnBlockHeight + 151;
   await direct.hooks.upkeep.run();
-  expect(direct.own.ledger.ofBlock(kept)).toHaveLength(0);
-  expect(direct.own.ledger.ofBlock(orphan).map(({ height }) => height)).toEqual([15]);
+  expect(direct.tables.ledger.ofBlock(canonical)).toHaveLength(0);
+  expect(direct.tables.ledger.ofBlock(orphan).map(({ height }) => height)).toEqual([15]);
 });
 
 test('a deleted hook is removed with all its deliveries and backfills', async () => {
@@ -116,21 +116,21 @@ test('a deleted hook is removed with all its deliveries and backfills', async ()
   setStates(direct, uuid, ['delivered', 'dead']);
   await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 5, dryRun: true });
   const { id } = direct.record(uuid);
-  const others = direct.made(other).length;
+  const others = direct.deliveries(other).length;
   await direct.managed.remove(CONSUMER, uuid);
   direct.clock.time += 4 * RETENTION;
   await direct.hooks.upkeep.run();
   using db = new Database(indexPath(direct.directory), { readonly: true });
-  const left = () => {
-    const of = (table: string, column: string) =>
+  const counts = () => {
+    const count = (table: string, column: string) =>
       db.query<{ n: number }, [number]>(`SELECT count(*) AS n FROM ${table} WHERE ${column} = ?`).get(id)?.n;
-    return [of('hooks', 'id'), of('hook_deliveries', 'hook_id'), of('hook_backfills', 'hook_id')];
+    return [count('hooks', 'id'), count('hook_deliveries', 'hook_id'), count('hook_backfills', 'hook_id')];
   };
-  expect(left()).toEqual([1, expect.any(Number), 1]);
+  expect(counts()).toEqual([1, expect.any(Number), 1]);
   direct.clock.time += 1;
   await direct.hooks.upkeep.run();
-  expect(left()).toEqual([0, 0, 0]);
-  expect(direct.made(other)).toHaveLength(others);
+  expect(counts()).toEqual([0, 0, 0]);
+  expect(direct.deliveries(other)).toHaveLength(others);
 });
 
 test('retention deletes in several batches, and logs failures', async () => {
@@ -143,10 +143,10 @@ test('retention deletes in several batches, and logs failures', async () => {
   const { id } = direct.record(uuid);
   const many = 5_001;
   await direct.ingest.local(() => {
-    for (let one = 0; one < many; one++) {
-      const lost = direct.own.deliveries.add(
+    for (let number = 0; number < many; number++) {
+      const lost = direct.tables.deliveries.add(
         {
-          webhookId: `evt_${one}`,
+          webhookId: `evt_${number}`,
           hookId: id,
           queue: 'evaluate',
           reason: 'evaluate',
@@ -158,7 +158,7 @@ test('retention deletes in several batches, and logs failures', async () => {
         },
         direct.clock.time,
       );
-      direct.own.deliveries.setState(lost, 'cancelled');
+      direct.tables.deliveries.setState(lost, 'cancelled');
     }
   });
   direct.clock.time += 4 * RETENTION + 1;
@@ -169,37 +169,37 @@ test('retention deletes in several batches, and logs failures', async () => {
   };
   clock.pass(EVERY);
   await until(() => clock.waiting(EVERY) === 1, 'the next wait');
-  expect(direct.said).toContainEqual({ event: 'unexpected_error', part: 'chainhook', cause });
+  expect(direct.logged).toContainEqual({ event: 'unexpected_error', part: 'chainhook', cause });
   store.candidates.tipBurnHeight = tipBurnHeight;
   await direct.hooks.upkeep.run();
-  expect(direct.made(uuid)).toEqual([]);
+  expect(direct.deliveries(uuid)).toEqual([]);
 });
 
 test('a stopping server waits only for the current step of upkeep', async () => {
   await using direct = directHooks();
   const { store } = direct.hooks;
-  const held = heldClock([EVERY]);
-  const asked: string[] = [];
-  const begun = Promise.withResolvers<void>();
-  const done = Promise.withResolvers<void>();
+  const timers = heldClock([EVERY]);
+  const names: string[] = [];
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
   const commands = {
     async run(name: string) {
-      asked.push(name);
-      begun.resolve();
-      await done.promise;
+      names.push(name);
+      started.resolve();
+      await finish.promise;
       // There is more to forget, and an end of it.
-      if (asked.length > 20) return name === 'upkeep.deleted_hook' ? null : { count: 0, last: null };
+      if (names.length > 20) return name === 'upkeep.deleted_hook' ? null : { count: 0, last: null };
       return name === 'upkeep.rows' || name === 'upkeep.ledger'
         ? 2_000
         : { count: 2_000, last: 1, whole: false, hook: 1 };
     },
   } as unknown as Parameters<typeof retention>[0]['commands'];
-  const upkeep = retention({ store, commands, log: () => {}, clock: held, retentionMs: RETENTION, maxBodies: 2 });
+  const upkeep = retention({ store, commands, log: () => {}, clock: timers, retentionMs: RETENTION, maxBodies: 2 });
   upkeep.start();
-  held.pass(EVERY);
-  await begun.promise;
+  timers.pass(EVERY);
+  await started.promise;
   const stopped = upkeep.stop();
-  done.resolve();
+  finish.resolve();
   await stopped;
-  expect(asked).toEqual(['upkeep.aged_bodies']);
+  expect(names).toEqual(['upkeep.aged_bodies']);
 });

@@ -22,7 +22,7 @@ const everything = [
   { type: 'coinbase' },
 ];
 
-const shown = async (server: HookServer, uuid: string) =>
+const statusOf = async (server: HookServer, uuid: string) =>
   (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
 const register = async (
   server: HookServer,
@@ -43,8 +43,8 @@ describe('rejects a definition with', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  const filter = (one: object) => ({ ...valid, filters: { events: [one] } });
-  const options = (one: unknown) => ({ ...valid, options: one });
+  const filter = (event: object) => ({ ...valid, filters: { events: [event] } });
+  const options = (value: unknown) => ({ ...valid, options: value });
   const { name: _name, ...nameless } = valid;
   test.each<[string, unknown, string]>([
     ['no object', [], 'body must be object'],
@@ -169,9 +169,9 @@ describe('rejects a definition with', () => {
     ],
     ['former key', { ...valid, then_that: {} }, 'then_that belongs to an earlier version of chainhooks; use action'],
   ])('%s', async (_what, body, details) => {
-    const { status, body: said } = await server.request('POST', '/chainhooks/me', body as object);
-    expect([status, Object.keys(said), said.error]).toEqual([400, ['error', 'details'], 'Invalid request body']);
-    expect(said.details).toStartWith(details);
+    const { status, body: problem } = await server.request('POST', '/chainhooks/me', body as object);
+    expect([status, Object.keys(problem), problem.error]).toEqual([400, ['error', 'details'], 'Invalid request body']);
+    expect(problem.details).toStartWith(details);
     expect((await server.request('GET', '/chainhooks/me')).body.total).toBe(0);
   });
 
@@ -219,8 +219,8 @@ describe('rejects a definition with', () => {
       ['POST', '/chainhooks/preview', { block_height: 1 }, 'filters is required'],
     ] as const;
     for (const [method, path, body, details] of refusals) {
-      const { status, body: said } = await server.request(method, path, body);
-      expect([path, status, said.details.startsWith(details) || said.details]).toEqual([path, 400, true]);
+      const { status, body: problem } = await server.request(method, path, body);
+      expect([path, status, problem.details.startsWith(details) || problem.details]).toEqual([path, 400, true]);
     }
     expect((await server.request('GET', `/chainhooks/me/${crypto.randomUUID()}`)).status).toBe(404);
     expect((await server.request('POST', '/chainhooks/me', '{')).body.details).toBe('The body is not valid JSON');
@@ -270,11 +270,11 @@ test('an accepted definition is returned as sent, with warnings about likely mis
   }
   const same = await server.request('PATCH', `/chainhooks/me/${body.uuid}`, cleared.body.definition);
   expect([same.status, same.body.definition]).toEqual([200, cleared.body.definition]);
-  const gone = await fetch(`${server.url}/chainhooks/me/${body.uuid}/`, {
+  const removed = await fetch(`${server.url}/chainhooks/me/${body.uuid}/`, {
     method: 'DELETE',
     headers: { 'content-type': 'application/json' },
   });
-  expect([gone.status, await gone.text()]).toEqual([204, '']);
+  expect([removed.status, await removed.text()]).toEqual([204, '']);
   expect((await server.request('GET', `/chainhooks/me/${body.uuid}`)).status).toBe(404);
   expect((await server.request('GET', `/chainhooks/me/${body.uuid}/deliveries`)).status).toBe(200);
 });
@@ -293,16 +293,16 @@ describe('the life of a hook', () => {
       { type: 'contract_call' },
     ]);
     feed(server, -1, 5);
-    expect(await shown(server, uuid)).toMatchObject({ status: 'new', enabled: false, evaluated_block_count: 0 });
+    expect(await statusOf(server, uuid)).toMatchObject({ status: 'new', enabled: false, evaluated_block_count: 0 });
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-    expect(await shown(server, uuid)).toMatchObject({
+    expect(await statusOf(server, uuid)).toMatchObject({
       status: 'new',
       enabled: true,
       evaluated_block_count: 0,
       lag_blocks: 0,
     });
     feed(server, 5, 10);
-    expect(await shown(server, uuid)).toMatchObject({
+    expect(await statusOf(server, uuid)).toMatchObject({
       status: 'streaming',
       evaluated_block_count: 5,
       last_evaluated_block_height: 10,
@@ -310,7 +310,7 @@ describe('the life of a hook', () => {
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
     feed(server, 10, 15);
-    expect(await shown(server, uuid)).toMatchObject({
+    expect(await statusOf(server, uuid)).toMatchObject({
       status: 'streaming',
       enabled: false,
       evaluated_block_count: 5,
@@ -318,25 +318,25 @@ describe('the life of a hook', () => {
     });
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
     feed(server, 15, 20);
-    expect(await shown(server, uuid)).toMatchObject({ evaluated_block_count: 10, last_evaluated_block_height: 20 });
-    await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
+    expect(await statusOf(server, uuid)).toMatchObject({ evaluated_block_count: 10, last_evaluated_block_height: 20 });
+    await until(async () => (await statusOf(server, uuid)).pending_deliveries === 0);
     const delivered = heights(target);
     expect(delivered.filter((height) => height <= 5 || (height > 10 && height <= 15))).toEqual([]);
     expect(delivered).toEqual(delivered.toSorted((a, b) => a - b));
-    const again = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
-    expect(again.status).toBe(204);
+    const repeated = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+    expect(repeated.status).toBe(204);
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true, resume_from: 12 });
-    await until(async () => (await shown(server, uuid)).evaluated_block_count === 19);
-    await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
+    await until(async () => (await statusOf(server, uuid)).evaluated_block_count === 19);
+    await until(async () => (await statusOf(server, uuid)).pending_deliveries === 0);
     const caughtUp = heights(target).slice(delivered.length);
     expect([caughtUp[0]! >= 12, caughtUp.at(-1)! <= 20]).toEqual([true, true]);
     expect(target.received.at(-1)?.headers['x-chainhook-reason']).toBe('catch_up');
-    const beyond = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
-    expect(beyond.status).toBe(204);
+    const beyondLimit = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+    expect(beyondLimit.status).toBe(204);
     expect(
       (await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true, resume_from: 99 })).status,
     ).toBe(400);
-    expect(await shown(server, uuid)).toMatchObject({ enabled: false });
+    expect(await statusOf(server, uuid)).toMatchObject({ enabled: false });
   });
 
   test.each([
@@ -354,16 +354,16 @@ describe('the life of a hook', () => {
       using target = receiver();
       const uuid = await register(server, target.url, { ...limits, enable_on_registration: true }, everything);
       feed(server, -1, 15);
-      const expired = await shown(server, uuid);
+      const expired = await statusOf(server, uuid);
       expect(expired).toMatchObject({ status: 'expired', enabled: false });
       expect(countOf(expired)).toBe(limit);
-      await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
+      await until(async () => (await statusOf(server, uuid)).pending_deliveries === 0);
       expect(heights(target)).toHaveLength(expired.occurrence_count);
       await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-      expect(await shown(server, uuid)).toMatchObject({ status: 'streaming', enabled: true });
+      expect(await statusOf(server, uuid)).toMatchObject({ status: 'streaming', enabled: true });
       feed(server, 15, 30);
-      const again = await shown(server, uuid);
-      expect([again.status, countOf(again)]).toEqual(['expired', 2 * limit]);
+      const repeated = await statusOf(server, uuid);
+      expect([repeated.status, countOf(repeated)]).toEqual(['expired', 2 * limit]);
     },
   );
 
@@ -371,16 +371,16 @@ describe('the life of a hook', () => {
     await using server = await hookServer();
     const uuid = await register(server, 'https://127.0.0.1:9/', { enable_on_registration: true }, []);
     feed(server, -1, 6);
-    expect(await shown(server, uuid)).toMatchObject({ evaluated_block_count: 6, occurrence_count: 0 });
+    expect(await statusOf(server, uuid)).toMatchObject({ evaluated_block_count: 6, occurrence_count: 0 });
     await server.request('PATCH', `/chainhooks/me/${uuid}`, {
       filters: { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }] },
       options: { expire_after_evaluations: 5 },
     });
-    expect(await shown(server, uuid)).toMatchObject({ status: 'streaming', occurrence_count: 0 });
+    expect(await statusOf(server, uuid)).toMatchObject({ status: 'streaming', occurrence_count: 0 });
     feed(server, 6, 12);
-    const after = await shown(server, uuid);
-    expect(after).toMatchObject({ status: 'expired', evaluated_block_count: 7 });
-    expect(after.occurrence_count).toBe(1);
+    const final = await statusOf(server, uuid);
+    expect(final).toMatchObject({ status: 'expired', evaluated_block_count: 7 });
+    expect(final.occurrence_count).toBe(1);
   });
 });
 
@@ -392,27 +392,27 @@ describe('after a write', () => {
     await using server = await pending();
     using target = receiver();
     const uuid = await register(server, target.url, { enable_on_registration: true }, everything);
-    const at = `/chainhooks/me/${uuid}`;
+    const url = `/chainhooks/me/${uuid}`;
     // Each height is requested through another route, and nothing else makes the events commit.
     feed(server, -1, 1);
-    expect(await shown(server, uuid)).toMatchObject({ last_evaluated_block_height: 1, lag_blocks: 0 });
+    expect(await statusOf(server, uuid)).toMatchObject({ last_evaluated_block_height: 1, lag_blocks: 0 });
     feed(server, 1, 2);
     const { body: page } = await server.request('GET', '/chainhooks/me');
     expect(page.results[0].status).toMatchObject({ last_evaluated_block_height: 2, lag_blocks: 0 });
     feed(server, 2, 4);
-    const { body: log } = await server.request('GET', `${at}/deliveries`);
+    const { body: log } = await server.request('GET', `${url}/deliveries`);
     expect(log.results[0].apply[0].height).toBe(4);
     feed(server, 4, 5);
-    const { body: preview } = await server.request('POST', `${at}/preview`, { block_height: 5 });
+    const { body: preview } = await server.request('POST', `${url}/preview`, { block_height: 5 });
     expect(preview.matched_blocks).toBe(1);
     feed(server, 5, 6);
-    expect((await server.request('POST', `${at}/evaluate`, { block_height: 6 })).status).toBe(204);
+    expect((await server.request('POST', `${url}/evaluate`, { block_height: 6 })).status).toBe(204);
     feed(server, 6, 7);
     const range = { from_height: 1, to_height: 7, dry_run: true };
-    const { status, body: job } = await server.request('POST', `${at}/backfills`, range);
+    const { status, body: job } = await server.request('POST', `${url}/backfills`, range);
     expect([status, job.to_height]).toEqual([202, 7]);
     feed(server, 7, 8);
-    expect((await server.request('POST', `${at}/test`, { block_height: 8 })).body.payload.event.apply).toHaveLength(1);
+    expect((await server.request('POST', `${url}/test`, { block_height: 8 })).body.payload.event.apply).toHaveLength(1);
     feed(server, 8, 9);
     const { body: definitions } = await server.request('POST', '/chainhooks/preview', {
       filters: { events: everything },
@@ -426,16 +426,16 @@ describe('after a write', () => {
     await using server = await pending();
     feed(server, -1, 2);
     const uuid = await register(server, 'https://127.0.0.1:9/', {}, everything);
-    const at = `/chainhooks/me/${uuid}`;
+    const url = `/chainhooks/me/${uuid}`;
     feed(server, 2, 3);
-    expect((await server.request('PATCH', at, { name: 'renamed' })).body.definition.name).toBe('renamed');
-    expect((await server.request('GET', at)).body.definition.name).toBe('renamed');
-    const { body: made } = await server.request('POST', '/chainhooks/me/secret');
-    expect((await server.request('GET', '/chainhooks/me/secret')).body).toEqual(made);
-    const { body: job } = await server.request('POST', `${at}/backfills`, { from_height: 1, dry_run: true });
+    expect((await server.request('PATCH', url, { name: 'renamed' })).body.definition.name).toBe('renamed');
+    expect((await server.request('GET', url)).body.definition.name).toBe('renamed');
+    const { body: secret } = await server.request('POST', '/chainhooks/me/secret');
+    expect((await server.request('GET', '/chainhooks/me/secret')).body).toEqual(secret);
+    const { body: job } = await server.request('POST', `${url}/backfills`, { from_height: 1, dry_run: true });
     expect(job.to_height).toBe(3);
-    expect((await server.request('GET', `${at}/backfills/${job.id}`)).body.id).toBe(job.id);
-    await server.request('DELETE', at);
-    expect((await server.request('GET', at)).status).toBe(404);
+    expect((await server.request('GET', `${url}/backfills/${job.id}`)).body.id).toBe(job.id);
+    await server.request('DELETE', url);
+    expect((await server.request('GET', url)).status).toBe(404);
   });
 });

@@ -22,12 +22,12 @@ const moved = (...transfers: Transaction[]) => ({
 });
 
 // The memo of a handmade transfer is its nonce: `nonce 0`.
-const [wanted, unwanted, again] = [transfer(alice, 0, 300), transfer(alice, 1, 300), transfer(bob, 0, 300)];
+const [wanted, unwanted, forked] = [transfer(alice, 0, 300), transfer(alice, 1, 300), transfer(bob, 0, 300)];
 const [bought, other] = [buy(2, 7n), buy(3, 8n)];
 
 const first = block(null, 'first', [wanted, unwanted], moved(wanted, unwanted));
 const second = block(first, 'second', [bought, other]);
-const fork = block(first, 'fork', [again, other], moved(again));
+const fork = block(first, 'fork', [forked, other], moved(forked));
 const longer = block(fork, 'longer', []);
 
 const filters = [
@@ -39,8 +39,8 @@ const started = { enable_on_registration: true };
 /** The transactions that a delivery applies and rolls back. */
 const transactionsOf = ({ payload: { event } }: Received) =>
   [event.apply, event.rollback].map((blocks) =>
-    blocks.flatMap((one: { transactions: { transaction_identifier: { hash: string } }[] }) =>
-      one.transactions.map(({ transaction_identifier: { hash } }) => hash),
+    blocks.flatMap((item: { transactions: { transaction_identifier: { hash: string } }[] }) =>
+      item.transactions.map(({ transaction_identifier: { hash } }) => hash),
     ),
   );
 
@@ -48,15 +48,15 @@ test('the published client registers filters by memo and argument; blocks and a 
   await using server = await hookServer();
   using target = receiver();
   const client = new ChainhooksClient({ baseUrl: server.url });
-  const made = await client.registerChainhook(definition(target.url, filters, started) as never);
-  expect(made.definition.filters.events).toEqual(filters as never);
+  const hook = await client.registerChainhook(definition(target.url, filters, started) as never);
+  expect(hook.definition.filters.events).toEqual(filters as never);
 
   for (const { event } of [first, second, fork, longer]) server.ingest.receive(event);
   await until(() => target.received.length === 3, 'the deliveries');
   expect(target.received.map(transactionsOf)).toEqual([
     [[wanted.id], []],
     [[bought.id], []],
-    [[again.id], [bought.id]],
+    [[forked.id], [bought.id]],
   ]);
 });
 

@@ -7,16 +7,16 @@ import { SAME_IDENTITY } from '../support/data/ingest.ts';
 
 /** Opens hooks. `own`: tables that a test may write to without entries, or make fail. */
 export function openedHooks(options: Omit<IngestOptions, 'machine' | 'log'> & { log: (event: LogEvent) => void }) {
-  const made: { machine: HookMachine; own: HookStore }[] = [];
+  const writers: { machine: HookMachine; tables: HookStore }[] = [];
   const ingest = openIngest({
     views: false,
     random: SAME_IDENTITY,
     ...options,
     machine(parts) {
       const machine = hookMachine(parts, options.log);
-      made.push({ machine, own: parts.store });
+      writers.push({ machine, tables: parts.store });
       return machine;
     },
   });
-  return { ingest, ...made[0]! };
+  return { ingest, ...writers[0]! };
 }

@@ -45,8 +45,8 @@ function differences(before: Json, after: Json, path = ''): string[] {
     return [...keys].flatMap((key) => differences(before[key], after[key], `${path}.${key}`));
   }
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
-    return before.flatMap((one, index) =>
-      differences(one, after[index], one?.type === undefined ? path : `${path}[${one.type}]`),
+    return before.flatMap((item, index) =>
+      differences(item, after[index], item?.type === undefined ? path : `${path}[${item.type}]`),
     );
   }
   const kind = (value: Json) => (value === undefined ? 'absent' : Array.isArray(value) ? 'array' : typeof value);
@@ -87,14 +87,14 @@ describe('each option changes only the documented part of the payload', () => {
   for (const [name, expected] of Object.entries(effects)) {
     test(name, () => {
       const value = name.startsWith('expire') ? 3 : name === 'alert_url' ? 'https://127.0.0.1/' : true;
-      const made = payload({ [name]: value });
-      const found = [...new Set(differences(plain, made))].sort();
+      const changed = payload({ [name]: value });
+      const paths = [...new Set(differences(plain, changed))].sort();
       // A memo of zeros gives an empty text.
-      expect(found.filter((path) => !path.endsWith('.memo: string to null'))).toEqual([...expected].sort());
+      expect(paths.filter((path) => !path.endsWith('.memo: string to null'))).toEqual([...expected].sort());
       for (const none of [null, name.startsWith('expire') ? 0 : false]) {
         expect(differences(plain, payload({ [name]: none }))).toEqual([]);
       }
-      expect(payloadMistake(made)).toBeNull();
+      expect(payloadMistake(changed)).toBeNull();
     });
   }
 });
@@ -113,12 +113,12 @@ test('without options, blocks lack metadata and values are hex', () => {
 });
 
 test('either block option adds the whole block metadata, and only one adds signatures', () => {
-  const of = (options: Options) => payload(options).event.apply.at(-1).metadata;
-  const { signatures, ...rest } = of({ include_block_signatures: true });
-  expect(rest).toEqual(of({ include_block_metadata: true }));
+  const metadataOf = (options: Options) => payload(options).event.apply.at(-1).metadata;
+  const { signatures, ...rest } = metadataOf({ include_block_signatures: true });
+  expect(rest).toEqual(metadataOf({ include_block_metadata: true }));
   expect(signatures.signer_bitvec).toMatch(/^[01]+$/);
   expect(signatures.signer_signatures[0]).toMatch(/^0x[0-9a-f]{130}$/);
-  expect(of({ include_block_metadata: true, include_block_signatures: true })).toEqual({ ...rest, signatures });
+  expect(metadataOf({ include_block_metadata: true, include_block_signatures: true })).toEqual({ ...rest, signatures });
   const block = blocks.at(-1)!;
   expect(rest).toMatchObject({
     canonical: true,
@@ -149,7 +149,7 @@ describe('decoding', () => {
       ],
     };
   };
-  const shown = (declared: AbiFunction | undefined): Json =>
+  const parsed = (declared: AbiFunction | undefined): Json =>
     JSON.parse(
       payloadText({ uuid: 'u', name: 'n', options: { decode_clarity_values: true } }, network, {
         apply: [{ block: call(), txIndexes: [0], findFunction: () => declared }],
@@ -159,7 +159,7 @@ describe('decoding', () => {
 
   test('arguments have the names and types of the declaration', () => {
     const declared: AbiFunction = { name: 'f', access: 'public', args: [{ name: 'amount', type: 'uint128' }] };
-    const transaction = shown(declared);
+    const transaction = parsed(declared);
     expect(transaction.operations[1].metadata.args).toEqual([
       { hex: '0x0100000000000000000000000000000005', repr: 'u5', name: 'amount', type: 'uint' },
     ]);
@@ -183,19 +183,19 @@ describe('decoding', () => {
         { ...base, events: [moved] },
         { ...base, payload: { ...sent, memo }, events: [] },
       ];
-      const made = JSON.parse(
+      const message = JSON.parse(
         payloadText({ uuid: 'u', name: 'n', options: { decode_clarity_values: true } }, network, {
           apply: [{ block: { ...block, transactions: apply }, txIndexes: [0, 1], findFunction: () => undefined }],
           rollback: [],
         }),
       );
-      expect(payloadMistake(made)).toBeNull();
-      return made.event.apply[0].transactions
+      expect(payloadMistake(message)).toBeNull();
+      return message.event.apply[0].transactions
         .flatMap(({ operations }: Json) => operations)
         .filter(({ type }: Json) => type === 'token_transfer')
         .map(({ metadata }: Json) => metadata);
     };
-    const four = <T>(one: T) => [one, one, one, one];
+    const four = <T>(item: T) => [item, item, item, item];
     expect(memos([0x68, 0x69, 0, 0])).toEqual(four({ memo: 'hi', memo_hex: '0x68690000' }));
     expect(memos([0, 0])).toEqual(four({ memo: null, memo_hex: '0x0000' }));
     // Otherwise, bytes that aren't text would be lost.
@@ -203,7 +203,7 @@ describe('decoding', () => {
   });
 
   test('a call of an unknown function has the types of its values', () => {
-    expect(shown(undefined).operations[1].metadata.args).toEqual([
+    expect(parsed(undefined).operations[1].metadata.args).toEqual([
       { hex: '0x0100000000000000000000000000000005', repr: 'u5', name: '', type: 'uint' },
     ]);
   });
@@ -231,8 +231,8 @@ describe('operations', () => {
       const apply = [
         { block: { ...block, transactions: [{ ...base, ...change }] }, txIndexes: [0], findFunction: () => undefined },
       ];
-      const made = JSON.parse(payloadText({ uuid: 'u', name: 'n', options: {} }, network, { apply, rollback: [] }));
-      return made.event.apply[0].transactions[0].operations.map(({ type }: Json) => type);
+      const message = JSON.parse(payloadText({ uuid: 'u', name: 'n', options: {} }, network, { apply, rollback: [] }));
+      return message.event.apply[0].transactions[0].operations.map(({ type }: Json) => type);
     };
     expect(types({})).toEqual(['fee', 'token_transfer', 'token_transfer']);
     expect(types({ status: 'problematic_skipped', events: [] })).toEqual(['fee']);
@@ -254,13 +254,13 @@ test('the types of stackside/test match the options and payloads', () => {
     "import type { DecodedValue, HookPayload } from './src/testing/types';",
     'type Decoded = HookPayload<DecodedValue>;',
   ].join('\n');
-  const all = Object.fromEntries(Object.keys(effects).map((name) => [name, true])) as Options;
+  const allOptions = Object.fromEntries(Object.keys(effects).map((name) => [name, true])) as Options;
   const kinds = new Set<string>();
   /** Removes transactions that only repeat the operations of earlier ones. */
   const fewer = ({ chainhook, event }: Json): Json => {
     const apply = event.apply.map((block: Json) => {
       const transactions = block.transactions.filter(({ operations, metadata: { type, status } }: Json) => {
-        const kind = `${type} ${status} ${operations.map((one: Json) => [one.type, Object.keys(one)]).join()}`;
+        const kind = `${type} ${status} ${operations.map((operation: Json) => [operation.type, Object.keys(operation)]).join()}`;
         const isNew = !kinds.has(kind);
         kinds.add(kind);
         return isNew;
@@ -269,7 +269,7 @@ test('the types of stackside/test match the options and payloads', () => {
     });
     return { chainhook, event: { ...event, apply } };
   };
-  const decoded = { type: 'HookPayload<DecodedValue>', body: fewer(payload(all)) };
+  const decoded = { type: 'HookPayload<DecodedValue>', body: fewer(payload(allOptions)) };
   for (const type of ['stx_lock', 'contract_log', 'token_burn', 'coinbase', 'tenure_change', 'contract_deploy']) {
     expect([...kinds].some((kind) => kind.includes(type))).toBe(true);
   }
@@ -283,27 +283,27 @@ test('the types of stackside/test match the options and payloads', () => {
 
 test("hooks with equal matches share their payload text, which equals a single hook's text", () => {
   const findFunction = () => undefined;
-  const [block, other] = blocks.filter((one) => ownTransactions(one).length > 2);
+  const [block, other] = blocks.filter((item) => ownTransactions(item).length > 2);
   if (block === undefined || other === undefined) throw new Error('the chain has no long blocks');
   const matched = (txIndexes: number[]) => ({ block, txIndexes, findFunction });
-  const left = { block: other, txIndexes: [0], findFunction };
+  const rolledBack = { block: other, txIndexes: [0], findFunction };
   const texts = payloadTexts(network);
-  const of = (uuid: string, options: Options, txIndexes: number[], rollback = [left]) => {
+  const sharedOf = (uuid: string, options: Options, txIndexes: number[], rollback = [rolledBack]) => {
     const hook = { uuid, name: `"${uuid}"`, options };
-    const made = texts(hook, { apply: [matched(txIndexes)], rollback });
+    const parts = texts(hook, { apply: [matched(txIndexes)], rollback });
     const alone = payloadText(hook, network, { apply: [matched(txIndexes)], rollback });
-    expect(`${made.own}${new TextDecoder().decode(made.shared)}`).toBe(alone);
+    expect(`${parts.own}${new TextDecoder().decode(parts.shared)}`).toBe(alone);
     expect(JSON.stringify(JSON.parse(alone))).toBe(alone);
-    return made.shared;
+    return parts.shared;
   };
-  const first = of('a', {}, [0, 2]);
-  expect(of('b', {}, [0, 2])).toBe(first);
-  for (const another of [
-    of('c', {}, [0]),
-    of('d', {}, [0, 2], []),
-    of('e', { decode_clarity_values: true }, [0, 2]),
-    of('f', { include_block_metadata: true }, [0, 2]),
+  const first = sharedOf('a', {}, [0, 2]);
+  expect(sharedOf('b', {}, [0, 2])).toBe(first);
+  for (const different of [
+    sharedOf('c', {}, [0]),
+    sharedOf('d', {}, [0, 2], []),
+    sharedOf('e', { decode_clarity_values: true }, [0, 2]),
+    sharedOf('f', { include_block_metadata: true }, [0, 2]),
   ]) {
-    expect(another).not.toEqual(first);
+    expect(different).not.toEqual(first);
   }
 });

@@ -31,8 +31,8 @@ function laterLease(): { lease: Lease; gain: () => void } {
   let isHeld = false;
   return {
     lease: {
-      start: (one) => {
-        work = one;
+      start: (job) => {
+        work = job;
       },
       isHeld: () => isHeld,
       stop: async () => work?.stop(),
@@ -94,12 +94,12 @@ test('hooks pause with their queues and backfills, and continue where they stopp
   expect(sent).toEqual(ofFresh());
 
   expect(await managed.setManyEnabled(CONSUMER, true, { paused: true })).toEqual([live, idle]);
-  const heights = (uuid: string) => sent.filter(({ hook }) => hook === uuid).flatMap((one) => one.heights);
-  const all = blocks.map((_, height) => height).slice(1);
-  await until(() => heights(live).length === all.length && heights(idle).length > 0);
-  expect(heights(live)).toEqual(all);
+  const heights = (uuid: string) => sent.filter(({ hook }) => hook === uuid).flatMap((delivery) => delivery.heights);
+  const allHeights = blocks.map((_, height) => height).slice(1);
+  await until(() => heights(live).length === allHeights.length && heights(idle).length > 0);
+  expect(heights(live)).toEqual(allHeights);
   await until(() => direct.hooks.store.deliveries.openQueues().length === 0);
-  expect(heights(idle)).toEqual(all.slice(0, 2));
+  expect(heights(idle)).toEqual(allHeights.slice(0, 2));
   await until(() => direct.record(live).stage === 'live');
   expect(stages()).toEqual(['live', 'idle', 'idle']);
   await direct.stop();
@@ -140,16 +140,16 @@ test("a waiting delivery keeps its webhook id, and new deliveries get ids that t
       definition: definition(RECEIVER, everything, started) as never,
     });
     for (const block of blocks.slice(0, 3)) direct.ingest.receive(block);
-    const before = direct.made(uuid).map(({ webhookId }) => webhookId);
+    const ids = direct.deliveries(uuid).map(({ webhookId }) => webhookId);
     if (isRestored) {
       await begin(direct);
       await direct.managed.setManyEnabled(CONSUMER, true, { paused: true });
     }
-    expect(direct.made(uuid).map(({ webhookId }) => webhookId)).toEqual(before);
+    expect(direct.deliveries(uuid).map(({ webhookId }) => webhookId)).toEqual(ids);
     for (const block of blocks.slice(3)) direct.ingest.receive(block);
     gain();
-    await until(() => direct.made(uuid).length === BLOCKS, 'the hook has caught up');
-    return direct.made(uuid).map(({ webhookId }) => webhookId);
+    await until(() => direct.deliveries(uuid).length === BLOCKS, 'the hook has caught up');
+    return direct.deliveries(uuid).map(({ webhookId }) => webhookId);
   }
   const [old, restored] = [await deliveriesOf(false), await deliveriesOf(true)];
   // The hook was registered before the first block, and isn't notified of that block: two deliveries waited.

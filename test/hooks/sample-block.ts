@@ -15,10 +15,10 @@ const HASH20 = new Uint8Array(20);
 const NO_COST = { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeLength: 0 };
 
 /** The parameters of a filter. */
-type Given = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, unknown>>;
 
-const textOf = (given: Given, name: string, otherwise: string): string => {
-  const value = given[name];
+const textOf = (values: Values, name: string, otherwise: string): string => {
+  const value = values[name];
   return typeof value === 'string' ? value : otherwise;
 };
 
@@ -52,7 +52,7 @@ interface Parties {
 }
 
 function payloadOf(filter: Filter, { receiver, contract }: Parties): Payload {
-  const given: Given = filter;
+  const values: Values = filter;
   switch (filter.type) {
     case 'coinbase':
       return { type: 'coinbase', typeId: 8, data: HASH, altRecipient: null, vrfProof: new Uint8Array(80) };
@@ -65,7 +65,7 @@ function payloadOf(filter: Filter, { receiver, contract }: Parties): Payload {
         burnViewConsensusHash: HASH20,
         previousTenureEnd: HASH,
         previousTenureBlocks: 1,
-        cause: causeOf(given.cause),
+        cause: causeOf(values.cause),
         pubkeyHash: HASH20,
       };
     case 'contract_deploy': {
@@ -79,7 +79,7 @@ function payloadOf(filter: Filter, { receiver, contract }: Parties): Payload {
         type: 'token_transfer',
         typeId: 0,
         recipient: receiver,
-        amount: BigInt(textOf(given, 'min_amount', '1')),
+        amount: BigInt(textOf(values, 'min_amount', '1')),
         memo: memoOf(filter),
       };
     default:
@@ -87,49 +87,49 @@ function payloadOf(filter: Filter, { receiver, contract }: Parties): Payload {
         type: 'contract_call',
         typeId: 2,
         contractId: contract,
-        functionName: textOf(given, 'function_name', 'sample'),
+        functionName: textOf(values, 'function_name', 'sample'),
         functionArgs: argumentsOf(filter),
       };
   }
 }
 
-const causeOf = (given: unknown): TenureChangeCause =>
-  tenureChangeCauses.find((cause) => cause === given) ?? 'block_found';
+const causeOf = (value: unknown): TenureChangeCause =>
+  tenureChangeCauses.find((cause) => cause === value) ?? 'block_found';
 
 function eventsOf(filter: Filter, { sender, receiver, contract }: Parties): ChainEvent[] {
-  const given: Given = filter;
+  const values: Values = filter;
   if (filter.type === 'contract_log') {
-    const text = textOf(given, 'contains', 'sample');
+    const text = textOf(values, 'contains', 'sample');
     const value = clarity.ascii(/^[ -~]*$/.test(text) ? text : 'sample');
-    return [{ kind: 'contract_log', contractId: contract, topic: textOf(given, 'topic', 'print'), value }];
+    return [{ kind: 'contract_log', contractId: contract, topic: textOf(values, 'topic', 'print'), value }];
   }
-  const [token, what = 'transfer'] = filter.type === 'balance_change' ? ['stx'] : filter.type.split('_');
-  const action: AssetAction = what === 'mint' || what === 'burn' ? what : 'transfer';
+  const [token, kind = 'transfer'] = filter.type === 'balance_change' ? ['stx'] : filter.type.split('_');
+  const action: AssetAction = kind === 'mint' || kind === 'burn' ? kind : 'transfer';
   const parties = { sender: action === 'mint' ? null : sender, recipient: action === 'burn' ? null : receiver };
-  const amount = textOf(given, 'min_amount', '1');
-  const asset = textOf(given, 'asset_identifier', `${contract}::sample`);
+  const amount = textOf(values, 'min_amount', '1');
+  const asset = textOf(values, 'asset_identifier', `${contract}::sample`);
   if (token === 'stx') return [{ kind: 'stx', action, ...parties, amount, memo: null }];
   if (token === 'ft') return [{ kind: 'ft', action, ...parties, asset, amount }];
-  if (token === 'nft') return [{ kind: 'nft', action, ...parties, asset, value: nftValue(given.value) }];
+  if (token === 'nft') return [{ kind: 'nft', action, ...parties, asset, value: nftValue(values.value) }];
   return [];
 }
 
 /** Makes block 0 with one transaction that the filter matches. @param time Unix seconds */
 export function sampleBlock(filter: Filter, network: Network, time: number): Block {
-  const given: Given = filter;
+  const values: Values = filter;
   const boot = BOOT_ADDRESS[network.kind];
-  const contract = textOf(given, 'contract_identifier', textOf(given, 'asset_identifier', `${boot}.sample`)).split(
+  const contract = textOf(values, 'contract_identifier', textOf(values, 'asset_identifier', `${boot}.sample`)).split(
     '::',
   )[0]!;
   const [deployer = boot] = contract.split('.');
   const sender = textOf(
-    given,
+    values,
     'sender',
-    textOf(given, 'principal', filter.type === 'contract_deploy' ? deployer : boot),
+    textOf(values, 'principal', filter.type === 'contract_deploy' ? deployer : boot),
   );
-  const parties = { sender, receiver: textOf(given, 'receiver', textOf(given, 'recipient', boot)), contract };
+  const parties = { sender, receiver: textOf(values, 'receiver', textOf(values, 'recipient', boot)), contract };
   const payload = payloadOf(filter, parties);
-  const statuses = given.status;
+  const statuses = values.status;
   const transaction: ChainTransaction = {
     txId: HASH,
     raw: new Uint8Array(1),
@@ -177,8 +177,8 @@ export function sampleBlock(filter: Filter, network: Network, time: number): Blo
   };
 }
 
-function statusOf(given: unknown): ChainTransaction['status'] {
+function statusOf(status: unknown): ChainTransaction['status'] {
   const words = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
-  const first: unknown = Array.isArray(given) ? given[0] : 'success';
+  const first: unknown = Array.isArray(status) ? status[0] : 'success';
   return words.find((word) => word === first) ?? 'success';
 }

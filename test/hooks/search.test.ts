@@ -25,9 +25,9 @@ function watched({ hooks: { history } }: DirectHooks): number[] {
   const read: number[] = [];
   const { block } = history;
   history.block = (hash) => {
-    const one = block(hash);
-    read.push(one.height);
-    return one;
+    const record = block(hash);
+    read.push(record.height);
+    return record;
   };
   return read;
 }
@@ -43,9 +43,9 @@ test('a test delivery reads from the tip down to the first match', async () => {
   feed(direct);
   const read = watched(direct);
   const { payload, searched_from_height: from } = await direct.trial.test(CONSUMER, uuid, {});
-  const shown = payload as { event: { apply: { block_identifier: { index: number } }[] } };
+  const shownPayload = payload as { event: { apply: { block_identifier: { index: number } }[] } };
   expect(read).toEqual([BLOCKS]);
-  expect([from, shown.event.apply[0]?.block_identifier.index]).toEqual([BLOCKS, BLOCKS]);
+  expect([from, shownPayload.event.apply[0]?.block_identifier.index]).toEqual([BLOCKS, BLOCKS]);
   read.length = 0;
   const below = await direct.trial.test(CONSUMER, uuid, { before_height: 12 });
   expect([below.searched_from_height, read]).toEqual([11, [11]]);
@@ -98,9 +98,9 @@ test('a search stops at its transaction limit, and can continue from there', asy
   const read = watched(direct);
   const ends: (number | null)[] = [];
   for (let below: number | null = BLOCKS + 1; below !== null; ) {
-    const found = await bounded.newest('', scan, below);
-    expect(found.matched).toBeNull();
-    below = found.searchedFrom;
+    const scanned = await bounded.newest('', scan, below);
+    expect(scanned.matched).toBeNull();
+    below = scanned.searchedFrom;
     ends.push(below);
   }
   expect(ends.length).toBeGreaterThan(5);
@@ -127,7 +127,7 @@ test('a search for a hook with principals reads the same blocks in both directio
       from: number,
     ): number[] => {
       const heights: number[] = [];
-      for (let found = step(from); found !== null; found = step(next(found.height))) heights.push(found.height);
+      for (let row = step(from); row !== null; row = step(next(row.height))) heights.push(row.height);
       return heights;
     };
     const up = walk(
@@ -168,7 +168,7 @@ test('searches run one at a time, a failed one delays none, and too many are rej
   expect(await second).toEqual({ matched: null, searchedFrom: 1 });
   expect(order.slice(0, 2)).toEqual(['first', 'second']);
   const outcomes = await Promise.all(crowd);
-  expect(outcomes.filter((one) => one instanceof HookProblem && one.status === 429)).toHaveLength(5);
+  expect(outcomes.filter((outcome) => outcome instanceof HookProblem && outcome.status === 429)).toHaveLength(5);
   expect(await another).toEqual({ matched: null, searchedFrom: 1 });
   expect(await searches.newest('one', scan('later'), 2)).toEqual({ matched: null, searchedFrom: 1 });
 });

@@ -39,8 +39,8 @@ function signatureOf(secret: string, { headers, text }: Received): string {
   return `v1,${createHmac('sha256', Buffer.from(secret, 'hex')).update(signed).digest('base64')}`;
 }
 
-const sequences = (all: readonly Received[]): number[] =>
-  all.map(({ headers }) => Number(headers['x-chainhook-sequence']));
+const sequences = (requests: readonly Received[]): number[] =>
+  requests.map(({ headers }) => Number(headers['x-chainhook-sequence']));
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 async function registered(server: HookServer, { url }: Receiver, consumer = 'default'): Promise<string> {
@@ -56,9 +56,9 @@ const drained = (server: HookServer, uuid: string): Promise<void> =>
   until(async () => (await statusOf(server, uuid)).pending_deliveries === 0, 'the deliveries');
 const newSecret = async (server: HookServer, consumer = 'default'): Promise<string> =>
   (await server.request('POST', SECRET, undefined, { 'x-chainhook-consumer': consumer })).body.secret;
-const unreadable = ({ said }: HookServer) => said.filter(({ event }) => event === 'hook_secrets_unreadable');
+const unreadable = ({ logged }: HookServer) => logged.filter(({ event }) => event === 'hook_secrets_unreadable');
 /** Output of `stackside hooks list`. */
-async function listed({ url }: HookServer): Promise<string> {
+async function listHooks({ url }: HookServer): Promise<string> {
   using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
   await list({ url, key: null }, { json: false });
   return written.mock.calls.join('');
@@ -77,7 +77,7 @@ test('commands, tables and files contain a secret only encrypted, with a key tha
     expect(sent).toContain('hook.set_secret');
     for (const secret of secrets) expect(sent).not.toContain(secret);
     const stored = server.ingest.hooks.secrets.find('default')!;
-    for (const one of [stored.secret, stored.previous!]) expect(one.length).toBeGreaterThan(32);
+    for (const value of [stored.secret, stored.previous!]) expect(value.length).toBeGreaterThan(32);
   }
   const key = readFileSync(file, 'utf8');
   expect(key).toMatch(/^[0-9a-f]{64}\n$/);
@@ -87,10 +87,10 @@ test('commands, tables and files contain a secret only encrypted, with a key tha
       expect([name, bytes.includes(Buffer.from(secret, 'hex')), bytes.includes(secret)]).toEqual([name, false, false]);
     }
   }
-  await using again = await hookServer({}, directory.path);
+  await using restarted = await hookServer({}, directory.path);
   expect(readFileSync(file, 'utf8')).toBe(key);
-  expect((await again.request('GET', SECRET)).body.secret).toBe(secrets[1]!);
-  expect(unreadable(again)).toEqual([]);
+  expect((await restarted.request('GET', SECRET)).body.secret).toBe(secrets[1]!);
+  expect(unreadable(restarted)).toEqual([]);
 });
 
 /** Damages of the key file; `canMake` if a new secret can still be created. */
@@ -122,23 +122,23 @@ test.each(Object.entries(DAMAGES))(
     mkdirSync(directory.path, { recursive: true });
     mkdirSync(files.path, { recursive: true });
     writeFileSync(file, `${A}\n`, { mode: 0o600 });
-    const given = named === undefined ? {} : { clusterKey: file };
+    const settings = named === undefined ? {} : { clusterKey: file };
     let uuid: string;
     {
-      await using server = await hookServer(given, directory.path);
+      await using server = await hookServer(settings, directory.path);
       uuid = await registered(server, target);
       await newSecret(server);
       feed(server, 0, 2);
       await drained(server, uuid);
     }
-    const { length: before } = target.received;
+    const { length: earlier } = target.received;
     damage(file);
-    await using server = await hookServer(given, directory.path);
+    await using server = await hookServer(settings, directory.path);
     feed(server, 3, 4);
     expect((await server.request('POST', `/chainhooks/me/${uuid}/evaluate`, { block_height: 2 })).status).toBe(204);
     const first = target.received[0]!.headers['webhook-id']!;
-    const again = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${first}/redeliver`);
-    expect(again.status).toBeLessThan(300);
+    const redelivered = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${first}/redeliver`);
+    expect(redelivered.status).toBeLessThan(300);
     expect(await statusOf(server, uuid)).toMatchObject({
       status: 'streaming',
       enabled: true,
@@ -148,27 +148,27 @@ test.each(Object.entries(DAMAGES))(
       last_evaluated_block_height: 4,
     });
     expect(unreadable(server)).toEqual([{ event: 'hook_secrets_unreadable', count: 1, consumers: ['default'] }]);
-    expect(server.said.some(({ event }) => event === 'hook_key_unusable')).toBe(!canMake);
+    expect(server.logged.some(({ event }) => event === 'hook_key_unusable')).toBe(!canMake);
     expect(server.hooks.secrets.unreadable()).toEqual(['default']);
-    expect(await listed(server)).toContain('streaming, paused     ');
-    expect(await listed(server)).toContain("secret_unreadable: the server can't read the signing secret");
+    expect(await listHooks(server)).toContain('streaming, paused     ');
+    expect(await listHooks(server)).toContain("secret_unreadable: the server can't read the signing secret");
     expect((await server.request('GET', SECRET)).body.details).toContain("can't be read");
     expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, {})).status).toBe(409);
-    expect(target.received).toHaveLength(before);
+    expect(target.received).toHaveLength(earlier);
 
-    const made = await server.request('POST', SECRET);
-    expect(made.status).toBe(canMake ? 200 : 409);
+    const rotated = await server.request('POST', SECRET);
+    expect(rotated.status).toBe(canMake ? 200 : 409);
     if (!canMake) expect((await server.request('DELETE', SECRET)).status).toBe(204);
     await drained(server, uuid);
-    const waited = target.received.slice(before);
+    const waited = target.received.slice(earlier);
     expect(waited).toHaveLength(4);
-    for (const one of waited) {
+    for (const request of waited) {
       // The secret that was there can't be read, and so signs nothing.
-      expect(signatures(one)).toEqual(canMake ? [signatureOf(made.body.secret, one)] : []);
+      expect(signatures(request)).toEqual(canMake ? [signatureOf(rotated.body.secret, request)] : []);
     }
     const live = target.received.filter(({ headers }) => headers['x-chainhook-sequence'] !== undefined);
     expect(sequences(live)).toEqual(upTo(live.length));
-    expect(live.length).toBe(before + 2);
+    expect(live.length).toBe(earlier + 2);
     expect((await statusOf(server, uuid)).paused_reason).toBeNull();
     expect(server.hooks.secrets.unreadable()).toEqual([]);
     expect(unreadable(server)).toHaveLength(1);
@@ -196,7 +196,7 @@ test('a replaced key takes effect at the next start, and the old key can be rest
     uuid = await registered(server, target);
     await newSecret(server);
     writeFileSync(file, `${B}\n${readFileSync(file, 'utf8')}`);
-    const both = readFileSync(file, 'utf8');
+    const content = readFileSync(file, 'utf8');
     writeFileSync(file, `${B}\n`);
     secret = await newSecret(server);
     feed(server, 0, 2);
@@ -209,7 +209,7 @@ test('a replaced key takes effect at the next start, and the old key can be rest
       expect(await statusOf(other, uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
     }
     // With both keys, all secrets can be decrypted.
-    writeFileSync(file, both);
+    writeFileSync(file, content);
   }
   await using back = await hookServer({}, directory.path);
   await drained(back, uuid);
@@ -220,7 +220,7 @@ test('a replaced key takes effect at the next start, and the old key can be rest
 test("a key that decrypts some consumers' secrets delays only the others", async () => {
   using directory = emptyDirectory();
   using files = dataDirectory();
-  using one = receiver();
+  using first = receiver();
   using two = receiver();
   const clusterKey = join(files.path, 'a.key');
   mkdirSync(files.path, { recursive: true });
@@ -229,7 +229,7 @@ test("a key that decrypts some consumers' secrets delays only the others", async
   const uuids: string[] = [];
   {
     await using server = await hookServer({ clusterKey }, directory.path);
-    uuids.push(await registered(server, one, 'one'));
+    uuids.push(await registered(server, first, 'one'));
     await newSecret(server, 'one');
   }
   keys(B, A);
@@ -253,7 +253,7 @@ test("a key that decrypts some consumers' secrets delays only the others", async
   expect(two.received).toHaveLength(length);
   await newSecret(server, 'two');
   await drained(server, uuids[1]!);
-  for (const { received } of [one, two]) expect(sequences(received)).toEqual(upTo(5));
+  for (const { received } of [first, two]) expect(sequences(received)).toEqual(upTo(5));
 });
 
 test('a backup is restored without the key, and continues once the key is back', async () => {
@@ -270,19 +270,19 @@ test('a backup is restored without the key, and continues once the key is back',
     feed(server, 0, 2);
     await drained(server, uuid);
   }
-  const at = (name: string) => join(places.path, name);
-  await backupOf(directory.path, at('backup'));
+  const pathOf = (name: string) => join(places.path, name);
+  await backupOf(directory.path, pathOf('backup'));
   for (const name of ['without', 'with']) {
-    await restored(at('backup'), at(name));
-    expect(readdirSync(at(name))).not.toContain('secrets.key');
+    await restored(pathOf('backup'), pathOf(name));
+    expect(readdirSync(pathOf(name))).not.toContain('secrets.key');
   }
-  cpSync(secretsKeyFile(directory.path), secretsKeyFile(at('with')));
+  cpSync(secretsKeyFile(directory.path), secretsKeyFile(pathOf('with')));
   {
-    await using server = await hookServer({}, at('without'));
+    await using server = await hookServer({}, pathOf('without'));
     feed(server, 3, 3);
     expect(await statusOf(server, uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
   }
-  await using server = await hookServer({}, at('with'));
+  await using server = await hookServer({}, pathOf('with'));
   feed(server, 3, 3);
   await drained(server, uuid);
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
@@ -292,29 +292,29 @@ test('a backup is restored without the key, and continues once the key is back',
 
 test('the alert of a hook with an unreadable secret is unsigned', async () => {
   using directory = emptyDirectory();
-  const at: Headers[] = [];
+  const alerts: Headers[] = [];
   using operator = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch({ headers }) {
-      at.push(headers);
+      alerts.push(headers);
       return new Response('ok');
     },
   });
   using target = receiver();
-  const given = { hookAlert: `http://127.0.0.1:${operator.port}/` };
+  const settings = { hookAlert: `http://127.0.0.1:${operator.port}/` };
   const expires = { enable_on_registration: true, expire_after_evaluations: 2 };
   {
-    await using server = await hookServer(given, directory.path);
+    await using server = await hookServer(settings, directory.path);
     await newSecret(server);
     await server.request('POST', '/chainhooks/me', definition(target.url, everything, expires));
   }
   rmSync(secretsKeyFile(directory.path));
-  await using server = await hookServer(given, directory.path);
+  await using server = await hookServer(settings, directory.path);
   feed(server, 0, 3);
-  await until(() => at.length > 0, 'the alert');
-  expect(at[0]!.get('webhook-signature')).toBeNull();
-  expect(at[0]!.get('webhook-id')).toStartWith('evt_');
+  await until(() => alerts.length > 0, 'the alert');
+  expect(alerts[0]!.get('webhook-signature')).toBeNull();
+  expect(alerts[0]!.get('webhook-id')).toStartWith('evt_');
 });
 
 test('a rotation while deliveries wait survives a restart, and the next one keeps the previous secret', async () => {
@@ -362,13 +362,13 @@ describe('an encrypted secret', () => {
     expect(sealingWith().open('me', sealed)).toBeNull();
     expect(sealingWith(B, A).open('me', sealed)).toEqual(Buffer.from(secret));
     await assertProperty(
-      fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(sealed.length), fc.nat(255), (bytes, at, flip) => {
+      fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(sealed.length), fc.nat(255), (bytes, offset, flip) => {
         expect(sealing.open('me', bytes)).toBeNull();
         // The prefix of the sealing key, so that the bytes after it are checked.
         expect(sealing.open('me', Buffer.concat([sealed.subarray(0, 8), bytes]))).toBeNull();
-        expect(sealing.open('me', sealed.subarray(0, at)) === null || at === sealed.length).toBe(true);
+        expect(sealing.open('me', sealed.subarray(0, offset)) === null || offset === sealed.length).toBe(true);
         const changed = Buffer.from(sealed);
-        changed[at % sealed.length]! ^= flip;
+        changed[offset % sealed.length]! ^= flip;
         expect(sealing.open('me', changed) === null || flip === 0).toBe(true);
       }),
       { always: 'each case is bytes that nobody sealed' },
@@ -379,9 +379,9 @@ describe('an encrypted secret', () => {
     await using direct = directHooks({ sealing });
     const { commands, secrets } = direct.hooks;
     await commands.run('hook.set_secret', { consumer: 'plain', secret: '07'.repeat(32) });
-    const taken = sealing.seal('me', secret).toHex();
-    await commands.run('hook.set_secret', { consumer: 'thief', secret: taken });
-    await commands.run('hook.set_secret', { consumer: 'me', secret: taken });
+    const stolen = sealing.seal('me', secret).toHex();
+    await commands.run('hook.set_secret', { consumer: 'thief', secret: stolen });
+    await commands.run('hook.set_secret', { consumer: 'me', secret: stolen });
     expect(secrets.unreadable()).toEqual(['plain', 'thief']);
     expect(secrets.find('me')?.secret).toEqual(Buffer.from(secret));
     expect(() => secrets.find('thief')).toThrow("can't be read");
@@ -398,32 +398,33 @@ test.each(['the key that is back', 'a new secret'])(
     const clock = { time: 1_800_000_000_000 };
     const opened = (key: string) => directHooks({ directory: directory.path, clock, sealing: sealingWith(key) });
     let uuid: string;
-    const tried = (direct: DirectHooks, times: number) => until(() => direct.made(uuid)[0]?.attempts === times);
+    const untilTried = (direct: DirectHooks, times: number) =>
+      until(() => direct.deliveries(uuid)[0]?.attempts === times);
     {
       await using direct = opened(A);
       await direct.managed.rotateSecret('default');
       uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
       for (const event of blocks(0, 1)) direct.ingest.receive(event);
-      await tried(direct, 1);
+      await untilTried(direct, 1);
     }
     {
       await using direct = opened(B);
-      await until(() => direct.made(uuid)[0]?.triedSince === null);
+      await until(() => direct.deliveries(uuid)[0]?.triedSince === null);
       clock.time += 3 * DAY;
       if (end === 'a new secret') {
         await direct.managed.rotateSecret('default');
-        await tried(direct, 2);
+        await untilTried(direct, 2);
       }
-      expect(direct.made(uuid)[0]?.state).toBe('failed');
+      expect(direct.deliveries(uuid)[0]?.state).toBe('failed');
     }
     await using direct = opened(end === 'a new secret' ? B : A);
     direct.wake(uuid);
-    await tried(direct, 2);
-    expect([direct.made(uuid)[0]?.state, direct.record(uuid).status]).toEqual(['failed', 'streaming']);
+    await untilTried(direct, 2);
+    expect([direct.deliveries(uuid)[0]?.state, direct.record(uuid).status]).toEqual(['failed', 'streaming']);
     // It is tried for a day from then on.
     clock.time += DAY;
     direct.wake(uuid);
-    await tried(direct, 3);
-    expect([direct.made(uuid)[0]?.state, direct.record(uuid).status]).toEqual(['dead', 'interrupted']);
+    await untilTried(direct, 3);
+    expect([direct.deliveries(uuid)[0]?.state, direct.record(uuid).status]).toEqual(['dead', 'interrupted']);
   },
 );

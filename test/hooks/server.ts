@@ -21,9 +21,9 @@ export interface HookServer extends AsyncDisposable {
   directory: string;
   ingest: Ingest;
   /** The tables of the writer that applies entries. */
-  own: HookStore;
+  tables: HookStore;
   hooks: Chainhooks;
-  said: LogEvent[];
+  logged: LogEvent[];
   registry: Registry;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   stop(): Promise<void>;
@@ -39,30 +39,30 @@ interface Answer {
 const LONG_MS = 300_000;
 
 /**
- * @param given settings; receivers on this machine may be called, and no key is needed
- * @param at its data, which then stays; by default, a new directory that is deleted with it
+ * @param overrides settings; receivers on this machine may be called, and no key is needed
+ * @param data its data, which then stays; by default, a new directory that is deleted with it
  * @param environment replacements for parts of the real environment
  * @param after the timer of group commits; without it, each event has a separate commit
  */
 export async function hookServer(
-  given: Partial<Settings> = {},
-  at?: string,
+  overrides: Partial<Settings> = {},
+  data?: string,
   environment: Partial<Environment> = {},
   after?: Clock['after'],
 ): Promise<HookServer> {
-  const made: DataDirectory | null = at === undefined ? emptyDirectory() : null;
-  const directory = at ?? made?.path ?? '';
+  const temporary: DataDirectory | null = data === undefined ? emptyDirectory() : null;
+  const directory = data ?? temporary?.path ?? '';
   const settings: Settings = {
     ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '127.0.0.0/8' }, {}),
     hookAccess: 'open',
-    ...given,
+    ...overrides,
   };
-  const said: LogEvent[] = [];
+  const logged: LogEvent[] = [];
   const log = (event: LogEvent) => {
-    said.push(event);
+    logged.push(event);
   };
   const options = { directory, chainId: settings.network, log, ...(after === undefined ? {} : { after }) };
-  const { ingest, machine, own } = openedHooks(options);
+  const { ingest, machine, tables } = openedHooks(options);
   const registry = new Registry();
   const snapshots = openSnapshots(directory, { before: ingest.publish });
   const { hooks, api } = serveHooks({
@@ -95,9 +95,9 @@ export async function hookServer(
     url: server.url,
     directory,
     ingest,
-    own,
+    tables,
     hooks,
-    said,
+    logged,
     registry,
     stop,
     async request(method, path, body, headers = {}) {
@@ -111,7 +111,7 @@ export async function hookServer(
     },
     async [Symbol.asyncDispose]() {
       await stop();
-      made?.[Symbol.dispose]();
+      temporary?.[Symbol.dispose]();
     },
   };
 }
@@ -133,7 +133,7 @@ export interface Receiver extends Disposable {
 /** Takes deliveries. */
 export function receiver(): Receiver {
   const received: Received[] = [];
-  const made: Receiver = {
+  const target: Receiver = {
     url: '',
     received,
     answer: () => new Response('ok'),
@@ -146,13 +146,13 @@ export function receiver(): Receiver {
     hostname: '127.0.0.1',
     async fetch(request) {
       const text = await request.text();
-      const one = { headers: Object.fromEntries(request.headers), text, payload: JSON.parse(text) };
-      received.push(one);
-      return made.answer(one);
+      const delivery = { headers: Object.fromEntries(request.headers), text, payload: JSON.parse(text) };
+      received.push(delivery);
+      return target.answer(delivery);
     },
   });
-  made.url = `http://127.0.0.1:${server.port}/hook`;
-  return made;
+  target.url = `http://127.0.0.1:${server.port}/hook`;
+  return target;
 }
 
 export const definition = (url: string, events: object[], options?: object | null, network = 'testnet') => ({

@@ -66,8 +66,8 @@ describe('sessions', () => {
     expect(redeem(token)).toBeNull();
     for (let hour = 23; hour < 7 * 24; hour += 23) {
       clock.monotonic = hour * HOUR;
-      const left = Math.min(24, 7 * 24 - hour) * HOUR;
-      expect(find(cookie)).toEqual({ caller: OPERATOR, expiresAt: clock.now + left });
+      const remaining = Math.min(24, 7 * 24 - hour) * HOUR;
+      expect(find(cookie)).toEqual({ caller: OPERATOR, expiresAt: clock.now + remaining });
     }
     expect(find(idle)).toBeNull();
     clock.monotonic = 7 * 24 * HOUR;
@@ -123,13 +123,13 @@ describe('a request with the cookie', () => {
     }
   }
 
-  const own = { 'sec-fetch-site': 'same-origin' };
+  const sameOrigin = { 'sec-fetch-site': 'same-origin' };
 
   test('is accepted from a page of this origin', () => {
     for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
-      expect(statusOf(method, { ...own, origin: `http://${HOST}` })).toBe(200);
+      expect(statusOf(method, { ...sameOrigin, origin: `http://${HOST}` })).toBe(200);
       // A proxy in front speaks to us by another name than the browser does to it.
-      if (method !== 'GET') expect(statusOf(method, { ...own, origin: 'https://api.example.org' })).toBe(200);
+      if (method !== 'GET') expect(statusOf(method, { ...sameOrigin, origin: 'https://api.example.org' })).toBe(200);
       expect(statusOf(method, { origin: `http://${HOST}` })).toBe(200);
     }
     expect([statusOf('GET', {}), statusOf('GET', { 'sec-fetch-site': 'none' })]).toEqual([200, 200]);
@@ -196,8 +196,8 @@ describe.each(['0', '2'])('a server with %s threads', (threads) => {
     expect((await ask('GET', '/chainhooks/me')).status).toBe(401);
     expect((await ask('POST', `${PATH}/links`)).status).toBe(401);
 
-    const made = await ask('POST', `${PATH}/links`, admin);
-    const { path } = made.body;
+    const answer = await ask('POST', `${PATH}/links`, admin);
+    const { path } = answer.body;
     expect(path).toMatch(/^\/stackside\/v1\/session\/sign-in\?token=[0-9a-f]{64}$/);
     expect((await server.get(path, { method: 'HEAD' })).status).toBe(204);
     const followed = await ask('GET', path, { 'sec-fetch-site': 'none' });

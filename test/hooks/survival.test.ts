@@ -60,13 +60,13 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and delivers noth
     for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
     await until(async () => (await status(server, uuid)).consecutive_failures > 0);
   }
-  const before = wholeIndex(directory.path);
-  expect(before.hook_deliveries?.length).toBeGreaterThan(0);
+  const earlier = wholeIndex(directory.path);
+  expect(earlier.hook_deliveries?.length).toBeGreaterThan(0);
   const options = { directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine };
   rebuildIndex(options);
-  expect(wholeIndex(directory.path)).toEqual(before);
+  expect(wholeIndex(directory.path)).toEqual(earlier);
   rebuildIndex(options);
-  expect(wholeIndex(directory.path)).toEqual(before);
+  expect(wholeIndex(directory.path)).toEqual(earlier);
   expect(existsSync(`${directory.path}/rebuild`)).toBe(false);
 
   const received = target.received.length;
@@ -81,9 +81,9 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and delivers noth
   const ordered = [...bySequence].sort(([a], [b]) => a - b).map(([, payload]) => payload);
   expect(ordered.map(({ event }) => event)).toEqual(expected.deliveries);
   // No accepted delivery came again.
-  const again = target.received.slice(received).map(({ headers }) => Number(headers['x-chainhook-sequence']));
+  const repeated = target.received.slice(received).map(({ headers }) => Number(headers['x-chainhook-sequence']));
   const first = target.received.findIndex(({ headers }, index) => index > 0 && headers['x-chainhook-attempt'] !== '1');
-  expect(Math.min(...again)).toBeGreaterThanOrEqual(
+  expect(Math.min(...repeated)).toBeGreaterThanOrEqual(
     Number(target.received[first - 1]?.headers['x-chainhook-sequence']),
   );
 });
@@ -115,9 +115,9 @@ test('an index that lost its last commits restores them from the journal, and de
   for (const event of events.slice(2 * third)) server.ingest.receive(event);
   await delivered(server, uuid);
   expect(target.received.length).toBeGreaterThan(count);
-  const all = target.received.map(({ payload }) => payload);
-  expect(new Set(target.received.map(({ headers }) => headers['webhook-id'])).size).toBe(all.length);
-  expect([...followed(all).values()]).toEqual([...expected.standing.values()]);
+  const payloads = target.received.map(({ payload }) => payload);
+  expect(new Set(target.received.map(({ headers }) => headers['webhook-id'])).size).toBe(payloads.length);
+  expect([...followed(payloads).values()]).toEqual([...expected.standing.values()]);
 });
 
 test('blocks that were imported without a server are delivered once when a server runs', async () => {

@@ -11,7 +11,7 @@ type Turn = { of: 'catch_up'; hook: number } | { of: 'backfill'; backfill: numbe
 /** Tasks whose turns wait until the test ends one. The turns after it end at once, so that a wrong one is seen. */
 function heldTasks(hooks: readonly number[], backfills: readonly number[]) {
   const turns: string[] = [];
-  let held = Promise.withResolvers<boolean>();
+  let answer = Promise.withResolvers<boolean>();
   const tasks = hookTasks({
     store: {
       records: { catchingUp: () => hooks, get: () => ({ uuid: 'hook' }) },
@@ -20,7 +20,7 @@ function heldTasks(hooks: readonly number[], backfills: readonly number[]) {
     commands: {
       runBatches(_: string, turn: Turn) {
         turns.push(turn.of === 'catch_up' ? `hook ${turn.hook}` : `backfill ${turn.backfill}`);
-        return held.promise;
+        return answer.promise;
       },
     },
     bring: (work: () => unknown) => work(),
@@ -30,11 +30,11 @@ function heldTasks(hooks: readonly number[], backfills: readonly number[]) {
   return {
     turns,
     start(): void {
-      held = Promise.withResolvers<boolean>();
+      answer = Promise.withResolvers<boolean>();
       tasks.start();
     },
     stop: tasks.stop,
-    endTurn: () => held.resolve(true),
+    endTurn: () => answer.resolve(true),
   };
 }
 

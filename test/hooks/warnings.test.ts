@@ -33,13 +33,13 @@ beforeAll(async () => {
     type: 'contract_event',
     contract_event: { contract_identifier: CONTRACT, topic: 'print', raw_value: toHex(value) },
   });
-  const made = block(
+  const mined = block(
     null,
     'warnings',
     [receipt(deployed, 0, { contract_interface: contractInterface }), receipt(printed, 1)],
     { events: [print(0, clarity.tuple({ note: clarity.utf8('say "héllo" 🦀') })), print(1, clarity.ascii('a\\b'))] },
   );
-  server.ingest.receive(made.event);
+  server.ingest.receive(mined.event);
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -51,10 +51,10 @@ async function warningsOf(...filters: object[]): Promise<string[]> {
   );
   expect(status).toBe(200);
   const { uuid } = body;
-  const { body: shown } = await server.request('GET', `/chainhooks/me/${uuid}`);
+  const { body: stored } = await server.request('GET', `/chainhooks/me/${uuid}`);
   const { body: page } = await server.request('GET', '/chainhooks/me?limit=60');
-  const listed = page.results.find((one: { uuid: string }) => one.uuid === uuid);
-  expect([shown.status.warnings, listed.status.warnings]).toEqual([body.status.warnings, body.status.warnings]);
+  const listed = page.results.find((item: { uuid: string }) => item.uuid === uuid);
+  expect([stored.status.warnings, listed.status.warnings]).toEqual([body.status.warnings, body.status.warnings]);
   await server.request('DELETE', `/chainhooks/me/${uuid}`);
   return body.status.warnings;
 }
@@ -166,11 +166,11 @@ test.each<[contains: string, isFound: boolean]>([
   const preview = { filters: { events }, from_height: 1, to_height: 1 };
   expect((await server.request('POST', '/chainhooks/preview', preview)).body.matched_blocks).toBe(blocks);
   const { body: hook } = await server.request('POST', '/chainhooks/me', definition('https://127.0.0.1/hook', events));
-  const at = `/chainhooks/me/${hook.uuid}/backfills`;
-  const { body: job } = await server.request('POST', at, { from_height: 1, dry_run: true });
-  const done = async () => (await server.request('GET', `${at}/${job.id}`)).body;
-  await until(async () => (await done()).state === 'completed');
-  expect((await done()).matched_blocks).toBe(blocks);
+  const path = `/chainhooks/me/${hook.uuid}/backfills`;
+  const { body: job } = await server.request('POST', path, { from_height: 1, dry_run: true });
+  const readJob = async () => (await server.request('GET', `${path}/${job.id}`)).body;
+  await until(async () => (await readJob()).state === 'completed');
+  expect((await readJob()).matched_blocks).toBe(blocks);
   await server.request('DELETE', `/chainhooks/me/${hook.uuid}`);
   const query = new URLSearchParams({ from_height: '1', filters: JSON.stringify({ events }) });
   const { body: changes } = await server.request('GET', `/stackside/v1/changes?${query}`);
