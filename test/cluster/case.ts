@@ -44,20 +44,20 @@ const host = fc.nat(MAX_HOSTS - 1);
 const kept = fc.constantFrom(1, 0, 0.5);
 const calls = fc.nat(300);
 const fault = fc.nat(faults.length - 1);
-const one = <B extends string, M extends object>(befalls: B, model: { [K in keyof M]: fc.Arbitrary<M[K]> }) =>
+const kind = <B extends string, M extends object>(befalls: B, model: { [K in keyof M]: fc.Arbitrary<M[K]> }) =>
   fc.record({ after, host, befalls: fc.constant(befalls), ...model }) as unknown as fc.Arbitrary<Disturbance>;
 
 const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
-  { weight: 2, arbitrary: one('restart', {}) },
-  { weight: 2, arbitrary: one('crash', { kept }) },
-  { weight: 4, arbitrary: one('crash_at_call', { calls, kept }) },
-  { weight: 5, arbitrary: one('crash_between', { steps: fc.nat(150), kept }) },
-  { weight: 3, arbitrary: one('fault', { calls, fault }) },
-  { weight: 3, arbitrary: one('failed_commit', { fault }) },
-  { weight: 1, arbitrary: one('full_disk', { milliseconds: fc.nat(1_500) }) },
-  { weight: 2, arbitrary: one('log_away', { milliseconds: fc.nat(1_500) }) },
-  { weight: 3, arbitrary: one('fail_over', { entries: fc.integer({ min: 1, max: 12 }) }) },
-  { weight: 2, arbitrary: one('lease_lost', {}) },
+  { weight: 2, arbitrary: kind('restart', {}) },
+  { weight: 2, arbitrary: kind('crash', { kept }) },
+  { weight: 4, arbitrary: kind('crash_at_call', { calls, kept }) },
+  { weight: 5, arbitrary: kind('crash_between', { steps: fc.nat(150), kept }) },
+  { weight: 3, arbitrary: kind('fault', { calls, fault }) },
+  { weight: 3, arbitrary: kind('failed_commit', { fault }) },
+  { weight: 1, arbitrary: kind('full_disk', { milliseconds: fc.nat(1_500) }) },
+  { weight: 2, arbitrary: kind('log_away', { milliseconds: fc.nat(1_500) }) },
+  { weight: 3, arbitrary: kind('fail_over', { entries: fc.integer({ min: 1, max: 12 }) }) },
+  { weight: 2, arbitrary: kind('lease_lost', {}) },
 );
 
 export const cases: fc.Arbitrary<Case> = fc.record({

@@ -27,7 +27,7 @@ const options = [
 ];
 
 /** The objects that choose and send a command. */
-export interface Asked {
+export interface CommandTools {
   world: World;
   prng: Prng;
   hooks: CommandsOf<HookCommands>;
@@ -52,41 +52,46 @@ function definitionOf(prng: Prng) {
   );
 }
 
-function attemptAt({ world, prng }: Asked, statusCode: number) {
-  const at = Math.floor(world.time) - prng.below(1_000);
-  return { at, durationMs: prng.below(500), urlHost: 'receiver.invalid', statusCode, error: null, excerpt: 'so' };
+function attemptAt({ world, prng }: CommandTools, statusCode: number) {
+  const time = Math.floor(world.time) - prng.below(1_000);
+  return { at: time, durationMs: prng.below(500), urlHost: 'receiver.invalid', statusCode, error: null, excerpt: 'so' };
 }
 
-function resultOf(asked: Asked, { id: delivery, webhookId, attempts }: Delivery): DeliveryResult {
-  const of = { delivery, webhookId, attempts };
-  switch (asked.prng.below(6)) {
+function resultOf(tools: CommandTools, { id: delivery, webhookId, attempts }: Delivery): DeliveryResult {
+  const ids = { delivery, webhookId, attempts };
+  switch (tools.prng.below(6)) {
     case 0:
-      return { ...of, outcome: 'dead', attempt: attemptAt(asked, 410), reason: 'it is gone' };
+      return { ...ids, outcome: 'dead', attempt: attemptAt(tools, 410), reason: 'it is gone' };
     case 1:
-      return { ...of, outcome: 'failed', attempt: attemptAt(asked, 500), nextAt: Math.floor(asked.world.time) + 2_000 };
+      return {
+        ...ids,
+        outcome: 'failed',
+        attempt: attemptAt(tools, 500),
+        nextAt: Math.floor(tools.world.time) + 2_000,
+      };
     case 2:
-      return { ...of, outcome: 'lost' };
+      return { ...ids, outcome: 'lost' };
     case 3:
-      return { ...of, outcome: 'paused' };
+      return { ...ids, outcome: 'paused' };
     default:
-      return { ...of, outcome: 'delivered', attempt: attemptAt(asked, 200) };
+      return { ...ids, outcome: 'delivered', attempt: attemptAt(tools, 200) };
   }
 }
 
 /** Writes a result of the first delivery of each queue. */
-async function writeResults(asked: Asked): Promise<void> {
-  const { hooks, store, prng } = asked;
+async function writeResults(tools: CommandTools): Promise<void> {
+  const { hooks, store, prng } = tools;
   const heads = store.deliveries
     .openQueues()
     .flatMap(({ hookId, queue }) => store.deliveries.head(hookId, queue) ?? []);
   if (heads.length === 0) return;
   // Now and then of a lease that has ended.
-  const epoch = Math.max(0, 1 + Math.floor(asked.world.age / 700) - prng.below(2));
-  await hooks.run('delivery.mark', { epoch, marks: heads.map((head) => resultOf(asked, head)) });
+  const epoch = Math.max(0, 1 + Math.floor(tools.world.age / 700) - prng.below(2));
+  await hooks.run('delivery.mark', { epoch, marks: heads.map((head) => resultOf(tools, head)) });
 }
 
 /** A turn of all that has something to do. */
-async function advance({ hooks, store, prng }: Asked): Promise<void> {
+async function advance({ hooks, store, prng }: CommandTools): Promise<void> {
   for (const hook of store.records.catchingUp()) {
     await hooks.runBatches('hook.advance', { of: 'catch_up', hook, most: 1_000 });
   }
@@ -97,7 +102,7 @@ async function advance({ hooks, store, prng }: Asked): Promise<void> {
   }
 }
 
-async function forget({ hooks, world, prng }: Asked): Promise<void> {
+async function forget({ hooks, world, prng }: CommandTools): Promise<void> {
   const before = Math.floor(world.time) - prng.below(2_000);
   await hooks.run('upkeep.aged_bodies', { after: { createdAt: 0, id: 0 }, before, limit: 3 });
   await hooks.run('upkeep.rows', { before: before - 1_000, limit: 3 });
@@ -105,24 +110,24 @@ async function forget({ hooks, world, prng }: Asked): Promise<void> {
   await hooks.run('upkeep.ledger', { below: 1 + prng.below(10), limit: 3 });
 }
 
-async function giveOrForget({ faucets, world, prng }: Asked): Promise<void> {
+async function giveOrForget({ faucets, world, prng }: CommandTools): Promise<void> {
   if (prng.chance(0.2)) await faucets.run('faucet.forget', { time: Math.floor(world.time) - prng.below(DAY) });
   else await faucets.run('faucet.add', { currency: 'stx', address: `ST${prng.below(3)}`, ip: '127.0.0.1' });
 }
 
-async function changeSecret({ hooks, prng }: Asked): Promise<void> {
+async function changeSecret({ hooks, prng }: CommandTools): Promise<void> {
   const consumer = `consumer ${prng.below(2)}`;
   if (prng.chance(0.2)) await hooks.run('hook.remove_secret', { consumer });
   else await hooks.run('hook.set_secret', { consumer, secret: Buffer.from(prng.bytes(32)).toString('hex') });
 }
 
-async function register({ hooks, world, prng }: Asked): Promise<void> {
+async function register({ hooks, world, prng }: CommandTools): Promise<void> {
   const hook = { uuid: world.random.uuid(), consumer: CONSUMER, definition: definitionOf(prng) };
   await hooks.run('hook.register', hook);
 }
 
-async function changeHook(asked: Asked, { id, uuid, consumer }: HookRecord): Promise<void> {
-  const { hooks, store, prng, world, tip } = asked;
+async function changeHook(tools: CommandTools, { id, uuid, consumer }: HookRecord): Promise<void> {
+  const { hooks, store, prng, world, tip } = tools;
   const hook = { uuid, consumer };
   switch (prng.below(11)) {
     case 0:
@@ -160,20 +165,20 @@ async function changeHook(asked: Asked, { id, uuid, consumer }: HookRecord): Pro
 const MAX_HOOKS = 6;
 
 /** Sends random commands. @throws the hosts' errors */
-export async function sendSome(asked: Asked): Promise<void> {
-  const { store, prng } = asked;
-  const all = store.records.all(CONSUMER);
+export async function sendSome(tools: CommandTools): Promise<void> {
+  const { store, prng } = tools;
+  const records = store.records.all(CONSUMER);
   const change = async (): Promise<void> => {
-    await (all.length === 0 ? register(asked) : changeHook(asked, prng.pick(all)));
+    await (records.length === 0 ? register(tools) : changeHook(tools, prng.pick(records)));
   };
   const send = prng.weighted<() => Promise<void>>([
-    [all.length < MAX_HOOKS ? 3 : 0, () => register(asked)],
+    [records.length < MAX_HOOKS ? 3 : 0, () => register(tools)],
     [6, change],
-    [4, () => advance(asked)],
-    [4, () => writeResults(asked)],
-    [1, () => forget(asked)],
-    [2, () => giveOrForget(asked)],
-    [1, () => changeSecret(asked)],
+    [4, () => advance(tools)],
+    [4, () => writeResults(tools)],
+    [1, () => forget(tools)],
+    [2, () => giveOrForget(tools)],
+    [1, () => changeSecret(tools)],
   ]);
   await send();
 }

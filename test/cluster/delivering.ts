@@ -39,7 +39,7 @@ export const rules: HookRules = {
   retentionMs: 7 * 24 * HOUR,
 };
 
-interface Asked {
+interface CommandTools {
   world: World;
   prng: Prng;
   hooks: CommandsOf<HookCommands>;
@@ -62,15 +62,15 @@ const definition = (prng: Prng) =>
   );
 
 /** Sends a host a command that loses no delivery. @throws the hosts' error */
-export async function askSome({ world, prng, hooks, store, tip }: Asked): Promise<void> {
-  const all = store.records.all(CONSUMER);
-  if (all.length < MAX_HOOKS && prng.chance(0.5)) {
+export async function askSome({ world, prng, hooks, store, tip }: CommandTools): Promise<void> {
+  const records = store.records.all(CONSUMER);
+  if (records.length < MAX_HOOKS && prng.chance(0.5)) {
     const hook = { uuid: world.random.uuid(), consumer: CONSUMER, definition: definition(prng) };
     await hooks.run('hook.register', hook);
     return;
   }
-  if (all.length === 0) return;
-  const { id, uuid, consumer, status } = prng.pick(all);
+  if (records.length === 0) return;
+  const { id, uuid, consumer, status } = prng.pick(records);
   // One that has seen no block yet would begin at the tip of then.
   if (status === 'new') return;
   const change = { uuid, consumer };

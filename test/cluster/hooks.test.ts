@@ -57,22 +57,22 @@ test('a single host becomes the first of a cluster by its journal, which has its
   const log = initiated(directory.path);
   await using first = openHost(log.client(), directory.path);
   await first.follow(log.head.id);
-  await using other = openHost(log.client());
-  await other.follow(log.head.id);
+  await using second = openHost(log.client());
+  await second.follow(log.head.id);
   expect(hooksOf(first.directory)).toEqual(before);
-  expect(hooksOf(other.directory)).toEqual(before);
-  const stored = other.ingest.hooks.secrets.find('default');
+  expect(hooksOf(second.directory)).toEqual(before);
+  const stored = second.ingest.hooks.secrets.find('default');
   expect(sealing.open('default', stored?.secret ?? new Uint8Array())?.toHex()).toBe(secret ?? '');
 
   // Any host accepts the following requests, and live hooks continue where they were.
-  const [newest] = other.ingest.hooks.records.live();
+  const [newest] = second.ingest.hooks.records.live();
   expect(newest?.status).toBe('new');
-  const own = { consumer: 'default', uuid: newest!.uuid };
+  const subject = { consumer: 'default', uuid: newest!.uuid };
   // An unknown member is ignored, even with an invalid value.
-  await other.hooks.run('hook.redefine', { ...own, change: { name: 'renamed', unknown: 2 ** 64 } });
+  await second.hooks.run('hook.redefine', { ...subject, change: { name: 'renamed', unknown: 2 ** 64 } });
   await first.follow(log.head.id);
-  expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
-  await other.hooks.run('hook.remove', own);
+  expect(hooksOf(second.directory)).toEqual(hooksOf(first.directory));
+  await second.hooks.run('hook.remove', subject);
   await first.follow(log.head.id);
   expect(first.ingest.hooks.records.live()).toEqual([]);
 });
@@ -93,21 +93,21 @@ test('a new identity of the log pauses chainhooks on every host, and any host en
   const log = initiated(directory.path);
   await using first = openHost(log.client(), directory.path);
   await first.follow(log.head.id);
-  await using other = openHost(log.client());
-  await other.follow(log.head.id);
-  const [paused] = other.ingest.hooks.records.all('default');
+  await using second = openHost(log.client());
+  await second.follow(log.head.id);
+  const [paused] = second.ingest.hooks.records.all('default');
   expect(paused).toMatchObject({ stage: 'paused' });
-  expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
-  await other.hooks.run('hook.set_many_enabled', { consumer: 'default', enabled: true, filters: { paused: true } });
+  expect(hooksOf(second.directory)).toEqual(hooksOf(first.directory));
+  await second.hooks.run('hook.set_many_enabled', { consumer: 'default', enabled: true, filters: { paused: true } });
   await first.follow(log.head.id);
   expect(first.ingest.hooks.records.all('default')).toMatchObject([{ stage: 'catching_up' }]);
-  expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
+  expect(hooksOf(second.directory)).toEqual(hooksOf(first.directory));
 });
 
 test('names from before the chain come to all hosts, once', async () => {
   const log = new MemoryLog();
-  await using one = openHost(log.client());
-  for (const event of events) await one.host.receive(event);
+  await using first = openHost(log.client());
+  for (const event of events) await first.host.receive(event);
   const price = { base: 1n, coefficient: 2n ** 70n, exponents: [1n], nonalphaDiscount: 1n, noVowelDiscount: 1n };
   const zonefileHash = new Uint8Array(20).fill(7);
   async function* rows(): AsyncGenerator<OldNameRow> {
@@ -115,30 +115,30 @@ test('names from before the chain come to all hosts, once', async () => {
     yield { kind: 'namespace', namespace: 'id', lifetime: 52_595, price };
     yield { kind: 'name', name: 'a.id', owner: 'SP1', zonefileHash };
   }
-  const send = async (host: typeof one) => {
+  const send = async (host: typeof first) => {
     const { run } = commandsOf<OldNameCommands>(host.host.commander);
     const added: number[] = [];
     for await (const part of oldNameParts(rows())) added.push(await run('names.add', part));
     return added;
   };
-  expect(await send(one)).toEqual([3]);
+  expect(await send(first)).toEqual([3]);
   const { id } = log.head;
-  await using other = openHost(log.client());
-  await other.follow(id);
-  expect(await send(other)).toEqual([0]);
+  await using second = openHost(log.client());
+  await second.follow(id);
+  expect(await send(second)).toEqual([0]);
   expect(log.head.id).toBe(id);
-  const all = wholeIndex(other.directory);
-  expect(all).toEqual(wholeIndex(one.directory));
-  expect([all.old_names, all.old_zonefiles, all.old_namespaces].map((found) => found?.length)).toEqual([1, 1, 1]);
+  const index = wholeIndex(second.directory);
+  expect(index).toEqual(wholeIndex(first.directory));
+  expect([index.old_names, index.old_zonefiles, index.old_namespaces].map((rows) => rows?.length)).toEqual([1, 1, 1]);
 });
 
 test('a backup of a host has its chainhooks', async () => {
   const log = new MemoryLog();
-  await using one = openHost(log.client());
-  for (const event of events) await one.host.receive(event);
-  await one.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
+  await using first = openHost(log.client());
+  for (const event of events) await first.host.receive(event);
+  await first.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
   using place = dataDirectory();
-  const { entry } = await backupOf(one.directory, join(place.path, 'whole'));
+  const { entry } = await backupOf(first.directory, join(place.path, 'whole'));
   expect(entry).toBe(log.head.id);
 });
 
@@ -146,10 +146,10 @@ test('a host leaves its cluster with all that it has, and a rebuild makes it aga
   const log = new MemoryLog();
   using directory = dataDirectory();
   {
-    await using one = openHost(log.client(), directory.path);
-    for (const event of events) await one.host.receive(event);
+    await using first = openHost(log.client(), directory.path);
+    for (const event of events) await first.host.receive(event);
     const definition = readDefinition(hook('of the cluster'), null);
-    await one.hooks.run('hook.register', { uuid: crypto.randomUUID(), consumer: 'default', definition });
+    await first.hooks.run('hook.register', { uuid: crypto.randomUUID(), consumer: 'default', definition });
   }
   {
     await using alone = directHooks({ directory: directory.path });

@@ -36,8 +36,8 @@ function wayOf(...fates: Fate[]): Way {
 /** A log with the entries of a host that no longer runs. */
 const filled = new MemoryLog();
 beforeAll(async () => {
-  await using one = openHost(filled.client());
-  for (const event of events) await one.host.receive(event);
+  await using hostA = openHost(filled.client());
+  for (const event of events) await hostA.host.receive(event);
 });
 
 /** A log that all events were appended to. */
@@ -52,50 +52,50 @@ test('an event is in the log before it is in the journal, and in both and the in
   const client = log.client();
   const arrived = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
-  await using one = openHost({
+  await using hostA = openHost({
     ...client,
-    append: async (...given) => {
-      const outcome = await client.append(...given);
+    append: async (...args) => {
+      const outcome = await client.append(...args);
       arrived.resolve();
       await goOn.promise;
       return outcome;
     },
   });
   const [first] = events;
-  const accepted = one.host.receive(first!);
+  const accepted = hostA.host.receive(first!);
   await arrived.promise;
-  const meanwhile = [log.head.id, journalRows(one.directory).length, one.position()];
+  const meanwhile = [log.head.id, journalRows(hostA.directory).length, hostA.position()];
   goOn.resolve();
   // The entry that gives the log its identity comes with the first event.
   expect(meanwhile).toEqual([2, 0, 0]);
   expect(await accepted).toBe('applied');
-  expect([journalRows(one.directory).length, one.position()]).toEqual([2, 2]);
-  expect(one.seconds).toHaveLength(1);
+  expect([journalRows(hostA.directory).length, hostA.position()]).toEqual([2, 2]);
+  expect(hostA.seconds).toHaveLength(1);
 });
 
 test.each([indexPath, journalPath])(
   'an event whose transaction SQLite ended while the log took it is followed',
-  async (of) => {
+  async (fileOf) => {
     const log = filledLog();
     const client = log.client();
     const store = faultStore();
     let meanwhile = () => {};
-    const append: typeof client.append = async (...given) => {
-      const outcome = await client.append(...given);
+    const append: typeof client.append = async (...args) => {
+      const outcome = await client.append(...args);
       meanwhile();
       return outcome;
     };
-    await using one = openHost({ ...client, append }, undefined, systemClock, null, store.connect);
-    await one.follow(log.head.id);
+    await using hostA = openHost({ ...client, append }, undefined, systemClock, null, store.connect);
+    await hostA.follow(log.head.id);
     // The same happens if a reader's call fails.
-    meanwhile = () => store.opened.get(of(one.directory))?.run('ROLLBACK');
-    await expect(one.host.receive(chunks(1))).rejects.toBeInstanceOf(StoreUnavailableError);
+    meanwhile = () => store.opened.get(fileOf(hostA.directory))?.run('ROLLBACK');
+    await expect(hostA.host.receive(chunks(1))).rejects.toBeInstanceOf(StoreUnavailableError);
     meanwhile = () => {};
-    expect(await one.host.receive(chunks(1))).toBe('repeated');
-    await using other = openHost(log.client());
-    await other.follow(log.head.id);
-    expect(journalRows(one.directory)).toEqual(journalRows(other.directory));
-    expect(wholeIndex(one.directory)).toEqual(wholeIndex(other.directory));
+    expect(await hostA.host.receive(chunks(1))).toBe('repeated');
+    await using hostB = openHost(log.client());
+    await hostB.follow(log.head.id);
+    expect(journalRows(hostA.directory)).toEqual(journalRows(hostB.directory));
+    expect(wholeIndex(hostA.directory)).toEqual(wholeIndex(hostB.directory));
   },
 );
 
@@ -104,26 +104,26 @@ test.each([
   ['between two of them', journalPath, 5],
   ['after the last', indexPath, events.length],
   ['after the last', journalPath, events.length],
-] as const)('a host follows the entries although SQLite ended the transaction %s', async (_, of, at) => {
+] as const)('a host follows the entries although SQLite ended the transaction %s', async (_, fileOf, lostTurn) => {
   const log = filledLog();
   const store = faultStore();
   let turns = 0;
   const clock = heldClock([RETRY_MS]);
   const turn = async () => {
     turns += 1;
-    if (turns === at) store.opened.get(of(one.directory))?.run('ROLLBACK');
+    if (turns === lostTurn) store.opened.get(fileOf(hostA.directory))?.run('ROLLBACK');
   };
-  await using one = openHost(log.client(), undefined, { ...clock, turn }, null, store.connect);
-  one.host.start();
+  await using hostA = openHost(log.client(), undefined, { ...clock, turn }, null, store.connect);
+  hostA.host.start();
   await until(() => {
     clock.pass(RETRY_MS);
-    return one.position() === log.head.id;
+    return hostA.position() === log.head.id;
   }, 'all entries');
   expect(turns).toBeGreaterThan(log.head.id);
-  await using other = openHost(log.client());
-  await other.follow(log.head.id);
-  expect(journalRows(one.directory)).toEqual(journalRows(other.directory));
-  expect(wholeIndex(one.directory)).toEqual(wholeIndex(other.directory));
+  await using hostB = openHost(log.client());
+  await hostB.follow(log.head.id);
+  expect(journalRows(hostA.directory)).toEqual(journalRows(hostB.directory));
+  expect(wholeIndex(hostA.directory)).toEqual(wholeIndex(hostB.directory));
 });
 
 test('during an append, readers see only committed data, and other writes wait', async () => {
@@ -132,7 +132,7 @@ test('during an append, readers see only committed data, and other writes wait',
   let goOn = Promise.withResolvers<void>();
   goOn.resolve();
   const arrived: number[] = [];
-  await using one = openHost({
+  await using hostA = openHost({
     ...client,
     append: async (entries, head) => {
       arrived.push(head.id + 1);
@@ -142,23 +142,23 @@ test('during an append, readers see only committed data, and other writes wait',
   });
   const blocks = events.filter(({ path }) => path === '/new_block');
   const [genesis, first, second] = blocks;
-  for (const event of events.slice(0, events.indexOf(second!))) await one.host.receive(event);
-  const { hooks, history, faucetRequests } = one.ingest;
+  for (const event of events.slice(0, events.indexOf(second!))) await hostA.host.receive(event);
+  const { hooks, history, faucetRequests } = hostA.ingest;
   const before = history.tip();
   expect(before.height).toBe(1);
   expect([genesis, first]).not.toContain(undefined);
 
   goOn = Promise.withResolvers();
-  const id = one.position() + 1;
-  const accepted = one.host.receive(second!);
+  const id = hostA.position() + 1;
+  const accepted = hostA.host.receive(second!);
   await until(() => arrived.includes(id));
   let written = false;
-  const write = one.ingest.local(() => {
+  const write = hostA.ingest.local(() => {
     written = true;
     // Each write sees the writes before it.
     return history.tip().height;
   });
-  const asked = one.faucets.run('faucet.add', {
+  const request = hostA.faucets.run('faucet.add', {
     currency: 'stx',
     address: 'ST000000000000000000002AMW42H',
     ip: '127.0.0.1',
@@ -171,39 +171,39 @@ test('during an append, readers see only committed data, and other writes wait',
   goOn.resolve();
   expect(await accepted).toBe('applied');
   expect(await write).toBe(2);
-  await asked;
+  await request;
   expect(faucetRequests.count('stx', 'ST000000000000000000002AMW42H', 0)).toBe(1);
   expect(history.tip().height).toBe(2);
 });
 
 test('hosts that take the same events come to the same journal and tables; who loses a race finds a repetition', async () => {
   const log = new MemoryLog();
-  await using one = openHost(log.client());
-  await using two = openHost(log.client());
+  await using hostA = openHost(log.client());
+  await using hostB = openHost(log.client());
   for (const event of events) {
-    const outcomes = await Promise.all([one.host.receive(event), two.host.receive(event)]);
+    const outcomes = await Promise.all([hostA.host.receive(event), hostB.host.receive(event)]);
     expect(outcomes.filter((outcome) => outcome === 'applied').length).toBeLessThan(2);
   }
   const chunk = chunks(1);
-  expect((await Promise.all([one.host.receive(chunk), two.host.receive(chunk)])).toSorted()).toEqual([
+  expect((await Promise.all([hostA.host.receive(chunk), hostB.host.receive(chunk)])).toSorted()).toEqual([
     'applied',
     'repeated',
   ]);
-  expect(one.host.state().conflicts + two.host.state().conflicts).toBeGreaterThan(0);
-  for (const each of [one, two]) await each.follow(log.head.id);
-  expect(journalRows(two.directory)).toEqual(journalRows(one.directory));
-  expect(wholeIndex(two.directory)).toEqual(wholeIndex(one.directory));
-  expect(journalRows(one.directory).length).toBe(log.entries.length);
+  expect(hostA.host.state().conflicts + hostB.host.state().conflicts).toBeGreaterThan(0);
+  for (const each of [hostA, hostB]) await each.follow(log.head.id);
+  expect(journalRows(hostB.directory)).toEqual(journalRows(hostA.directory));
+  expect(wholeIndex(hostB.directory)).toEqual(wholeIndex(hostA.directory));
+  expect(journalRows(hostA.directory).length).toBe(log.entries.length);
 });
 
 test('a host that comes late has the same journal and tables, though it applied many entries together', async () => {
   const log = new MemoryLog();
-  await using one = openHost(log.client());
-  for (const event of events) await one.host.receive(event);
-  await using other = openHost(log.client());
-  await other.follow(log.head.id);
-  expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
-  expect(wholeIndex(other.directory)).toEqual(wholeIndex(one.directory));
+  await using hostA = openHost(log.client());
+  for (const event of events) await hostA.host.receive(event);
+  await using hostB = openHost(log.client());
+  await hostB.follow(log.head.id);
+  expect(journalRows(hostB.directory)).toEqual(journalRows(hostA.directory));
+  expect(wholeIndex(hostB.directory)).toEqual(wholeIndex(hostA.directory));
 });
 
 const answers: [fate: Fate, first: string, then: string][] = [
@@ -219,26 +219,26 @@ test.each(answers)(
   async (fate, first, then) => {
     const log = new MemoryLog();
     const arrives = Promise.withResolvers<void>();
-    await using one = openHost(log.client({ ...wayOf(fate), late: () => arrives.promise }));
-    const outcome = await one.host.receive(chunks(1)).catch(({ name }: Error) => name);
+    await using hostA = openHost(log.client({ ...wayOf(fate), late: () => arrives.promise }));
+    const outcome = await hostA.host.receive(chunks(1)).catch(({ name }: Error) => name);
     expect(outcome).toBe(first);
     arrives.resolve();
     await arrives.promise;
-    expect(await one.host.receive(chunks(1))).toBe(then as never);
+    expect(await hostA.host.receive(chunks(1))).toBe(then as never);
     // The first entry gives the log its identity.
     expect(log.entries).toHaveLength(2);
-    expect(journalRows(one.directory)).toHaveLength(2);
+    expect(journalRows(hostA.directory)).toHaveLength(2);
   },
 );
 
 test('a block is applied if another host appended its parent', async () => {
   const log = new MemoryLog();
-  await using one = openHost(log.client());
-  await using two = openHost(log.client());
+  await using hostA = openHost(log.client());
+  await using hostB = openHost(log.client());
   const last = events.findLastIndex(({ path }) => path === '/new_block');
-  for (const event of events.slice(0, last)) await one.host.receive(event);
-  expect(await two.host.receive(events[last]!)).toBe('applied');
-  expect(two.position()).toBe(log.head.id);
+  for (const event of events.slice(0, last)) await hostA.host.receive(event);
+  expect(await hostB.host.receive(events[last]!)).toBe('applied');
+  expect(hostB.position()).toBe(log.head.id);
   // The parent of this one is nowhere.
   const block: { parent_index_block_hash: string; index_block_hash: string } = JSON.parse(events[last]!.text);
   const text = JSON.stringify({
@@ -246,63 +246,63 @@ test('a block is applied if another host appended its parent', async () => {
     parent_index_block_hash: `0x${'07'.repeat(32)}`,
     index_block_hash: `0x${'08'.repeat(32)}`,
   });
-  await expect(two.host.receive({ ...events[last]!, text })).rejects.toThrow('does not contain a parent block');
+  await expect(hostB.host.receive({ ...events[last]!, text })).rejects.toThrow('does not contain a parent block');
 });
 
 test('a lost append is a conflict if another host appended first', async () => {
   const log = new MemoryLog();
-  await using other = openHost(log.client());
+  await using hostB = openHost(log.client());
   const client = log.client(wayOf('never'));
-  await using one = openHost({
+  await using hostA = openHost({
     ...client,
     append: async (entries, head) => {
-      await other.host.receive(chunks(head.id + 8));
+      await hostB.host.receive(chunks(head.id + 8));
       return client.append(entries, head);
     },
   });
   // Before each try, the other host appends an entry. After 20 conflicts, this host gives up.
-  await expect(one.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
-  expect(one.host.state().conflicts).toBe(20);
+  await expect(hostA.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
+  expect(hostA.host.state().conflicts).toBe(20);
   // The log accepted none of its entries, so no duration was recorded.
-  expect(one.seconds).toEqual([]);
-  expect(journalRows(one.directory)).toEqual(journalRows(other.directory));
+  expect(hostA.seconds).toEqual([]);
+  expect(journalRows(hostA.directory)).toEqual(journalRows(hostB.directory));
 });
 
 test('a log that lost its last entries gets them back from a journal, and the event that found it is accepted', async () => {
   const log = filledLog();
   const client = log.client();
   let calls = 0;
-  const append: typeof client.append = (...given) => {
+  const append: typeof client.append = (...args) => {
     calls += 1;
-    return client.append(...given);
+    return client.append(...args);
   };
-  await using one = openHost({ ...client, append });
-  await one.follow(log.head.id);
-  const lost = log.entries.slice(-4);
+  await using hostA = openHost({ ...client, append });
+  await hostA.follow(log.head.id);
+  const lostEntries = log.entries.slice(-4);
   log.lose(4);
   // The host notices it without an append.
-  await until(() => one.host.state().healed === 4, 'what was lost');
+  await until(() => hostA.host.state().healed === 4, 'what was lost');
   expect(calls).toBe(1);
-  expect(log.entries.slice(-4)).toEqual(lost);
-  expect(one.said).toContainEqual({ event: 'log_restored', first: lost[0]!.id, last: lost[3]!.id });
+  expect(log.entries.slice(-4)).toEqual(lostEntries);
+  expect(hostA.logged).toContainEqual({ event: 'log_restored', first: lostEntries[0]!.id, last: lostEntries[3]!.id });
 
   log.entries.splice(-2);
-  await using two = openHost(log.client(), undefined);
-  expect(await one.host.receive(chunks(9))).toBe('applied');
-  await two.follow(log.head.id);
-  expect(journalRows(two.directory)).toEqual(journalRows(one.directory));
+  await using hostB = openHost(log.client(), undefined);
+  expect(await hostA.host.receive(chunks(9))).toBe('applied');
+  await hostB.follow(log.head.id);
+  expect(journalRows(hostB.directory)).toEqual(journalRows(hostA.directory));
 });
 
 /** The log with one entry replaced by another, and all that follow it chained to that. */
-function rewritten(entries: readonly Entry[], at: number): Entry[] {
-  const made: Entry[] = [];
+function rewritten(entries: readonly Entry[], changedId: number): Entry[] {
+  const list: Entry[] = [];
   for (const entry of entries) {
-    const receivedAt = entry.id === at ? entry.receivedAt + 1 : entry.receivedAt;
-    const previous = made.at(-1)?.chain ?? new Uint8Array(32);
+    const receivedAt = entry.id === changedId ? entry.receivedAt + 1 : entry.receivedAt;
+    const previous = list.at(-1)?.chain ?? new Uint8Array(32);
     const chain = nextChain(previous, { ...entry, receivedAt });
-    made.push({ ...entry, receivedAt, chain });
+    list.push({ ...entry, receivedAt, chain });
   }
-  return made;
+  return list;
 }
 
 test.each([
@@ -311,20 +311,20 @@ test.each([
   ['shorter', -3],
 ])('a log that has another entry and is %s ends the host, which names the entry', async (_, change) => {
   const log = filledLog();
-  await using one = openHost(log.client());
-  const all = log.entries;
-  log.entries = all.slice(0, -3);
-  await one.follow(log.head.id);
-  log.entries = rewritten(all, 5).slice(0, all.length - 3 + change);
+  await using hostA = openHost(log.client());
+  const entries = log.entries;
+  log.entries = entries.slice(0, -3);
+  await hostA.follow(log.head.id);
+  log.entries = rewritten(entries, 5).slice(0, entries.length - 3 + change);
   log.wake();
-  await until(() => one.ended.length > 0, 'the end');
-  const before = journalRows(one.directory);
-  expect(one.ended[0]).toMatchObject({
+  await until(() => hostA.ended.length > 0, 'the end');
+  const before = journalRows(hostA.directory);
+  expect(hostA.ended[0]).toMatchObject({
     message: "Entry 5 of the cluster's log differs from entry 5 of this host's journal.",
     exitCode: 1,
   });
-  await expect(one.host.receive(chunks(1))).rejects.toBeInstanceOf(LogUnavailableError);
-  expect(journalRows(one.directory)).toEqual(before);
+  await expect(hostA.host.receive(chunks(1))).rejects.toBeInstanceOf(LogUnavailableError);
+  expect(journalRows(hostA.directory)).toEqual(before);
 });
 
 test.each([
@@ -338,26 +338,26 @@ test.each([
 ])('an entry that %s ends the host after the entries before it', async (fault, damage) => {
   const log = filledLog();
   damage(log.entries);
-  await using one = openHost(log.client());
-  await one.follow(log.head.id);
-  expect(one.ended.map(({ message }) => message)).toEqual([`Entry 7 of the cluster's log ${fault}.`]);
-  expect(one.position()).toBe(6);
+  await using hostA = openHost(log.client());
+  await hostA.follow(log.head.id);
+  expect(hostA.ended.map(({ message }) => message)).toEqual([`Entry 7 of the cluster's log ${fault}.`]);
+  expect(hostA.position()).toBe(6);
 });
 
 test('hosts keep running if the newest entry of the log was changed: each logs it, and continues after the repair', async () => {
   const log = new MemoryLog();
-  await using one = openHost(log.client());
-  for (const event of events) await one.host.receive(event);
-  one.host.start();
+  await using hostA = openHost(log.client());
+  for (const event of events) await hostA.host.receive(event);
+  hostA.host.start();
   const whole = [...log.entries];
   const { id } = log.head;
   const changed = { ...whole.at(-1)!, chain: new Uint8Array(32) };
   log.entries = [...whole.slice(0, -1), changed];
   log.wake();
-  const named = () => one.said.filter(({ event }) => event === 'log_corrupt');
-  await expect(one.host.receive(chunks(1))).rejects.toThrow(`the cluster's log is corrupt: entry ${id} is damaged`);
+  const named = () => hostA.logged.filter(({ event }) => event === 'log_corrupt');
+  await expect(hostA.host.receive(chunks(1))).rejects.toThrow(`the cluster's log is corrupt: entry ${id} is damaged`);
   await until(() => named().length > 0, 'what is wrong');
-  await expect(one.host.receive(chunks(1))).rejects.toThrow(LogUnavailableError);
+  await expect(hostA.host.receive(chunks(1))).rejects.toThrow(LogUnavailableError);
   expect(named()).toEqual([
     {
       event: 'log_corrupt',
@@ -369,15 +369,15 @@ test('hosts keep running if the newest entry of the log was changed: each logs i
   ]);
   log.entries = whole;
   log.wake();
-  expect(await one.host.receive(chunks(1))).toBe('applied');
-  expect(one.ended).toEqual([]);
+  expect(await hostA.host.receive(chunks(1))).toBe('applied');
+  expect(hostA.ended).toEqual([]);
 });
 
 /** Creates the background verifier of a host's log. Each range starts when the test allows it. */
-function verifier(one: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client'>, isHeld = () => true) {
+function verifier(hostA: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client'>, isHeld = () => true) {
   const clock = heldClock([VERIFY_INTERVAL_MS]);
-  const said: ClusterEvent[] = [];
-  const entries = one.ingest.entries!;
+  const logged: ClusterEvent[] = [];
+  const entries = hostA.ingest.entries!;
   const missing = async () => [];
   const verification = startVerifying({
     log: log.client(),
@@ -385,10 +385,10 @@ function verifier(one: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client
     entries,
     isHeld,
     clock,
-    say: (event) => said.push(event),
+    say: (event) => logged.push(event),
   });
   return {
-    said,
+    logged,
     state: verification.state,
     stop: verification.stop,
     /** Lets one interval pass. */
@@ -408,19 +408,19 @@ function verifier(one: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client
 
 test('the host that holds the lease finds holes and changed entries, and fills the holes from its journal', async () => {
   const log = filledLog();
-  await using one = openHost(log.client());
-  await one.follow(log.head.id);
+  await using hostA = openHost(log.client());
+  await hostA.follow(log.head.id);
   const whole = [...log.entries];
   log.entries[9] = { ...whole[9]!, text: `${whole[9]!.text} ` };
   log.entries.splice(4, 3);
   let isHeld = false;
-  await using verification = verifier(one, log, () => isHeld);
+  await using verification = verifier(hostA, log, () => isHeld);
   await verification.until(() => true);
   expect(verification.state()).toEqual({ verified: 0, corrupt: 0, filled: 0 });
   isHeld = true;
-  await verification.until(() => verification.state().verified === whole.length && verification.said.length > 1);
+  await verification.until(() => verification.state().verified === whole.length && verification.logged.length > 1);
   expect(verification.state()).toEqual({ verified: whole.length, corrupt: 1, filled: 3 });
-  expect(verification.said).toEqual([
+  expect(verification.logged).toEqual([
     { event: 'log_restored', first: 5, last: 7 },
     expect.objectContaining({ event: 'log_corrupt', first: 10, last: 10 }),
   ]);
@@ -432,20 +432,20 @@ test('the host that holds the lease finds holes and changed entries, and fills t
 
 test('stopping a verification waits for its read and starts no other', async () => {
   const log = filledLog();
-  await using one = openHost(log.client());
-  await one.follow(log.head.id);
+  await using hostA = openHost(log.client());
+  await hostA.follow(log.head.id);
   const mayRead = Promise.withResolvers<void>();
   let reads = 0;
   const client = log.client();
   const slow: typeof client = {
     ...client,
-    async read(...asked) {
+    async read(...args) {
       reads += 1;
       await mayRead.promise;
-      return client.read(...asked);
+      return client.read(...args);
     },
   };
-  await using verification = verifier(one, { client: () => slow });
+  await using verification = verifier(hostA, { client: () => slow });
   verification.pass();
   await until(() => reads === 1);
   let isStopped = false;
@@ -465,14 +465,14 @@ test('stopping a verification waits for its read and starts no other', async () 
 
 test('a host fills no hole if its journal differs from the log', async () => {
   const log = filledLog();
-  await using one = openHost(log.client());
-  await one.follow(log.head.id);
-  const own = one.ingest.entries!;
+  await using hostA = openHost(log.client());
+  await hostA.follow(log.head.id);
+  const stored = hostA.ingest.entries!;
   const [hole] = log.entries.splice(4, 1);
-  const elsewhere = { ...own, chainAt: (id: number) => (id === 6 ? new Uint8Array(32) : own.chainAt(id)) };
+  const elsewhere = { ...stored, chainAt: (id: number) => (id === 6 ? new Uint8Array(32) : stored.chainAt(id)) };
   expect(await fillHole(log.client(), elsewhere, { first: 5, last: 5 })).toBe(false);
-  expect(await fillHole(log.client(), { ...own, chainAt: () => null }, { first: 5, last: 5 })).toBe(false);
-  expect(await fillHole(log.client(), own, { first: 5, last: 5 })).toBe(true);
+  expect(await fillHole(log.client(), { ...stored, chainAt: () => null }, { first: 5, last: 5 })).toBe(false);
+  expect(await fillHole(log.client(), stored, { first: 5, last: 5 })).toBe(true);
   expect(log.entries[4]).toEqual(hole);
 });
 
@@ -485,58 +485,65 @@ function appended(log: MemoryLog, path: string, text: string): void {
 
 test('an entry with an unknown path is stored, and changes no other table', async () => {
   const log = filledLog();
-  await using one = openHost(log.client());
-  await one.follow(log.head.id);
-  const before = wholeIndex(one.directory, ['progress.journal_id', 'progress.journal_chain']);
+  await using hostA = openHost(log.client());
+  await hostA.follow(log.head.id);
+  const before = wholeIndex(hostA.directory, ['progress.journal_id', 'progress.journal_chain']);
   appended(log, '/stackside/hooks', '{"of":"a newer program"}');
-  await until(() => one.position() === log.head.id);
-  expect(await one.host.receive(chunks(1))).toBe('applied');
-  expect(wholeIndex(one.directory, ['progress.journal_id', 'progress.journal_chain'])).toEqual(before);
-  using journal = disposable(openJournalReader(one.directory)!);
+  await until(() => hostA.position() === log.head.id);
+  expect(await hostA.host.receive(chunks(1))).toBe('applied');
+  expect(wholeIndex(hostA.directory, ['progress.journal_id', 'progress.journal_chain'])).toEqual(before);
+  using journal = disposable(openJournalReader(hostA.directory)!);
   expect(journal.read(log.head.id - 1)?.path).toBe('/stackside/hooks');
 });
 
-const disposable = <T extends { close(): void }>(of: T): T & Disposable => ({ ...of, [Symbol.dispose]: of.close });
+const disposable = <T extends { close(): void }>(resource: T): T & Disposable => ({
+  ...resource,
+  [Symbol.dispose]: resource.close,
+});
 
 test("an entry that this program can't apply stops the host, and the error names it", async () => {
   const log = filledLog();
   appended(log, '/new_block', '{"of":"a newer program"}');
-  await using one = openHost(log.client());
-  await one.follow(log.head.id);
-  expect(one.ended[0]?.message).toStartWith(`Entry ${log.head.id} of the log can't be applied: Missing field `);
-  expect(one.ended[0]?.remedy).toContain('Run the same Stackside version as the newest host');
-  expect(one.position()).toBe(log.head.id - 1);
+  await using hostA = openHost(log.client());
+  await hostA.follow(log.head.id);
+  expect(hostA.ended[0]?.message).toStartWith(`Entry ${log.head.id} of the log can't be applied: Missing field `);
+  expect(hostA.ended[0]?.remedy).toContain('Run the same Stackside version as the newest host');
+  expect(hostA.position()).toBe(log.head.id - 1);
 });
 
 test('while the log is unavailable, events are refused, which is logged once; then all continue', async () => {
   const log = filledLog();
-  await using one = openHost(log.client());
-  await one.follow(log.head.id);
+  await using hostA = openHost(log.client());
+  await hostA.follow(log.head.id);
   log.isAway = true;
   log.wake();
-  for (const _ of [1, 2]) await expect(one.host.receive(chunks(1))).rejects.toThrow('the log is away');
-  expect(one.host.state()).toMatchObject({ reachable: false, position: log.entries.length, head: log.entries.length });
+  for (const _ of [1, 2]) await expect(hostA.host.receive(chunks(1))).rejects.toThrow('the log is away');
+  expect(hostA.host.state()).toMatchObject({
+    reachable: false,
+    position: log.entries.length,
+    head: log.entries.length,
+  });
   log.isAway = false;
-  expect(await one.host.receive(chunks(1))).toBe('applied');
-  expect(one.host.state()).toMatchObject({ reachable: true, lagSeconds: 0 });
-  const words = one.said.map(({ event }) => event).filter((word) => /^service_/.test(word));
+  expect(await hostA.host.receive(chunks(1))).toBe('applied');
+  expect(hostA.host.state()).toMatchObject({ reachable: true, lagSeconds: 0 });
+  const words = hostA.logged.map(({ event }) => event).filter((word) => /^service_/.test(word));
   expect(words).toEqual(['service_failing', 'service_resumed']);
 });
 
 test("while the log doesn't answer, only the event waits", async () => {
   const log = filledLog();
   const client = log.client();
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   const head = async () => {
-    asked.resolve();
+    requested.resolve();
     await goOn.promise;
     return client.head();
   };
-  await using one = openHost({ ...client, head });
-  const accepted = one.host.receive(chunks(1));
-  await asked.promise;
-  await one.ingest.local(() => {});
+  await using hostA = openHost({ ...client, head });
+  const accepted = hostA.host.receive(chunks(1));
+  await requested.promise;
+  await hostA.ingest.local(() => {});
   goOn.resolve();
   expect(await accepted).toBe('applied');
 });
@@ -553,8 +560,8 @@ test('a host asks the log again after a wait if it returns no entries', async ()
     waits.push(milliseconds);
     return () => {};
   };
-  await using one = openHost({ ...log.client(), read }, undefined, { ...systemClock, after });
-  one.host.start();
+  await using hostA = openHost({ ...log.client(), read }, undefined, { ...systemClock, after });
+  hostA.host.start();
   await until(() => waits.length > 0);
   expect([reads, waits]).toEqual([2, [RETRY_MS]]);
 });
@@ -562,11 +569,11 @@ test('a host asks the log again after a wait if it returns no entries', async ()
 test('a host that is far behind rejects events, and reports how far', async () => {
   const log = filledLog();
   for (let more = 0; more < 600; more++) appended(log, '/stackside/none', '{}');
-  await using one = openHost(log.client());
-  await expect(one.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
-  expect(one.host.state()).toMatchObject({ position: 0, head: log.head.id });
-  await one.follow(log.head.id);
-  expect(await one.host.receive(chunks(1))).toBe('applied');
+  await using hostA = openHost(log.client());
+  await expect(hostA.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
+  expect(hostA.host.state()).toMatchObject({ position: 0, head: log.head.id });
+  await hostA.follow(log.head.id);
+  expect(await hostA.host.receive(chunks(1))).toBe('applied');
 });
 
 /** Many commands at once, as one client of the API sends them. */
@@ -587,24 +594,24 @@ function noting(log: MemoryLog, way?: Way) {
 test('events and commands that wait together are appended together, so that an event waits for one append at most', async () => {
   const log = filledLog();
   const { client, appends } = noting(log);
-  await using one = openHost(client);
-  await one.follow(log.head.id);
-  const asked = asksOf(one);
-  expect(await one.host.receive(chunks(1))).toBe('applied');
-  await Promise.all(asked);
+  await using hostA = openHost(client);
+  await hostA.follow(log.head.id);
+  const requests = asksOf(hostA);
+  expect(await hostA.host.receive(chunks(1))).toBe('applied');
+  await Promise.all(requests);
   expect(appends.map(({ length }) => length)).toEqual([1, 8]);
-  expect(one.entries).toEqual([1, 8]);
-  await using other = openHost(log.client());
-  await other.follow(log.head.id);
-  expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
-  expect(wholeIndex(other.directory)).toEqual(wholeIndex(one.directory));
+  expect(hostA.entries).toEqual([1, 8]);
+  await using hostB = openHost(log.client());
+  await hostB.follow(log.head.id);
+  expect(journalRows(hostB.directory)).toEqual(journalRows(hostA.directory));
+  expect(wholeIndex(hostB.directory)).toEqual(wholeIndex(hostA.directory));
 });
 
 test("in a batch, repeated events add no entries, and a rejected event doesn't affect the others", async () => {
   const log = filledLog();
   const { client, appends } = noting(log);
-  await using one = openHost(client);
-  await one.follow(log.head.id);
+  await using hostA = openHost(client);
+  await hostA.follow(log.head.id);
   const block = events.findLast(({ path }) => path === '/new_block')!;
   const orphan = {
     ...block,
@@ -616,7 +623,7 @@ test("in a batch, repeated events add no entries, and a rejected event doesn't a
   };
   const outcomes = await Promise.allSettled(
     [chunks(1), chunks(2), { ...chunks(3), path: '/new_block' }, chunks(2), block, orphan, chunks(4)].map((event) =>
-      one.host.receive(event),
+      hostA.host.receive(event),
     ),
   );
   expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.name))).toEqual([
@@ -629,7 +636,7 @@ test("in a batch, repeated events add no entries, and a rejected event doesn't a
     'applied',
   ]);
   expect(appends).toEqual([[chunks(1).text], [chunks(2).text, chunks(4).text]]);
-  expect(journalRows(one.directory)).toHaveLength(log.head.id);
+  expect(journalRows(hostA.directory)).toHaveLength(log.head.id);
 });
 
 test('an event is rejected if its transaction ends during its append, and is a repetition when it comes again', async () => {
@@ -641,29 +648,29 @@ test('an event is rejected if its transaction ends during its append, and is a r
     meanwhile();
     return appended;
   };
-  await using one = openHost({ ...client, append });
-  await one.follow(log.head.id);
-  meanwhile = () => one.ingest.rollback();
-  await expect(one.host.receive(chunks(1))).rejects.toThrow(StoreUnavailableError);
+  await using hostA = openHost({ ...client, append });
+  await hostA.follow(log.head.id);
+  meanwhile = () => hostA.ingest.rollback();
+  await expect(hostA.host.receive(chunks(1))).rejects.toThrow(StoreUnavailableError);
   meanwhile = () => {};
-  expect(await one.host.receive(chunks(1))).toBe('repeated');
-  expect(journalRows(one.directory)).toHaveLength(log.head.id);
+  expect(await hostA.host.receive(chunks(1))).toBe('repeated');
+  expect(journalRows(hostA.directory)).toHaveLength(log.head.id);
 });
 
 test('many waiting events are appended in batches, and other writes get their turn in between', async () => {
   const log = filledLog();
   const { client, appends } = noting(log);
-  await using one = openHost(client);
-  await one.follow(log.head.id);
+  await using hostA = openHost(client);
+  await hostA.follow(log.head.id);
   const large = (label: number): ReceivedEvent => ({
     ...chunks(label),
     text: `{"label":${label},"of":"${'x'.repeat(600_000)}"}`,
   });
-  const many = [...Array.from({ length: 150 }, (_, at) => chunks(at)), large(1), large(2), large(3)];
+  const many = [...Array.from({ length: 150 }, (_, index) => chunks(index)), large(1), large(2), large(3)];
   let turns = 0;
   await Promise.all([
-    ...many.map((event) => one.host.receive(event)),
-    one.ingest.local(() => (turns = appends.length)),
+    ...many.map((event) => hostA.host.receive(event)),
+    hostA.ingest.local(() => (turns = appends.length)),
   ]);
   expect(appends.map(({ length }) => length)).toEqual([1, 100, 50, 1, 1]);
   expect(turns).toBeLessThan(3);
@@ -675,67 +682,67 @@ test.each(answers)(
     const log = filledLog();
     const arrives = Promise.withResolvers<void>();
     const { client, appends } = noting(log, { ...wayOf('done', fate), late: () => arrives.promise });
-    await using one = openHost(client);
-    await one.follow(log.head.id);
+    await using hostA = openHost(client);
+    await hostA.follow(log.head.id);
     const before = log.head.id;
     const sent = [1, 2, 3, 4].map(chunks);
-    const post = () => Promise.all(sent.map((event) => one.host.receive(event).catch(({ name }: Error) => name)));
+    const post = () => Promise.all(sent.map((event) => hostA.host.receive(event).catch(({ name }: Error) => name)));
     const [alone, ...together] = await post();
     expect([alone, ...together]).toEqual(['applied', first, first, first]);
     arrives.resolve();
     await arrives.promise;
-    const again = await post();
-    expect(again).toEqual(['repeated', then, then, then]);
+    const repeated = await post();
+    expect(repeated).toEqual(['repeated', then, then, then]);
     expect(appends[1]).toHaveLength(3);
     expect(log.head.id).toBe(before + 4);
-    expect(journalRows(one.directory)).toHaveLength(log.head.id);
+    expect(journalRows(hostA.directory)).toHaveLength(log.head.id);
   },
 );
 
 test("a host appends a batch again, after another host's entry, if the first append was lost", async () => {
   const log = filledLog();
-  await using other = openHost(log.client());
-  await other.follow(log.head.id);
+  await using hostB = openHost(log.client());
+  await hostB.follow(log.head.id);
   const { client, appends } = noting(log, wayOf('done', 'never'));
   const append: typeof client.append = async (entries, head) => {
-    if (appends.length === 1) await other.host.receive(chunks(9));
+    if (appends.length === 1) await hostB.host.receive(chunks(9));
     return client.append(entries, head);
   };
-  await using one = openHost({ ...client, append });
-  await one.follow(log.head.id);
-  const outcomes = await Promise.all([1, 2, 3].map((label) => one.host.receive(chunks(label))));
+  await using hostA = openHost({ ...client, append });
+  await hostA.follow(log.head.id);
+  const outcomes = await Promise.all([1, 2, 3].map((label) => hostA.host.receive(chunks(label))));
   expect(outcomes).toEqual(['applied', 'applied', 'applied']);
-  expect([appends.length, one.host.state().conflicts]).toEqual([3, 1]);
-  await other.follow(log.head.id);
-  expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
+  expect([appends.length, hostA.host.state().conflicts]).toEqual([3, 1]);
+  await hostB.follow(log.head.id);
+  expect(journalRows(hostB.directory)).toEqual(journalRows(hostA.directory));
 });
 
 test('a batch is appended after the entries of another host, without the events that these have', async () => {
   const log = filledLog();
-  await using other = openHost(log.client());
-  await other.follow(log.head.id);
+  await using hostB = openHost(log.client());
+  await hostB.follow(log.head.id);
   const { client, appends } = noting(log);
   let meanwhile = async (): Promise<void> => {};
   const append: typeof client.append = async (entries, head) => {
     await meanwhile();
     return client.append(entries, head);
   };
-  await using one = openHost({ ...client, append });
-  await one.follow(log.head.id);
+  await using hostA = openHost({ ...client, append });
+  await hostA.follow(log.head.id);
   meanwhile = async () => {
     if (appends.length !== 1) return;
     meanwhile = async () => {};
-    await other.host.receive(chunks(3));
+    await hostB.host.receive(chunks(3));
   };
-  const outcomes = await Promise.all([1, 2, 3, 4].map((label) => one.host.receive(chunks(label))));
+  const outcomes = await Promise.all([1, 2, 3, 4].map((label) => hostA.host.receive(chunks(label))));
   expect(outcomes).toEqual(['applied', 'applied', 'repeated', 'applied']);
-  expect(one.host.state().conflicts).toBe(1);
+  expect(hostA.host.state().conflicts).toBe(1);
   expect(appends.slice(1)).toEqual([
     [2, 3, 4].map((label) => chunks(label).text),
     [2, 4].map((label) => chunks(label).text),
   ]);
-  await other.follow(log.head.id);
-  expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
+  await hostB.follow(log.head.id);
+  expect(journalRows(hostB.directory)).toEqual(journalRows(hostA.directory));
 });
 
 test("if the log doesn't answer an append, all that waits behind it is rejected at once", async () => {
@@ -743,15 +750,15 @@ test("if the log doesn't answer an append, all that waits behind it is rejected 
   const client = log.client();
   let appends = 0;
   const answer = Promise.withResolvers<never>();
-  await using one = openHost({
+  await using hostA = openHost({
     ...client,
     append: () => {
       appends += 1;
       return answer.promise;
     },
   });
-  await one.follow(log.head.id);
-  const refused = Promise.allSettled([...asksOf(one), one.host.receive(chunks(1))]);
+  await hostA.follow(log.head.id);
+  const refused = Promise.allSettled([...asksOf(hostA), hostA.host.receive(chunks(1))]);
   await until(() => appends > 0, 'an append');
   answer.reject(new LogUnavailableError('no standby'));
   for (const outcome of await refused) {

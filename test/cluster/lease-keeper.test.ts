@@ -34,7 +34,7 @@ interface HostOptions {
 class Host {
   readonly keeper: LeaseKeeper;
   /** Entries that the keeper logged: whether it got or lost the lease, or couldn't reach the log. */
-  readonly said: (boolean | 'failing')[] = [];
+  readonly reports: (boolean | 'failing')[] = [];
   /** The epoch of each delivery. */
   readonly sent: number[] = [];
   /** The epoch of the running work; null if there is none. */
@@ -60,7 +60,7 @@ class Host {
       caughtUp: async () => {},
       epochSeen: () => 0,
       ...options,
-      say: (event) => this.said.push(event.event === 'delivery_lease_changed' ? event.held : 'failing'),
+      say: (event) => this.reports.push(event.event === 'delivery_lease_changed' ? event.held : 'failing'),
     });
     this.keeper.start({
       start: (epoch) => {
@@ -159,27 +159,27 @@ async function run({ seed, lostInHundred, lacking, disturbances }: Case): Promis
   const engine = new MemoryLog(() => world.time);
   const { leases } = engine;
   const ways = [0, 1, 2].map((host) => new LossyWay(world, `host ${host}`, lostInHundred));
-  const all: Host[] = [];
-  const place = (at: number, life: number): Host => {
-    const lacks = () => (lacking.includes(at) ? 'it lacks something' : null);
-    const host = new Host(world, leases, `host ${at}.${life}`, { way: ways[at]!, endsWithin: 5_000, lacks });
-    all.push(host);
+  const allHosts: Host[] = [];
+  const place = (index: number, life: number): Host => {
+    const lacks = () => (lacking.includes(index) ? 'it lacks something' : null);
+    const host = new Host(world, leases, `host ${index}.${life}`, { way: ways[index]!, endsWithin: 5_000, lacks });
+    allHosts.push(host);
     return host;
   };
-  const hosts = ways.map((_, at) => place(at, 0));
-  for (const [life, { after, host: at, ...one }] of disturbances.entries()) {
+  const hosts = ways.map((_, index) => place(index, 0));
+  for (const [life, { after, host: index, ...disturbance }] of disturbances.entries()) {
     await world.until(pastIn(world, after), PATIENCE, 'time');
-    const host = hosts[at]!;
-    if (one.befalls === 'halt') host.halt(one.milliseconds);
-    else if (one.befalls === 'away') {
+    const host = hosts[index]!;
+    if (disturbance.befalls === 'halt') host.halt(disturbance.milliseconds);
+    else if (disturbance.befalls === 'away') {
       engine.isAway = true;
-      world.after(one.milliseconds, () => {
+      world.after(disturbance.milliseconds, () => {
         engine.isAway = false;
       });
     } else {
-      if (one.befalls === 'crash') host.isAlive = false;
+      if (disturbance.befalls === 'crash') host.isAlive = false;
       else void host.keeper.stop();
-      hosts[at] = place(at, life + 1);
+      hosts[index] = place(index, life + 1);
     }
   }
   engine.isAway = false;
@@ -189,18 +189,18 @@ async function run({ seed, lostInHundred, lacking, disturbances }: Case): Promis
   await world.until(() => hosts.some(({ working }) => working !== null), PATIENCE, 'a holder');
   // A halted host may still have the lease until it ends.
   expect(world.time - calm).toBeLessThan(15_000 + REPLACED_MS);
-  const epochs = all.map(({ sent }) => new Set(sent));
+  const epochs = allHosts.map(({ sent }) => new Set(sent));
   const sending = epochs.reduce((sum, { size }) => sum + size, 0);
-  expect(sending).toBe(new Set(epochs.flatMap((one) => [...one])).size);
+  expect(sending).toBe(new Set(epochs.flatMap((set) => [...set])).size);
   for (const host of hosts) void host.keeper.stop();
   return sending;
 }
 
 /** Whether so much time has passed from now on. */
 function pastIn(world: World, milliseconds: number): () => boolean {
-  const at = world.time + milliseconds;
+  const end = world.time + milliseconds;
   world.after(milliseconds, () => {});
-  return () => world.time >= at;
+  return () => world.time >= end;
 }
 
 test(
@@ -208,7 +208,7 @@ test(
   async () => {
     const seen = new Seen({ 'epochs with deliveries': 10 });
     await assertSeeds(
-      fc.asyncProperty(cases, async (one) => seen.add('epochs with deliveries', await run(one))),
+      fc.asyncProperty(cases, async (example) => seen.add('epochs with deliveries', await run(example))),
       { seen, cases: 20 },
     );
   },
@@ -247,54 +247,54 @@ function scene(seed = 1) {
 
 test('a host that stops ends its work first, and another one has the lease with its next question', async () => {
   const { world, leases, host } = scene();
-  const one = host('one');
-  await world.until(() => one.working !== null, PATIENCE, 'work');
-  const two = host('two');
+  const first = host('one');
+  await world.until(() => first.working !== null, PATIENCE, 'work');
+  const second = host('two');
   await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
-  expect(two.working).toBeNull();
-  expect([one.keeper.status(), two.keeper.status()]).toEqual([
+  expect(second.working).toBeNull();
+  expect([first.keeper.status(), second.keeper.status()]).toEqual([
     { isHeld: true, holder: 'one', epoch: 1, changes: 1 },
     { isHeld: false, holder: 'one', epoch: 1, changes: 0 },
   ]);
-  const stopped = one.keeper.stop();
-  expect(one.keeper.isHeld()).toBe(false);
+  const stopped = first.keeper.stop();
+  expect(first.keeper.isHeld()).toBe(false);
   await world.outcome(stopped, PATIENCE, 'the end');
-  expect([one.working, leases.holder(NAME)]).toEqual([null, null]);
-  await world.until(() => two.working === 2, ASK_MS + 100, 'the next holder');
+  expect([first.working, leases.holder(NAME)]).toEqual([null, null]);
+  await world.until(() => second.working === 2, ASK_MS + 100, 'the next holder');
   // A stop doesn't count as a loss.
-  expect(one.said).toEqual([true]);
+  expect(first.reports).toEqual([true]);
 });
 
 test('a host that was halted beyond the end of its lease stops before it sends anything', async () => {
   const { world, host } = scene();
-  const one = host('one');
-  await world.until(() => one.working !== null, PATIENCE, 'work');
-  one.halt(2 * LEASE_SECONDS * 1000);
-  const two = host('two');
-  await world.until(() => two.working === 2, REPLACED_MS, 'the next holder');
-  const { length } = one.sent;
-  await world.until(() => one.said.includes(false), PATIENCE, 'a loss');
-  await world.until(() => one.working === null, PATIENCE, 'the end of the work');
-  expect(one.sent.length).toBe(length);
+  const first = host('one');
+  await world.until(() => first.working !== null, PATIENCE, 'work');
+  first.halt(2 * LEASE_SECONDS * 1000);
+  const second = host('two');
+  await world.until(() => second.working === 2, REPLACED_MS, 'the next holder');
+  const { length } = first.sent;
+  await world.until(() => first.reports.includes(false), PATIENCE, 'a loss');
+  await world.until(() => first.working === null, PATIENCE, 'the end of the work');
+  expect(first.sent.length).toBe(length);
 });
 
 test('a holder that lacks a key gives the lease to a host that has it, and takes it back if there is none', async () => {
   const { world, host } = scene();
   let lacking: string | null = 'it lacks the key';
-  const one = host('one', { lacks: () => lacking });
-  await world.until(() => one.working !== null, PATIENCE, 'work');
-  const two = host('two');
-  await world.until(() => two.working !== null, LACKING_MS + REPLACED_MS, 'the host that can');
-  expect(one.working).toBeNull();
+  const first = host('one', { lacks: () => lacking });
+  await world.until(() => first.working !== null, PATIENCE, 'work');
+  const second = host('two');
+  await world.until(() => second.working !== null, LACKING_MS + REPLACED_MS, 'the host that can');
+  expect(first.working).toBeNull();
   await world.until(pastIn(world, 2 * LACKING_MS), 3 * LACKING_MS, 'time');
-  expect([one.working, two.working]).toEqual([null, 2]);
-  two.isAlive = false;
+  expect([first.working, second.working]).toEqual([null, 2]);
+  second.isAlive = false;
   // Without another host, it works as far as it can, with short breaks.
-  await world.until(() => one.working === 3, REPLACED_MS, 'the host that is left');
-  await world.until(() => one.working === 4, LACKING_MS + REPLACED_MS, 'the next lease');
+  await world.until(() => first.working === 3, REPLACED_MS, 'the host that is left');
+  await world.until(() => first.working === 4, LACKING_MS + REPLACED_MS, 'the next lease');
   lacking = null;
   await world.until(pastIn(world, 2 * LACKING_MS), 3 * LACKING_MS, 'time');
-  expect(one.working).toBe(4);
+  expect(first.working).toBe(4);
 });
 
 /** A connection whose answers wait for the test. */
@@ -321,29 +321,29 @@ test.each([true, false])(
     const { world, host } = scene();
     const way = gatedWay();
     let open = way.close();
-    const one = host('one', { way, isIdle });
+    const first = host('one', { way, isIdle });
     await world.until(pastIn(world, (LEASE_SECONDS + 1) * 1000), PATIENCE, 'time');
-    expect(one.keeper.isHeld()).toBe(false);
+    expect(first.keeper.isHeld()).toBe(false);
     // The request and its answer arrive seven seconds late.
     open();
-    await world.until(() => one.working !== null, PATIENCE, 'work');
-    expect(one.working).toBe(2);
+    await world.until(() => first.working !== null, PATIENCE, 'work');
+    expect(first.working).toBe(2);
     open = way.close();
-    await world.until(() => one.working === null, LEASE_SECONDS * 1000 + 500, 'the end of the work');
+    await world.until(() => first.working === null, LEASE_SECONDS * 1000 + 500, 'the end of the work');
     open();
-    await world.until(() => one.working !== null, PATIENCE, 'work');
-    expect(one.working).toBe(3);
+    await world.until(() => first.working !== null, PATIENCE, 'work');
+    expect(first.working).toBe(3);
   },
 );
 
 test('the time of a renewed lease starts at the request, however late the answer is', async () => {
   const { world, host } = scene();
-  let [asked, travels] = [0, 0];
+  let [requests, travels] = [0, 0];
   const way: Way = {
     ...directWay,
     fate: () => {
-      asked += 1;
-      return asked <= 2 ? 'done' : 'unavailable';
+      requests += 1;
+      return requests <= 2 ? 'done' : 'unavailable';
     },
     travel: () => {
       travels += 1;
@@ -351,45 +351,45 @@ test('the time of a renewed lease starts at the request, however late the answer
       return travels === 4 ? world.pause(3_000) : Promise.resolve();
     },
   };
-  const one = host('one', { way });
-  await world.until(() => one.working !== null, PATIENCE, 'work');
+  const first = host('one', { way });
+  await world.until(() => first.working !== null, PATIENCE, 'work');
   await world.until(pastIn(world, LEASE_SECONDS * 1000 + 500), PATIENCE, 'time');
-  expect([one.working, asked > 2]).toEqual([1, true]);
-  await world.until(() => one.working === null, ASK_MS, 'the end of the work');
+  expect([first.working, requests > 2]).toEqual([1, true]);
+  await world.until(() => first.working === null, ASK_MS, 'the end of the work');
 });
 
 test('a host that stops during its lease request releases the lease', async () => {
   const { world, leases, host } = scene();
   const way = gatedWay();
   const open = way.close();
-  const one = host('one', { way });
+  const first = host('one', { way });
   await world.until(pastIn(world, 100), PATIENCE, 'a question');
-  const stopped = one.keeper.stop();
+  const stopped = first.keeper.stop();
   open();
   await world.outcome(stopped, PATIENCE, 'the end');
-  expect([leases.rows.get(NAME)?.epoch, leases.holder(NAME), one.working]).toEqual([1, null, null]);
+  expect([leases.rows.get(NAME)?.epoch, leases.holder(NAME), first.working]).toEqual([1, null, null]);
 });
 
 test('an engine that does not answer does not delay a stop', async () => {
   const { world, host } = scene();
   const way = gatedWay();
-  const one = host('one', { way });
-  await world.until(() => one.working !== null, PATIENCE, 'work');
+  const first = host('one', { way });
+  await world.until(() => first.working !== null, PATIENCE, 'work');
   way.close();
-  await world.outcome(one.keeper.stop(), ASK_MS + 500, 'the end');
+  await world.outcome(first.keeper.stop(), ASK_MS + 500, 'the end');
 });
 
 test('while the engine is unavailable, the lease lasts its time; then the work ends, and continues with a higher epoch', async () => {
   const { world, engine, host } = scene();
-  const one = host('one');
-  await world.until(() => one.working !== null, PATIENCE, 'work');
+  const first = host('one');
+  await world.until(() => first.working !== null, PATIENCE, 'work');
   engine.isAway = true;
   await world.until(pastIn(world, (LEASE_SECONDS - 3) * 1000), PATIENCE, 'time');
-  expect(one.working).toBe(1);
-  await world.until(() => one.working === null, LEASE_SECONDS * 1000, 'the end of the work');
+  expect(first.working).toBe(1);
+  await world.until(() => first.working === null, LEASE_SECONDS * 1000, 'the end of the work');
   engine.isAway = false;
-  await world.until(() => one.working === 2, PATIENCE, 'work');
-  expect(one.said).toEqual([
+  await world.until(() => first.working === 2, PATIENCE, 'work');
+  expect(first.reports).toEqual([
     true,
     // Logged once, however often the lease is requested.
     'failing',
@@ -401,50 +401,50 @@ test('while the engine is unavailable, the lease lasts its time; then the work e
 test("a host that is behind or can't write requests no lease, and gives up the one it has", async () => {
   const { world, host } = scene();
   let isFit = false;
-  const one = host('one', { isFit: () => isFit });
+  const first = host('one', { isFit: () => isFit });
   await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
-  expect(one.keeper.status()).toEqual({ isHeld: false, holder: null, epoch: null, changes: 0 });
+  expect(first.keeper.status()).toEqual({ isHeld: false, holder: null, epoch: null, changes: 0 });
   isFit = true;
-  await world.until(() => one.working !== null, PATIENCE, 'work');
-  const two = host('two');
+  await world.until(() => first.working !== null, PATIENCE, 'work');
+  const second = host('two');
   isFit = false;
-  await world.until(() => two.working !== null, 2 * ASK_MS + 500, 'the other host');
-  expect(one.working).toBeNull();
+  await world.until(() => second.working !== null, 2 * ASK_MS + 500, 'the other host');
+  expect(first.working).toBeNull();
 });
 
 test("a host gives up the lease if its work can't start", async () => {
   const { world, host } = scene();
-  const one = host('one', {
+  const first = host('one', {
     start: () => {
       throw new StoreUnavailableError('io_error', null);
     },
   });
-  await world.until(() => one.said.includes(false), PATIENCE, 'a loss');
-  const two = host('two');
-  await world.until(() => two.working !== null, PATIENCE, 'the other host');
+  await world.until(() => first.reports.includes(false), PATIENCE, 'a loss');
+  const second = host('two');
+  await world.until(() => second.working !== null, PATIENCE, 'the other host');
 });
 
 test("a new holder starts work after it has the previous holder's entries, with a higher epoch", async () => {
   const { world, host } = scene();
-  const known = Promise.withResolvers<void>();
+  const caughtUp = Promise.withResolvers<void>();
   let epoch = 0;
-  const one = host('one', { caughtUp: () => known.promise, epochSeen: () => epoch });
-  await world.until(() => one.keeper.isHeld(), PATIENCE, 'the lease');
+  const first = host('one', { caughtUp: () => caughtUp.promise, epochSeen: () => epoch });
+  await world.until(() => first.keeper.isHeld(), PATIENCE, 'the lease');
   await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
-  expect([one.keeper.isHeld(), one.working]).toEqual([true, null]);
+  expect([first.keeper.isHeld(), first.working]).toEqual([true, null]);
   // An engine that was restored gives epochs again that it gave before.
   epoch = 5;
-  known.resolve();
-  await world.until(() => one.working !== null, PATIENCE, 'work');
-  expect(one.working).toBe(6);
+  caughtUp.resolve();
+  await world.until(() => first.working !== null, PATIENCE, 'work');
+  expect(first.working).toBe(6);
 });
 
 test('a host stops at once if it reads a higher epoch', async () => {
   const { world, host } = scene();
   let epoch = 0;
-  const one = host('one', { epochSeen: () => epoch });
-  await world.until(() => one.working === 1, PATIENCE, 'work');
+  const first = host('one', { epochSeen: () => epoch });
+  await world.until(() => first.working === 1, PATIENCE, 'work');
   epoch = 5;
-  expect(one.keeper.isHeld()).toBe(false);
-  await world.until(() => one.working === 6, PATIENCE, 'work with an epoch above all that it knows');
+  expect(first.keeper.isHeld()).toBe(false);
+  await world.until(() => first.working === 6, PATIENCE, 'work with an epoch above all that it knows');
 });

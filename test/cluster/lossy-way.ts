@@ -39,9 +39,9 @@ export class LossyWay implements Way {
   readonly #prng: Prng;
   #lostInHundred: number;
 
-  constructor(world: World, of: string, lostInHundred: number) {
+  constructor(world: World, name: string, lostInHundred: number) {
     this.#world = world;
-    this.#prng = world.prng(`way of ${of}`);
+    this.#prng = world.prng(`way of ${name}`);
     this.#lostInHundred = lostInHundred;
   }
 

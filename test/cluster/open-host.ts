@@ -23,8 +23,8 @@ export function openHost(
   chainId: number | null = null,
   connect?: Connect,
 ) {
-  const own = directory === undefined ? emptyDirectory() : null;
-  const path = directory ?? own?.path ?? '';
+  const temporary = directory === undefined ? emptyDirectory() : null;
+  const path = directory ?? temporary?.path ?? '';
   const options = {
     directory: path,
     chainId,
@@ -34,7 +34,7 @@ export function openHost(
   };
   const { ingest, machine } = openWithHooks(options);
   const { entries, queue } = ingest;
-  const said: ClusterEvent[] = [];
+  const logged: ClusterEvent[] = [];
   const ended: OperatorError[] = [];
   const seconds: number[] = [];
   const entriesOf: number[] = [];
@@ -45,7 +45,7 @@ export function openHost(
     chainId: ingest.chainId,
     clock,
     random: systemRandom,
-    say: (event) => said.push(event),
+    say: (event) => logged.push(event),
     metrics: {
       appended(time, count) {
         seconds.push(time);
@@ -61,7 +61,7 @@ export function openHost(
     host,
     hooks: commandsOf<HookCommands>(host.commander),
     faucets: commandsOf<FaucetCommands>(host.commander),
-    said,
+    logged,
     ended,
     /** Seconds and entries of each append. */
     seconds,
@@ -75,7 +75,7 @@ export function openHost(
     async [Symbol.asyncDispose]() {
       await host.stop();
       await queue.run(ingest.close);
-      own?.[Symbol.dispose]();
+      temporary?.[Symbol.dispose]();
     },
   };
 }

@@ -19,7 +19,7 @@ const events = simulatedEvents({
   forkDepth: 1,
 });
 /** Events that the backup holds. */
-const HELD = events.length - 6;
+const BACKUP_EVENTS = events.length - 6;
 
 const home = dataDirectory();
 const places = {
@@ -27,14 +27,14 @@ const places = {
   backup: join(home.path, 'backup'),
   made: join(home.path, 'made'),
 };
-const all = new MemoryLog();
+const fullLog = new MemoryLog();
 
 beforeAll(async () => {
-  await using whole = openHost(all.client(), places.whole);
-  for (const event of events.slice(0, HELD)) await whole.host.receive(event);
+  await using whole = openHost(fullLog.client(), places.whole);
+  for (const event of events.slice(0, BACKUP_EVENTS)) await whole.host.receive(event);
   await backupOf(places.whole, places.backup);
   await restored(places.backup, places.made);
-  for (const event of events.slice(HELD)) await whole.host.receive(event);
+  for (const event of events.slice(BACKUP_EVENTS)) await whole.host.receive(event);
 });
 afterAll(() => home[Symbol.dispose]());
 
@@ -53,7 +53,7 @@ function logOf(entries: readonly Entry[]): MemoryLog {
 
 test('it follows to the same tables, and restores the entries that the log has lost', async () => {
   using directory = restoredCopy();
-  const log = logOf(all.entries);
+  const log = logOf(fullLog.entries);
   {
     await using host = openHost(log.client(), directory.path);
     expect(host.position()).toBeLessThan(log.head.id);
@@ -67,19 +67,19 @@ test('it follows to the same tables, and restores the entries that the log has l
   expect(await host.host.receive({ path: '/stackerdb_chunks', text: '{"of":"a node"}', receivedAt: 1 })).toBe(
     'applied',
   );
-  expect(log.entries.slice(0, -1)).toEqual(all.entries);
+  expect(log.entries.slice(0, -1)).toEqual(fullLog.entries);
 });
 
 test('a log of another history is detected by its first entry', async () => {
   using directory = restoredCopy();
   const entries: Entry[] = [];
-  for (const { id, ...entry } of all.entries) {
-    const other = { ...entry, receivedAt: entry.receivedAt + 1 };
-    const chain = nextChain(entries.at(-1)?.chain ?? new Uint8Array(32), { ...other, id: id });
-    entries.push({ ...other, id, chain });
+  for (const { id, ...entry } of fullLog.entries) {
+    const changed = { ...entry, receivedAt: entry.receivedAt + 1 };
+    const chain = nextChain(entries.at(-1)?.chain ?? new Uint8Array(32), { ...changed, id: id });
+    entries.push({ ...changed, id, chain });
   }
   await using host = openHost(logOf(entries).client(), directory.path);
-  await host.follow(all.head.id);
+  await host.follow(fullLog.head.id);
   expect(host.ended.map(({ message }) => message)).toEqual([
     "Entry 1 of the cluster's log differs from entry 1 of this host's journal.",
   ]);

@@ -26,16 +26,16 @@ const streams = new Map<number, NodeEvent[]>();
 
 /** The events of a chain with forks, and such as only the journal keeps. */
 function streamOf(stream: number): NodeEvent[] {
-  const known = streams.get(stream);
-  if (known !== undefined) return known;
+  const cached = streams.get(stream);
+  if (cached !== undefined) return cached;
   const options = { blocks: 5 + (stream % 5), accounts: 5, transactionsPerBlock: 2, forkEvery: 2, forkDepth: 3 };
-  const made = [...devnetEvents({ seed: stream, ...options })].flatMap((event, index) =>
+  const events = [...devnetEvents({ seed: stream, ...options })].flatMap((event, index) =>
     index % 6 === 1
       ? [event, { path: '/stackerdb_chunks', body: `{"contract_id":"ST.chunks-${index}"}`, time: event.time }]
       : [event],
   );
-  streams.set(stream, made);
-  return made;
+  streams.set(stream, events);
+  return events;
 }
 
 /** Number of nodes that post to a host; events that wait for an append are appended together. */
@@ -72,15 +72,15 @@ class Run {
   /** Events that were acknowledged to nodes. */
   readonly acknowledged: NodeEvent[] = [];
 
-  constructor(one: Case) {
-    this.#case = one;
-    this.#events = streamOf(one.stream);
-    this.world = new World(one.seed);
+  constructor(example: Case) {
+    this.#case = example;
+    this.#events = streamOf(example.stream);
+    this.world = new World(example.seed);
     this.log = new MemoryLog(() => this.world.time);
-    this.receivers = one.delivering ? new Receivers(this.world) : null;
-    for (let host = 0; host < one.hosts; host++) {
+    this.receivers = example.delivering ? new Receivers(this.world) : null;
+    for (let host = 0; host < example.hosts; host++) {
       const name = `host ${host}`;
-      const way = new LossyWay(this.world, name, one.lostInHundred);
+      const way = new LossyWay(this.world, name, example.lostInHundred);
       this.#ways.push(way);
       this.hosts.push(new SimulatedHost(name, this.world, this.log, way, this.receivers));
     }
@@ -143,14 +143,14 @@ class Run {
     expect(wholeIndex(directory)).toEqual(index);
     if (this.receivers !== null) holdDeliveryLaws(this.records, journal, this.receivers.arrived);
     // Acknowledged, and so there; posted by several nodes and again after each failure, and so there once.
-    const held = Map.groupBy(
+    const entriesByKey = Map.groupBy(
       journal.map(({ path, text }) => keyOf(path, text)).filter((key) => key !== null),
       (key) => key,
     );
     const acknowledged = new Set(
       this.acknowledged.map(({ path, body }) => keyOf(path, body)).filter((key) => key !== null),
     );
-    expect([...acknowledged].filter((key) => held.get(key)?.length !== 1)).toEqual([]);
+    expect([...acknowledged].filter((key) => entriesByKey.get(key)?.length !== 1)).toEqual([]);
   }
 
   remove(): void {
@@ -216,10 +216,10 @@ class Run {
   }
 
   async #disturb(): Promise<void> {
-    for (const one of this.#case.disturbances) {
-      await this.world.pause(one.after);
-      this.world.note(JSON.stringify(one));
-      this.#befall(one, this.hosts[one.host % this.hosts.length]!);
+    for (const disturbance of this.#case.disturbances) {
+      await this.world.pause(disturbance.after);
+      this.world.note(JSON.stringify(disturbance));
+      this.#befall(disturbance, this.hosts[disturbance.host % this.hosts.length]!);
     }
     this.#isDisturbed = false;
   }
@@ -229,39 +229,39 @@ class Run {
     return Math.min(...this.hosts.map((host) => journalRows(host.disk.path).length));
   }
 
-  #befall(one: Disturbance, host: SimulatedHost): void {
-    switch (one.befalls) {
+  #befall(disturbance: Disturbance, host: SimulatedHost): void {
+    switch (disturbance.befalls) {
       case 'restart':
         host.restart().catch((error) => this.world.wrong('a restart failed', error));
         break;
       case 'crash':
-        host.crash(one.kept);
+        host.crash(disturbance.kept);
         break;
       case 'crash_at_call': {
         const { disk } = host;
-        disk.stopAfter(one.calls, () => {
-          if (disk === host.disk) host.crash(one.kept);
+        disk.stopAfter(disturbance.calls, () => {
+          if (disk === host.disk) host.crash(disturbance.kept);
         });
         break;
       }
       case 'crash_between':
-        this.world.afterSteps(one.steps, () => host.crash(one.kept));
+        this.world.afterSteps(disturbance.steps, () => host.crash(disturbance.kept));
         break;
       case 'fault':
-        host.disk.failAfter(one.calls, faults[one.fault]!);
+        host.disk.failAfter(disturbance.calls, faults[disturbance.fault]!);
         break;
       case 'failed_commit':
-        host.disk.failCommit(faults[one.fault]!);
+        host.disk.failCommit(faults[disturbance.fault]!);
         break;
       case 'full_disk': {
         const { disk } = host;
         disk.fill(true);
-        this.world.after(one.milliseconds, () => disk.recover());
+        this.world.after(disturbance.milliseconds, () => disk.recover());
         break;
       }
       case 'log_away':
         this.log.isAway = true;
-        this.world.after(one.milliseconds, () => {
+        this.world.after(disturbance.milliseconds, () => {
           this.log.isAway = false;
           this.log.wake();
         });
@@ -270,7 +270,7 @@ class Run {
         for (const lease of this.log.leases.rows.values()) lease.until = this.world.time;
         break;
       case 'fail_over': {
-        const safe = this.log.head.id <= this.#hadByAll() ? one.entries : 0;
+        const safe = this.log.head.id <= this.#hadByAll() ? disturbance.entries : 0;
         if (safe > 0) this.log.lose(safe);
         break;
       }
@@ -286,13 +286,13 @@ interface Ran {
 }
 
 /** @throws if a law doesn't hold */
-export async function run(one: Case): Promise<Ran> {
-  const made = new Run(one);
+export async function run(example: Case): Promise<Ran> {
+  const running = new Run(example);
   try {
-    await made.toRest();
-    made.holdLaws();
-    return { trace: made.world.trace, groups: made.hosts.reduce((sum, { groups }) => sum + groups, 0) };
+    await running.toRest();
+    running.holdLaws();
+    return { trace: running.world.trace, groups: running.hosts.reduce((sum, { groups }) => sum + groups, 0) };
   } finally {
-    made.remove();
+    running.remove();
   }
 }

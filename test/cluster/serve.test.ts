@@ -32,8 +32,8 @@ const opening =
   async () =>
     openedLog(log.client(), log.leases.client(directWay));
 
-const host = (log: MemoryLog, given: Record<string, string> = {}, clock: Clock = systemClock): Promise<Serving> =>
-  serving({ cluster: CLUSTER, ...given }, undefined, {}, { openLog: opening(log), clock });
+const host = (log: MemoryLog, flags: Record<string, string> = {}, clock: Clock = systemClock): Promise<Serving> =>
+  serving({ cluster: CLUSTER, ...flags }, undefined, {}, { openLog: opening(log), clock });
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const json = async (server: Serving, path: string): Promise<any> => (await server.get(path)).json();
@@ -47,20 +47,20 @@ async function series(server: Serving, name: string): Promise<string | undefined
 test('a follower serves the events of another host; while the log is unavailable, reads continue and events get 503', async () => {
   const log = new MemoryLog();
   const clock = heldClock([75_000]);
-  await using one = await host(log, { hostName: 'one' }, clock);
+  await using first = await host(log, { hostName: 'one' }, clock);
   await using follower = await host(log, { mode: 'read' });
   expect(follower.events).toBe('');
-  await one.post(events);
+  await first.post(events);
   await until(async () => (await json(follower, '/ready')).height === 4);
-  for (const server of [one, follower]) {
+  for (const server of [first, follower]) {
     expect(await json(server, '/ready')).toMatchObject({ ready: true, height: 4 });
     expect(await series(server, 'stackside_log_position')).toBe(`${log.head.id}`);
     expect(await series(server, 'stackside_log_lag_seconds')).toBe('0');
   }
-  expect(await series(one, 'stackside_log_append_seconds_count')).toBe(`${log.head.id - entryOf(0)}`);
-  expect(await (await one.get('/metrics')).text()).toContain('stackside_host_info{host="one"} 1');
-  const operator = { headers: { 'x-api-key': readAdminKey(one.directory) ?? '' } };
-  const hosts = async () => (await one.get('/stackside/v1/hosts', operator)).json();
+  expect(await series(first, 'stackside_log_append_seconds_count')).toBe(`${log.head.id - entryOf(0)}`);
+  expect(await (await first.get('/metrics')).text()).toContain('stackside_host_info{host="one"} 1');
+  const operator = { headers: { 'x-api-key': readAdminKey(first.directory) ?? '' } };
+  const hosts = async () => (await first.get('/stackside/v1/hosts', operator)).json();
   const { id } = log.head;
   const level = { name: 'one', entry: id, head: id, lag_seconds: 0, reachable: true, conflicts: 0, healed: 0 };
   expect(await hosts()).toMatchObject({
@@ -68,8 +68,8 @@ test('a follower serves the events of another host; while the log is unavailable
     log: { head: { entry: id }, hosts: [{ name: 'other', entry: 1, behind: id - 1, seen_seconds_ago: 2 }] },
     problem: null,
   });
-  expect((await one.get('/stackside/v1/hosts')).status).toBe(401);
-  expect((await json(one, '/stackside/v1/status')).cluster).toMatchObject(level);
+  expect((await first.get('/stackside/v1/hosts')).status).toBe(401);
+  expect((await json(first, '/stackside/v1/status')).cluster).toMatchObject(level);
   // A follower manages no chainhooks, gives nothing and never delivers.
   expect((await follower.get('/chainhooks/me')).status).toBe(503);
   expect((await json(follower, '/stackside/v1/status')).cluster.deliveries).toBeNull();
@@ -78,27 +78,27 @@ test('a follower serves the events of another host; while the log is unavailable
   log.isAway = true;
   log.wake();
   const post = () =>
-    fetch(`${one.events}/stackerdb_chunks`, {
+    fetch(`${first.events}/stackerdb_chunks`, {
       method: 'POST',
       body: '{"of":"a node"}',
       headers: { 'content-type': 'application/json' },
     });
   const refused = await post();
   expect([refused.status, await refused.json()]).toEqual([503, { error: 'the log is away' }]);
-  expect((await one.get('/extended/v2/blocks/latest')).status).toBe(200);
-  expect((await one.get('/ready')).status).toBe(200);
-  expect(await series(one, 'stackside_log_reachable')).toBe('0');
+  expect((await first.get('/extended/v2/blocks/latest')).status).toBe(200);
+  expect((await first.get('/ready')).status).toBe(200);
+  expect(await series(first, 'stackside_log_reachable')).toBe('0');
   expect(await hosts()).toMatchObject({ host: { reachable: false }, log: null, problem: 'the log is away' });
   // The host can no longer know how far it is behind.
   clock.pass(75_000);
-  expect((await one.get('/ready')).status).toBe(503);
+  expect((await first.get('/ready')).status).toBe(503);
   const reason = "The cluster's log has not answered for 1 minute 15 seconds.";
-  expect(await json(one, '/ready')).toMatchObject({ state: 'cannot_write', reason });
-  expect(await series(one, 'stackside_log_lag_seconds')).toBe('75');
+  expect(await json(first, '/ready')).toMatchObject({ state: 'cannot_write', reason });
+  expect(await series(first, 'stackside_log_lag_seconds')).toBe('75');
   log.isAway = false;
   expect((await post()).status).toBe(200);
-  expect((await one.get('/ready')).status).toBe(200);
-  expect(await series(one, 'stackside_log_lag_seconds')).toBe('0');
+  expect((await first.get('/ready')).status).toBe(200);
+  expect(await series(first, 'stackside_log_lag_seconds')).toBe('0');
 });
 
 test('one host at a time delivers the chainhooks of all hosts, and another continues when it stops', async () => {
@@ -114,12 +114,12 @@ test('one host at a time delivers the chainhooks of all hosts, and another conti
   };
   const clusterOf = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster;
   const half = events.length >> 1;
-  await using one = await deliverer('one');
+  await using first = await deliverer('one');
   const isHeld = async (server: Serving) => (await clusterOf(server)).deliveries.held;
-  await until(() => isHeld(one));
+  await until(() => isHeld(first));
   const clock = heldClock([ASK_MS]);
-  await using two = await deliverer('two', clock);
-  const registered = await two.get('/chainhooks/me', {
+  await using second = await deliverer('two', clock);
+  const registered = await second.get('/chainhooks/me', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(
@@ -128,26 +128,26 @@ test('one host at a time delivers the chainhooks of all hosts, and another conti
   });
   expect(registered.status).toBe(200);
   const { uuid } = (await registered.json()) as { uuid: string };
-  const isDone = async () => (await json(two, `/chainhooks/me/${uuid}`)).status.pending_deliveries === 0;
-  await two.post(events.slice(0, half));
+  const isDone = async () => (await json(second, `/chainhooks/me/${uuid}`)).status.pending_deliveries === 0;
+  await second.post(events.slice(0, half));
   await until(isDone);
-  await until(async () => (await clusterOf(two)).deliveries.holder === 'one');
+  await until(async () => (await clusterOf(second)).deliveries.holder === 'one');
   const before = sent.length;
   expect(before).toBeGreaterThan(0);
-  expect(await clusterOf(two)).toMatchObject({
+  expect(await clusterOf(second)).toMatchObject({
     name: 'two',
     entry: log.head.id,
     head: log.head.id,
     deliveries: { held: false, holder: 'one', epoch: 1 },
   });
-  expect(await series(one, 'stackside_delivery_lease_held')).toBe('1');
-  expect(await (await two.get('/metrics')).text()).toContain('stackside_delivery_lease_info{holder="one"} 1');
+  expect(await series(first, 'stackside_delivery_lease_held')).toBe('1');
+  expect(await (await second.get('/metrics')).text()).toContain('stackside_delivery_lease_info{holder="one"} 1');
 
-  await one[Symbol.asyncDispose]();
+  await first[Symbol.asyncDispose]();
   await until(() => clock.waiting(ASK_MS) > 0, 'the wait for the next question');
   clock.pass(ASK_MS);
-  await until(() => isHeld(two));
-  await two.post(events.slice(half));
+  await until(() => isHeld(second));
+  await second.post(events.slice(half));
   await until(isDone);
   expect(sent.map(({ by }) => by)).toEqual(sent.map((_, index) => (index < before ? 'one' : 'two')));
   expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
@@ -173,9 +173,9 @@ test('a host is not ready before it reaches the log, or while it lags by more th
     };
     return openedLog({ ...client, read }, log.leases.client(directWay));
   };
-  await using one = await serving({ cluster: CLUSTER }, undefined, {}, { openLog });
+  await using joining = await serving({ cluster: CLUSTER }, undefined, {}, { openLog });
   await until(() => reads.length === 1);
-  const readiness = () => json(one, '/ready');
+  const readiness = () => json(joining, '/ready');
   expect(await readiness()).toMatchObject({ ready: false, reason: "This host has not reached the cluster's log yet." });
   reached.resolve();
   await until(() => reads.length === 2);
@@ -184,45 +184,45 @@ test('a host is not ready before it reaches the log, or while it lags by more th
     state: 'catching_up',
     reason: `This host is at entry 1 of the cluster's log; the newest entry is ${id}.`,
   });
-  expect((await one.get('/ready')).status).toBe(503);
+  expect((await joining.get('/ready')).status).toBe(503);
   goOn.resolve();
-  await until(async () => (await one.get('/ready')).status === 200);
+  await until(async () => (await joining.get('/ready')).status === 200);
 });
 
 /** Serves until the host ends. @returns its error, and its log */
-async function endOf(given: Record<string, string>, openLog: OpenLog): Promise<{ ended: unknown; said: LogEvent[] }> {
-  const said: LogEvent[] = [];
+async function endOf(flags: Record<string, string>, openLog: OpenLog): Promise<{ ended: unknown; logged: LogEvent[] }> {
+  const logged: LogEvent[] = [];
   const environment = {
     ...realEnvironment,
-    createLog: () => (event: LogEvent) => void said.push(event),
+    createLog: () => (event: LogEvent) => void logged.push(event),
     openLog,
   };
-  const settings = readSettings({ cluster: CLUSTER, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...given }, {});
+  const settings = readSettings({ cluster: CLUSTER, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...flags }, {});
   const presenter = { environment, log: environment.createLog(), ready: async () => {}, end() {} };
   const ended = await serveUntilSignal(
     presenter,
     await startServing(settings, environment),
     new Promise(() => {}),
   ).catch((error: unknown) => error);
-  return { ended, said };
+  return { ended, logged };
 }
 
 test('a log of another history ends the process with code 1, the entry and a remedy', async () => {
   const log = new MemoryLog();
   using directory = dataDirectory();
-  await using one = await serving({ cluster: CLUSTER }, directory.path, {}, { openLog: opening(log) });
-  await one.post(events);
-  await one[Symbol.asyncDispose]();
-  const other = new MemoryLog();
+  await using first = await serving({ cluster: CLUSTER }, directory.path, {}, { openLog: opening(log) });
+  await first.post(events);
+  await first[Symbol.asyncDispose]();
+  const otherLog = new MemoryLog();
   const entry = { id: 1, receivedAt: 0, path: '/x', text: '{}' };
-  other.add({ ...entry, id: 1, chain: nextChain(CHAIN_START, entry) }, { id: 0, chain: CHAIN_START });
-  const { ended, said } = await endOf({ data: directory.path }, opening(other));
+  otherLog.add({ ...entry, id: 1, chain: nextChain(CHAIN_START, entry) }, { id: 0, chain: CHAIN_START });
+  const { ended, logged } = await endOf({ data: directory.path }, opening(otherLog));
   expect(ended).toBeInstanceOf(OperatorError);
   expect(ended).toMatchObject({
     exitCode: 1,
     message: "Entry 1 of the cluster's log differs from entry 1 of this host's journal.",
   });
-  expect(said.map(({ event }) => event)).toContain('host_ended');
+  expect(logged.map(({ event }) => event)).toContain('host_ended');
 });
 
 test("a host of another chain than the log's ends before its first entry, and names both chains", async () => {
@@ -242,10 +242,10 @@ test("a host of another chain than the log's ends before its first entry, and na
   // A log that is away when the host starts is read as soon as it answers.
   using directory = dataDirectory();
   const client = log.client();
-  let asked = 0;
+  let reads = 0;
   const chain: typeof client.chain = async (named) => {
-    asked += 1;
-    if (asked === 1) throw new LogUnavailableError('the log is away');
+    reads += 1;
+    if (reads === 1) throw new LogUnavailableError('the log is away');
     return client.chain(named);
   };
   const openLog: OpenLog = async () => openedLog({ ...client, chain }, log.leases.client(directWay));
@@ -256,17 +256,17 @@ test("a host of another chain than the log's ends before its first entry, and na
 test('a host without a network setting uses the chain of the log', async () => {
   const log = new MemoryLog();
   log.chainId = 1;
-  await using one = await host(log);
+  await using first = await host(log);
   const [genesis] = events;
-  const post = () => fetch(`${one.events}${genesis!.path}`, { method: 'POST', body: genesis!.body });
+  const post = () => fetch(`${first.events}${genesis!.path}`, { method: 'POST', body: genesis!.body });
   const signed = events.filter(({ path }) => path === '/new_block')[1];
   expect((await post()).status).toBe(200);
-  const refused = await fetch(`${one.events}${signed!.path}`, { method: 'POST', body: signed!.body });
+  const refused = await fetch(`${first.events}${signed!.path}`, { method: 'POST', body: signed!.body });
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('0x80000000')]);
 });
 
 test("a host logs that another has its name, and that its clock differs from the engine's", async () => {
-  const said: LogEvent[] = [];
+  const logged: LogEvent[] = [];
   const answers = { isNameShared: true, now: 0 };
   const log = new MemoryLog();
   const opened = openedLog(log.client(), log.leases.client(directWay));
@@ -276,10 +276,10 @@ test("a host logs that another has its name, and that its clock differs from the
     {},
     {
       openLog: async () => ({ ...opened, report: async () => answers }),
-      createLog: () => (event: LogEvent) => void said.push(event),
+      createLog: () => (event: LogEvent) => void logged.push(event),
     },
   );
-  const warnings = () => said.filter(({ event }) => event === 'setup_warning');
+  const warnings = () => logged.filter(({ event }) => event === 'setup_warning');
   await until(() => warnings().length === 2, 'the warnings');
   expect(warnings()).toMatchObject([
     { problem: expect.stringContaining('the name db-1') },
@@ -313,22 +313,22 @@ test("a host without the key follows like the others, and keeps back deliveries 
   const clusterKey = join(files.path, 'secrets.key');
   writeFileSync(clusterKey, 'k'.repeat(64), { mode: 0o600 });
   const sent: { by: string; id: string; secret: string | undefined }[] = [];
-  const said = new Map<string, LogEvent['event'][]>();
+  const logged = new Map<string, LogEvent['event'][]>();
   const hooks = { hookAccess: 'open', hookTargets: '127.0.0.0/8' };
   const deliverer = (
     hostName: string,
-    given: Record<string, string>,
+    flags: Record<string, string>,
     clock: Clock = systemClock,
     directory?: string,
   ): Promise<Serving> => {
     const events: LogEvent['event'][] = [];
-    said.set(hostName, events);
+    logged.set(hostName, events);
     const send = async ({ headers }: SendOptions) => {
       sent.push({ by: hostName, id: headers['webhook-id'] ?? '', secret: headers['x-chainhook-consumer-secret'] });
       return { status: 200, headers: {}, body: Buffer.alloc(0), ended: 'whole' as const };
     };
     return serving(
-      { cluster: CLUSTER, hostName, ...hooks, ...given },
+      { cluster: CLUSTER, hostName, ...hooks, ...flags },
       directory,
       {},
       { openLog: opening(log), clock, send, createLog: () => (line) => void events.push(line.event) },
@@ -337,11 +337,11 @@ test("a host without the key follows like the others, and keeps back deliveries 
   const isHeld = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster.deliveries.held;
   const clock = heldClock([ASK_MS]);
   const third = events.length / 3;
-  await using one = await deliverer('one', { clusterKey });
-  await until(() => isHeld(one));
-  await using two = await deliverer('two', {}, clock);
-  expect(said.get('two')).toContain('hook_key_unusable');
-  const registered = await two.get('/chainhooks/me', {
+  await using first = await deliverer('one', { clusterKey });
+  await until(() => isHeld(first));
+  await using second = await deliverer('two', {}, clock);
+  expect(logged.get('two')).toContain('hook_key_unusable');
+  const registered = await second.get('/chainhooks/me', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(
@@ -351,27 +351,27 @@ test("a host without the key follows like the others, and keeps back deliveries 
     ),
   });
   const { uuid } = (await registered.json()) as { uuid: string };
-  expect((await two.get('/chainhooks/me/secret', { method: 'POST' })).status).toBe(409);
-  const made = await one.get('/chainhooks/me/secret', { method: 'POST' });
-  const { secret } = (await made.json()) as { secret: string };
+  expect((await second.get('/chainhooks/me/secret', { method: 'POST' })).status).toBe(409);
+  const answer = await first.get('/chainhooks/me/secret', { method: 'POST' });
+  const { secret } = (await answer.json()) as { secret: string };
   const statusAt = async (server: Serving) => (await json(server, `/chainhooks/me/${uuid}`)).status;
   const isDone = (server: Serving) => async () => (await statusAt(server)).pending_deliveries === 0;
-  await two.post(events.slice(0, third));
-  await until(isDone(two), 'deliveries of the host with the key');
-  expect(await statusAt(two)).toMatchObject({ paused_reason: null, enabled: true });
-  expect(await series(two, 'chainhooks_secrets_unreadable')).toBe('1');
-  expect(await series(one, 'chainhooks_secrets_unreadable')).toBe('0');
+  await second.post(events.slice(0, third));
+  await until(isDone(second), 'deliveries of the host with the key');
+  expect(await statusAt(second)).toMatchObject({ paused_reason: null, enabled: true });
+  expect(await series(second, 'chainhooks_secrets_unreadable')).toBe('1');
+  expect(await series(first, 'chainhooks_secrets_unreadable')).toBe('0');
   const before = sent.length;
 
-  await one[Symbol.asyncDispose]();
+  await first[Symbol.asyncDispose]();
   await until(() => clock.waiting(ASK_MS) > 0, 'the wait for the next question');
   clock.pass(ASK_MS);
-  await until(() => isHeld(two), 'the lease');
-  await two.post(events.slice(third));
-  const { pending_deliveries: waiting, paused_reason: reason } = await statusAt(two);
+  await until(() => isHeld(second), 'the lease');
+  await second.post(events.slice(third));
+  const { pending_deliveries: waiting, paused_reason: reason } = await statusAt(second);
   expect([waiting > 0, reason]).toEqual([true, 'secret_unreadable']);
-  expect(said.get('two')).toContain('hook_secrets_unreadable');
-  await two[Symbol.asyncDispose]();
+  expect(logged.get('two')).toContain('hook_secrets_unreadable');
+  await second[Symbol.asyncDispose]();
   expect(sent).toHaveLength(before);
 
   // The key in the data directory counts without a flag.
@@ -382,7 +382,7 @@ test("a host without the key follows like the others, and keeps back deliveries 
   await until(() => sent.length === before + waiting, 'what waited');
   await until(isDone(three), 'the last delivery result');
   expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
-  expect(sent.every((one) => one.secret === secret)).toBe(true);
+  expect(sent.every((delivery) => delivery.secret === secret)).toBe(true);
   // A host that leaves the cluster continues with its key.
   await three[Symbol.asyncDispose]();
   await using alone = await serving(hooks, place.path);

@@ -16,8 +16,8 @@ test(
   async () => {
     const seen = new Seen({ 'events of the trace': 20 });
     await assertSeeds(
-      fc.asyncProperty(cases(SHORT_CHAIN), async (one) => {
-        seen.add('events of the trace', (await run({ ...one, shared: true })).length);
+      fc.asyncProperty(cases(SHORT_CHAIN), async (example) => {
+        seen.add('events of the trace', (await run({ ...example, shared: true })).length);
       }),
       { seen, cases: 1, shrinkFor: 60_000 },
     );

@@ -45,7 +45,7 @@ export class SimulatedHost {
   #remains = 0;
   /** How often it appended several entries together. */
   groups = 0;
-  readonly said: ClusterEvent['event'][] = [];
+  readonly logged: ClusterEvent['event'][] = [];
 
   constructor(
     readonly name: string,
@@ -103,7 +103,7 @@ export class SimulatedHost {
       chainId: ingest.chainId,
       clock: world.clock,
       say: ({ event, ...rest }) => {
-        this.said.push(event);
+        this.logged.push(event);
         if (!life.ended) world.note(`${this.name} ${event} ${JSON.stringify(rest)}`);
       },
       metrics: {
@@ -171,8 +171,8 @@ export class SimulatedHost {
     const { world } = this;
     return this.#ask(({ host, ingest }) => {
       const [hooks, faucets] = [commandsOf<HookCommands>(host.commander), commandsOf<FaucetCommands>(host.commander)];
-      const asked = { world, prng, hooks, store: ingest.hooks, tip: ingest.history.tip().height };
-      return this.receivers === null ? sendSome({ ...asked, faucets }) : askSome(asked);
+      const tools = { world, prng, hooks, store: ingest.hooks, tip: ingest.history.tip().height };
+      return this.receivers === null ? sendSome({ ...tools, faucets }) : askSome(tools);
     });
   }
 
@@ -182,11 +182,11 @@ export class SimulatedHost {
   }
 
   /** @returns whether the host accepted the request */
-  async #ask(what: (life: Life) => Promise<void>): Promise<boolean> {
+  async #ask(action: (life: Life) => Promise<void>): Promise<boolean> {
     const life = this.#life;
     if (life === null) return false;
     try {
-      await what(life);
+      await action(life);
       return !life.ended;
     } catch (error) {
       const isExpected =

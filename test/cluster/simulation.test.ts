@@ -21,12 +21,12 @@ test(
   async () => {
     const seen = new Seen({ 'events of the trace': 20, 'appends of several entries': 1 });
     await assertSeeds(
-      fc.asyncProperty(cases, async (one) => {
-        const { trace, groups } = await run(one);
+      fc.asyncProperty(cases, async (example) => {
+        const { trace, groups } = await run(example);
         seen.add('events of the trace', trace.length);
         seen.add('appends of several entries', groups);
       }),
-      { seen, cases: 1, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
+      { seen, cases: 1, examples: casesThatOnceFailed.map((example): [Case] => [example]), shrinkFor: SHRINK_FOR },
     );
   },
   timeout,
@@ -37,6 +37,6 @@ test('a run is a function of its seed', async () => {
     { after: 200, host: 0, befalls: 'crash_between', steps: 20, kept: 0 },
     { after: 100, host: 1, befalls: 'log_away', milliseconds: 200 },
   ];
-  const one: Case = { seed: 8, hosts: 2, late: false, stream: 0, delivering: true, lostInHundred: 12, disturbances };
-  expect(await run(one)).toEqual(await run(one));
+  const sample: Case = { seed: 8, hosts: 2, late: false, stream: 0, delivering: true, lostInHundred: 12, disturbances };
+  expect(await run(sample)).toEqual(await run(sample));
 });

@@ -58,15 +58,15 @@ test('every host keeps the numbers of entries that only the next version support
   }
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journalRows(there.path), wholeIndex(there.path)]);
 
-  using made = dataDirectory();
+  using importing = dataDirectory();
   using _stdout = spyOn(process.stdout, 'write').mockImplementation(() => true);
   using _stderr = spyOn(process.stderr, 'write').mockImplementation(() => true);
-  const file = join(made.path, 'events.tsv');
+  const file = join(importing.path, 'events.tsv');
   await runExport(here.path, file, false);
   expect(readFileSync(file, 'utf8')).not.toContain(NEXT);
   // One of a program that left them in is passed over.
   appendFileSync(file, `${recordingRow({ id: 1_000, receivedAt: 1, path: NEXT, text: '{}' })}\n`);
-  const { settings } = readSettingsOf('import', { data: join(made.path, 'data'), logLevel: 'silent' }, {});
+  const { settings } = readSettingsOf('import', { data: join(importing.path, 'data'), logLevel: 'silent' }, {});
   await runImport(settings, [file], { skipBad: false, restart: false });
-  expect(tables(join(made.path, 'data'))).toEqual(tables(here.path));
+  expect(tables(join(importing.path, 'data'))).toEqual(tables(here.path));
 });

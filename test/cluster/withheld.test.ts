@@ -79,17 +79,17 @@ test('a withheld entry has the chain value of the whole one, and no other hashes
     text: fc.string({ unit: character }),
   });
   assertProperty(
-    fc.property(entry, fc.nat(127), (made, place) => {
-      const chain = nextChain(CHAIN_START, made);
-      const left = withheld({ ...made, chain });
-      expect(left).toMatchObject({ id: made.id, receivedAt: made.receivedAt, path: '', chain });
-      expect(nextChain(CHAIN_START, left)).toEqual(chain);
-      expect(withheld(left)).toEqual(left);
-      const digit = left.text[place] === '0' ? '1' : '0';
-      const forged = { ...left, text: left.text.slice(0, place) + digit + left.text.slice(place + 1) };
+    fc.property(entry, fc.nat(127), (original, place) => {
+      const chain = nextChain(CHAIN_START, original);
+      const redacted = withheld({ ...original, chain });
+      expect(redacted).toMatchObject({ id: original.id, receivedAt: original.receivedAt, path: '', chain });
+      expect(nextChain(CHAIN_START, redacted)).toEqual(chain);
+      expect(withheld(redacted)).toEqual(redacted);
+      const digit = redacted.text[place] === '0' ? '1' : '0';
+      const forged = { ...redacted, text: redacted.text.slice(0, place) + digit + redacted.text.slice(place + 1) };
       expect(nextChain(CHAIN_START, forged)).not.toEqual(chain);
-      for (const text of [left.text.toUpperCase(), `${left.text} `, left.text.slice(1), made.text]) {
-        if (text !== left.text) expect(nextChain(CHAIN_START, { ...left, text })).not.toEqual(chain);
+      for (const text of [redacted.text.toUpperCase(), `${redacted.text} `, redacted.text.slice(1), original.text]) {
+        if (text !== redacted.text) expect(nextChain(CHAIN_START, { ...redacted, text })).not.toEqual(chain);
       }
     }),
     { always: 'each entry can be withheld and forged' },
@@ -116,13 +116,13 @@ test('a public backup contains no commands or results, and proves all entries', 
     expect(bytes.includes(part)).toBe(false);
   }
   expect(tables(published)).toEqual(tables(whole));
-  const left = wholeIndex(published);
-  expect([left.hooks, left.hook_deliveries, left.faucet_requests]).toEqual([[], [], []]);
+  const index = wholeIndex(published);
+  expect([index.hooks, index.hook_deliveries, index.faucet_requests]).toEqual([[], [], []]);
   expect(wholeIndex(whole).hooks).toHaveLength(1);
 });
 
 test('data restored from it equal a rebuild from its journal', () => {
-  const problems = checkAndRecount(published, { deep: silentMachine }).flatMap((one) => one.problems);
+  const problems = checkAndRecount(published, { deep: silentMachine }).flatMap((row) => row.problems);
   expect(problems).toEqual([]);
   const before = wholeIndex(published);
   rebuildIndex({ directory: published, chainId: null, log: () => {}, force: false, machine: silentMachine });
@@ -140,7 +140,7 @@ test('a recording of it equals a recording of the original data', async () => {
 });
 
 test('events that follow make the same tables in published data as in the data that it was published from', () => {
-  const after = (directory: string) => {
+  const tablesAfter = (directory: string) => {
     using copy = dataDirectory();
     cpSync(directory, copy.path, { recursive: true });
     {
@@ -149,24 +149,24 @@ test('events that follow make the same tables in published data as in the data t
     }
     return tables(copy.path);
   };
-  expect(after(published)).toEqual(after(whole));
+  expect(tablesAfter(published)).toEqual(tablesAfter(whole));
 });
 
 test('a host follows a log with withheld entries, and ends at one whose hashes differ', async () => {
   const entries = entriesOf(whole);
-  const after = (change: (entry: Entry) => Entry): MemoryLog => {
-    const made = new MemoryLog();
-    for (const entry of entries) made.add(entry.path === COMMAND_PATH ? change(entry) : entry, made.head);
-    return made;
+  const logOf = (change: (entry: Entry) => Entry): MemoryLog => {
+    const copy = new MemoryLog();
+    for (const entry of entries) copy.add(entry.path === COMMAND_PATH ? change(entry) : entry, copy.head);
+    return copy;
   };
-  const sound = after(withheld);
+  const sound = logOf(withheld);
   await using host = openHost(sound.client());
   await host.follow(sound.head.id);
   expect(host.ended).toEqual([]);
   expect(tables(host.directory)).toEqual(tables(whole));
   expect(entriesOf(host.directory).filter(({ path }) => path === '').length).toBeGreaterThan(1);
 
-  const forged = after((entry) => ({ ...withheld(entry), text: withheld({ ...entry, text: '{}' }).text }));
+  const forged = logOf((entry) => ({ ...withheld(entry), text: withheld({ ...entry, text: '{}' }).text }));
   await using other = openHost(forged.client());
   await other.follow(forged.head.id);
   const first = entries.find(({ path }) => path === COMMAND_PATH)!.id;
@@ -183,10 +183,10 @@ test('the published data of a host with chainhooks equal a rebuild from their jo
   const chain = simulatedEvents({ seed: 8, blocks: 12, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
   {
     await using server = await hookServer({}, lived);
-    const made = definition(target.url, [{ type: 'coinbase' }, { type: 'stx_event' }], {
+    const hook = definition(target.url, [{ type: 'coinbase' }, { type: 'stx_event' }], {
       enable_on_registration: true,
     });
-    const { uuid: first } = (await server.request('POST', '/chainhooks/me', made)).body;
+    const { uuid: first } = (await server.request('POST', '/chainhooks/me', hook)).body;
     const status = async () => (await server.request('GET', `/chainhooks/me/${first}`)).body.status;
     await server.request('POST', '/chainhooks/me/secret');
     for (const event of chain.slice(0, chain.length >> 1)) server.ingest.receive(event);
@@ -195,7 +195,7 @@ test('the published data of a host with chainhooks equal a rebuild from their jo
     target.answer = () => new Response('', { status: 503 });
     for (const event of chain.slice(chain.length >> 1)) server.ingest.receive(event);
     await until(async () => (await status()).consecutive_failures > 0, 'a failure');
-    await server.request('POST', '/chainhooks/me', made);
+    await server.request('POST', '/chainhooks/me', hook);
     await server.request('DELETE', `/chainhooks/me/${first}`);
   }
   await addOldNames(lived, async function* () {
@@ -204,20 +204,20 @@ test('the published data of a host with chainhooks equal a rebuild from their jo
   const before = wholeIndex(lived);
   expect([before.hooks!.length, before.hook_attempts!.length > 1, before.old_names!.length]).toEqual([2, true, 1]);
   await backupOf(lived, join(folder.path, 'of-lived'), { signer });
-  const left = join(folder.path, 'left');
-  await restored(join(folder.path, 'of-lived'), left);
+  const restoredData = join(folder.path, 'left');
+  await restored(join(folder.path, 'of-lived'), restoredData);
   const run = { deep: silentMachine };
-  expect(checkAndRecount(left, run).flatMap(({ problems }) => problems)).toEqual([]);
-  const index = wholeIndex(left);
-  rebuildIndex({ directory: left, chainId: null, log: () => {}, force: false, machine: silentMachine });
-  expect(wholeIndex(left)).toEqual(index);
+  expect(checkAndRecount(restoredData, run).flatMap(({ problems }) => problems)).toEqual([]);
+  const index = wholeIndex(restoredData);
+  rebuildIndex({ directory: restoredData, chainId: null, log: () => {}, force: false, machine: silentMachine });
+  expect(wholeIndex(restoredData)).toEqual(index);
   // A chainhook that is registered there from now on is an ordinary entry.
   {
-    await using server = await hookServer({}, left);
-    const made = definition(target.url, [{ type: 'coinbase' }], { enable_on_registration: true });
-    expect((await server.request('POST', '/chainhooks/me', made)).status).toBe(200);
+    await using server = await hookServer({}, restoredData);
+    const hook = definition(target.url, [{ type: 'coinbase' }], { enable_on_registration: true });
+    expect((await server.request('POST', '/chainhooks/me', hook)).status).toBe(200);
   }
-  expect(checkAndRecount(left, run).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(restoredData, run).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('hashes that are changed in the file are found', () => {
@@ -229,8 +229,8 @@ test('hashes that are changed in the file are found', () => {
   journal.close();
   {
     using db = new Database(journalPath(copy.path));
-    const other = text.slice(0, 127) + (text.endsWith('0') ? '1' : '0');
-    db.run('UPDATE events SET payload = ?2 WHERE id = ?1', [id, compressed(other)]);
+    const damaged = text.slice(0, 127) + (text.endsWith('0') ? '1' : '0');
+    db.run('UPDATE events SET payload = ?2 WHERE id = ?1', [id, compressed(damaged)]);
   }
   expect(() => entriesOf(copy.path)).toThrow(`Entry ${id} of ${journalPath(copy.path)} is damaged`);
   // Only entries with a proof are withheld.

@@ -8,12 +8,13 @@ import { createProgram } from '../../src/commands/program.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 
 /** The words of all commands with a data directory, and the arguments and options that each must have. */
-function commandsOf(made: Command, words: readonly string[] = []): { words: readonly string[]; needed: string[] }[] {
-  const below = made.commands.flatMap((one) => commandsOf(one, [...words, one.name()]));
-  if ((made as OwnCommand).settingsOf === null || !made.options.some(({ long }) => long === '--data')) return below;
+function commandsOf(command: Command, words: readonly string[] = []): { words: readonly string[]; needed: string[] }[] {
+  const below = command.commands.flatMap((child) => commandsOf(child, [...words, child.name()]));
+  if ((command as OwnCommand).settingsOf === null || !command.options.some(({ long }) => long === '--data'))
+    return below;
   const needed = [
-    ...made.registeredArguments.filter(({ required }) => required).map(() => 'any'),
-    ...made.options
+    ...command.registeredArguments.filter(({ required }) => required).map(() => 'any'),
+    ...command.options
       .filter(({ mandatory }) => mandatory)
       .flatMap(({ long, required }) => [long ?? '', ...(required ? ['1'] : [])]),
   ];
@@ -27,9 +28,9 @@ test('every command with a data directory rejects an archive in two lines and wr
   using directory = dataDirectory();
   writeFileSync(join(directory.path, 'archive.json'), '{}');
   for (const { words, needed } of commands) {
-    const given = [...words, ...needed, '--data', directory.path];
+    const args = [...words, ...needed, '--data', directory.path];
     const refused = await createProgram(words[0])
-      .parseAsync(given, { from: 'user' })
+      .parseAsync(args, { from: 'user' })
       .then(
         () => null,
         ({ message, remedy }) => ({ message, remedy }),

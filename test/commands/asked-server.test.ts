@@ -40,7 +40,7 @@ afterAll(async () => {
 /** Returns a server, and the requests that it received. */
 function serverOf(answer: (request: Request, number: number) => Response | Promise<Response>) {
   const requests: { method: string; headers: Headers }[] = [];
-  const made = Bun.serve({
+  const listener = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     idleTimeout: 0,
@@ -49,11 +49,11 @@ function serverOf(answer: (request: Request, number: number) => Response | Promi
       return answer(request, requests.length);
     },
   });
-  stops.push(() => made.stop(true));
-  return { url: `http://127.0.0.1:${made.port}`, requests };
+  stops.push(() => listener.stop(true));
+  return { url: `http://127.0.0.1:${listener.port}`, requests };
 }
 
-const asked = (url: string, clock: Clock, options: Partial<ThrottledClientOptions> = {}): ThrottledClient =>
+const clientOf = (url: string, clock: Clock, options: Partial<ThrottledClientOptions> = {}): ThrottledClient =>
   new ThrottledClient({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
 
 const refusal = async (asking: Promise<unknown>): Promise<PassingError> => {
@@ -65,7 +65,7 @@ const refusal = async (asking: Promise<unknown>): Promise<PassingError> => {
 test('requests keep to the rate and send the program name and the API key', async () => {
   const clock = quickClock();
   const { url, requests } = serverOf(() => Response.json({ a: 1 }));
-  const server = asked(url, clock, { rate: 4, key: 'the key' });
+  const server = clientOf(url, clock, { rate: 4, key: 'the key' });
   for (let i = 0; i < 3; i++) expect(await server.ask('/a?b=c')).toMatchObject({ status: 200, body: { a: 1 } });
   expect(clock.waits).toEqual([250, 250]);
   expect(server.requests).toBe(3);
@@ -83,32 +83,32 @@ test('waits as long as 429 and 503 responses require, but a long wait stops the 
         ? new Response('', { status: 503, headers: { 'retry-after': 'Thu, 01 Jan 1970 00:02:00 GMT' } })
         : Response.json(1),
   );
-  expect(await asked(busy.url, clock).ask('/')).toMatchObject({ status: 200 });
+  expect(await clientOf(busy.url, clock).ask('/')).toMatchObject({ status: 200 });
   expect(clock.waits).toEqual([17_000, 103_000]);
   const closed = serverOf(() => new Response('', { status: 429, headers: { 'retry-after': '3600' } }));
-  const error = await refusal(asked(closed.url, quickClock()).ask('/'));
+  const error = await refusal(clientOf(closed.url, quickClock()).ask('/'));
   expect(error.message).toContain('returned 429 with Retry-After 3,600 seconds');
   expect(closed.requests.length).toBe(1);
   const always = serverOf(() => new Response('', { status: 429 }));
-  expect((await refusal(asked(always.url, quickClock()).ask('/'))).message).toContain('it returned 429.');
+  expect((await refusal(clientOf(always.url, quickClock()).ask('/'))).message).toContain('it returned 429.');
   expect(always.requests.length).toBe(4);
   // The client gives up on a single request that the server never has time for.
   const never = serverOf(() => new Response('', { status: 503 }));
-  expect(await asked(never.url, quickClock()).ask('/')).toEqual(new NoAnswer('503, again and again'));
+  expect(await clientOf(never.url, quickClock()).ask('/')).toEqual(new NoAnswer('503, again and again'));
   expect(never.requests.length).toBe(4);
 });
 
 test('retries a 500, and returns a 502 that stays after the retries', async () => {
   const passing = serverOf((_, number) => (number === 1 ? new Response('', { status: 500 }) : Response.json(1)));
-  expect(await asked(passing.url, quickClock()).ask('/')).toMatchObject({ status: 200 });
+  expect(await clientOf(passing.url, quickClock()).ask('/')).toMatchObject({ status: 200 });
   const staying = serverOf(() => new Response('no', { status: 502 }));
-  expect(await asked(staying.url, quickClock()).ask('/')).toMatchObject({ status: 502, body: 'no' });
+  expect(await clientOf(staying.url, quickClock()).ask('/')).toMatchObject({ status: 502, body: 'no' });
   expect(staying.requests.length).toBe(4);
 });
 
 test('does not retry a server that returns HISTORY_INCOMPLETE', async () => {
   const { url, requests } = serverOf(() => Response.json({ code: 'HISTORY_INCOMPLETE' }, { status: 503 }));
-  expect(await asked(url, quickClock()).ask('/')).toMatchObject({ status: 503 });
+  expect(await clientOf(url, quickClock()).ask('/')).toMatchObject({ status: 503 });
   expect(requests.length).toBe(1);
 });
 
@@ -117,7 +117,7 @@ test('stops reading an endless body without a retry; five in a row stop the comm
   const { url, requests } = serverOf(
     () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) })),
   );
-  const server = asked(url, quickClock());
+  const server = clientOf(url, quickClock());
   for (let i = 0; i < 4; i++) {
     expect(await server.ask('/')).toEqual(new NoAnswer(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`));
   }
@@ -128,7 +128,7 @@ test('stops reading an endless body without a retry; five in a row stop the comm
 test('gives up on a response after 30 seconds', async () => {
   const clock = heldClock([ANSWER_MS]);
   const { url, requests } = serverOf(() => new Promise<Response>(() => {}));
-  const answer = asked(url, clock).ask('/');
+  const answer = clientOf(url, clock).ask('/');
   await until(() => requests.length === 1, 'the request');
   clock.pass(ANSWER_MS);
   expect(await answer).toEqual(new NoAnswer('no complete answer in 30 seconds'));
@@ -149,13 +149,13 @@ test('retries a response that breaks off, if the server has responded before', a
     },
   });
   stops.push(async () => server.stop(true));
-  const client = asked(`http://127.0.0.1:${server.port}`, quickClock());
+  const client = clientOf(`http://127.0.0.1:${server.port}`, quickClock());
   for (let i = 0; i < 2; i++) expect(await client.ask('/')).toMatchObject({ status: 200, body: 1 });
   expect(requests).toBe(3);
 });
 
 test('a refused connection stops the command', async () => {
-  const error = await refusal(asked('http://127.0.0.1:1', quickClock()).ask('/'));
+  const error = await refusal(clientOf('http://127.0.0.1:1', quickClock()).ask('/'));
   expect(error.message).toBe("http://127.0.0.1:1 can't be reached: the connection failed.");
 });
 
@@ -169,7 +169,7 @@ test('follows redirects only on the same host, and at most three', async () => {
       ? new Response(null, { status: 301, headers: { location: '/new' } })
       : Response.json(pathname);
   });
-  const server = asked(url, quickClock(), { key: 'the key' });
+  const server = clientOf(url, quickClock(), { key: 'the key' });
   expect(await server.ask('/old')).toMatchObject({ status: 200, body: '/new' });
   expect(await server.ask('/away')).toMatchObject({ status: 302 });
   expect(elsewhere.requests.length).toBe(0);
@@ -181,11 +181,11 @@ test('follows redirects only on the same host, and at most three', async () => {
 test('large numbers keep their digits, and a body that is not JSON is returned as text', async () => {
   const bodies = ['{"a":12345678901234567890}', '{"a":12345678901234567891}', 'nonsense', '['.repeat(100_000)];
   const { url } = serverOf((_, number) => new Response(bodies[number - 1]));
-  const server = asked(url, quickClock());
+  const server = clientOf(url, quickClock());
   const answers = [];
   for (const _ of bodies) answers.push(await server.ask('/'));
-  const [one, two, text, deep] = answers.map((answer) => (answer instanceof NoAnswer ? null : answer.body));
-  expect(one).not.toEqual(two);
+  const [first, second, text, deep] = answers.map((answer) => (answer instanceof NoAnswer ? null : answer.body));
+  expect(first).not.toEqual(second);
   expect(text).toBe('nonsense');
   expect(deep).toBe(bodies[3]!);
 });

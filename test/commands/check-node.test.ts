@@ -17,10 +17,10 @@ const directory = ingestOf(events.map(received));
 afterAll(() => directory[Symbol.dispose]());
 const node = served(chain);
 
-async function checked(rpc: NodeRpc): Promise<{ agrees: boolean; found: CheckResult[] }> {
-  const found: CheckResult[] = [];
-  const watch = { found: (one: CheckResult) => found.push(one), reading: () => {} };
-  return { agrees: await checkAgainstNode(directory.path, 'http://node', rpc, atOnce, watch), found };
+async function checked(rpc: NodeRpc): Promise<{ agrees: boolean; results: CheckResult[] }> {
+  const results: CheckResult[] = [];
+  const watch = { found: (result: CheckResult) => results.push(result), reading: () => {} };
+  return { agrees: await checkAgainstNode(directory.path, 'http://node', rpc, atOnce, watch), results };
 }
 
 async function refusal(rpc: NodeRpc): Promise<OperatorError> {
@@ -30,12 +30,12 @@ async function refusal(rpc: NodeRpc): Promise<OperatorError> {
 }
 
 test('if index and node agree, each kind of data has a line without a problem, and the last line names the block', async () => {
-  const { agrees, found } = await checked(rpcOf(node));
+  const { agrees, results } = await checked(rpcOf(node));
   expect(agrees).toBe(true);
-  expect(found.flatMap(({ problems }) => problems)).toEqual([]);
-  expect(found.map(({ name }) => name.split(':')[0])).toContain('accounts');
-  expect(found[0]?.name).toBe('blocks: 12 compared');
-  expect(found.at(-1)?.name).toBe(`compared at block 12 (${chain.tip.indexBlockHash})`);
+  expect(results.flatMap(({ problems }) => problems)).toEqual([]);
+  expect(results.map(({ name }) => name.split(':')[0])).toContain('accounts');
+  expect(results[0]?.name).toBe('blocks: 12 compared');
+  expect(results.at(-1)?.name).toBe(`compared at block 12 (${chain.tip.indexBlockHash})`);
 });
 
 test('a difference shows both values and the first block that differs', async () => {
@@ -45,9 +45,9 @@ test('a difference shows both values and the first block that differs', async ()
     if (url.pathname !== `/v2/accounts/${account}` || (tip?.height ?? 0) < 7) return answer;
     return Response.json({ ...((await answer.json()) as object), nonce: 99 });
   };
-  const { agrees, found } = await checked(rpcOf(node, lie));
+  const { agrees, results } = await checked(rpcOf(node, lie));
   expect(agrees).toBe(false);
-  const problems = found.flatMap((one) => one.problems);
+  const problems = results.flatMap((result) => result.problems);
   const since = [...chain.ancestors(chain.tip)].find(({ height }) => height === 7)!.indexBlockHash;
   expect(problems).toHaveLength(1);
   expect(problems[0]).toMatch(
@@ -82,7 +82,7 @@ test('an index above the node is compared up to the last shared block, and the r
     const height = chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;
     return height > 10 ? new Response('No such chain tip', { status: 404 }) : answer;
   };
-  const { agrees, found } = await checked(rpcOf(node, left));
+  const { agrees, results } = await checked(rpcOf(node, left));
   expect(agrees).toBe(true);
-  expect(found.at(-1)?.name).toEndWith('; the node abandoned the branch of 2 blocks above it');
+  expect(results.at(-1)?.name).toEndWith('; the node abandoned the branch of 2 blocks above it');
 });

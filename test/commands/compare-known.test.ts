@@ -17,7 +17,7 @@ import { migrationPage, pageWithKnownDifferences } from '../support/generate/kno
 const plans = plansOf(routesOf('stackside v0'));
 
 /** Subjects with one of each kind. */
-const one = new Proxy(
+const subjects = new Proxy(
   {},
   {
     get: (_, kind) =>
@@ -33,7 +33,7 @@ test('every parameter of every compared route has values', () => {
   expect(plans.length).toBeGreaterThan(115);
   for (const plan of plans) {
     for (let seed = 0; seed < 20; seed++) {
-      const question = makeQuestion(plan, one, String(seed));
+      const question = makeQuestion(plan, subjects, String(seed));
       if (!('target' in question)) {
         expect(plan.path).toBe('/extended/v1/contract/by_trait');
         continue;
@@ -45,9 +45,9 @@ test('every parameter of every compared route has values', () => {
 });
 
 test('a parameter without values is an error', () => {
-  const [known] = routesOf('stackside v0');
+  const [template] = routesOf('stackside v0');
   const parameters = [{ name: 'whatever', in: 'path', required: true, schema: { type: 'string' } }];
-  const route = { ...known!, method: 'GET', path: '/extended/v9/{whatever}', hidden: false, detail: { parameters } };
+  const route = { ...template!, method: 'GET', path: '/extended/v9/{whatever}', hidden: false, detail: { parameters } };
   expect(() => plansOf([route as never])).toThrow('/extended/v9/{whatever}: no values for whatever');
 });
 
@@ -354,18 +354,18 @@ const cases: [known: Case, other: Case][] = [
 ];
 
 function reasonOf([route, path, ours, theirs, within = {}]: Case): KnownReason | null {
-  const { isOrder = false, ...found } = within;
+  const { isOrder = false, ...rest } = within;
   const difference: Difference = { path, location: path.replaceAll('[*]', '[0]'), ours, theirs, isOrder };
-  return reasonFor(referenceReasons, difference, { route, target: route, ours: {}, theirs: {}, ...found });
+  return reasonFor(referenceReasons, difference, { route, target: route, ours: {}, theirs: {}, ...rest });
 }
 
 test('each known difference matches its example and not a similar one', () => {
   expect(cases.length).toBe(referenceReasons.length);
   for (const [index, reason] of referenceReasons.entries()) {
-    const [known, other] = cases[index]!;
-    expect([reason.where, reason.here, reasonOf(known)?.here]).toEqual([reason.where, reason.here, reason.here]);
-    expect([reason.where, reason.here, reasonOf(other)?.here ?? null]).toEqual([reason.where, reason.here, null]);
+    const [match, mismatch] = cases[index]!;
+    expect([reason.where, reason.here, reasonOf(match)?.here]).toEqual([reason.where, reason.here, reason.here]);
+    expect([reason.where, reason.here, reasonOf(mismatch)?.here ?? null]).toEqual([reason.where, reason.here, null]);
     // A field that no reason covers is never a known difference.
-    expect(reasonOf([known[0], 'results[*].whatever', 1, 2])).toBeNull();
+    expect(reasonOf([match[0], 'results[*].whatever', 1, 2])).toBeNull();
   }
 });

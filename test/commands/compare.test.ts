@@ -20,14 +20,14 @@ import { impatientClock } from '../support/time/impatient-clock.ts';
 const plans = plansOf(routesOf('stackside v0'));
 const open: (Disposable | AsyncDisposable)[] = [];
 afterAll(async () => {
-  for (const one of open.reverse()) {
-    if (Symbol.asyncDispose in one) await one[Symbol.asyncDispose]();
-    else one[Symbol.dispose]();
+  for (const resource of open.reverse()) {
+    if (Symbol.asyncDispose in resource) await resource[Symbol.asyncDispose]();
+    else resource[Symbol.dispose]();
   }
 });
-const kept = <T extends Disposable | AsyncDisposable>(one: T): T => {
-  open.push(one);
-  return one;
+const keep = <T extends Disposable | AsyncDisposable>(resource: T): T => {
+  open.push(resource);
+  return resource;
 };
 
 const events = simulatedEvents({
@@ -38,23 +38,23 @@ const events = simulatedEvents({
   staking: 12,
   forkEvery: 15,
 });
-const whole = kept(ingestOf(events));
-const server = kept(await serving({}, whole.path));
+const whole = keep(ingestOf(events));
+const server = keep(await serving({}, whole.path));
 
 /** Starts a server over a copy of the index that SQL statements have changed. */
 async function changed(...statements: string[]): Promise<Serving> {
-  const copy: DataDirectory = kept(dataDirectory());
+  const copy: DataDirectory = keep(dataDirectory());
   cpSync(whole.path, copy.path, { recursive: true });
   {
     using db = new Database(indexPath(copy.path));
     for (const statement of statements) expect(db.run(statement).changes).toBe(1);
   }
-  return kept(await serving({}, copy.path));
+  return keep(await serving({}, copy.path));
 }
 
 const twin = await changed();
 
-const asked = (url: string): ThrottledClient =>
+const clientOf = (url: string): ThrottledClient =>
   new ThrottledClient({ url, clock: impatientClock, rate: null, key: null, userAgent: 'a test' });
 
 /** Compares the server with another one, or another pair. */
@@ -65,14 +65,14 @@ async function compared(
 ): Promise<{ tally: Tally; end: CommonChain }> {
   let tally: Tally | null = null;
   const end = await compare({
-    ours: asked(ours),
-    theirs: asked(theirs),
+    ours: clientOf(ours),
+    theirs: clientOf(theirs),
     clock: impatientClock,
     plans,
     requests: 400,
     seed: 1,
-    started: (_, begun) => {
-      tally = begun;
+    started: (_, initial) => {
+      tally = initial;
     },
     compared: () => {},
     ...options,
@@ -81,7 +81,7 @@ async function compared(
 }
 
 /** Routes and paths of differences, with or without a reason. */
-const found = ({ routes }: Tally, isKnown = false): string[] =>
+const differingIn = ({ routes }: Tally, isKnown = false): string[] =>
   Object.entries(routes).flatMap(([route, { findings }]) =>
     findings.filter(({ reason }) => (reason !== null) === isKnown).map(({ path }) => `${route} ${path}`),
   );
@@ -98,40 +98,40 @@ async function refusal(comparing: Promise<unknown>): Promise<OperatorError> {
  */
 function reference(answer: (target: string, body: unknown, status: number) => Response | object | null) {
   const requests: string[] = [];
-  const made = Bun.serve({
+  const listener = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
       const { pathname, search } = new URL(request.url);
       requests.push(pathname + search);
-      const own = await fetch(twin.api + pathname + search, { redirect: 'manual' });
-      const text = await own.text();
-      const isJson = (own.headers.get('content-type') ?? '').startsWith('application/json');
+      const reply = await fetch(twin.api + pathname + search, { redirect: 'manual' });
+      const text = await reply.text();
+      const isJson = (reply.headers.get('content-type') ?? '').startsWith('application/json');
       const body: unknown = isJson ? JSON.parse(text) : text;
-      const other = answer(pathname + search, body, own.status);
-      if (other instanceof Response) return other;
-      const headers = new Headers(own.headers);
+      const edited = answer(pathname + search, body, reply.status);
+      if (edited instanceof Response) return edited;
+      const headers = new Headers(reply.headers);
       headers.delete('content-length');
       // The text is decompressed.
       headers.delete('content-encoding');
-      return new Response(other === null ? text : JSON.stringify(other), { status: own.status, headers });
+      return new Response(edited === null ? text : JSON.stringify(edited), { status: reply.status, headers });
     },
   });
-  kept({ [Symbol.asyncDispose]: () => made.stop(true) });
-  return { url: `http://127.0.0.1:${made.port}`, requests };
+  keep({ [Symbol.asyncDispose]: () => listener.stop(true) });
+  return { url: `http://127.0.0.1:${listener.port}`, requests };
 }
 
 test('comparing two servers with the same chain requests most routes and finds no differences', async () => {
   const { tally, end } = await compared(twin.api);
-  expect(found(tally)).toEqual([]);
-  expect(found(tally, true)).toEqual([]);
+  expect(differingIn(tally)).toEqual([]);
+  expect(differingIn(tally, true)).toEqual([]);
   const { routes, equal, differing, moved, unanswered } = totalsOf(tally);
   expect([differing, moved, unanswered, apartText(end)]).toEqual([0, 0, 0, null]);
   expect(equal).toBeGreaterThan(300);
   expect(routes).toBeGreaterThan(110);
   expect(tally.requests).toBeGreaterThanOrEqual(400);
   expect(tally.requests).toBeLessThan(410);
-  const notAsked = Object.entries(tally.routes).filter(([, one]) => one.notAsked !== null);
+  const notAsked = Object.entries(tally.routes).filter(([, route]) => route.notAsked !== null);
   expect(notAsked.map(([route]) => route).sort()).toEqual([
     '/extended/v1/contract/by_trait',
     '/extended/v1/microblock/{hash}',
@@ -147,9 +147,9 @@ test('a changed row is reported with its route, its path and both values', async
     plans: plansFor(/^\/extended\/v[12]\/(burn-)?blocks?\b/),
     requests: 250,
   });
-  const named = found(tally);
+  const named = differingIn(tally);
   expect(named).toContain('/extended/v2/blocks results[*].execution_cost_runtime');
-  expect(named.filter((one) => !one.endsWith('execution_cost_runtime'))).toEqual([]);
+  expect(named.filter((name) => !name.endsWith('execution_cost_runtime'))).toEqual([]);
   const [{ example } = { example: null }] = tally.routes['/extended/v2/blocks']?.findings ?? [];
   expect(Number(example?.theirs)).toBe(Number(example?.ours) + 1);
   expect(example?.target).toStartWith('/extended/v2/blocks');
@@ -157,16 +157,16 @@ test('a changed row is reported with its route, its path and both values', async
 });
 
 test('a server that is behind is reported, and results that depend on the tip stay open', async () => {
-  const behind = kept(ingestOf(events.slice(0, Math.floor(events.length / 2))));
-  const other = kept(await serving({}, behind.path));
+  const shorter = keep(ingestOf(events.slice(0, Math.floor(events.length / 2))));
+  const other = keep(await serving({}, shorter.path));
   const { tally, end } = await compared(other.api, { requests: 200 });
   expect(apartText(end)).toMatch(/^The other server is behind: it lacks the newest \d+ blocks of this one\.$/);
-  expect(found(tally)).toEqual([]);
+  expect(differingIn(tally)).toEqual([]);
   expect(totalsOf(tally).moved).toBeGreaterThan(10);
   expect(totalsOf(tally).equal).toBeGreaterThan(50);
   const { tally: turned, end: end2 } = await compared(server.api, { requests: 60 }, other.api);
   expect(apartText(end2)).toStartWith('This server is behind');
-  expect(found(turned)).toEqual([]);
+  expect(differingIn(turned)).toEqual([]);
 });
 
 test('a server on another fork is reported, and only rows of shared blocks are compared', async () => {
@@ -175,39 +175,39 @@ test('a server on another fork is reported, and only rows of shared blocks are c
   const mine = (into: NodeEvent[], parent: string, blocks: number): string => {
     let tip = parent;
     for (let block = 0; block < blocks; block++) {
-      const { events: made, indexBlockHash } = chain.mine(tip, { newTenure: true });
-      into.push(...made);
+      const { events: mined, indexBlockHash } = chain.mine(tip, { newTenure: true });
+      into.push(...mined);
       tip = indexBlockHash;
     }
     return tip;
   };
-  const from = mine(common, chain.tip.indexBlockHash, 20);
+  const forkPoint = mine(common, chain.tip.indexBlockHash, 20);
   const branch = (): NodeEvent[] => {
-    const made: NodeEvent[] = [];
-    mine(made, from, 10);
-    return made;
+    const list: NodeEvent[] = [];
+    mine(list, forkPoint, 10);
+    return list;
   };
-  const [one, two] = [branch(), branch()];
-  const here = kept(await serving({}, kept(ingestOf([...common, ...one].map(received))).path));
-  const there = kept(await serving({}, kept(ingestOf([...common, ...two].map(received))).path));
+  const [first, second] = [branch(), branch()];
+  const here = keep(await serving({}, keep(ingestOf([...common, ...first].map(received))).path));
+  const there = keep(await serving({}, keep(ingestOf([...common, ...second].map(received))).path));
   const { tally, end } = await compared(there.api, { requests: 200 }, here.api);
   expect(apartText(end)).toMatch(/^The servers are on different forks: they have the same blocks up to \d+/);
   expect(tally.highest).toBeLessThan(end.common);
-  expect(found(tally)).toEqual([]);
+  expect(differingIn(tally)).toEqual([]);
 });
 
 test('a server of another chain is rejected immediately', async () => {
-  const other = kept(ingestOf(simulatedEvents({ seed: 3, blocks: 3, accounts: 4 })));
-  const of = kept(await serving({}, other.path));
-  const error = await refusal(compared(of.api));
+  const other = keep(ingestOf(simulatedEvents({ seed: 3, blocks: 3, accounts: 4 })));
+  const foreign = keep(await serving({}, other.path));
+  const error = await refusal(compared(foreign.api));
   expect(error).not.toBeInstanceOf(PassingError);
-  expect(error.message).toContain(`${of.api} has another chain: its block 1 is 0x`);
+  expect(error.message).toContain(`${foreign.api} has another chain: its block 1 is 0x`);
 });
 
 test('a server without a chain API is rejected, and a server without blocks may receive some later', async () => {
   const none = reference(() => new Response('hello'));
   expect((await refusal(compared(none.url))).message).toContain("isn't the status of a Stacks API: it returned 200");
-  const empty = kept(await serving());
+  const empty = keep(await serving());
   expect(await refusal(compared(empty.api))).toBeInstanceOf(PassingError);
 });
 
@@ -225,16 +225,16 @@ const asReference = (target: string, body: unknown): object | null => {
 
 test('known differences are listed apart from others, but not between two Stackside servers', async () => {
   const other = reference(asReference);
-  const some = plansFor(/^\/extended\/(v2\/burn-blocks|v3\/(mempool|principals|tokens))/);
-  const { tally, end } = await compared(other.url, { plans: some, requests: 60 });
-  expect(found(tally)).toEqual([]);
-  expect(found(tally, true)).toContain('/extended/v2/burn-blocks total');
-  expect(found(tally, true)).toContain('/extended/v3/principals/{principal}/mempool/transactions cursor.current');
+  const plans = plansFor(/^\/extended\/(v2\/burn-blocks|v3\/(mempool|principals|tokens))/);
+  const { tally, end } = await compared(other.url, { plans, requests: 60 });
+  expect(differingIn(tally)).toEqual([]);
+  expect(differingIn(tally, true)).toContain('/extended/v2/burn-blocks total');
+  expect(differingIn(tally, true)).toContain('/extended/v3/principals/{principal}/mempool/transactions cursor.current');
   expect(totalsOf(tally).differing).toBe(0);
   expect(totalsOf(tally).known).toBeGreaterThan(1);
   const lines = textReport(tally, end);
-  const at = lines.indexOf('known   /extended/v2/burn-blocks');
-  expect(lines.slice(at + 1, at + 4)).toEqual([
+  const start = lines.indexOf('known   /extended/v2/burn-blocks');
+  expect(lines.slice(start + 1, start + 4)).toEqual([
     expect.stringMatching(/^ {8}total \((once|\d+ times)\)$/),
     '          here: `total` is the number of Bitcoin blocks',
     '          there: `total` is the height of the newest one',
@@ -244,12 +244,12 @@ test('known differences are listed apart from others, but not between two Stacks
   const wrong = reference((target, body) =>
     isBurnBlocks(target) ? { ...Object(body), total: -1 } : asReference(target, body),
   );
-  const withOthers = await compared(wrong.url, { plans: some, requests: 60 });
-  expect(found(withOthers.tally)).toEqual(['/extended/v2/burn-blocks total']);
+  const withOthers = await compared(wrong.url, { plans, requests: 60 });
+  expect(differingIn(withOthers.tally)).toEqual(['/extended/v2/burn-blocks total']);
 
   const stackside = reference((target, body) => (target === '/extended' ? null : asReference(target, body)));
-  const ofStacksides = await compared(stackside.url, { plans: some, requests: 60 });
-  expect(found(ofStacksides.tally)).toContain('/extended/v2/burn-blocks total');
+  const ofStacksides = await compared(stackside.url, { plans, requests: 60 });
+  expect(differingIn(ofStacksides.tally)).toContain('/extended/v2/burn-blocks total');
 });
 
 test('differing responses are requested again while blocks arrive, and count as moved if they keep differing', async () => {
@@ -261,7 +261,7 @@ test('differing responses are requested again while blocks arrive, and count as 
   });
   const blocks = plansFor(/^\/extended\/v2\/blocks$/);
   const { tally } = await compared(later.url, { plans: blocks, requests: 12 });
-  expect(found(tally)).toEqual([]);
+  expect(differingIn(tally)).toEqual([]);
   expect(totalsOf(tally).equal).toBeGreaterThan(0);
 
   let tips = 0;
@@ -276,7 +276,7 @@ test('differing responses are requested again while blocks arrive, and count as 
       : null;
   });
   const moving = await compared(restless.url, { plans: blocks, requests: 12 });
-  expect(found(moving.tally)).toEqual([]);
+  expect(differingIn(moving.tally)).toEqual([]);
   expect(totalsOf(moving.tally)).toMatchObject({ equal: 0, differing: 0 });
   expect(totalsOf(moving.tally).moved).toBeGreaterThan(0);
 
@@ -286,7 +286,7 @@ test('differing responses are requested again while blocks arrive, and count as 
       : null,
   );
   const standing = await compared(still.url, { plans: blocks, requests: 12 });
-  expect(found(standing.tally)).toEqual(['/extended/v2/blocks total']);
+  expect(differingIn(standing.tally)).toEqual(['/extended/v2/blocks total']);
 });
 
 test('different statuses, content types and invalid bodies are differences', async () => {
@@ -298,9 +298,9 @@ test('different statuses, content types and invalid bodies are differences', asy
       return new Response('nonsense', { headers: { 'content-type': 'application/json' } });
     return null;
   });
-  const some = plansFor(/^\/extended\/(v1\/stx_supply|v2\/mempool\/fees|v1\/info)/);
-  const { tally } = await compared(other.url, { plans: some, requests: 60 });
-  expect(new Set(found(tally))).toEqual(
+  const plans = plansFor(/^\/extended\/(v1\/stx_supply|v2\/mempool\/fees|v1\/info)/);
+  const { tally } = await compared(other.url, { plans, requests: 60 });
+  expect(new Set(differingIn(tally))).toEqual(
     new Set([
       '/extended/v1/stx_supply @status',
       '/extended/v1/stx_supply/total/plain @status',
@@ -314,10 +314,10 @@ test('different statuses, content types and invalid bodies are differences', asy
 });
 
 test('the same seed produces the same requests', async () => {
-  const [first, again, other] = [reference(() => null), reference(() => null), reference(() => null)];
+  const [first, repeated, other] = [reference(() => null), reference(() => null), reference(() => null)];
   await compared(first.url, { requests: 100, seed: 7 });
-  await compared(again.url, { requests: 100, seed: 7 });
+  await compared(repeated.url, { requests: 100, seed: 7 });
   await compared(other.url, { requests: 100, seed: 8 });
-  expect(again.requests).toEqual(first.requests);
+  expect(repeated.requests).toEqual(first.requests);
   expect(other.requests).not.toEqual(first.requests);
 });

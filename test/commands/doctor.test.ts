@@ -62,7 +62,7 @@ const WELL: Facts = {
   freeBytes: 5e11,
 };
 
-const found = (facts: Partial<Facts>) =>
+const checkFacts = (facts: Partial<Facts>) =>
   Object.fromEntries(runChecks({ ...WELL, ...facts }).map(({ name, ...finding }) => [name, finding]));
 const server = (more: Partial<ServerStatus>) => ({ server: { ...SERVER, ...more } });
 const withFiles = (files: FileFates): Partial<Facts> => ({
@@ -70,7 +70,7 @@ const withFiles = (files: FileFates): Partial<Facts> => ({
 });
 
 test('finds no problem if all is well', () => {
-  expect(new Set(Object.values(found({})).map(({ state }) => state))).toEqual(new Set(['ok']));
+  expect(new Set(Object.values(checkFacts({})).map(({ state }) => state))).toEqual(new Set(['ok']));
 });
 
 test.each([
@@ -96,7 +96,7 @@ test.each([
     const status: ServerStatus = { ...SERVER, ...readiness, index: SERVER.index, node: SERVER.node };
     const series = seriesIn(await operations.metrics());
     const alert = alerts.add(now() / 1_000, series).find(({ name }) => name === 'StacksideNoBlocks')?.state;
-    const { events } = found({ server: status });
+    const { events } = checkFacts({ server: status });
     const isOld = !isSimulated && minutes > 60;
     expect([minutes, chainState(status, false).word]).toEqual([minutes, isOld ? 'Stale' : 'Live']);
     expect([minutes, events?.state]).toEqual([minutes, isOld ? 'problem' : 'ok']);
@@ -236,15 +236,15 @@ test.each<[string, Partial<Facts>, string, string]>([
     'Run stackside export with the executable that made it, and stackside import into a new directory with this one.',
   ],
 ])('the check of %s reports the problem and the remedy for %p', (name, facts, message, remedy) => {
-  const all = found(facts);
-  expect(all[name]).toMatchObject({ state: 'problem', message, remedy });
+  const results = checkFacts(facts);
+  expect(results[name]).toMatchObject({ state: 'problem', message, remedy });
 });
 
 test.each(['starting', 'catching_up'] as const)(
   'a server that is %s has no problem, however far ahead the node is',
   (state) => {
     const node = { ...WELL.node!, height: 1_200 };
-    expect(found({ node, ...server({ state, reason: 'Wait.' }) }).sync).toMatchObject({
+    expect(checkFacts({ node, ...server({ state, reason: 'Wait.' }) }).sync).toMatchObject({
       state: 'ok',
       message: 'Wait.',
     });
@@ -256,7 +256,7 @@ test("the check of the observer shows the endpoint of the node's configuration",
     ...WELL.nodeConfig!.value!,
     observers: [{ ...WELL.nodeConfig!.value!.observers[0]!, endpoint: 'stackside:3700' }],
   };
-  expect(found({ nodeConfig: { value, error: null } }).observer).toMatchObject({
+  expect(checkFacts({ nodeConfig: { value, error: null } }).observer).toMatchObject({
     state: 'ok',
     message:
       "The node's configuration has an observer for stackside:3700. The node must reach 127.0.0.1:3700 with this address.",
@@ -276,8 +276,8 @@ test.each<[string, (directory: string) => void, RegExp]>([
   [
     'a damaged index',
     (directory) => {
-      using made = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
-      cpSync(made.path, directory, { recursive: true });
+      using filled = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
+      cpSync(filled.path, directory, { recursive: true });
       const index = join(directory, 'index.db');
       rmSync(`${index}-wal`, { force: true });
       const bytes = readFileSync(index);
@@ -290,15 +290,15 @@ test.each<[string, (directory: string) => void, RegExp]>([
   const data = join(around.path, 'data');
   damage(data);
   const settings = readSettings({ data, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE }, {});
-  const all = runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock));
-  expect(all.find(({ name }) => name === 'format')).toMatchObject({
+  const results = runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock));
+  expect(results.find(({ name }) => name === 'format')).toMatchObject({
     state: 'problem',
     message: expect.stringMatching(message),
   });
 });
 
 test('the check of a sound archive does not promise that the next write succeeds', () => {
-  expect(found(WELL).archive).toEqual({
+  expect(checkFacts(WELL).archive).toEqual({
     state: 'ok',
     message: 'The archive lacks 0 entries. Only the next upload shows whether it still accepts writes.',
   });
@@ -306,12 +306,12 @@ test('the check of a sound archive does not promise that the next write succeeds
 
 test('a devnet needs no node', () => {
   const server = { ...SERVER, simulated_node: true };
-  expect(found({ server, node: null }).node?.state).toBe('skipped');
+  expect(checkFacts({ server, node: null }).node?.state).toBe('skipped');
 });
 
 test('without a server, its checks are skipped, but the checks of files and node still run', () => {
-  const all = found({ server: null });
-  const skipped = Object.entries(all).flatMap(([name, { state }]) => (state === 'skipped' ? [name] : []));
+  const results = checkFacts({ server: null });
+  const skipped = Object.entries(results).flatMap(([name, { state }]) => (state === 'skipped' ? [name] : []));
   expect(skipped).toEqual(['sync', 'events', 'blocks', 'server', 'archive']);
 });
 
@@ -329,8 +329,8 @@ test('collects facts from a running server, its node, the configuration and the 
   const nodeConfig = join(directory.path, 'Stacks.toml');
   const token = '[connection_options]\nauth_token = "s3cret"\n';
   writeFileSync(nodeConfig, token + observerToml(new URL(running.events).host));
-  const given = { data: directory.path, nodeRpc: node.url, nodeConfig, apiHost: '127.0.0.1' };
-  const settings = readSettings({ ...given, apiPort: new URL(running.api).port }, {});
+  const flags = { data: directory.path, nodeRpc: node.url, nodeConfig, apiHost: '127.0.0.1' };
+  const settings = readSettings({ ...flags, apiPort: new URL(running.api).port }, {});
   const facts = await gatherFacts(settings, nodeRpc(node.url), systemClock);
   expect(facts.server).toMatchObject({ state: 'live' });
   expect(facts.tokenStatus).toBe(404);
@@ -355,9 +355,9 @@ test('accepts a node whose second answer is an error page', async () => {
 test('an unfinished restore is a problem, unless --from continues it', async () => {
   using directory = dataDirectory();
   beginMaking(directory.path, Buffer.from('{}'));
-  const formatOf = async (given: Record<string, string>) => {
+  const formatOf = async (flags: Record<string, string>) => {
     const settings = readSettings(
-      { data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...given },
+      { data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...flags },
       {},
     );
     return runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock)).find(({ name }) => name === 'format');

@@ -22,10 +22,10 @@ import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 let directory: DataDirectory;
 let db: Database;
-const said: string[] = [];
+const printed: string[] = [];
 const stderr = spyOn(process.stderr, 'write');
 beforeAll(() => {
-  stderr.mockImplementation((text) => said.push(String(text)) > 0);
+  stderr.mockImplementation((text) => printed.push(String(text)) > 0);
   const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
   directory = ingestOf(simulatedEvents(options), { views: true });
   db = new Database(indexPath(directory.path), { readonly: true });
@@ -36,13 +36,13 @@ afterAll(() => {
   directory[Symbol.dispose]();
 });
 
-const at = (name: string): string => join(directory.path, name);
+const pathOf = (name: string): string => join(directory.path, name);
 
 /** Exports to a file. @returns the file's content, and the printed text */
 async function exported(name: string, options: Omit<ExportOptions, 'overwrite' | 'output'>) {
-  said.length = 0;
-  await exportRows(directory.path, { ...options, output: at(name), overwrite: false });
-  return { bytes: readFileSync(at(name)), said: said.join('') };
+  printed.length = 0;
+  await exportRows(directory.path, { ...options, output: pathOf(name), overwrite: false });
+  return { bytes: readFileSync(pathOf(name)), printed: printed.join('') };
 }
 
 const compressors = { ZSTD: (bytes: Uint8Array) => Bun.zstdDecompressSync(bytes as Uint8Array<ArrayBuffer>) };
@@ -127,16 +127,16 @@ test('two exports by height contain the same rows as one full export, for each v
 
 test('an export prints its blocks and the height to continue from', async () => {
   const first = await exported('first.csv', { table: 'v1_events', toHeight: 20 });
-  expect(first.said).toMatch(/ rows of blocks 1 to 20 \(0x[0-9a-f]{64}\); continue with --from-height 21\n$/);
+  expect(first.printed).toMatch(/ rows of blocks 1 to 20 \(0x[0-9a-f]{64}\); continue with --from-height 21\n$/);
   expect(first.bytes).toEqual(outputOf(encoderOf('csv', false), 'v1_events', { from: 0, to: 20 }));
   const second = await exported('second.parquet', { table: 'v1_events', fromHeight: 21 });
-  expect(second.said).toContain(' of blocks 21 to 40 (0x');
+  expect(second.printed).toContain(' of blocks 21 to 40 (0x');
   expect(second.bytes).toEqual(outputOf(parquet, 'v1_events', { from: 21, to: 40 }));
 });
 
 test('the file extension selects format and compression', async () => {
-  const { bytes, said } = await exported('named.ndjson.zst', { query: 'SELECT 1 AS one' });
-  expect(said).toEndWith(': 1 row\n');
+  const { bytes, printed } = await exported('named.ndjson.zst', { query: 'SELECT 1 AS one' });
+  expect(printed).toEndWith(': 1 row\n');
   expect(Bun.zstdDecompressSync(bytes).toString()).toBe('{"one":1}\n');
   expect((await exported('named', { query: 'SELECT 1 AS one' })).bytes.toString()).toBe('one\r\n1\r\n');
 });
@@ -154,7 +154,7 @@ test.each<[file: string, options: { format?: ExportFormat }, problem: string]>([
     message: expect.stringContaining(problem),
     remedy: expect.stringContaining('--format'),
   });
-  expect(existsSync(at(file))).toBe(false);
+  expect(existsSync(pathOf(file))).toBe(false);
 });
 
 test('--format decides the format of a file whose name has another ending', async () => {
@@ -214,7 +214,7 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
   ],
 ])('%s: the export fails and writes nothing', async (_, options, problem) => {
   await expect(exported('refused.csv', options)).rejects.toThrow(problem);
-  expect([existsSync(at('refused.csv')), existsSync(at('refused.csv.partial'))]).toEqual([false, false]);
+  expect([existsSync(pathOf('refused.csv')), existsSync(pathOf('refused.csv.partial'))]).toEqual([false, false]);
 });
 
 test('a journal export rejects the options for rows, and --table rejects --query', async () => {
@@ -222,7 +222,7 @@ test('a journal export rejects the options for rows, and --table rejects --query
     createProgram().parseAsync(['node', 'stackside', 'export', '--data', directory.path, ...args]);
   await expect(run('--format', 'csv')).rejects.toThrow('Without --table or --query, the journal is exported');
   await expect(run('--to-height', '5')).rejects.toThrow('Without --table or --query, the journal is exported');
-  await expect(run('--output', at('events.parquet'))).rejects.toThrow('a .parquet file is for rows');
-  await expect(run('--output', at('events.csv.gz'))).rejects.toThrow('a .csv file is for rows');
+  await expect(run('--output', pathOf('events.parquet'))).rejects.toThrow('a .parquet file is for rows');
+  await expect(run('--output', pathOf('events.csv.gz'))).rejects.toThrow('a .csv file is for rows');
   await expect(run('--table', 'v1_blocks', '--query', 'SELECT 1')).rejects.toThrow('cannot be used with option');
 });

@@ -16,14 +16,14 @@ beforeAll(() => {
   key = adminKeyOf(directory.path);
 });
 afterAll(() => {
-  for (const one of [directory, empty]) one[Symbol.dispose]();
+  for (const data of [directory, empty]) data[Symbol.dispose]();
 });
 
 /** Returns the key that a command sends with these flags and variables. */
 const keyFor = (
-  given: { url: string; data?: string; adminKey?: string },
+  flags: { url: string; data?: string; adminKey?: string },
   environment: Record<string, string>,
-): string | null => keyOf(readSettingsOf('hooks', given, environment));
+): string | null => keyOf(readSettingsOf('hooks', flags, environment));
 
 const HERE = 'http://127.0.0.1:3999';
 const ELSEWHERE = 'https://stacks.example.org';
@@ -67,19 +67,19 @@ test('the key in STACKSIDE_HOOK_KEY comes first', () => {
 });
 
 test('a request with a key follows no redirect, and the redirect is an error', async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   using server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch: ({ url, headers }) => {
-      asked.push(`${new URL(url).pathname} ${headers.get('x-api-key')} ${headers.get('x-chainhook-consumer')}`);
+      requests.push(`${new URL(url).pathname} ${headers.get('x-api-key')} ${headers.get('x-chainhook-consumer')}`);
       return Response.redirect('/elsewhere');
     },
   });
   const connection = { url: server.url.origin, key, consumer: 'alice' };
   expect(await ask(connection, 'GET', '/me')).toEqual({ status: 302, body: null });
   await expect(call(connection, 'GET', '/me')).rejects.toThrow(`${server.url.origin} answers 302.`);
-  expect(new Set(asked)).toEqual(new Set([`/chainhooks/me ${key} alice`]));
+  expect(new Set(requests)).toEqual(new Set([`/chainhooks/me ${key} alice`]));
 });
 
 test('an unknown response from another kind of server is an error', async () => {

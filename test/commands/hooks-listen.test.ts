@@ -19,30 +19,30 @@ const BODY = JSON.stringify({
 });
 
 /** Starts a receiver, sends it one request, and returns its output and its response. */
-async function delivered(given: Partial<ReceiverOptions>, init: RequestInit) {
+async function delivered(overrides: Partial<ReceiverOptions>, init: RequestInit) {
   const lines: string[] = [];
   const clock = { ...systemClock, now: () => NOW };
   const options = { port: 0, delay: 0, printBody: false, secret: SECRET, print: (line: string) => lines.push(line) };
-  const server = startHookReceiver({ ...options, clock, ...given });
+  const server = startHookReceiver({ ...options, clock, ...overrides });
   const response = await fetch(server.url, { method: 'POST', ...init });
   await response.text();
   await server.stop(true);
   return { status: response.status, lines };
 }
 
-const signed = (secret: Uint8Array, at = NOW, body = BODY): Record<string, string> => ({
+const signed = (secret: Uint8Array, time = NOW, body = BODY): Record<string, string> => ({
   'webhook-id': 'evt_1',
-  'webhook-timestamp': String(Math.floor(at / 1000)),
-  ...signatureHeader({ secret, previous: null, rotatedAt: 0 }, 'evt_1', Buffer.from(body), at),
+  'webhook-timestamp': String(Math.floor(time / 1000)),
+  ...signatureHeader({ secret, previous: null, rotatedAt: 0 }, 'evt_1', Buffer.from(body), time),
 });
-const shown = (signature: string, status = 204) =>
+const lineOf = (signature: string, status = 204) =>
   `12:30:05  mine?[2J  rollback 11, apply 11-12, 4 transactions  ${Buffer.byteLength(BODY)} bytes  ${signature}  evt_1  answered ${status}`;
 
 describe('a delivery', () => {
   test('is shown with its blocks, its size and the result of the signature check', async () => {
     expect(await delivered({}, { body: BODY, headers: signed(SECRET) })).toEqual({
       status: 204,
-      lines: [shown('signature good')],
+      lines: [lineOf('signature good')],
     });
     const wrong = [
       signed(new Uint8Array(32)),
@@ -52,12 +52,12 @@ describe('a delivery', () => {
       { ...signed(SECRET), 'webhook-timestamp': 'now' },
     ];
     for (const headers of wrong) {
-      expect((await delivered({}, { body: BODY, headers })).lines).toEqual([shown('SIGNATURE WRONG')]);
+      expect((await delivered({}, { body: BODY, headers })).lines).toEqual([lineOf('SIGNATURE WRONG')]);
     }
     // During the replacement of a secret, a delivery has two signatures.
     const headers = signed(SECRET);
     const two = { ...headers, 'webhook-signature': `v1,old ${headers['webhook-signature']}` };
-    expect((await delivered({}, { body: BODY, headers: two })).lines).toEqual([shown('signature good')]);
+    expect((await delivered({}, { body: BODY, headers: two })).lines).toEqual([lineOf('signature good')]);
   });
 
   test('receives the given error status after the given delay', async () => {
@@ -68,10 +68,10 @@ describe('a delivery', () => {
       return () => {};
     };
     const clock = { ...systemClock, now: () => NOW, after };
-    const given = { fail: 500, delay: 3_000, printBody: true, secret: null, clock };
-    expect(await delivered(given, { body: BODY, headers: signed(SECRET) })).toEqual({
+    const overrides = { fail: 500, delay: 3_000, printBody: true, secret: null, clock };
+    expect(await delivered(overrides, { body: BODY, headers: signed(SECRET) })).toEqual({
       status: 500,
-      lines: [shown('signature not checked', 500), BODY],
+      lines: [lineOf('signature not checked', 500), BODY],
     });
     expect(waits).toEqual([3_000]);
   });

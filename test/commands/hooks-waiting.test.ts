@@ -174,9 +174,9 @@ test('a trial counts one transaction in one block', async () => {
   using directory = dataDirectory();
   const file = join(directory.path, 'hook.json');
   writeFileSync(file, JSON.stringify({ filters: { events: [{ type: 'coinbase' }] } }));
-  const tried = (toHeight: number) =>
+  const tryUpTo = (toHeight: number) =>
     outputOf(() => tryFile(connectionOf(server), file, { fromHeight: 1, toHeight, payloads: false, json: false }));
-  expect([await tried(2), await tried(8)]).toEqual([
+  expect([await tryUpTo(2), await tryUpTo(8)]).toEqual([
     '1 transaction in 1 block matches\n',
     '2 transactions in 2 blocks match\n',
   ]);
@@ -209,10 +209,10 @@ test('a receiver is shown the deliveries that wait for its port, and claims them
   await using _ = server;
   const connection = connectionOf(server);
   expect(await outputOf(() => printWaiting(connection, portOf(target) + 1, false))).toBe('');
-  const shown = new RegExp(
+  const pattern = new RegExp(
     `^Waiting: ${count} deliveries of ${uuid} \\(\\w+; streaming, failing; next attempt \\S+Z\\)\nStart with --claim to receive waiting deliveries at once\\.\n$`,
   );
-  expect(await outputOf(() => printWaiting(connection, portOf(target), false))).toMatch(shown);
+  expect(await outputOf(() => printWaiting(connection, portOf(target), false))).toMatch(pattern);
   expect(target.received).toHaveLength(1);
   target.answer = () => new Response('ok');
   await outputOf(() => printWaiting(connection, portOf(target), true));

@@ -18,8 +18,8 @@ import { beginnings } from '../support/events/beginning.ts';
 const events = simulatedEvents({ seed: 4, blocks: 40, accounts: 8, transactionsPerBlock: 2, forkEvery: 6 });
 const HALF = events.length >> 1;
 /** A directory with the first half of the events. */
-const begun = ingestOf(events.slice(0, HALF));
-afterAll(() => begun[Symbol.dispose]());
+const half = ingestOf(events.slice(0, HALF));
+afterAll(() => half[Symbol.dispose]());
 
 type Row = ReceivedEvent | string;
 
@@ -35,7 +35,7 @@ function written(directory: string, rows: readonly Row[], name = 'recording.tsv'
 interface Imported {
   error: OperatorError | null;
   /** Lines on stdout. */
-  said: string;
+  output: string;
 }
 
 /** Imports recordings. */
@@ -44,9 +44,9 @@ async function importFiles(
   files: readonly string[],
   how: Partial<ImportOptions> = {},
 ): Promise<Imported> {
-  let said = '';
+  let output = '';
   using _ = spyOn(process.stdout, 'write').mockImplementation((text) => {
-    said += String(text);
+    output += String(text);
     return true;
   });
   using __ = spyOn(process.stderr, 'write').mockImplementation(() => true);
@@ -54,10 +54,10 @@ async function importFiles(
   const options = { skipBad: false, restart: false, random: SAME_IDENTITY, aheadFrom: 0, threads: 0, ...how };
   try {
     await runImport(settings, files, options);
-    return { error: null, said };
+    return { error: null, output };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    return { error, said };
+    return { error, output };
   }
 }
 
@@ -94,12 +94,14 @@ test.each([0, 2])(
   async (threads) => {
     for (const length of [1, HALF, events.length]) {
       using directory = ingestOf(events.slice(0, length));
-      const { error, said } = await importRows(directory.path, events, { threads });
+      const { error, output } = await importRows(directory.path, events, { threads });
       expect(error).toBeNull();
-      expect(said).toContain(` ${events.length} rows, ${events.length - length} applied, ${length} repeated, 0 bad; `);
+      expect(output).toContain(
+        ` ${events.length} rows, ${events.length - length} applied, ${length} repeated, 0 bad; `,
+      );
       expectWhole(directory);
       // The import recorded its progress.
-      expect((await importRows(directory.path, events, { threads })).said).toContain(' 0 applied, 0 repeated, ');
+      expect((await importRows(directory.path, events, { threads })).output).toContain(' 0 applied, 0 repeated, ');
     }
   },
 );
@@ -118,14 +120,14 @@ test.each<[string, number, Row[]]>([
   ['has two events in another order', 21, events.with(20, events[21]!).with(21, events[20]!)],
 ])('a recording that %s is refused before anything is written', async (_, row, rows) => {
   for (const threads of [0, 1]) {
-    using directory = copyOf(begun);
+    using directory = copyOf(half);
     const problem = new RegExp(`: row ${row} differs from entry ${row + 1} \\(/\\w+\\)\\.$`);
     await expectRefused(directory, rows, problem, { threads });
   }
 });
 
 test('a recording that ends before the journal does is rejected', async () => {
-  using directory = copyOf(begun);
+  using directory = copyOf(half);
   await expectRefused(directory, events.slice(0, last), new RegExp(`: it ends before entry ${HALF + 1} `));
   await expectRefused(directory, events.slice(0, 1), /: it ends before entry 3 /);
 });
@@ -146,13 +148,13 @@ test('an interrupted import continues, but not if the journal received other eve
     open.ingest.receive(events[HALF]!);
   }
   // The complete import stays valid, so importing the same rows again succeeds.
-  const again = await importRows(another.path, rows.slice(0, HALF), { skipBad: true });
-  expect([again.error, again.said.includes(' 0 applied, ')]).toEqual([null, true]);
+  const repeated = await importRows(another.path, rows.slice(0, HALF), { skipBad: true });
+  expect([repeated.error, repeated.output.includes(' 0 applied, ')]).toEqual([null, true]);
   await expectRefused(another, rows, new RegExp(`: row ${HALF + 1} differs from entry \\d+ `), { skipBad: true });
 });
 
 test('repeated rows, and events that no journal stores, are left out of the comparison', async () => {
-  using directory = copyOf(begun);
+  using directory = copyOf(half);
   const noise = [events[9]!, events[9]!, { ...events[0]!, path: '/mined_nakamoto_block' }, ''];
   expect((await importRows(directory.path, [...events.slice(0, 10), ...noise, ...events.slice(10)])).error).toBeNull();
   expectWhole(directory);
@@ -160,36 +162,36 @@ test('repeated rows, and events that no journal stores, are left out of the comp
 });
 
 test('a bad row stops an import during the comparison, and --skip-bad counts the row', async () => {
-  using directory = copyOf(begun);
+  using directory = copyOf(half);
   const before = everything(directory.path);
   const rows = events.toSpliced(5, 0, { ...events[0]!, path: '/new_block', text: '{}' });
   const { error } = await importRows(directory.path, rows);
   expect(error?.message).toContain('Row 6 of ');
   expect(everything(directory.path)).toEqual(before);
-  const { said } = await importRows(directory.path, rows, { skipBad: true });
-  expect(said).toContain(' 1 bad; ');
+  const { output } = await importRows(directory.path, rows, { skipBad: true });
+  expect(output).toContain(' 1 bad; ');
   expectWhole(directory);
 });
 
 test('recordings given together are parts of one recording', async () => {
-  using directory = copyOf(begun);
+  using directory = copyOf(half);
   const cuts = [0, 12, HALF + 7, events.length];
-  const files = cuts.slice(1).map((end, at) => {
+  const files = cuts.slice(1).map((end, part) => {
     const rows = events
-      .slice(cuts[at], end)
-      .map((event, index) => recordingRow({ id: cuts[at]! + index + 1, ...event }));
-    return written(directory.path, rows, `part-${at}.tsv`);
+      .slice(cuts[part], end)
+      .map((event, index) => recordingRow({ id: cuts[part]! + index + 1, ...event }));
+    return written(directory.path, rows, `part-${part}.tsv`);
   });
   expect((await importFiles(directory.path, files.slice(0, 1))).error?.message).toContain(
     'part-0.tsv does not begin with',
   );
   expect((await importFiles(directory.path, files)).error).toBeNull();
   expectWhole(directory);
-  expect((await importFiles(directory.path, files)).said).not.toMatch(/ [1-9]\d* applied/);
+  expect((await importFiles(directory.path, files)).output).not.toMatch(/ [1-9]\d* applied/);
 });
 
 test('a recording out of order is rejected before anything changes', async () => {
-  using directory = copyOf(begun);
+  using directory = copyOf(half);
   const lines = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
   const { error } = await importRows(directory.path, lines.toReversed());
   expect((error as OperatorError).message).toContain('not in the order of their ids');
@@ -199,14 +201,14 @@ test('a recording out of order is rejected before anything changes', async () =>
 
 test('a partial history continues with the recording exported from it, without commands and withheld entries', async () => {
   const straight = [...devnetEvents({ seed: 3, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })];
-  const own = beginnings(straight)
+  const partial = beginnings(straight)
     .find(({ height }) => height === 5)!
     .events.map(received);
-  using recorded = ingestOf(own);
+  using recorded = ingestOf(partial);
   for (const isWithheld of [false, true]) {
-    using directory = ingestOf(own.slice(0, own.length - 4));
+    using directory = ingestOf(partial.slice(0, partial.length - 4));
     if (isWithheld) withholdEntries(directory.path, COMMAND_PATH);
-    expect((await importRows(directory.path, own)).error).toBeNull();
+    expect((await importRows(directory.path, partial)).error).toBeNull();
     expect(tables(directory.path)).toEqual(tables(recorded.path));
     await expectRefused(directory, straight.map(received), /: row \d+ differs from entry \d+ /);
   }

@@ -79,13 +79,13 @@ test('a skipped row does not undo the rows before it', async () => {
       parent_index_block_hash: `0x${'cd'.repeat(32)}`,
     }),
   };
-  using without = dataDirectory();
-  await importAs(without.path, 'recording.tsv', events);
+  using plain = dataDirectory();
+  await importAs(plain.path, 'recording.tsv', events);
   for (const place of [1, events.indexOf(block) - 3, events.length]) {
     using directory = dataDirectory();
     await importAs(directory.path, 'recording.tsv', events.toSpliced(place, 0, orphan), { ...options, skipBad: true });
-    expect(everything(directory.path).journal).toEqual(everything(without.path).journal);
-    expect(tables(directory.path)).toEqual(tables(without.path));
+    expect(everything(directory.path).journal).toEqual(everything(plain.path).journal);
+    expect(tables(directory.path)).toEqual(tables(plain.path));
   }
 });
 
@@ -96,10 +96,10 @@ test('a signal stops an import immediately while it creates indexes', async () =
   const [before, during] = [handlers(), new Set<number>()];
   using _ = spyOn(Database.prototype, 'run').mockImplementation(function (
     this: Database,
-    ...given: [string, ...never[]]
+    ...args: [string, ...never[]]
   ) {
-    if (given[0].startsWith('CREATE INDEX')) during.add(handlers());
-    return run.apply(this, given);
+    if (args[0].startsWith('CREATE INDEX')) during.add(handlers());
+    return run.apply(this, args);
   } as typeof run);
   await importAs(directory.path, 'recording.tsv', events.slice(0, 3));
   expect(during).toEqual(new Set([before]));

@@ -11,7 +11,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 
 const directory = dataDirectory();
 afterAll(() => directory[Symbol.dispose]());
-const at = (name: string): string => join(directory.path, name);
+const pathOf = (name: string): string => join(directory.path, name);
 
 const lines = Array.from({ length: 20_000 }, (_, n) => `${n}\t${Bun.hash(String(n))}`);
 const text = Buffer.from(lines.join('\n'));
@@ -19,10 +19,10 @@ const checksummed = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
 const packed = { gzip: gzipSync(text), zstd: zstdCompressSync(text, checksummed) };
 
 async function read(name: string, content: Uint8Array): Promise<string[]> {
-  writeFileSync(at(name), content);
-  const found: string[] = [];
-  for await (const line of openInput(at(name)).lines()) found.push(line.toString());
-  return found;
+  writeFileSync(pathOf(name), content);
+  const lines: string[] = [];
+  for await (const line of openInput(pathOf(name)).lines()) lines.push(line.toString());
+  return lines;
 }
 
 for (const [name, content] of [
@@ -52,13 +52,13 @@ test('reads an empty file and a file too short for a signature', async () => {
 
 describe('rejects a damaged file with a problem and a remedy:', () => {
   for (const [compression, content] of Object.entries(packed)) {
-    for (const [what, broken] of [
+    for (const [damage, broken] of [
       ['cut off in the middle', content.subarray(0, content.length >> 1)],
       ['without its last byte', content.subarray(0, -1)],
       ['with bytes after its end', Buffer.concat([content, Buffer.from('something else')])],
       ['with a changed byte', content.map((byte, index) => (index === content.length >> 1 ? byte ^ 0xff : byte))],
     ] as const) {
-      test(`${compression} ${what}`, async () => {
+      test(`${compression} ${damage}`, async () => {
         const refused = read('broken', broken);
         await expect(refused).rejects.toThrow(OperatorError);
         await expect(refused).rejects.toThrow(`broken is truncated or damaged: its ${compression} data`);
@@ -68,30 +68,30 @@ describe('rejects a damaged file with a problem and a remedy:', () => {
   }
 });
 
-for (const [what, begins] of [
+for (const [kind, begins] of [
   ['a zip archive', 'PK\x03\x04'],
   ['compressed with bzip2', 'BZh91AY'],
   ['an SQLite database', 'SQLite format 3\0'],
   ["a dump of PostgreSQL's own format", 'PGDMP'],
 ] as const) {
-  test(`the error names the file's format if the file is ${what}`, async () => {
+  test(`the error names the file's format if the file is ${kind}`, async () => {
     await expect(read('other.gz', Buffer.from(`${begins} and more of it`, 'latin1'))).rejects.toThrow(
-      `other.gz is ${what}.`,
+      `other.gz is ${kind}.`,
     );
   });
 }
 
 test("errors name a directory, and a file that doesn't exist", () => {
   expect(() => openInput(directory.path)).toThrow(`${directory.path} is a directory.`);
-  expect(() => openInput(at('none'))).toThrow(`${at('none')} doesn't exist.`);
+  expect(() => openInput(pathOf('none'))).toThrow(`${pathOf('none')} doesn't exist.`);
 });
 
 test.skipIf(process.platform !== 'linux')('reading that ends early gives the file back', async () => {
   const open = () => readdirSync('/proc/self/fd').length;
   for (const content of [text, packed.zstd]) {
-    writeFileSync(at('early'), content);
+    writeFileSync(pathOf('early'), content);
     const before = open();
-    for (let n = 0; n < 20; n++) for await (const _ of openInput(at('early')).lines()) break;
+    for (let n = 0; n < 20; n++) for await (const _ of openInput(pathOf('early')).lines()) break;
     expect(open()).toBeLessThan(before + 10);
   }
 });

@@ -8,17 +8,17 @@ import { stackside } from '../e2e/stackside.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 
 /** All commands that run something, by their words. */
-function commandsOf(made: Command, words: readonly string[] = []): [words: string, made: Command][] {
-  const below = made.commands.flatMap((one) => commandsOf(one, [...words, one.name()]));
-  return (made as OwnCommand).settingsOf === null ? below : [[words.join(' '), made], ...below];
+function commandsOf(command: Command, words: readonly string[] = []): [words: string, command: Command][] {
+  const below = command.commands.flatMap((child) => commandsOf(child, [...words, child.name()]));
+  return (command as OwnCommand).settingsOf === null ? below : [[words.join(' '), command], ...below];
 }
 
 const commands = commandsOf(createProgram());
 const takesJson = ({ options }: Command): boolean => options.some(({ long }) => long === '--json');
 
 test('--json exists on every command that prints data, and on no other command', () => {
-  const without = commands.filter(([, made]) => !takesJson(made)).map(([words]) => words);
-  expect(without).toEqual([
+  const missing = commands.filter(([, command]) => !takesJson(command)).map(([words]) => words);
+  expect(missing).toEqual([
     ...['serve', 'console', 'import', 'restore', 'backup', 'export', 'rebuild', 'cluster init'],
     ...['hooks enable', 'hooks disable', 'hooks remove', 'hooks listen', 'devnet', 'devnet types', 'demo'],
     'simulate',

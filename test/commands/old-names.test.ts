@@ -48,21 +48,21 @@ const files = {
 };
 
 let data: DataDirectory;
-let from: DataDirectory;
+let source: DataDirectory;
 beforeEach(() => {
-  [data, from] = [dataDirectory(), dataDirectory()];
+  [data, source] = [dataDirectory(), dataDirectory()];
   for (const [name, lines] of Object.entries(files)) write(name, lines.join('\n'));
 });
 afterEach(() => {
   data[Symbol.dispose]();
-  from[Symbol.dispose]();
+  source[Symbol.dispose]();
 });
 
 /** Writes a file of the export, with a file that holds its hash. */
 function write(name: string, text: string): void {
-  writeFileSync(join(from.path, name), text);
+  writeFileSync(join(source.path, name), text);
   const hash = new Bun.CryptoHasher('sha256').update(text).digest('hex');
-  writeFileSync(join(from.path, `${name}.sha256`), `${hash}\n`);
+  writeFileSync(join(source.path, `${name}.sha256`), `${hash}\n`);
 }
 
 /** Imports as a server does before it serves. */
@@ -74,10 +74,10 @@ async function imported(settings: Settings, log: (event: LogEvent) => void): Pro
 }
 
 async function importNames(): Promise<LogEvent[]> {
-  const said: LogEvent[] = [];
-  const settings = readSettings({ data: data.path, bnsImport: from.path }, {});
-  await imported(settings, (event) => said.push(event));
-  return said;
+  const logged: LogEvent[] = [];
+  const settings = readSettings({ data: data.path, bnsImport: source.path }, {});
+  await imported(settings, (event) => logged.push(event));
+  return logged;
 }
 
 async function read<T>(ask: (names: Reader['names']) => T | Promise<T>): Promise<T> {
@@ -91,9 +91,9 @@ test('the export of old names is imported once', async () => {
 });
 
 test('without the setting, no old names are imported', async () => {
-  const said: LogEvent[] = [];
-  await imported(readSettings({ data: data.path }, {}), (event) => said.push(event));
-  expect(said).toEqual([]);
+  const logged: LogEvent[] = [];
+  await imported(readSettings({ data: data.path }, {}), (event) => logged.push(event));
+  expect(logged).toEqual([]);
 });
 
 test('old names, namespaces and subdomains are returned as registered in the chain’s first block', async () => {
@@ -150,7 +150,7 @@ describe('an export of old names is rejected completely if', () => {
   test.each<[string, () => void, RegExp]>([
     [
       'a hash is another',
-      () => writeFileSync(join(from.path, 'subdomains.csv.sha256'), '00'),
+      () => writeFileSync(join(source.path, 'subdomains.csv.sha256'), '00'),
       /subdomains\.csv doesn't match/,
     ],
     ['a file is missing', () => write('name_zonefiles.txt', 'no hash\nx\n'), /name_zonefiles\.txt, line 1/],
@@ -170,9 +170,9 @@ describe('an export of old names is rejected completely if', () => {
       /line 2: its zonefile is not next/,
     ],
     ['a subdomain is cut', () => write('subdomains.csv', `header\n${SUB_HASH},x\n`), /line 2: no row of a subdomain/],
-  ])('%s', async (_, spoil, says) => {
+  ])('%s', async (_, spoil, message) => {
     spoil();
-    await expect(importNames()).rejects.toThrow(says);
+    await expect(importNames()).rejects.toThrow(message);
     for (const [name, lines] of Object.entries(files)) write(name, lines.join('\n'));
     expect(await importNames()).toEqual([{ event: 'old_names_imported', rows: 7 }]);
   });

@@ -20,7 +20,7 @@ beforeAll(() => {
   symlinkSync(data.path, link);
 });
 afterAll(() => {
-  for (const one of [data, around]) one[Symbol.dispose]();
+  for (const directory of [data, around]) directory[Symbol.dispose]();
 });
 
 const files = (): string[] => readdirSync(data.path).filter((name) => !/-(shm|wal)$/.test(name));

@@ -86,9 +86,9 @@ describe('on a terminal, a restore', () => {
   test('ends its progress line when it finishes', async () => {
     using data = ingestOf(events);
     using places = dataDirectory();
-    const at = join(places.path, 'archive');
-    await archive(data.path, directoryFiles(at));
-    const { error, written } = await restoring(at, join(places.path, 'new'));
+    const archivePath = join(places.path, 'archive');
+    await archive(data.path, directoryFiles(archivePath));
+    const { error, written } = await restoring(archivePath, join(places.path, 'new'));
     expect(error).toBeNull();
     expect(written).toMatch(/: entry \d+ of \d+, .*, ETA [0-9:]+\n$/);
   });
@@ -96,11 +96,11 @@ describe('on a terminal, a restore', () => {
   test('ends its progress line before it prints an error', async () => {
     using data = ingestOf(events);
     using places = dataDirectory();
-    const at = join(places.path, 'archive');
-    await archive(data.path, directoryFiles(at));
-    const files = readdirSync(at).filter((name) => parseSegmentName(name) !== null);
-    writeFileSync(join(at, files.sort().at(-1)!), 'torn');
-    const { error, written } = await restoring(at, join(places.path, 'new'));
+    const archivePath = join(places.path, 'archive');
+    await archive(data.path, directoryFiles(archivePath));
+    const files = readdirSync(archivePath).filter((name) => parseSegmentName(name) !== null);
+    writeFileSync(join(archivePath, files.sort().at(-1)!), 'torn');
+    const { error, written } = await restoring(archivePath, join(places.path, 'new'));
     expect(error).toBeInstanceOf(OperatorError);
     expect(written).toMatch(/: entry \d+ of \d+, .*\n$/);
   });

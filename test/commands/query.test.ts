@@ -66,9 +66,9 @@ const start = (sql: string, others: Partial<QueryStart> = {}): QueryStart => ({
 const ENDLESS = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c';
 
 /** Runs a query, and joins its output. */
-async function outputOf(of: QueryStart) {
+async function outputOf(start: QueryStart) {
   const parts: Uint8Array[] = [];
-  const end = await runQuery(of, { seconds: null, bytes: null }, async (part) => void parts.push(part));
+  const end = await runQuery(start, { seconds: null, bytes: null }, async (part) => void parts.push(part));
   return { text: Buffer.concat(parts).toString(), end };
 }
 

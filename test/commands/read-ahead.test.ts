@@ -65,8 +65,8 @@ const alone = await importOf(whole, 0);
 afterAll(() => alone[Symbol.dispose]());
 const expected = lazy(() => everything(alone.path));
 /** A directory with an unfinished import. */
-const begun = await importOf(recording('begun.tsv', rows.slice(0, 200)), 0);
-afterAll(() => begun[Symbol.dispose]());
+const partial = await importOf(recording('begun.tsv', rows.slice(0, 200)), 0);
+afterAll(() => partial[Symbol.dispose]());
 
 describe('an import that reads ahead on threads', () => {
   test.each([1, 3])('produces the same journal and tables with %i threads', async (threads) => {
@@ -75,7 +75,7 @@ describe('an import that reads ahead on threads', () => {
   });
 
   test('continues at the end of a shorter recording', async () => {
-    using directory = copyOf(begun);
+    using directory = copyOf(partial);
     await imported(directory.path, recording('begun.tsv', rows), 2);
     expect(everything(directory.path)).toEqual(expected());
   });
@@ -90,11 +90,11 @@ describe('an import that reads ahead on threads', () => {
       recordingRow({ ...block, id: 302, text: '{"block_height": "high"}' }),
       'no row',
     ];
-    const later = events.slice(300).map((event, at) => recordingRow({ ...event, id: 303 + at }));
+    const later = events.slice(300).map((event, index) => recordingRow({ ...event, id: 303 + index }));
     const file = recording('bad.tsv', [...rows.slice(0, 300), ...bad, ...later, rows[3]!]);
-    using one = await importOf(file, 0, { skipBad: true });
-    using other = await importOf(file, 1, { skipBad: true });
-    expect(everything(other.path)).toEqual(everything(one.path));
+    using first = await importOf(file, 0, { skipBad: true });
+    using second = await importOf(file, 1, { skipBad: true });
+    expect(everything(second.path)).toEqual(everything(first.path));
   });
 
   test.each([
@@ -124,7 +124,7 @@ describe('an import that reads ahead on threads', () => {
     const file = recording('refused.tsv', lines);
     const problems: unknown[] = [];
     for (const threads of [0, 1]) {
-      using directory = copyOf(begun);
+      using directory = copyOf(partial);
       problems.push(await problemOf(imported(directory.path, file, threads)));
     }
     expect(problems[0]).not.toBeNull();
@@ -190,13 +190,13 @@ describe('a rebuild that reads ahead on threads', () => {
   });
 
   test('gives each thread every n-th batch, and all threads together every entry once, in order', () => {
-    const of = 3;
+    const count = 3;
     const source = { directory: alone.path, upTo: events.length - 20 };
-    const shares = Array.from({ length: of }, (_, index) => [
+    const shares = Array.from({ length: count }, (_, index) => [
       ...preparedEntries(
         source,
         () => null,
-        (batch) => batch % of === index,
+        (batch) => batch % count === index,
       ),
     ]);
     const inTurn = shares[0]!.flatMap((_, turn) => shares.map((share) => share[turn] ?? [])).flat();

@@ -16,26 +16,26 @@ import { everything } from '../support/data/tables.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const events = simulatedEvents({ seed: 1, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 });
-const inOrder = events.map((event, at) => recordingRow({ id: at + 1, ...event }));
+const inOrder = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
 /** As text, the ids are 1, 10, 11, …, 2, 20, … */
 const asText = inOrder.toSorted();
 
 /** Returns the positions of a block that occurs once, and of its child. */
 const [parent, child] = ((): [number, number] => {
   const blocks = events.map(({ path, text }) => (path === '/new_block' ? JSON.parse(text) : {}));
-  const at = blocks.findIndex(({ block_height }) => block_height === 6);
-  return [at, blocks.findIndex((one) => one.parent_index_block_hash === blocks[at].index_block_hash)];
+  const index = blocks.findIndex(({ block_height }) => block_height === 6);
+  return [index, blocks.findIndex((block) => block.parent_index_block_hash === blocks[index].index_block_hash)];
 })();
 
 test('an id is new only once, in any order of ids', () => {
   const seen = new Seen({ 'known ids': 100 });
   assertProperty(
     fc.property(fc.array(fc.nat({ max: 40 }), { maxLength: 120, size: 'max' }), (ids) => {
-      const all = new SeenIds();
+      const seenIds = new SeenIds();
       const known = new Set<number>();
       for (const id of ids) {
         if (known.has(id)) seen.add('known ids');
-        expect(all.add(id)).toBe(!known.has(id));
+        expect(seenIds.add(id)).toBe(!known.has(id));
         known.add(id);
       }
     }),

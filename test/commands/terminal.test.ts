@@ -35,8 +35,8 @@ test.each([
 });
 
 describe('a log for people', () => {
-  const at = Date.UTC(2026, 0, 1, 12, 30, 5);
-  const line = (event: LogEvent, colored = false) => prettyLine(event, at, colored);
+  const time = Date.UTC(2026, 0, 1, 12, 30, 5);
+  const line = (event: LogEvent, colored = false) => prettyLine(event, time, colored);
 
   test('contains the time, the level, the event and its values', () => {
     expect(line({ event: 'block_applied', height: 7, transactions: 2 })).toBe(
@@ -57,7 +57,7 @@ describe('a log for people', () => {
   });
 });
 
-const state = (given: Partial<Readiness>): Readiness => ({
+const state = (overrides: Partial<Readiness>): Readiness => ({
   ready: true,
   state: 'live',
   reason: null,
@@ -67,7 +67,7 @@ const state = (given: Partial<Readiness>): Readiness => ({
   height: 1234,
   node_height: null,
   tip_age_seconds: 12,
-  ...given,
+  ...overrides,
 });
 
 test('wildcard addresses are printed as loopback addresses', () => {
@@ -79,7 +79,7 @@ test('wildcard addresses are printed as loopback addresses', () => {
 });
 
 /** Returns a server that gives these responses. */
-function running(given: Partial<ServerInfo> = {}): ServerInfo {
+function running(overrides: Partial<ServerInfo> = {}): ServerInfo {
   return {
     api: 'http://127.0.0.1:3999',
     events: 'http://0.0.0.0:3700',
@@ -88,11 +88,11 @@ function running(given: Partial<ServerInfo> = {}): ServerInfo {
     chainId: async () => 0x8000_0000,
     failed: null,
     stop: async () => {},
-    ...given,
+    ...overrides,
   };
 }
 
-interface Given {
+interface Setup {
   logFormat?: 'pretty' | 'json' | null;
   logLevel?: Level;
   stdoutIsTTY?: boolean;
@@ -101,7 +101,7 @@ interface Given {
 }
 
 /** Returns a presenter, and all of its output. */
-function presented({ logFormat = null, logLevel = 'info', stdoutIsTTY = true, stderrIsTTY = true, make }: Given = {}) {
+function presented({ logFormat = null, logLevel = 'info', stdoutIsTTY = true, stderrIsTTY = true, make }: Setup = {}) {
   const [stdout, stderr, time] = [output(stdoutIsTTY), output(stderrIsTTY), manualClock()];
   const logged: LogEvent[] = [];
   const clock = { ...systemClock, now: time.now, monotonic: time.now };
@@ -115,10 +115,10 @@ const READY_LINE = '{"ready":true,"api":"http://127.0.0.1:3999","events":"http:/
 const APPLIED: LogEvent = { event: 'block_applied', height: 101, transactions: 3 };
 
 describe('serve', () => {
-  test.each<Given>([{ stderrIsTTY: false }, { logFormat: 'json' }, { stderrIsTTY: false, stdoutIsTTY: false }])(
+  test.each<Setup>([{ stderrIsTTY: false }, { logFormat: 'json' }, { stderrIsTTY: false, stdoutIsTTY: false }])(
     'prints JSON: %p',
-    async (given) => {
-      const { presenter, out, err, logged } = presented(given);
+    async (overrides) => {
+      const { presenter, out, err, logged } = presented(overrides);
       await presenter.ready(running());
       presenter.log(APPLIED);
       presenter.environment.createLog('info')(APPLIED);
@@ -164,15 +164,15 @@ describe('serve', () => {
   });
 
   test('prints a state change with the reason, the next step and the observer section', () => {
-    const at = Date.UTC(2026, 0, 1, 12, 30, 5);
+    const time = Date.UTC(2026, 0, 1, 12, 30, 5);
     const change = { state: 'stuck', reason: 'Block 7 is missing.', next: 'Fill it.' } as const;
-    expect(prettyLine({ event: 'state_degraded', ...change }, at, false)).toBe(
+    expect(prettyLine({ event: 'state_degraded', ...change }, time, false)).toBe(
       '12:30:05 warn  Stuck: Block 7 is missing.\n    Fill it.',
     );
-    expect(prettyLine({ event: 'state_changed', state: 'live', reason: null, next: 'Nothing to do.' }, at, false)).toBe(
-      '12:30:05 info  Live\n    Nothing to do.',
-    );
-    expect(prettyLine({ event: 'state_degraded', ...change, observer: '[[a]]\nb = 1\n' }, at, false)).toEndWith(
+    expect(
+      prettyLine({ event: 'state_changed', state: 'live', reason: null, next: 'Nothing to do.' }, time, false),
+    ).toBe('12:30:05 info  Live\n    Nothing to do.');
+    expect(prettyLine({ event: 'state_degraded', ...change, observer: '[[a]]\nb = 1\n' }, time, false)).toEndWith(
       '\n    Fill it.\n\n    [[a]]\n    b = 1\n',
     );
   });

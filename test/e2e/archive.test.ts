@@ -42,7 +42,7 @@ function failing(random: Prng): S3Server['fail'] {
   return ({ number }) => (number % 3 === 0 ? random.pick(faults) : null);
 }
 
-const seeds = Array.from({ length: casesOf(1) }, (_, at) => firstSeed + at);
+const seeds = Array.from({ length: casesOf(1) }, (_, index) => firstSeed + index);
 
 test.each(seeds)(
   'the archive of a server that is killed again and again has all its data (seed %d)',
@@ -51,17 +51,17 @@ test.each(seeds)(
     using s3 = s3Server('bucket');
     s3.fail = failing(random);
     const data = join(folder.path, `data-${seed}`);
-    const given = ['--data', data, '--archive', 's3://bucket/archive', '--node-rpc', NO_NODE];
+    const args = ['--data', data, '--archive', 's3://bucket/archive', '--node-rpc', NO_NODE];
     let next = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      const server = await startServerIn({ ...s3.variables }, 'serve', ...given, '--log-level', 'silent');
+      const server = await startServerIn({ ...s3.variables }, 'serve', ...args, '--log-level', 'silent');
       const before = s3.requests.length;
       const count = random.between(5, 30);
       await postEvents(events.slice(next, next + count), server.events);
       next += count;
       // Every life makes as many: it looks at the archive, and writes to it.
-      const least = before + random.between(1, 3);
-      await until(() => s3.requests.length >= least, 'some requests to the archive');
+      const target = before + random.between(1, 3);
+      await until(() => s3.requests.length >= target, 'some requests to the archive');
       await moment(random.below(1_500));
       await server.stop('SIGKILL');
     }
@@ -83,7 +83,7 @@ test.each(seeds)(
       [],
     );
     // The next server continues the archive.
-    const server = await startServerIn({ ...s3.variables }, 'serve', ...given, '--log-level', 'silent');
+    const server = await startServerIn({ ...s3.variables }, 'serve', ...args, '--log-level', 'silent');
     const isLevel = async () => {
       const { archive } = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
       return archive !== null && archive.entry === journalRows(data).length;
@@ -179,7 +179,7 @@ describe('the commands', () => {
 
   test('status names a damaged object at the end of the archive, and exits with 2 as verify does', async () => {
     const names = readdirSync(path).sort();
-    for (const name of ['open-one.zst', names.findLast((one) => one.startsWith('segment-'))!]) {
+    for (const name of ['open-one.zst', names.findLast((object) => object.startsWith('segment-'))!]) {
       const spoiled = join(folder.path, `damaged-${name}`);
       cpSync(path, spoiled, { recursive: true });
       if (name !== 'open-one.zst') rmSync(join(spoiled, 'open-one.zst'));
@@ -203,15 +203,15 @@ describe('the commands', () => {
   });
 
   test('a backup brings an archive up to date, and is restored up to an entry, also by the name of its first object', async () => {
-    const both = join(folder.path, 'both');
-    cpSync(path, both, { recursive: true });
-    const backup = await stackside('backup', `${both}/${IDENTITY}`, '--data', source.path);
+    const copy = join(folder.path, 'both');
+    cpSync(path, copy, { recursive: true });
+    const backup = await stackside('backup', `${copy}/${IDENTITY}`, '--data', source.path);
     expect([backup.code, backup.stdout]).toEqual([0, expect.stringContaining('Archives contain no keys')]);
-    const at = (name: string) => join(folder.path, name);
-    const whole = await stackside('restore', both, '--data', at('of-backup'));
+    const file = (name: string) => join(folder.path, name);
+    const whole = await stackside('restore', copy, '--data', file('of-backup'));
     expect(whole.code).toBe(0);
-    expect(journalRows(at('of-backup'))).toEqual(journalRows(source.path));
-    const named = await stackside('restore', `${both}/${IDENTITY}`, '--data', at('of-archive'), '--until-entry', '3');
+    expect(journalRows(file('of-backup'))).toEqual(journalRows(source.path));
+    const named = await stackside('restore', `${copy}/${IDENTITY}`, '--data', file('of-archive'), '--until-entry', '3');
     expect(named.stdout).toMatch(
       /: height 0, entry 4\nEntry 4 gives the log a new identity, [0-9a-f]{32}: archive it .*\n.*Archives contain no keys/,
     );

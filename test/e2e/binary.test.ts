@@ -73,10 +73,10 @@ const answers: [path: string, status: number, says: string][] = [
   ['/docs', 200, '"openapi":"3.'],
   ['/docs/json', 200, '"openapi":"3.'],
 ];
-for (const [path, status, says] of answers) {
+for (const [path, status, text] of answers) {
   test(`GET ${path} of the executable is ${status}`, async () => {
     const response = await fetch(api + path);
-    expect(await response.text()).toContain(says);
+    expect(await response.text()).toContain(text);
     expect(response.status).toBe(status);
   });
 }
@@ -96,8 +96,8 @@ test('the executable serves the API on several threads, with modules that are lo
     break;
   }
   const { api: threaded } = JSON.parse(ready) as { api: string };
-  const all = await Promise.all(Array.from({ length: 8 }, () => fetch(`${threaded}/extended`)));
-  expect(all.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  const responses = await Promise.all(Array.from({ length: 8 }, () => fetch(`${threaded}/extended`)));
+  expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200));
   expect(await (await fetch(`${threaded}/metrics`)).text()).toContain('route="/extended",status_code="200"');
   // Modules that are loaded on first use.
   expect(await (await fetch(`${threaded}/socket.io/?EIO=4&transport=polling`)).text()).toStartWith('0{"sid":');

@@ -69,7 +69,7 @@ export class ClusterReceiver {
     if (!Bun.deepEquals(standing, expected)) {
       throw new Error(`the receiver is left with ${standing.length} blocks, and ${expected.length} match`);
     }
-    const waits = [...this.#arrivedAt].map(([hash, at]) => at - (acknowledgedAt.get(hash) ?? at));
+    const waits = [...this.#arrivedAt].map(([hash, arrivedAt]) => arrivedAt - (acknowledgedAt.get(hash) ?? arrivedAt));
     return { deliveries: accepted.length, repeated, longestWait: Math.max(0, ...waits) / 1000 };
   }
 

@@ -33,7 +33,7 @@ const events: NodeEvent[] = [
 ];
 /** The events that nodes post at each kill and at the end. */
 const portions = Array.from({ length: KILLS + 1 }, (_, portion) => {
-  const [from, to] = [portion, portion + 1].map((at) => Math.floor((at * events.length) / (KILLS + 1)));
+  const [from, to] = [portion, portion + 1].map((part) => Math.floor((part * events.length) / (KILLS + 1)));
   return events.slice(from, to);
 });
 /** Entries that the log loses before the last portion, and gets back. */
@@ -61,8 +61,8 @@ function acknowledgedAt(postings: readonly Posting[]): Map<string, number> {
   for (const posting of postings) {
     for (const { path, body } of posting.acknowledged) {
       if (path !== '/new_block') continue;
-      const at = posting.acknowledgedAt.get(body) ?? Number.POSITIVE_INFINITY;
-      first.set(hashOf(body), Math.min(at, first.get(hashOf(body)) ?? at));
+      const time = posting.acknowledgedAt.get(body) ?? Number.POSITIVE_INFINITY;
+      first.set(hashOf(body), Math.min(time, first.get(hashOf(body)) ?? time));
     }
   }
   return first;

@@ -13,27 +13,27 @@ import { NO_NODE } from '../support/servers/serving.ts';
 import { command, failureOf, problemOf, stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
 
 const directory = temporaryDirectory();
-const at = (name: string): string => join(directory.path, name);
-const recording = at('devnet.tsv');
+const pathOf = (name: string): string => join(directory.path, name);
+const recording = pathOf('devnet.tsv');
 
 const tipOf = (data: string) => directoryStatus(data).tip;
 
 beforeAll(async () => {
-  const made = await stackside('simulate', '--seed', '3', '--blocks', '12', '--fork-every', '5', '--out', recording);
-  expect(made.code).toBe(0);
-  const imported = await stackside('import', recording, '--data', at('data'));
+  const result = await stackside('simulate', '--seed', '3', '--blocks', '12', '--fork-every', '5', '--out', recording);
+  expect(result.code).toBe(0);
+  const imported = await stackside('import', recording, '--data', pathOf('data'));
   expect(failureOf(imported)).toBeNull();
 });
 afterAll(() => directory.remove());
 
 test('stackside import FILE brings the chain to its tip, and check finds nothing', async () => {
-  const status = JSON.parse((await stackside('status', '--json', '--data', at('data'), '--url', NO_NODE)).stdout);
-  expect(status).toEqual({ server: null, ...directoryStatus(at('data')) });
+  const status = JSON.parse((await stackside('status', '--json', '--data', pathOf('data'), '--url', NO_NODE)).stdout);
+  expect(status).toEqual({ server: null, ...directoryStatus(pathOf('data')) });
   expect(status.tip.height).toBe(12);
-  const check = await stackside('check', '--data', at('data'));
+  const check = await stackside('check', '--data', pathOf('data'));
   expect(check.stdout).not.toContain('DIFFERS');
   expect(check.code).toBe(0);
-  const { stdout } = await stackside('check', '--format', 'json', '--data', at('data'));
+  const { stdout } = await stackside('check', '--format', 'json', '--data', pathOf('data'));
   const lines = stdout
     .trim()
     .split('\n')
@@ -45,13 +45,13 @@ test('stackside import FILE brings the chain to its tip, and check finds nothing
 });
 
 test.each(['--all', '--sample=3', '--rate=5'])('stackside check %s compares with the node', async (option) => {
-  const { code, stderr } = await stackside('check', option, '--data', at('data'), '--node-rpc', NO_NODE);
+  const { code, stderr } = await stackside('check', option, '--data', pathOf('data'), '--node-rpc', NO_NODE);
   expect([code, stderr]).toEqual([EXIT.temporary, expect.stringContaining("can't be compared with the node")]);
 });
 
 test('stackside status --tables prints every table and index, the largest first; as JSON each as it is measured', async () => {
-  const sizes = [...tableSizes(at('data'), () => {})];
-  const text = await stackside('status', '--tables', '--data', at('data'));
+  const sizes = [...tableSizes(pathOf('data'), () => {})];
+  const text = await stackside('status', '--tables', '--data', pathOf('data'));
   const largest = sizes.toSorted((a, b) => b.bytes - a.bytes);
   expect([
     text.code,
@@ -67,15 +67,15 @@ test('stackside status --tables prints every table and index, the largest first;
       ...(kind === 'index' ? [`index of ${table}`] : []),
     ]),
   ]);
-  const json = await stackside('status', '--tables', '--json', '--data', at('data'));
+  const json = await stackside('status', '--tables', '--json', '--data', pathOf('data'));
   const lines = json.stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
   expect([json.code, lines]).toEqual([
     0,
-    sizes.flatMap((found, at) => [
-      { at: { number: at + 1, of: sizes.length, name: found.name, detail: '' } },
+    sizes.flatMap((found, index) => [
+      { at: { number: index + 1, of: sizes.length, name: found.name, detail: '' } },
       { found },
     ]),
   ]);
@@ -84,62 +84,62 @@ test('stackside status --tables prints every table and index, the largest first;
 test('stackside import --skip-bad counts a bad row', async () => {
   const lines = readFileSync(recording, 'utf8').trimEnd().split('\n');
   lines.splice(30, 0, 'not a row');
-  writeFileSync(at('bad.tsv'), lines.join('\n'));
-  const skipped = await stackside('import', at('bad.tsv'), '--data', at('bad'), '--skip-bad');
+  writeFileSync(pathOf('bad.tsv'), lines.join('\n'));
+  const skipped = await stackside('import', pathOf('bad.tsv'), '--data', pathOf('bad'), '--skip-bad');
   expect(skipped.code).toBe(0);
   expect(skipped.stdout).toContain(' 1 bad;');
-  expect(tipOf(at('bad'))).toEqual(tipOf(at('data')));
+  expect(tipOf(pathOf('bad'))).toEqual(tipOf(pathOf('data')));
 });
 
 test('an import of an export makes the same chain', async () => {
-  const file = at('exported.tsv.zst');
-  expect((await stackside('export', '--data', at('data'), '--output', file)).code).toBe(0);
-  const again = await stackside('export', '--data', at('data'), '--output', file);
-  expect(again.code).toBe(1);
-  expect(again.stderr).toContain('already exists');
-  await stackside('import', file, '--data', at('exported'));
-  expect(tipOf(at('exported'))).toEqual(tipOf(at('data')));
+  const file = pathOf('exported.tsv.zst');
+  expect((await stackside('export', '--data', pathOf('data'), '--output', file)).code).toBe(0);
+  const repeated = await stackside('export', '--data', pathOf('data'), '--output', file);
+  expect(repeated.code).toBe(1);
+  expect(repeated.stderr).toContain('already exists');
+  await stackside('import', file, '--data', pathOf('exported'));
+  expect(tipOf(pathOf('exported'))).toEqual(tipOf(pathOf('data')));
 });
 
 test("an ambiguous recording is rejected without --format, and its export isn't ambiguous", async () => {
   const row = '1\t2024-01-01 00:00:01+00\t/stackerdb_chunks\t{"a":"C:\\\\new"}\n';
-  writeFileSync(at('either.tsv'), row);
-  const refused = await stackside('import', at('either.tsv'), '--data', at('either'));
+  writeFileSync(pathOf('either.tsv'), row);
+  const refused = await stackside('import', pathOf('either.tsv'), '--data', pathOf('either'));
   expect(refused.code).toBe(1);
   expect(refused.stderr).toMatch(/^Row 1 of .* can be read in two ways, .*\n.*--format copy.*--format raw.*\n$/);
-  expect(directoryStatus(at('either')).journal?.events).toBe(0);
+  expect(directoryStatus(pathOf('either')).journal?.events).toBe(0);
   for (const format of ['raw', 'copy']) {
-    const imported = await stackside('import', at('either.tsv'), '--data', at(format), '--format', format);
+    const imported = await stackside('import', pathOf('either.tsv'), '--data', pathOf(format), '--format', format);
     expect(failureOf(imported)).toBeNull();
-    const { stdout } = await stackside('export', '--data', at(format));
-    writeFileSync(at('again.tsv'), stdout);
-    const again = await stackside('import', at('again.tsv'), '--data', at(`${format}-again`));
-    expect(failureOf(again)).toBeNull();
-    expect((await stackside('export', '--data', at(`${format}-again`))).stdout).toBe(stdout);
+    const { stdout } = await stackside('export', '--data', pathOf(format));
+    writeFileSync(pathOf('again.tsv'), stdout);
+    const repeated = await stackside('import', pathOf('again.tsv'), '--data', pathOf(`${format}-again`));
+    expect(failureOf(repeated)).toBeNull();
+    expect((await stackside('export', '--data', pathOf(`${format}-again`))).stdout).toBe(stdout);
     expect(stdout === row).toBe(false);
   }
 });
 
 test('stackside rebuild makes the same index from the journal', async () => {
-  const before = directoryStatus(at('data'));
-  const rebuilt = await stackside('rebuild', '--data', at('data'));
+  const before = directoryStatus(pathOf('data'));
+  const rebuilt = await stackside('rebuild', '--data', pathOf('data'));
   expect(rebuilt.stdout).toContain('height 12');
-  expect({ ...directoryStatus(at('data')), index_bytes: 0 }).toEqual({ ...before, index_bytes: 0 });
-  expect((await stackside('check', '--data', at('data'))).code).toBe(0);
+  expect({ ...directoryStatus(pathOf('data')), index_bytes: 0 }).toEqual({ ...before, index_bytes: 0 });
+  expect((await stackside('check', '--data', pathOf('data'))).code).toBe(0);
 });
 
 test('stackside restore makes a data directory from a backup', async () => {
-  const made = await stackside('backup', at('backup'), '--data', at('data'));
-  expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('base of height 12, entry ')]);
+  const result = await stackside('backup', pathOf('backup'), '--data', pathOf('data'));
+  expect([result.code, result.stdout]).toEqual([0, expect.stringContaining('base of height 12, entry ')]);
   const keys = ['admin.key', 'secrets.key'];
-  expect(made.stdout).toContain(
-    `Archives contain no keys: keep copies of ${keys.join(' and ')} of ${at('data')} elsewhere.`,
+  expect(result.stdout).toContain(
+    `Archives contain no keys: keep copies of ${keys.join(' and ')} of ${pathOf('data')} elsewhere.`,
   );
-  const brought = await stackside('restore', at('backup'), '--data', at('restored'));
+  const brought = await stackside('restore', pathOf('backup'), '--data', pathOf('restored'));
   expect([brought.code, brought.stdout]).toEqual([0, expect.stringContaining('height 12')]);
-  expect(brought.stdout).toContain(`put ${keys.join(' and ')} of the old server into ${at('restored')}`);
-  expect(directoryStatus(at('restored')).tip).toEqual(tipOf(at('data')));
-  expect(checkDirectory(at('restored'), { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(brought.stdout).toContain(`put ${keys.join(' and ')} of the old server into ${pathOf('restored')}`);
+  expect(directoryStatus(pathOf('restored')).tip).toEqual(tipOf(pathOf('data')));
+  expect(checkDirectory(pathOf('restored'), { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('stackside backup and restore take the variables of S3', async () => {
@@ -151,10 +151,10 @@ test('stackside backup and restore take the variables of S3', async () => {
     AWS_ENDPOINT_URL: server.url,
   };
   const location = 's3://bucket/stacks';
-  const made = await stacksideIn(variables, 'backup', location, '--public', '--data', at('data'));
-  expect([made.code, made.stdout]).toEqual([0, expect.stringContaining(`${location}: entry `)]);
-  expect(made.stdout).not.toContain('secrets.key');
-  const [key = ''] = /ed25519:\S+(?=\.)/.exec(made.stdout) ?? [];
+  const result = await stacksideIn(variables, 'backup', location, '--public', '--data', pathOf('data'));
+  expect([result.code, result.stdout]).toEqual([0, expect.stringContaining(`${location}: entry `)]);
+  expect(result.stdout).not.toContain('secrets.key');
+  const [key = ''] = /ed25519:\S+(?=\.)/.exec(result.stdout) ?? [];
   const brought = await stacksideIn(
     variables,
     'restore',
@@ -162,10 +162,10 @@ test('stackside backup and restore take the variables of S3', async () => {
     '--archive-public-key',
     key,
     '--data',
-    at('from-s3'),
+    pathOf('from-s3'),
   );
   expect(failureOf(brought)).toBeNull();
-  expect(tipOf(at('from-s3'))).toEqual(tipOf(at('data')));
+  expect(tipOf(pathOf('from-s3'))).toEqual(tipOf(pathOf('data')));
 });
 
 const mistakes: [args: string[], says: RegExp][] = [
@@ -213,10 +213,10 @@ const mistakes: [args: string[], says: RegExp][] = [
     /^--post is "nonsense"\.\nIt must be the URL of an HTTP server, such as .*\.\n$/,
   ],
 ];
-for (const [args, says] of mistakes) {
+for (const [args, message] of mistakes) {
   test(`stackside ${args.join(' ')} names the problem`, async () => {
-    expect(await problemOf(...args, ...(args[0] === 'import' ? ['--data', at('none')] : []))).toMatch(says);
-    for (const made of [at('none'), 'no-such-directory']) expect(existsSync(made)).toBe(false);
+    expect(await problemOf(...args, ...(args[0] === 'import' ? ['--data', pathOf('none')] : []))).toMatch(message);
+    for (const path of [pathOf('none'), 'no-such-directory']) expect(existsSync(path)).toBe(false);
   });
 }
 
@@ -228,28 +228,28 @@ test('a mistake is two lines on stderr and exit code 1', async () => {
 
 test('a simulated node without an observer prints that it waits for one', async () => {
   // No program listens on the port of a stopped server.
-  const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const url = gone.url.origin;
-  await gone.stop(true);
+  const closed = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const url = closed.url.origin;
+  await closed.stop(true);
   const child = Bun.spawn([...command, 'simulate', '--blocks', '1', '--post', url], {
     stdout: 'ignore',
     stderr: 'pipe',
   });
-  let said = '';
+  let output = '';
   for await (const chunk of child.stderr) {
-    said += new TextDecoder().decode(chunk);
-    if (said.includes('\n')) break;
+    output += new TextDecoder().decode(chunk);
+    if (output.includes('\n')) break;
   }
   child.kill();
   await child.exited;
-  expect(said).toStartWith(`No observer answers at ${url} yet; waiting, and posting again until one does (`);
+  expect(output).toStartWith(`No observer answers at ${url} yet; waiting, and posting again until one does (`);
 });
 
 test('the help of every command fits into 80 columns', () => {
-  const helpsOf = (made: Command): string[] => {
+  const helpsOf = (command: Command): string[] => {
     let written = '';
-    made.configureOutput({ getOutHelpWidth: () => 80, writeOut: (text) => (written += text) }).outputHelp();
-    return [written, ...made.commands.flatMap(helpsOf)];
+    command.configureOutput({ getOutHelpWidth: () => 80, writeOut: (text) => (written += text) }).outputHelp();
+    return [written, ...command.commands.flatMap(helpsOf)];
   };
   const helps = helpsOf(createProgram());
   expect(helps.length).toBeGreaterThan(25);
@@ -272,7 +272,7 @@ test('every command has help with an example', async () => {
   // Only the command that runs is declared, and it has the same help.
   for (const declared of createProgram().commands) {
     const alone = createProgram(declared.name()).commands;
-    expect(alone.map((one) => one.helpInformation())).toEqual([declared.helpInformation()]);
+    expect(alone.map((program) => program.helpInformation())).toEqual([declared.helpInformation()]);
   }
   expect((await stackside('check', '--help')).stdout).toContain('Example:\n  stackside check');
 });

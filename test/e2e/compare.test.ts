@@ -9,7 +9,7 @@ const data = ingestOf(simulatedEvents({ seed: 4, blocks: 12, accounts: 4, transa
 const server = await serving({}, data.path);
 /** Another host over the same data, which answers one route wrongly. */
 const keys = new Set<string | null>();
-const other = Bun.serve({
+const stub = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
   async fetch(request) {
@@ -25,10 +25,10 @@ const other = Bun.serve({
     return new Response(isWrong ? '1' : text, { status: answer.status, headers });
   },
 });
-const url = `http://127.0.0.1:${other.port}`;
+const url = `http://127.0.0.1:${stub.port}`;
 let wrong = false;
 afterAll(async () => {
-  await other.stop(true);
+  await stub.stop(true);
   await server[Symbol.asyncDispose]();
   data[Symbol.dispose]();
   directory.remove();
@@ -70,13 +70,13 @@ test("stackside compare rejects servers that it can't compare, in two lines", as
   const none = await stackside('compare', 'http://127.0.0.1:1', '--url', server.api);
   expect([none.code, none.stdout]).toEqual([75, '']);
   expect(none.stderr).toStartWith("http://127.0.0.1:1 can't be reached: the connection failed.\n");
-  for (const [given, said] of [
+  for (const [target, message] of [
     ['api.example.org', 'The URL of the other API has a wrong form.'],
     ['https://user:password@api.example.org', 'The URL of the other API has a wrong form.'],
     [server.api, `${server.api} is this server itself.`],
   ] as const) {
-    const problem = await problemOf('compare', given, '--url', server.api);
-    expect(problem.split('\n')[0]).toBe(said);
+    const problem = await problemOf('compare', target, '--url', server.api);
+    expect(problem.split('\n')[0]).toBe(message);
     expect(problem).not.toContain('password@');
   }
 });

@@ -39,7 +39,7 @@ const problems = (directory: string) => checkAndRecount(directory).filter((resul
 
 /** Rows between events that don't change the index: they are cheap, and fill an import's transactions. */
 const ROWS_BESIDE = 20;
-const beside = ({ time }: NodeEvent, event: number): NodeEvent[] =>
+const extras = ({ time }: NodeEvent, event: number): NodeEvent[] =>
   Array.from({ length: ROWS_BESIDE }, (_, row) => ({
     path: '/stackerdb_chunks',
     body: `{"row":"${event}-${row}"}`,
@@ -54,7 +54,7 @@ const recorded: NodeEvent[] = devnetEvents({
   transactionsPerBlock: 1,
   forkEvery: 15,
 })
-  .flatMap((event, index) => [event, ...beside(event, index)])
+  .flatMap((event, index) => [event, ...extras(event, index)])
   .toArray();
 const lines = recorded.map((event, index) => `${recordingRow({ id: index + 1, ...received(event) })}\n`);
 let scratch: DataDirectory;
@@ -74,9 +74,9 @@ const startImport = (directory: string) => stackside(...importArguments(file, di
 /** Imports in this process. @returns the printed text */
 async function importHere(directory: string): Promise<string> {
   const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
-  let said = '';
+  let output = '';
   const write = spyOn(process.stdout, 'write').mockImplementation((text) => {
-    said += text;
+    output += text;
     return true;
   });
   try {
@@ -84,7 +84,7 @@ async function importHere(directory: string): Promise<string> {
   } finally {
     write.mockRestore();
   }
-  return said;
+  return output;
 }
 
 /**
@@ -130,17 +130,17 @@ test.each(seeds)(
     // The second run must leave batches on disk for the next run to continue from. For the other runs, that depends on
     // the size of the pipe.
     const hasBatch = () => storedEntries(directory.path) > 0;
-    const kept: number[] = [];
+    const counts: number[] = [];
     for (let kill = 0; kill < KILLS_OF_AN_IMPORT; kill++) {
       if (kill === 1) await killAfter(prng.between(BATCH_ROWS + 1, lines.length), directory.path, hasBatch);
       else await killAfter(prng.below(lines.length), directory.path);
-      kept.push(storedEntries(directory.path));
+      counts.push(storedEntries(directory.path));
     }
     await finished(startImport(directory.path));
     expect(withoutIdentity(directory.path)).toEqual(withoutIdentity(undisturbed.path));
     expect(problems(directory.path)).toEqual([]);
     expect(await finished(startImport(directory.path))).toContain(' 0 applied, 0 repeated, 0 bad');
-    process.stderr.write(`imports killed (seed ${seed}): ${kept.length}, which left: ${kept.join(', ')}\n`);
+    process.stderr.write(`imports killed (seed ${seed}): ${counts.length}, which left: ${counts.join(', ')}\n`);
   },
   timeout,
 );
@@ -149,17 +149,17 @@ test(
   'an import that is killed before, between or after the commits of any batch continues where it was',
   async () => {
     using expected = ingestOf(recorded.map(received));
-    const wanted = withoutIdentity(expected.path);
-    const repeatedRows = recorded.length - wanted.journal.length;
+    const state = withoutIdentity(expected.path);
+    const repeatedRows = recorded.length - state.journal.length;
     using directory = dataDirectory();
     const images = await imagesAtCommits(directory.path, () => importHere(directory.path));
     expect(images.length).toBeGreaterThanOrEqual(8);
     for (const [place, image] of images.entries()) {
       using crashed = image;
-      const said = await importHere(crashed.path);
-      expect({ place, files: withoutIdentity(crashed.path) }).toEqual({ place, files: wanted });
+      const output = await importHere(crashed.path);
+      expect({ place, files: withoutIdentity(crashed.path) }).toEqual({ place, files: state });
       // The import reads no stored row again: it skips only rows that occur twice in the recording.
-      expect(Number(/(\d+) repeated/.exec(said)?.[1])).toBeLessThanOrEqual(repeatedRows);
+      expect(Number(/(\d+) repeated/.exec(output)?.[1])).toBeLessThanOrEqual(repeatedRows);
     }
   },
   timeout,

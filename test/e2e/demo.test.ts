@@ -54,12 +54,12 @@ const ready = async (child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>) => child.s
 
 test('stackside demo removes its directory on every way out', async () => {
   const temporary = temporaryDirectory();
-  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const occupied = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   try {
-    const left = () => readdirSync(temporary.path).filter((name) => name.startsWith('stackside-devnet-'));
+    const leftovers = () => readdirSync(temporary.path).filter((name) => name.startsWith('stackside-devnet-'));
     const free = ['--api-port', '0'];
     const exits = await Promise.all([
-      demoIn(temporary.path, ['--api-port', String(taken.port)], ready),
+      demoIn(temporary.path, ['--api-port', String(occupied.port)], ready),
       demoIn(temporary.path, [...free, '--hook-access', 'key', '--hook-keys', '/none'], ready),
       ...(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGALRM'] as const).map((signal) =>
         demoIn(temporary.path, free, async (child) => {
@@ -68,43 +68,43 @@ test('stackside demo removes its directory on every way out', async () => {
         }),
       ),
     ]);
-    expect([exits, left()]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0], []]);
+    expect([exits, leftovers()]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0], []]);
     // A killed process can't remove its directory, so the next demo does.
     const killed = await demoIn(temporary.path, free, async (child) => {
       await ready(child);
       child.kill('SIGKILL');
     });
-    expect([killed, left()]).toEqual([137, [expect.any(String)]]);
+    expect([killed, leftovers()]).toEqual([137, [expect.any(String)]]);
     const next = await demoIn(temporary.path, free, async (child) => {
       await ready(child);
-      expect(left().map((name) => name.split('-')[2])).toEqual([String(child.pid)]);
+      expect(leftovers().map((name) => name.split('-')[2])).toEqual([String(child.pid)]);
       child.kill('SIGTERM');
     });
-    expect([next, left()]).toEqual([0, []]);
+    expect([next, leftovers()]).toEqual([0, []]);
     // The demo is still starting.
     const starting = await demoIn(temporary.path, [...free, '--past-blocks', '100000'], async (child) => {
-      await until(() => left().length === 1, 'the directory');
+      await until(() => leftovers().length === 1, 'the directory');
       child.kill('SIGHUP');
     });
-    expect([starting, left()]).toEqual([0, []]);
+    expect([starting, leftovers()]).toEqual([0, []]);
   } finally {
-    await taken.stop(true);
+    await occupied.stop(true);
     temporary.remove();
   }
 });
 
 test('stackside devnet mines a block when a transaction arrives', async () => {
   const server = await startServer('devnet');
-  const asked = async (path: string, init?: RequestInit): Promise<Response> => {
+  const call = async (path: string, init?: RequestInit): Promise<Response> => {
     const response = await fetch(`${server.api}/stackside/v1/devnet${path}`, init);
     expect([path, response.status]).toEqual([path, 200]);
     return response;
   };
-  const height = async () => ((await (await asked('')).json()) as { tip: { height: number } }).tip.height;
+  const height = async () => ((await (await call('')).json()) as { tip: { height: number } }).tip.height;
   expect(await height()).toBe(1);
   const transfer = { recipient: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM', amount: '1' };
   const headers = { 'content-type': 'application/json' };
-  await asked('/transfer', { method: 'POST', headers, body: JSON.stringify(transfer) });
+  await call('/transfer', { method: 'POST', headers, body: JSON.stringify(transfer) });
   expect(await height()).toBe(2);
   expect(await server.stop()).toBe(0);
 });

@@ -80,14 +80,14 @@ async function everything(): Promise<void> {
   expect(bitcoin.asked.length).toBeGreaterThan(0);
 
   // The thread's request to the node.
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   other.answer('/v2/transactions', () => {
-    asked.resolve();
+    requested.resolve();
     return Response.json('ab'.repeat(32));
   });
   expect(await status('GET', '/v2/info')).toBe(200);
   expect(await status('POST', '/v2/transactions', 'transaction')).toBe(200);
-  await asked.promise;
+  await requested.promise;
   expect(await status('GET', '/ready')).toBe(200);
   expect(new Set(node.asked.map(({ path }) => path))).toContain('/v2/transactions');
   expect(await (await fetch(`${server.api}/v2/info`)).json()).toEqual(TESTNET_INFO);

@@ -37,23 +37,23 @@ let folder: DataDirectory;
 let whole: DataDirectory;
 let web: WebServer;
 let target: Receiver;
-const at = (name: string): string => join(folder.path, name);
+const pathOf = (name: string): string => join(folder.path, name);
 
 beforeAll(async () => {
   folder = dataDirectory();
   whole = ingestOf(events.map(received));
   using first = ingestOf(early.map(received));
-  await archive(first.path, directoryFiles(at('archive')), 'one', { signer });
-  web = webServer(at('archive'));
+  await archive(first.path, directoryFiles(pathOf('archive')), 'one', { signer });
+  web = webServer(pathOf('archive'));
   target = receiver();
 });
 afterAll(() => {
-  for (const one of [target, web, whole, folder]) one[Symbol.dispose]();
+  for (const resource of [target, web, whole, folder]) resource[Symbol.dispose]();
 });
 
 const started = (): Promise<Server> =>
   startServer(
-    ...(['serve', '--data', at('data'), '--from', web.url, '--archive-public-key', signer.publicKey] as const),
+    ...(['serve', '--data', pathOf('data'), '--from', web.url, '--archive-public-key', signer.publicKey] as const),
     ...['--node-rpc', NO_NODE, '--hook-targets', 'loopback', '--log-level', 'silent'],
   );
 
@@ -98,9 +98,9 @@ function delivered(): string[] {
 
 test('a follower that is killed while it takes events loses and doubles none, for chainhooks and realtime either', async () => {
   const first = await started();
-  const from = await height(first);
+  const start = await height(first);
   writeFileSync(
-    at('hook.json'),
+    pathOf('hook.json'),
     JSON.stringify({
       name: 'every tenure',
       version: '1',
@@ -111,31 +111,31 @@ test('a follower that is killed while it takes events loses and doubles none, fo
       action: { type: 'http_post', url: target.url },
     }),
   );
-  const added = await stackside('hooks', 'add', at('hook.json'), '--url', first.api, '--data', at('data'));
+  const added = await stackside('hooks', 'add', pathOf('hook.json'), '--url', first.api, '--data', pathOf('data'));
   expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
   expect(await first.stop()).toBe(0);
-  const had = new Set(readdirSync(at('archive')));
-  await archive(whole.path, directoryFiles(at('archive')), 'one', { signer });
-  const later = readdirSync(at('archive'))
+  const had = new Set(readdirSync(pathOf('archive')));
+  await archive(whole.path, directoryFiles(pathOf('archive')), 'one', { signer });
+  const later = readdirSync(pathOf('archive'))
     .filter((name) => name.startsWith('segment-') && !had.has(name))
     .sort();
 
-  const reached = [from];
+  const reached = [start];
   for (const share of KILLED_AT) {
-    const held = Promise.withResolvers<void>();
-    const least = Math.floor(share * later.length);
-    const asked = new Set<string>();
+    const stopped = Promise.withResolvers<void>();
+    const minimum = Math.floor(share * later.length);
+    const requested = new Set<string>();
     web.answer = (name) => {
-      asked.add(name);
+      requested.add(name);
       // The server finds the first entry with requests for single segments, and reads the following segments in order.
       const place = later.indexOf(name);
-      if (place < least || !asked.has(later[place - 1]!)) return null;
-      held.resolve();
+      if (place < minimum || !requested.has(later[place - 1]!)) return null;
+      stopped.resolve();
       return new Promise<Response>(() => {});
     };
     const server = await started();
     await postRefused(server);
-    await held.promise;
+    await stopped.promise;
     // The server reads ahead while it applies events.
     await until(async () => (await height(server)) > reached.at(-1)!, 'a block of the archive');
     reached.push(await height(server));
@@ -162,7 +162,7 @@ test('a follower that is killed while it takes events loses and doubles none, fo
   });
   // Blocks before the answer to the subscription are not pushed.
   await subscribed.promise;
-  const begun = await height(last);
+  const since = await height(last);
   await until(async () => (await height(last)) === TIP, 'the end of the archive');
   await until(() => pushed.some((block) => block.height === TIP), 'the push of the last block');
   const hashes = pushed.map(({ hash }) => hash);
@@ -170,20 +170,20 @@ test('a follower that is killed while it takes events loses and doubles none, fo
   const { results: blocks } = (await (await fetch(`${last.api}/extended/v2/blocks?limit=30`)).json()) as {
     results: { height: number; hash: string; index_block_hash: string }[];
   };
-  expect(hashes).toEqual(expect.arrayContaining(blocks.filter((one) => one.height > begun).map(({ hash }) => hash)));
+  expect(hashes).toEqual(expect.arrayContaining(blocks.filter((row) => row.height > since).map(({ hash }) => hash)));
 
   const { results } = (await (await fetch(`${last.api}/extended/v1/tx?type=coinbase&limit=50`)).json()) as {
     results: { block_height: number }[];
   };
   const tenures = new Set(results.map(({ block_height }) => block_height));
-  const wanted = blocks
-    .filter((one) => one.height > from && tenures.has(one.height))
+  const expected = blocks
+    .filter((row) => row.height > start && tenures.has(row.height))
     .map(({ index_block_hash }) => index_block_hash);
-  expect(wanted.length).toBeGreaterThan(3);
-  await until(() => delivered().length >= wanted.length && delivered().at(-1) === wanted[0], 'the last delivery');
-  expect(delivered()).toEqual(wanted.toReversed());
+  expect(expected.length).toBeGreaterThan(3);
+  await until(() => delivered().length >= expected.length && delivered().at(-1) === expected[0], 'the last delivery');
+  expect(delivered()).toEqual(expected.toReversed());
   socket.close();
   expect(await last.stop()).toBe(0);
-  expect(chainTables(at('data'))).toEqual(chainTables(whole.path));
-  expect(checkAndRecount(at('data'), { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(chainTables(pathOf('data'))).toEqual(chainTables(whole.path));
+  expect(checkAndRecount(pathOf('data'), { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
 });

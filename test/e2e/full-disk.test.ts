@@ -63,8 +63,8 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       const data = join(disk.path, 'data');
       cpSync(source.path, data, { recursive: true });
       disk.fill(room, files);
-      const given = args.map((arg) => (arg === 'BACKUP' ? join(disk.path, 'backup') : arg));
-      const { code, stderr } = await stackside(...given, '--data', data);
+      const options = args.map((arg) => (arg === 'BACKUP' ? join(disk.path, 'backup') : arg));
+      const { code, stderr } = await stackside(...options, '--data', data);
       expect({ args, stderr }).toEqual({
         args,
         stderr: expect.stringMatching(/The disk of .* is full\.\nFree space/),

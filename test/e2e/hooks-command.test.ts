@@ -39,9 +39,9 @@ const hooks = (...args: string[]) => stackside('hooks', ...args, '--url', server
 const headings = (more = ''): string => `ID${' '.repeat(36)}STATE          WAITING  NAME${more}\n`;
 
 test('a definition is tried, added, seen, backfilled, delivered again and removed', async () => {
-  const tried = await hooks('try', file, '--from-height', '1', '--to-height', '10');
-  expect([tried.code, tried.stdout]).toEqual([0, expect.stringMatching(/^\d+ transactions in \d+ blocks match\n$/)]);
-  const blocks = Number(/in (\d+) blocks/.exec(tried.stdout)?.[1]);
+  const trial = await hooks('try', file, '--from-height', '1', '--to-height', '10');
+  expect([trial.code, trial.stdout]).toEqual([0, expect.stringMatching(/^\d+ transactions in \d+ blocks match\n$/)]);
+  const blocks = Number(/in (\d+) blocks/.exec(trial.stdout)?.[1]);
   expect(blocks).toBeGreaterThan(3);
   const payloads = JSON.parse(
     (await hooks('try', file, '--from-height', '1', '--to-height', '10', '--payloads')).stdout,
@@ -59,10 +59,10 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
 
   const job = JSON.parse((await hooks('backfill', uuid, '--from-height', '1', '--to-height', '10', '--wait')).stdout);
   expect(job).toMatchObject({ state: 'completed', matched_blocks: blocks, deliveries: { queued: blocks } });
-  const counted = JSON.parse(
+  const summary = JSON.parse(
     (await hooks('backfill', uuid, '--from-height', '1', '--to-height', '10', '--wait', '--dry-run')).stdout,
   );
-  expect(counted).toMatchObject({
+  expect(summary).toMatchObject({
     state: 'completed',
     dry_run: true,
     matched_blocks: blocks,
@@ -110,14 +110,14 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
 });
 
 test('the operator sees and manages the hooks of every consumer', async () => {
-  const own = JSON.parse((await hooks('add', file)).stdout) as { uuid: string };
-  const other = JSON.parse((await hooks('add', file, '--consumer', 'alice')).stdout) as { uuid: string };
+  const first = JSON.parse((await hooks('add', file)).stdout) as { uuid: string };
+  const second = JSON.parse((await hooks('add', file, '--consumer', 'alice')).stdout) as { uuid: string };
   const listed = (await hooks('list')).stdout;
   const line = (uuid: string, end = '') => `${uuid}  new, disabled        0  shell${end}\n`;
-  expect(listed).toBe(`${headings('  (CONSUMER)')}${line(other.uuid, '  (alice)')}${line(own.uuid, '  (default)')}`);
-  expect((await hooks('list', '--consumer', 'alice')).stdout).toBe(`${headings()}${line(other.uuid)}`);
-  expect((await hooks('show', other.uuid)).code).toBe(0);
-  for (const { uuid } of [own, other]) expect((await hooks('remove', uuid)).code).toBe(0);
+  expect(listed).toBe(`${headings('  (CONSUMER)')}${line(second.uuid, '  (alice)')}${line(first.uuid, '  (default)')}`);
+  expect((await hooks('list', '--consumer', 'alice')).stdout).toBe(`${headings()}${line(second.uuid)}`);
+  expect((await hooks('show', second.uuid)).code).toBe(0);
+  for (const { uuid } of [first, second]) expect((await hooks('remove', uuid)).code).toBe(0);
   expect((await hooks('list')).stdout).toBe('No chainhooks are registered.\n');
 });
 
@@ -131,14 +131,14 @@ test('rejects mistakes with errors that name them', async () => {
   expect(await problem('try', bad, '--from-height', '1')).toContain('filters.events.0.to is not allowed');
   expect(await problem('add', join(directory.path, 'none.json'))).toContain("none.json doesn't exist.");
   const unknown = crypto.randomUUID();
-  const said: [args: string[], text: string][] = [
+  const messages: [args: string[], text: string][] = [
     [['show', 'nope'], '"nope" is not the id of a chainhook.\nGive the id that `stackside hooks list` prints'],
     [['deliveries', '../me'], '"../me" is not the id of a chainhook.'],
     [['show', unknown], 'Chainhook not found.\n`stackside hooks list` prints the ids'],
     [['redeliver', unknown], 'Choose the deliveries to send again.\nGive the id of one delivery, which'],
     [['redeliver', unknown, 'evt_00', '--from-height', '1'], "The id of a delivery can't be combined with options"],
   ];
-  for (const [args, text] of said)
+  for (const [args, text] of messages)
     expect([args, await problem(...args)]).toEqual([args, expect.stringContaining(text)]);
   expect(await problemOf('hooks', 'list', '--url', 'http://127.0.0.1:9')).toContain('No Stackside answers');
 });

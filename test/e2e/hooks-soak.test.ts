@@ -37,8 +37,8 @@ let calm = false;
 /** Connections with unanswered requests. A new one ends the oldest, and the final phase ends all of them. */
 const unanswered: net.Socket[] = [];
 const MAX_UNANSWERED = 5;
-function endUnanswered(most: number): void {
-  for (const socket of unanswered.splice(0, unanswered.length - most)) socket.destroy();
+function endUnanswered(limit: number): void {
+  for (const socket of unanswered.splice(0, unanswered.length - limit)) socket.destroy();
 }
 
 /** HTTP by hand: one request per connection, so that the test can send any response. */
@@ -169,8 +169,8 @@ test(
     let [attempts, repeated, rollbacks, blocks] = [0, 0, 0, 0];
     for (const [hook, list] of arrived.entries()) {
       attempts += list.length;
-      const { accepted, repeated: again } = acceptedInOrder(hook, list);
-      repeated += again;
+      const { accepted, repeated: count } = acceptedInOrder(hook, list);
+      repeated += count;
 
       // No delivery is missing or superfluous: a client that applies them has the winning chain.
       const payloads = accepted.map(({ payload }) => payload);

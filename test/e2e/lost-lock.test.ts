@@ -65,8 +65,8 @@ test('a server stops if its lock file is removed, even if no event arrives', asy
   for (const event of events.slice(0, 5)) expect(await post(server, event)).toBe(200);
   rmSync(join(data.path, 'writer.lock'));
   expect(await server.ended).toBe(1);
-  const again = await start(data.path);
-  for (const event of events.slice(5, 10)) expect(await post(again, event)).toBe(200);
-  expect(await again.stop()).toBe(0);
+  const second = await start(data.path);
+  for (const event of events.slice(5, 10)) expect(await post(second, event)).toBe(200);
+  expect(await second.stop()).toBe(0);
   expect(journalOf(data.path)).toHaveLength(10);
 });

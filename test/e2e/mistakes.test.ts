@@ -6,12 +6,12 @@ import { hasCode } from '../../src/base/errors.ts';
 import { command, failureOf, stackside, temporaryDirectory } from './stackside.ts';
 
 const directory = temporaryDirectory();
-const at = (...names: string[]): string => join(directory.path, ...names);
+const pathOf = (...names: string[]): string => join(directory.path, ...names);
 
 beforeAll(async () => {
-  const made = await stackside('simulate', '--seed', '3', '--blocks', '12', '--out', at('devnet.tsv'));
-  expect(made.code).toBe(0);
-  const imported = await stackside('import', at('devnet.tsv'), '--data', at('data'));
+  const simulated = await stackside('simulate', '--seed', '3', '--blocks', '12', '--out', pathOf('devnet.tsv'));
+  expect(simulated.code).toBe(0);
+  const imported = await stackside('import', pathOf('devnet.tsv'), '--data', pathOf('data'));
   expect(failureOf(imported)).toBeNull();
 });
 afterAll(() => directory.remove());
@@ -34,27 +34,27 @@ async function inShell(script: string, args: readonly string[]) {
 const TWO_LINES = /^[^\n]+\n[^\n]+\.\n$/;
 
 test('serve with a file as its data directory ends with 1 and names the file', async () => {
-  writeFileSync(at('file'), 'text');
-  const { code, stderr } = await stackside('serve', '--data', at('file'), '--api-port', '0', '--event-port', '0');
+  writeFileSync(pathOf('file'), 'text');
+  const { code, stderr } = await stackside('serve', '--data', pathOf('file'), '--api-port', '0', '--event-port', '0');
   expect(stderr).toBe(
-    `${at('file')} can't be used: a part of the path is a file, not a directory.\nGive another path, or move the file away.\n`,
+    `${pathOf('file')} can't be used: a part of the path is a file, not a directory.\nGive another path, or move the file away.\n`,
   );
   expect(code).toBe(1);
 });
 
 test('an export to an existing file ends before its query starts', async () => {
-  writeFileSync(at('there.csv'), 'text');
-  const query = ['--query', 'select 1 from nothing', '--data', at('data')];
-  const { code, stderr } = await stackside('export', ...query, '--output', at('there.csv'));
-  expect(stderr).toBe(`A file already exists at ${at('there.csv')}.\nAdd --overwrite to replace the file.\n`);
+  writeFileSync(pathOf('there.csv'), 'text');
+  const query = ['--query', 'select 1 from nothing', '--data', pathOf('data')];
+  const { code, stderr } = await stackside('export', ...query, '--output', pathOf('there.csv'));
+  expect(stderr).toBe(`A file already exists at ${pathOf('there.csv')}.\nAdd --overwrite to replace the file.\n`);
   expect(code).toBe(1);
 });
 
 test('serve on a port that is in use, or an address of another machine, ends with 1', async () => {
-  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  const free = ['--data', at('listen'), '--event-port', '0', '--api-port'];
+  const occupied = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const free = ['--data', pathOf('listen'), '--event-port', '0', '--api-port'];
   for (const address of [
-    [`${taken.port}`, '--api-host', '127.0.0.1'],
+    [`${occupied.port}`, '--api-host', '127.0.0.1'],
     ['0', '--api-host', '192.0.2.1'],
     ['0', '--api-host', '-'],
     ['0', '--api-host', '-', '--threads', '1'],
@@ -65,14 +65,14 @@ test('serve on a port that is in use, or an address of another machine, ends wit
     expect(stderr).toEndWith(address[0] === '0' ? ' with --api-host.\n' : ' with --api-port.\n');
     expect(code).toBe(1);
   }
-  await taken.stop(true);
+  await occupied.stop(true);
 });
 
 // Permissions don't restrict root, so as root the command runs as the user nobody, if that user can run it.
-const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const otherCanRun = ((): boolean => {
   try {
-    return Bun.spawnSync([...command, '--version'], { ...other, stdout: 'ignore', stderr: 'ignore' }).success;
+    return Bun.spawnSync([...command, '--version'], { ...user, stdout: 'ignore', stderr: 'ignore' }).success;
   } catch (error) {
     // The executable is in a directory that other users can't enter, such as root's home.
     if (hasCode(error, 'EACCES')) return false;
@@ -80,21 +80,21 @@ const otherCanRun = ((): boolean => {
   }
 })();
 test.skipIf(!otherCanRun)('data of another user ends with 1, and names the file and who may not', async () => {
-  mkdirSync(at('theirs'));
-  chmodSync(at('theirs'), 0o500);
+  mkdirSync(pathOf('theirs'));
+  chmodSync(pathOf('theirs'), 0o500);
   chmodSync(directory.path, 0o755);
-  const child = Bun.spawn([...command, 'serve', '--data', at('theirs'), '--api-port', '0', '--event-port', '0'], {
-    ...other,
+  const child = Bun.spawn([...command, 'serve', '--data', pathOf('theirs'), '--api-port', '0', '--event-port', '0'], {
+    ...user,
     stdin: 'ignore',
     stdout: 'ignore',
     stderr: 'pipe',
   });
   const stderr = await new Response(child.stderr).text();
   expect(stderr).toMatch(TWO_LINES);
-  expect(stderr).toContain(`${at('theirs')}`);
+  expect(stderr).toContain(`${pathOf('theirs')}`);
   expect(stderr).toContain('chown');
   expect(await child.exited).toBe(1);
-  chmodSync(at('theirs'), 0o700);
+  chmodSync(pathOf('theirs'), 0o700);
 });
 
 /** Files are limited to 50 KB: further writes fail as on a full disk. */
@@ -103,10 +103,10 @@ const SMALL_FILES = 'trap "" XFSZ; ulimit -f 50; exec "$@"';
 test.skipIf(process.platform === 'win32')(
   'a command without space for its output ends with 1 and leaves no file',
   async () => {
-    const folder = at('small');
+    const folder = pathOf('small');
     mkdirSync(folder);
     for (const args of [
-      ['export', '--data', at('data'), '--output', join(folder, 'export.tsv')],
+      ['export', '--data', pathOf('data'), '--output', join(folder, 'export.tsv')],
       ['simulate', '--blocks', '12', '--out', join(folder, 'devnet.tsv')],
     ]) {
       const { code, stderr } = await inShell(SMALL_FILES, args);
@@ -115,12 +115,12 @@ test.skipIf(process.platform === 'win32')(
       expect(code).toBe(1);
       expect(readdirSync(folder)).toEqual([]);
     }
-    const imported = await inShell(SMALL_FILES, ['import', at('devnet.tsv'), '--data', join(folder, 'data')]);
+    const imported = await inShell(SMALL_FILES, ['import', pathOf('devnet.tsv'), '--data', join(folder, 'data')]);
     expect(imported.stderr).toMatch(TWO_LINES);
     expect(imported.stderr).toContain(join(folder, 'data'));
     expect(imported.code).toBe(1);
-    const restore = ['restore', at('backup'), '--data', join(folder, 'restored')];
-    expect((await stackside('backup', at('backup'), '--data', at('data'))).code).toBe(0);
+    const restore = ['restore', pathOf('backup'), '--data', join(folder, 'restored')];
+    expect((await stackside('backup', pathOf('backup'), '--data', pathOf('data'))).code).toBe(0);
     const stopped = await inShell(SMALL_FILES, restore);
     expect(stopped.stderr).toMatch(TWO_LINES);
     expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(join(folder, 'restored'))]);
@@ -129,23 +129,23 @@ test.skipIf(process.platform === 'win32')(
 );
 
 test.skipIf(process.platform === 'win32')('a rebuild without space ends with 1 and keeps the old index', async () => {
-  const before = await stackside('status', '--data', at('data'));
-  const { code, stderr } = await inShell(SMALL_FILES, ['rebuild', '--data', at('data')]);
+  const before = await stackside('status', '--data', pathOf('data'));
+  const { code, stderr } = await inShell(SMALL_FILES, ['rebuild', '--data', pathOf('data')]);
   expect(stderr).toMatch(TWO_LINES);
   expect(stderr).not.toContain('--force');
   expect(code).toBe(1);
-  expect(await stackside('status', '--data', at('data'))).toEqual(before);
+  expect(await stackside('status', '--data', pathOf('data'))).toEqual(before);
 });
 
 const printing: [args: string[], code: number][] = [
   [['serve', '--help'], 0],
-  [['check', '--data', at('data')], 0],
-  [['export', '--data', at('data')], 0],
+  [['check', '--data', pathOf('data')], 0],
+  [['export', '--data', pathOf('data')], 0],
 ];
 for (const [args, code] of printing) {
   test(`${args[0]} ${args.at(-1) === '--help' ? '--help ' : ''}ends as usual if nobody reads its output`, async () => {
     // The reader closes its end before the writer starts, so every write fails.
-    const script = `mkfifo "${at(`go-${args[0]}`)}"; { read -r < "${at(`go-${args[0]}`)}"; "$@"; echo "ended $?" >&2; } | { exec 0<&-; echo > "${at(`go-${args[0]}`)}"; }`;
+    const script = `mkfifo "${pathOf(`go-${args[0]}`)}"; { read -r < "${pathOf(`go-${args[0]}`)}"; "$@"; echo "ended $?" >&2; } | { exec 0<&-; echo > "${pathOf(`go-${args[0]}`)}"; }`;
     expect((await inShell(script, args)).stderr).toBe(`ended ${code}\n`);
   });
 

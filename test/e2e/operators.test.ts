@@ -45,8 +45,8 @@ function damaged(bytes: Buffer, prng: Prng): Buffer {
   const copy = Buffer.from(bytes);
   if (prng.chance(0.5)) return copy.subarray(0, prng.below(copy.length));
   for (let bits = prng.between(1, 5); bits > 0; bits--) {
-    const at = prng.below(copy.length);
-    copy[at] = (copy[at] ?? 0) ^ (1 << prng.below(8));
+    const position = prng.below(copy.length);
+    copy[position] = (copy[position] ?? 0) ^ (1 << prng.below(8));
   }
   return copy;
 }
@@ -206,7 +206,7 @@ async function wrongs(seed: number): Promise<object[]> {
   const mistake = mistakeOf(seed, folder.path);
   const { code, stderr } = await outcome(mistake.args);
   const data = join(folder.path, 'data');
-  const has = (what: string): boolean => mistake.data === what && !isLink(data) && existsSync(data);
+  const has = (kind: string): boolean => mistake.data === kind && !isLink(data) && existsSync(data);
   const wrong = {
     code: CODES.includes(code) ? [] : [code],
     stack: STACK.exec(stderr) ?? [],
@@ -220,20 +220,20 @@ async function wrongs(seed: number): Promise<object[]> {
 }
 
 /** Seeds that failed once: both rebuild an index. */
-const FOUND = [54, 82];
+const FAILED_SEEDS = [54, 82];
 
 const AT_ONCE = 2;
 test.skipIf(process.platform === 'win32')(
   'a command with random mistakes does its work or names the problem in two lines',
   async () => {
     const drawn = Array.from({ length: casesOf(12) }, (_, number) => firstSeed + number);
-    const seeds = [...new Set([...FOUND, ...drawn])];
-    const found: object[] = [];
+    const seeds = [...new Set([...FAILED_SEEDS, ...drawn])];
+    const problems: object[] = [];
     const work = async () => {
-      for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) found.push(...(await wrongs(seed)));
+      for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) problems.push(...(await wrongs(seed)));
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
-    expect(found).toEqual([]);
+    expect(problems).toEqual([]);
   },
   timeout,
 );

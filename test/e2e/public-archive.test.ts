@@ -30,27 +30,27 @@ let folder: DataDirectory;
 let first: Server;
 let key: string;
 let web: WebServer;
-const at = (name: string): string => join(folder.path, name);
+const pathOf = (name: string): string => join(folder.path, name);
 
 beforeAll(async () => {
   folder = dataDirectory();
-  const printed = await stackside('archive', 'key', '--data', at('first'));
+  const printed = await stackside('archive', 'key', '--data', pathOf('first'));
   key = printed.stdout.trim();
-  const archive = ['--archive', at('archive'), '--archive-public'];
+  const archive = ['--archive', pathOf('archive'), '--archive-public'];
   first = await startServer(
     'serve',
     '--data',
-    at('first'),
+    pathOf('first'),
     '--node-rpc',
     NO_NODE,
     '--hook-targets',
     'loopback',
     ...archive,
   );
-  web = webServer(at('archive'));
+  web = webServer(pathOf('archive'));
   await postEvents(events.slice(0, 20), first.events);
   writeFileSync(
-    at('hook.json'),
+    pathOf('hook.json'),
     JSON.stringify({
       name: PRIVATE[0],
       version: '1',
@@ -60,7 +60,7 @@ beforeAll(async () => {
       action: { type: 'http_post', url: `http://127.0.0.1:9/${PRIVATE[1]}` },
     }),
   );
-  const added = await stackside('hooks', 'add', at('hook.json'), '--url', first.api, '--data', at('first'));
+  const added = await stackside('hooks', 'add', pathOf('hook.json'), '--url', first.api, '--data', pathOf('first'));
   expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
   await postEvents(events.slice(20, half), first.events);
   await allArchived();
@@ -72,11 +72,11 @@ afterAll(async () => {
 });
 
 /** The last entry of the archive, by its head. */
-const archived = async (): Promise<number> => (await readHead(directoryFiles(at('archive')), key))?.entry ?? 0;
+const archived = async (): Promise<number> => (await readHead(directoryFiles(pathOf('archive')), key))?.entry ?? 0;
 
 /** Waits until the archive has every entry of the first server's journal. The server archives in the background. */
 async function allArchived(): Promise<number> {
-  const entries = journalRows(at('first')).length;
+  const entries = journalRows(pathOf('first')).length;
   await until(async () => (await archived()) === entries, 'the archive has all entries');
   return entries;
 }
@@ -92,72 +92,72 @@ const CHAIN = [
   '/metadata/v1/ft',
 ];
 /** Routes with times of receipt: only two servers with the same journal give equal answers. */
-const ALL = [...CHAIN, '/extended/v1/tx/mempool?limit=50', '/extended/v3/mempool/transactions?limit=50'];
+const ROUTES = [...CHAIN, '/extended/v1/tx/mempool?limit=50', '/extended/v3/mempool/transactions?limit=50'];
 
 async function answers({ api }: Server, routes: readonly string[]): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
+  const texts: Record<string, string> = {};
   for (const route of routes) {
     const response = await fetch(api + route);
     expect([route, response.status]).toEqual([route, 200]);
-    found[route] = await response.text();
+    texts[route] = await response.text();
   }
-  return found;
+  return texts;
 }
 
 test('a server that starts from a static web server returns the same responses and follows its node', async () => {
-  const given = ['--data', at('second'), '--node-rpc', NO_NODE, '--from', web.url, '--archive-public-key', key];
-  const second = await startServer('serve', ...given);
+  const args = ['--data', pathOf('second'), '--node-rpc', NO_NODE, '--from', web.url, '--archive-public-key', key];
+  const second = await startServer('serve', ...args);
   expect(web.asked.some((name) => name.startsWith('open-'))).toBe(true);
-  const before = await answers(second, ALL);
-  expect(before).toEqual(await answers(first, ALL));
+  const before = await answers(second, ROUTES);
+  expect(before).toEqual(await answers(first, ROUTES));
   for (const { events: url } of [first, second]) await postEvents(events.slice(half), url);
   const after = await answers(second, CHAIN);
   expect(after).toEqual(await answers(first, CHAIN));
   expect(after['/extended/v2/blocks/latest']).not.toBe(before['/extended/v2/blocks/latest']);
   await second.stop();
   // The same command also starts the server later.
-  const again = await startServer('serve', ...given);
-  expect(await answers(again, CHAIN)).toEqual(after);
-  await again.stop();
-  expect(checkAndRecount(at('second'), { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual(
-    [],
-  );
+  const restarted = await startServer('serve', ...args);
+  expect(await answers(restarted, CHAIN)).toEqual(after);
+  await restarted.stop();
+  expect(
+    checkAndRecount(pathOf('second'), { deep: silentMachine }).filter(({ problems }) => problems.length > 0),
+  ).toEqual([]);
 });
 
 test('a new server that is stopped while it restores ends like any server', async () => {
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   using silent = Bun.serve({
     port: 0,
     fetch: () => {
-      asked.resolve();
+      requested.resolve();
       return new Promise<Response>(() => {});
     },
   });
-  const given = ['--data', at('stopped'), '--node-rpc', NO_NODE, '--from', `http://127.0.0.1:${silent.port}`];
-  await using server = Bun.spawn([...command, 'serve', ...given, '--archive-public-key', key], {
+  const args = ['--data', pathOf('stopped'), '--node-rpc', NO_NODE, '--from', `http://127.0.0.1:${silent.port}`];
+  await using server = Bun.spawn([...command, 'serve', ...args, '--archive-public-key', key], {
     stdin: 'ignore',
     stderr: 'pipe',
   });
-  await asked.promise;
+  await requested.promise;
   server.kill('SIGTERM');
   expect(await server.exited).toBe(0);
-  const said = (await server.stderr.text())
+  const lines = (await server.stderr.text())
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-  expect(said.at(-1)).toMatchObject({ msg: 'stopping', signal: 'SIGTERM' });
+  expect(lines.at(-1)).toMatchObject({ msg: 'stopping', signal: 'SIGTERM' });
 });
 
 test('no object has a byte of private data, and all are proven', async () => {
   await allArchived();
-  const commands = journalRows(at('first'))
+  const commands = journalRows(pathOf('first'))
     .filter(({ path }) => path === '/stackside/command')
     .map(({ text }) => JSON.parse(text) as { uuid: string; type: string });
   const uuids = commands.filter(({ type }) => type !== LOG_IDENTITY).map(({ uuid }) => uuid);
   expect(uuids.length).toBeGreaterThan(0);
   let count = 0;
-  for (const name of readdirSync(at('archive'))) {
-    const bytes = readFileSync(join(at('archive'), name));
+  for (const name of readdirSync(pathOf('archive'))) {
+    const bytes = readFileSync(join(pathOf('archive'), name));
     const content = name.endsWith('.zst')
       ? Buffer.from(zstdDecompressSync(bytes))
       : name === HEAD
@@ -188,30 +188,30 @@ test('the commands take the URL and the key', async () => {
     '--archive-public-key',
     key,
     '--data',
-    at('restored'),
+    pathOf('restored'),
   );
   expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining(`entry ${entries}\n`)]);
-  const unsigned = await stackside('restore', web.url, '--archive-unsigned', '--data', at('unsigned'));
+  const unsigned = await stackside('restore', web.url, '--archive-unsigned', '--data', pathOf('unsigned'));
   expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('This archive is not verified')]);
 });
 
 test('without a key, or with another, nothing is restored', async () => {
-  const other = (await stackside('archive', 'key', '--data', at('other'))).stdout.trim();
-  expect(other).not.toBe(key);
-  for (const [given, problem] of [
+  const otherKey = (await stackside('archive', 'key', '--data', pathOf('other'))).stdout.trim();
+  expect(otherKey).not.toBe(key);
+  for (const [flags, problem] of [
     [[], 'is public, but no key is given to verify it'],
-    [['--archive-public-key', other], `is signed with ${key}, not with ${other}`],
+    [['--archive-public-key', otherKey], `is signed with ${key}, not with ${otherKey}`],
   ] as const) {
-    const served = await stackside('serve', '--data', at('third'), '--from', web.url, ...given);
+    const served = await stackside('serve', '--data', pathOf('third'), '--from', web.url, ...flags);
     expect([served.code, served.stderr]).toEqual([EXIT.operator, expect.stringContaining(problem)]);
-    const restored = await stackside('restore', web.url, '--data', at('third'), ...given);
+    const restored = await stackside('restore', web.url, '--data', pathOf('third'), ...flags);
     expect([restored.code, restored.stderr]).toEqual([EXIT.operator, expect.stringContaining(problem)]);
   }
 });
 
 /** Creates a self-signed certificate for a host. @returns the paths of the certificate and its key */
 function certificate(name: string, host: string): { cert: string; key: string } {
-  const files = { cert: at(`${name}.pem`), key: at(`${name}.key`) };
+  const files = { cert: pathOf(`${name}.pem`), key: pathOf(`${name}.key`) };
   const { exitCode, stderr } = Bun.spawnSync([
     ...['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
     ...['-keyout', files.key, '-out', files.cert, '-subj', '/CN=test', '-addext', `subjectAltName=${host}`],
@@ -227,10 +227,10 @@ const pem = (files: { cert: string; key: string }) => ({
 test('a certificate must be valid, and https is not left by a redirect', async () => {
   const own = certificate('own', 'IP:127.0.0.1');
   const other = certificate('other', 'DNS:mirror.example.org');
-  using secure = webServer(at('archive'), pem(own));
-  using misnamed = webServer(at('archive'), pem(other));
+  using secure = webServer(pathOf('archive'), pem(own));
+  using misnamed = webServer(pathOf('archive'), pem(other));
   const restore = (variables: Record<string, string>, url: string, name: string) =>
-    stacksideIn(variables, 'restore', url, '--archive-public-key', key, '--data', at(name));
+    stacksideIn(variables, 'restore', url, '--archive-public-key', key, '--data', pathOf(name));
   const unknown = await restore({}, secure.url, 'of-unknown');
   expect([unknown.code, unknown.stderr]).toEqual([
     EXIT.operator,

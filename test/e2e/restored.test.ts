@@ -45,8 +45,8 @@ while (chain.tip.height < BLOCKS) {
 let folder: DataDirectory;
 let rpc: ReturnType<typeof startRpc>;
 let target: Receiver;
-const at = (name: string): string => join(folder.path, name);
-const archive = (): string => at('archive');
+const pathOf = (name: string): string => join(folder.path, name);
+const archive = (): string => pathOf('archive');
 
 const serve = (data: string): Promise<Server> =>
   startServer(
@@ -54,7 +54,7 @@ const serve = (data: string): Promise<Server> =>
     ...(['serve', '--data', data, '--archive', archive(), '--node-rpc', rpc.url, '--history', 'full'] as const),
     ...[
       '--node-auth-file',
-      at('token'),
+      pathOf('token'),
       '--hook-targets',
       '127.0.0.0/8',
       '--token-metadata',
@@ -96,7 +96,7 @@ beforeAll(async () => {
   folder = dataDirectory();
   rpc = startRpc(served(chain), { clock: systemClock, listen: listenHttp, log: () => {} });
   target = receiver();
-  writeFileSync(at('token'), RPC_TOKEN, { mode: 0o600 });
+  writeFileSync(pathOf('token'), RPC_TOKEN, { mode: 0o600 });
   const hook = {
     name: 'all',
     version: '1',
@@ -106,11 +106,11 @@ beforeAll(async () => {
     options: { enable_on_registration: true },
     action: { type: 'http_post', url: target.url },
   };
-  writeFileSync(at('hook.json'), JSON.stringify(hook));
+  writeFileSync(pathOf('hook.json'), JSON.stringify(hook));
   // The machine that will be lost.
-  const server = await serve(at('lost'));
+  const server = await serve(pathOf('lost'));
   await postEvents(blocks.slice(0, 1), server.events);
-  expect((await hooks(server, at('lost'), 'add', at('hook.json'))).code).toBe(0);
+  expect((await hooks(server, pathOf('lost'), 'add', pathOf('hook.json'))).code).toBe(0);
   await postEvents(blocks.slice(1, ARCHIVED + 1), server.events);
   await until(async () => {
     if ((await directoryFiles(archive()).list(IDENTITY)).length === 0) return false;
@@ -129,7 +129,7 @@ afterAll(async () => {
 test(
   "the chain and all deliveries are complete: the node fills in the blocks that weren't archived",
   async () => {
-    const data = at('restored');
+    const data = pathOf('restored');
     expect((await stackside('restore', archive(), '--data', data)).code).toBe(0);
     const before = target.received.length;
     const server = await serve(data);
@@ -151,13 +151,13 @@ test(
 test(
   'a server that was restored to an earlier entry delivers only after its operator allows it, and writes nothing to its former archive',
   async () => {
-    const data = at('earlier');
+    const data = pathOf('earlier');
     const restored = await stackside('restore', archive(), '--data', data, '--until-height', '6');
     expect(restored.stdout).toContain('Chainhooks are paused until stackside hooks enable --paused.');
     const before = target.received.length;
     const server = await serve(data);
     await postEvents(blocks.slice(HAD + 1), server.events);
-    const fresh = JSON.parse((await hooks(server, data, 'add', at('hook.json'))).stdout) as { uuid: string };
+    const fresh = JSON.parse((await hooks(server, data, 'add', pathOf('hook.json'))).stdout) as { uuid: string };
     const listed = (await hooks(server, data, 'list')).stdout;
     expect(listed).toContain('streaming, disabled, paused');
     expect(listed).toContain('log_restored: the log was restored to an earlier point');
@@ -166,12 +166,12 @@ test(
     expect(target.received.slice(before).every(({ headers }) => headers['x-chainhook-uuid'] === fresh.uuid)).toBe(true);
     expect((await hooks(server, data, 'remove', fresh.uuid)).code).toBe(0);
 
-    const known = target.received.length;
+    const count = target.received.length;
     const enabled = await hooks(server, data, 'enable', '--paused');
     expect([enabled.code, enabled.stdout.trim()]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
-    await until(() => heights(target.received.slice(known)).includes(BLOCKS), 'the last block is delivered');
+    await until(() => heights(target.received.slice(count)).includes(BLOCKS), 'the last block is delivered');
     expect(
-      heights(target.received.slice(known))
+      heights(target.received.slice(count))
         .toSorted((a, b) => a - b)
         .slice(-BLOCKS + 6),
     ).toEqual(range(7, BLOCKS));
@@ -182,18 +182,18 @@ test(
 
     // The server with the whole archive delivers the same. The lost machine then returns. Its last seconds contradict
     // that server's archive, so it writes nothing.
-    const whole = await serve(at('restored'));
+    const whole = await serve(pathOf('restored'));
     await whole.stop();
-    const back = await serve(at('lost'));
+    const back = await serve(pathOf('lost'));
     await postEvents(blocks.slice(HAD + 1), back.events);
     await back.stop();
     const verified = await stackside('archive', 'verify', archive());
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('are sound')]);
     const status = JSON.parse((await stackside('archive', 'status', archive(), '--format', 'json')).stdout);
     expect(status).toMatchObject({
-      log_identity: dataStateOf(at('restored')).identity,
+      log_identity: dataStateOf(pathOf('restored')).identity,
       fault: null,
-      last_entry: journalRows(at('restored')).length,
+      last_entry: journalRows(pathOf('restored')).length,
     });
     expect(dataStateOf(data).identity).not.toBe(status.log_identity);
   },

@@ -106,8 +106,8 @@ describe('the event receiver', () => {
     ],
     ['a path that is none', '/a/new/thing', '{}', 404, 'no route handler for /a/new/thing'],
   ];
-  for (const [what, path, body, status, error] of refused) {
-    test(`${what} is ${status}`, async () => {
+  for (const [name, path, body, status, error] of refused) {
+    test(`${name} is ${status}`, async () => {
       const response = await post(path, body);
       expect(response.status).toBe(status);
       expect(((await response.json()) as { error: string }).error).toContain(error);

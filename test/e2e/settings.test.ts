@@ -11,19 +11,19 @@ import { type Environment, problemOf, stackside, stacksideIn, startServerIn, tem
 
 const directory = temporaryDirectory();
 afterAll(() => directory.remove());
-const at = (name: string): string => join(directory.path, name);
+const dir = (name: string): string => join(directory.path, name);
 
-interface Shown {
+interface PrintedSetting {
   value: unknown;
   source: string;
   flag?: string;
   variable?: string;
 }
 
-async function settingsIn(environment: Environment, ...flags: string[]): Promise<Record<string, Shown>> {
+async function settingsIn(environment: Environment, ...flags: string[]): Promise<Record<string, PrintedSetting>> {
   const { stdout, stderr, code } = await stacksideIn(environment, 'serve', '--print-settings', 'json', ...flags);
   expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout) as Record<string, Shown>;
+  return JSON.parse(stdout) as Record<string, PrintedSetting>;
 }
 
 const serving = settingsOfCommand('serve');
@@ -42,26 +42,26 @@ const texts = [
   'text',
 ];
 
-function textFor(name: string, { variables: [own] }: Grouped): string {
-  const usual = readSettings({}, {}) as Record<string, unknown>;
-  const found = texts.find((text) => {
+function textFor(name: string, { variables: [variable] }: Grouped): string {
+  const defaultSettings = readSettings({}, {}) as Record<string, unknown>;
+  const accepted = texts.find((text) => {
     try {
-      return (readSettings({}, { [own]: text }) as Record<string, unknown>)[name] !== usual[name];
+      return (readSettings({}, { [variable]: text }) as Record<string, unknown>)[name] !== defaultSettings[name];
     } catch {
       return false;
     }
   });
-  if (found === undefined) throw new Error(`no text is accepted by ${name}: add one that is`);
-  return found;
+  if (accepted === undefined) throw new Error(`no text is accepted by ${name}: add one that is`);
+  return accepted;
 }
 
 describe('stackside serve --print-settings', () => {
-  const usual = settingsIn({});
+  const defaultSettings = settingsIn({});
 
   test('names the default of each without flags and variables', async () => {
-    const shown = Object.values(await usual);
-    expect(shown).toHaveLength(serving.length);
-    expect(new Set(shown.map(({ source }) => source))).toEqual(new Set(['default']));
+    const printed = Object.values(await defaultSettings);
+    expect(printed).toHaveLength(serving.length);
+    expect(new Set(printed.map(({ source }) => source))).toEqual(new Set(['default']));
   });
 
   for (const position of [0, 1]) {
@@ -73,10 +73,10 @@ describe('stackside serve --print-settings', () => {
       // The publisher's URL counts only if streaming is on.
       const streaming = position === 0 ? {} : { SNP_EVENT_STREAMING: 'true' };
       const variables = Object.fromEntries(set.map(({ variable, text }) => [variable, text]));
-      const shown = await settingsIn({ ...variables, ...streaming });
-      const defaults = await usual;
+      const printed = await settingsIn({ ...variables, ...streaming });
+      const defaults = await defaultSettings;
       for (const { name, variable } of set) {
-        const { value, ...source } = shown[printedName(name)]!;
+        const { value, ...source } = printed[printedName(name)]!;
         expect([name, source]).toEqual([name, { source: 'variable', variable }]);
         expect([name, value]).not.toEqual([name, defaults[printedName(name)]?.value]);
       }
@@ -87,12 +87,12 @@ describe('stackside serve --print-settings', () => {
     const set = serving.flatMap(([name, declared]) => {
       const [flag, value] = declared.flag?.split(' ') ?? [];
       if (flag === undefined) return [];
-      return [{ name, flag, given: value === undefined ? [flag] : [flag, textFor(name, declared)] }];
+      return [{ name, flag, args: value === undefined ? [flag] : [flag, textFor(name, declared)] }];
     });
     const variables = { STACKSIDE_API_PORT: '5', STACKSIDE_LOG_LEVEL: 'warn' };
-    const shown = await settingsIn(variables, ...set.flatMap(({ given }) => given));
+    const printed = await settingsIn(variables, ...set.flatMap(({ args }) => args));
     for (const { name, flag } of set) {
-      expect([name, shown[printedName(name)]]).toMatchObject([name, { source: 'flag', flag }]);
+      expect([name, printed[printedName(name)]]).toMatchObject([name, { source: 'flag', flag }]);
     }
   });
 
@@ -114,7 +114,7 @@ test('rejects a wrong value of a variable with an error that names the variable'
   const refused = async (variables: Environment, ...args: string[]) => {
     Object.assign(process.env, variables);
     try {
-      return await problemOf(...args, '--data', at('refused'));
+      return await problemOf(...args, '--data', dir('refused'));
     } finally {
       for (const name of Object.keys(variables)) delete process.env[name];
     }
@@ -129,22 +129,22 @@ test('rejects a wrong value of a variable with an error that names the variable'
 });
 
 test('STACKSIDE_DATA=DIR stackside demo writes its data there, and changes no existing data', async () => {
-  const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--block-time', '60', '--past-blocks', '1');
+  const demo = await startServerIn({ STACKSIDE_DATA: dir('demo') }, 'demo', '--block-time', '60', '--past-blocks', '1');
   expect(await demo.stop()).toBe(0);
-  expect(existsSync(join(at('demo'), 'index.db'))).toBe(true);
+  expect(existsSync(join(dir('demo'), 'index.db'))).toBe(true);
 
-  const again = await stacksideIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--api-port', '0', '--event-port', '0');
-  expect([again.code, again.stderr.split('\n')[0]]).toEqual([
+  const second = await stacksideIn({ STACKSIDE_DATA: dir('demo') }, 'demo', '--api-port', '0', '--event-port', '0');
+  expect([second.code, second.stderr.split('\n')[0]]).toEqual([
     1,
-    `The directory ${at('demo')} already has data, but a devnet starts another chain each time.`,
+    `The directory ${dir('demo')} already has data, but a devnet starts another chain each time.`,
   ]);
 });
 
 test('stackside import --log-level info logs at info, and only errors without the flag', async () => {
-  await stackside('simulate', '--blocks', '3', '--out', at('again.tsv'));
-  const spoken = await stackside('import', at('again.tsv'), '--data', at('spoken'), '--log-level', 'info');
+  await stackside('simulate', '--blocks', '3', '--out', dir('again.tsv'));
+  const spoken = await stackside('import', dir('again.tsv'), '--data', dir('spoken'), '--log-level', 'info');
   expect(spoken.stderr).toContain('"msg":"block_applied"');
-  expect((await stackside('import', at('again.tsv'), '--data', at('quiet'))).stderr).not.toContain('"msg"');
+  expect((await stackside('import', dir('again.tsv'), '--data', dir('quiet'))).stderr).not.toContain('"msg"');
 });
 
 test('an unknown STACKSIDE_ variable is warned of, with the setting that was meant', async () => {
@@ -159,7 +159,7 @@ test('an unknown STACKSIDE_ variable is warned of, with the setting that was mea
 
 /** The log of a server that receives a chain, at a level. */
 async function logOf(level: string): Promise<Record<string, unknown>[]> {
-  const flags = ['--data', at(`level-${level}`), '--log-level', level, '--hook-budget', '3'];
+  const flags = ['--data', dir(`level-${level}`), '--log-level', level, '--hook-budget', '3'];
   const server = await startServerIn({ STACKSIDE_API_PROT: '1' }, 'serve', ...flags);
   await postEvents(devnetEvents({ seed: 1, blocks: 3 }), server.events);
   expect(await server.stop()).toBe(0);
@@ -184,6 +184,6 @@ test('stackside serve --log-level debug logs more than info, and starts with the
     problem: 'The variable STACKSIDE_API_PROT has no effect. It is not a setting. Did you mean STACKSIDE_API_PORT?',
   });
   expect(info.find(({ msg }) => msg === 'started')).toMatchObject({
-    settings: { data: at('level-info'), api_port: 0, event_port: 0, hook_budget: 3 },
+    settings: { data: dir('level-info'), api_port: 0, event_port: 0, hook_budget: 3 },
   });
 });

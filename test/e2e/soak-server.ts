@@ -7,7 +7,7 @@ import { startServing } from '../../src/commands/serve/serve.ts';
 import { readSettings } from '../../src/settings/config.ts';
 
 const [, , data = ''] = process.argv;
-const given = {
+const settings = {
   data,
   logLevel: 'silent',
   apiPort: '0',
@@ -15,7 +15,7 @@ const given = {
   hookAccess: 'open',
   hookTargets: '127.0.0.0/8',
 };
-const { api, events, stop } = await startServing(readSettings(given, {}), {
+const { api, events, stop } = await startServing(readSettings(settings, {}), {
   ...realEnvironment,
   deliveryRules: { timeoutMs: 300_000, retryCapMs: 20 },
 });

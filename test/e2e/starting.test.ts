@@ -27,11 +27,11 @@ let node: Server;
 let relay: ReturnType<typeof Bun.serve>;
 /** All events of the node, in order. */
 const sent: NodeEvent[] = [];
-const at = (name: string): string => join(folder.path, name);
+const file = (name: string): string => join(folder.path, name);
 
 beforeAll(async () => {
   folder = dataDirectory();
-  writeFileSync(at('token'), RPC_TOKEN, { mode: 0o600 });
+  writeFileSync(file('token'), RPC_TOKEN, { mode: 0o600 });
   relay = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -100,7 +100,7 @@ const post = (events: readonly NodeEvent[], server: Server) => posting(events, s
 
 /** Starts a server next to the node, unless --node-rpc names another. */
 const started = (data: string, ...args: string[]): Promise<Server> =>
-  startServer('serve', '--data', at(data), ...(args.includes('--node-rpc') ? [] : ['--node-rpc', node.api]), ...args);
+  startServer('serve', '--data', file(data), ...(args.includes('--node-rpc') ? [] : ['--node-rpc', node.api]), ...args);
 
 /** Stops a server. @returns the states that it logged, in order, each with the next step */
 async function stopped(server: Server, signal?: NodeJS.Signals): Promise<string[]> {
@@ -126,23 +126,23 @@ async function refused(...args: string[]) {
 const problems = (problem: string, remedy: string) => ({ code: EXIT.operator, lines: [problem, remedy] });
 
 /** Flags of the server whose archive other servers restore. */
-const archived = (): string[] => ['--archive', at('archive')];
+const archived = (): string[] => ['--archive', file('archive')];
 
 /** Returns balances of the newest senders as a wallet would read them, once the server has these accounts. */
 async function balances({ api }: Server): Promise<Record<string, string>> {
   const list = await (await fetch(`${node.api}/extended/v1/tx?limit=20`)).json();
-  const found: Record<string, string> = {};
+  const balances: Record<string, string> = {};
   for (const { sender_address: principal } of (list as { results: { sender_address: string }[] }).results) {
     await until(async () => {
       const answer = await fetch(`${api}/v2/accounts/${principal}?proof=0`);
-      if (answer.status === 200) found[principal] = ((await answer.json()) as { balance: string }).balance;
+      if (answer.status === 200) balances[principal] = ((await answer.json()) as { balance: string }).balance;
       return answer.status === 200;
     }, `the balance of ${principal}`);
   }
-  return found;
+  return balances;
 }
 
-type Said = Pick<Readiness, 'state' | 'reason' | 'next'> & { status: number; from?: number };
+type ExpectedState = Pick<Readiness, 'state' | 'reason' | 'next'> & { status: number; from?: number };
 
 async function readiness({ api }: Server): Promise<Readiness & { status: number }> {
   const response = await fetch(`${api}/ready`);
@@ -164,28 +164,28 @@ async function statusOf({ api }: Server, data: string, json: boolean): Promise<s
     text += String(chunk);
     return true;
   });
-  await reportStatus({ url: api, data: at(data) }, json);
+  await reportStatus({ url: api, data: file(data) }, json);
   return text;
 }
 
 /** Waits for a state, then compares all interfaces with the expected states. */
-async function expectSays(server: Server, data: string, expected: Said): Promise<Readiness> {
+async function expectSays(server: Server, data: string, expected: ExpectedState): Promise<Readiness> {
   const { status, from, ...standing } = expected;
   await until(async () => (await readiness(server)).state === standing.state, `the state ${standing.state}`);
   const ready = await readiness(server);
   // A copy, because the comparison puts the matchers into its subject.
   expect({ ...ready }).toMatchObject({ status, ready: status === 200, ...standing });
   const { state, next, observer } = ready;
-  const same = { ready: ready.ready, state, reason: withoutNumbers(ready.reason), next, observer };
-  const shown = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
-  expect({ ...shown, reason: withoutNumbers(shown.reason) }).toMatchObject(same);
-  expect(shown.index.history_from).toBe(from);
+  const common = { ready: ready.ready, state, reason: withoutNumbers(ready.reason), next, observer };
+  const systemStatus = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
+  expect({ ...systemStatus, reason: withoutNumbers(systemStatus.reason) }).toMatchObject(common);
+  expect(systemStatus.index.history_from).toBe(from);
   const json = await statusOf(server, data, true);
   const { server: printed } = JSON.parse(json) as { server: Readiness };
-  expect({ ...printed, reason: withoutNumbers(printed.reason) }).toMatchObject(same);
+  expect({ ...printed, reason: withoutNumbers(printed.reason) }).toMatchObject(common);
   const text = await statusOf(server, data, false);
   expect(text.split('\n').slice(0, 2).map(withoutNumbers)).toEqual([
-    `server         ${stateText(state, same.reason)}`,
+    `server         ${stateText(state, common.reason)}`,
     `next           ${next}`,
   ]);
   if (observer !== null) expect(text).toContain(observer.trimEnd());
@@ -208,7 +208,7 @@ test('a complete history: waits for the first event, also after a restart, then 
   expect(observer).toContain(`endpoint = "${new URL(first.events).host}"`);
   // An operator may forget the flag --data that the server has.
   expect(await statusOf(first, 'elsewhere', false)).toEndWith(
-    `data           no index in ${at('elsewhere')}: give the server's directory with --data\n`,
+    `data           no index in ${file('elsewhere')}: give the server's directory with --data\n`,
   );
   expect(await stopped(first)).toEqual([`waiting_for_the_first_event: ${ADD_SECTION}`]);
 
@@ -223,7 +223,7 @@ test('a complete history: waits for the first event, also after a restart, then 
 
   const third = await started('genesis', ...archived());
   await expectSays(third, 'genesis', LIVE);
-  const { stdout } = await stackside('status', '--data', at('genesis'), '--url', third.api);
+  const { stdout } = await stackside('status', '--data', file('genesis'), '--url', third.api);
   expect(stdout).toStartWith(`server         ${stateText('live', null)}\nnext           Nothing to do.\n`);
   expect(await stopped(third)).toEqual(['live: Nothing to do.']);
 });
@@ -271,11 +271,11 @@ test('a gap: stuck without a token, also after a restart; filled with the token 
 
   const port = freePort();
   writeFileSync(
-    at('node.toml'),
+    file('node.toml'),
     `[connection_options]\nauth_token = "${RPC_TOKEN}"\n\n[[events_observer]]\nendpoint = "127.0.0.1:${port}"\nevents_keys = ["*"]\ntimeout_ms = 60000\n`,
     { mode: 0o600 },
   );
-  const server = await started('synced', '--node-config', at('node.toml'), '--event-port', String(port));
+  const server = await started('synced', '--node-config', file('node.toml'), '--event-port', String(port));
   await post(next, server);
   await expectSays(server, 'synced', { ...LIVE, from: stuck.from });
   const states = await stopped(server);
@@ -285,7 +285,7 @@ test('a gap: stuck without a token, also after a restart; filled with the token 
 
 test('next to a synced node, the history starts 100 blocks below the tip, and a killed server continues the fill', async () => {
   const from = tip() - 100;
-  const token = ['--node-auth-file', at('token')];
+  const token = ['--node-auth-file', file('token')];
   const starting = {
     ...({ status: 200, state: 'starting', next: 'Wait.', from } as const),
     reason: expect.stringContaining(`Starting at block ${from}. The index is at block `),
@@ -303,8 +303,8 @@ test('next to a synced node, the history starts 100 blocks below the tip, and a 
 });
 
 test('a token that the node refuses: the history starts at the first block, and a gap is stuck with the reason', async () => {
-  writeFileSync(at('wrong'), 'wrong', { mode: 0o600 });
-  const server = await started('refused', '--node-auth-file', at('wrong'));
+  writeFileSync(file('wrong'), 'wrong', { mode: 0o600 });
+  const server = await started('refused', '--node-auth-file', file('wrong'));
   await post(await steer('mine'), server);
   const from = tip();
   await expectSays(server, 'refused', { ...LIVE, from });
@@ -364,13 +364,13 @@ test('if a node lacks the observer section, the server requests the section and 
 
 test('another chain: refused by --network before files are made, by the data at the start, and later with each event', async () => {
   const chains = { node: '0x80000000', own: '0x00000001' };
-  expect(await refused('serve', '--data', at('mainnet'), '--network', 'mainnet', '--node-rpc', node.api)).toEqual(
+  expect(await refused('serve', '--data', file('mainnet'), '--network', 'mainnet', '--node-rpc', node.api)).toEqual(
     problems(
       `The node belongs to chain ${chains.node}, but --network is ${chains.own}.`,
       'Check --node-rpc, or omit --network.',
     ),
   );
-  expect(existsSync(at('mainnet'))).toBe(false);
+  expect(existsSync(file('mainnet'))).toBe(false);
 
   const server = await started('mainnet', '--network', 'mainnet', '--node-rpc', NO_NODE);
   const block = (await steer('bitcoin')).find(isBlock)!;
@@ -387,15 +387,15 @@ test('another chain: refused by --network before files are made, by the data at 
   });
   expect((await stopped(server)).at(-1)).toBe(`wrong_chain: ${remedy}.`);
 
-  expect(await refused('serve', '--data', at('mainnet'), '--node-rpc', node.api)).toEqual(
+  expect(await refused('serve', '--data', file('mainnet'), '--node-rpc', node.api)).toEqual(
     problems(
-      `The node belongs to chain ${chains.node}, but the data in ${at('mainnet')} to chain ${chains.own}.`,
+      `The node belongs to chain ${chains.node}, but the data in ${file('mainnet')} to chain ${chains.own}.`,
       `Check --node-rpc, or use another --data directory for chain ${chains.node}.`,
     ),
   );
-  expect(await refused('serve', '--data', at('mainnet'), '--network', 'testnet', '--node-rpc', NO_NODE)).toEqual(
+  expect(await refused('serve', '--data', file('mainnet'), '--network', 'testnet', '--node-rpc', NO_NODE)).toEqual(
     problems(
-      `The data in ${at('mainnet')} belongs to chain ${chains.own}, but --network is ${chains.node}.`,
+      `The data in ${file('mainnet')} belongs to chain ${chains.own}, but --network is ${chains.node}.`,
       'Use a separate --data directory for each chain, and check the node that posts to this port.',
     ),
   );
@@ -403,7 +403,7 @@ test('another chain: refused by --network before files are made, by the data at 
 
 test('--history full: refuses a partial history at the start, and the first block of a synced node before it is stored', async () => {
   const full = ['--history', 'full', '--node-rpc', node.api];
-  expect(await refused('serve', '--data', at('away'), ...full)).toEqual(
+  expect(await refused('serve', '--data', file('away'), ...full)).toEqual(
     problems(
       expect.stringMatching(
         /^The history in .*away starts at block \d+, and --history full and --cluster need the whole/,
@@ -428,18 +428,18 @@ test('--history full: refuses a partial history at the start, and the first bloc
   expect(await server.ended).toBe(EXIT.operator);
   const lines = (await server.log()).trimEnd().split('\n');
   expect(lines.slice(-2)).toEqual([problem, expect.stringContaining('Restore an archive')]);
-  const { tip: stored } = JSON.parse((await stackside('status', '--data', at('full'), '--json')).stdout);
+  const { tip: stored } = JSON.parse((await stackside('status', '--data', file('full'), '--json')).stdout);
   expect(stored).toBeNull();
 });
 
 test('an archive: refused as a data directory, served without a node, and the source of missing blocks', async () => {
-  expect(await refused('serve', '--data', at('archive'), '--node-rpc', node.api)).toEqual(
+  expect(await refused('serve', '--data', file('archive'), '--node-rpc', node.api)).toEqual(
     problems(
-      `${at('archive')} is an archive, and not a data directory.`,
+      `${file('archive')} is an archive, and not a data directory.`,
       expect.stringContaining('Name another directory with --data.'),
     ),
   );
-  expect(existsSync(join(at('archive'), 'admin.key'))).toBe(false);
+  expect(existsSync(join(file('archive'), 'admin.key'))).toBe(false);
 
   const source = await started('genesis', ...archived());
   const archivedAll = async () => {
@@ -448,11 +448,11 @@ test('an archive: refused as a data directory, served without a node, and the so
   };
   await post(sent, source);
   await until(archivedAll, 'the archive of all events');
-  const alone = await started('mirror', '--from', at('archive'), '--node-rpc', NO_NODE);
+  const alone = await started('mirror', '--from', file('archive'), '--node-rpc', NO_NODE);
   await expectSays(alone, 'mirror', LIVE);
   expect(await stopped(alone)).toEqual(['live: Nothing to do.']);
 
-  const mirror = await started('mirror', '--from', at('archive'));
+  const mirror = await started('mirror', '--from', file('archive'));
   await post(await steer('mine', { count: 4 }), source);
   const next = await steer('mine');
   await Promise.all([post(next, source), post(next, mirror)]);

@@ -53,8 +53,8 @@ const answer = async (server: Server, path: string) => {
 
 /** Each request opens a new connection, which any of the threads may accept. */
 async function answers(server: Server, path: string) {
-  const all = await Promise.all(Array.from({ length: 12 }, () => answer(server, path)));
-  return [...new Set(all.map((one) => JSON.stringify(one)))];
+  const answers = await Promise.all(Array.from({ length: 12 }, () => answer(server, path)));
+  return [...new Set(answers.map((item) => JSON.stringify(item)))];
 }
 
 async function expectTheSame(): Promise<void> {

@@ -8,12 +8,12 @@ import { serving } from '../support/servers/serving.ts';
 const WAIT = 2_000;
 
 test("a wait for a thread's metrics stops when they arrive, so that it can't delay the end of the process", async () => {
-  let [begun, ended] = [0, 0];
+  let [started, ended] = [0, 0];
   const { after } = systemClock;
   const counted: typeof after = (milliseconds, call) => {
     const cancel = after(milliseconds, call);
     if (milliseconds !== WAIT) return cancel;
-    begun += 1;
+    started += 1;
     return () => {
       ended += 1;
       cancel();
@@ -23,7 +23,7 @@ test("a wait for a thread's metrics stops when they arrive, so that it can't del
   await using server = await serving({ threads: '1' }, undefined, {}, { clock });
   const metrics = await (await fetch(`${server.events}/metrics`)).text();
   expect(metrics).toContain('stackside_');
-  expect({ begun, ended }).toEqual({ begun: 1, ended: 1 });
+  expect({ started, ended }).toEqual({ started: 1, ended: 1 });
 });
 
 test('by default, API threads leave a core for the writer', () => {
@@ -36,12 +36,12 @@ test.skipIf(process.platform !== 'linux')(
   'a machine with cores serves the API by threads, unless a setting says otherwise',
   async () => {
     const key = { headers: { 'sec-fetch-site': 'same-origin' } };
-    for (const [given, cores, threads] of [
+    for (const [flags, cores, threads] of [
       [{}, 3, 2],
       [{}, 2, 0],
       [{ threads: '1' }, 2, 1],
     ] as const) {
-      await using server = await serving({ hookAccess: 'open', ...given }, undefined, {}, { cores });
+      await using server = await serving({ hookAccess: 'open', ...flags }, undefined, {}, { cores });
       expect((await server.get('/extended')).status).toBe(200);
       expect(await (await server.get('/stackside/v1/system', key)).json()).toMatchObject({ threads });
     }

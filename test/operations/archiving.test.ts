@@ -77,8 +77,8 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
       await until(() => clock.waiting(next) === 1, `a wait of ${next} ms`);
     },
     metric: async (name: string): Promise<number | null> => {
-      const found = await registry.getSingleMetric(`stackside_archive_${name}`)?.get();
-      return found?.values[0]?.value ?? null;
+      const metric = await registry.getSingleMetric(`stackside_archive_${name}`)?.get();
+      return metric?.values[0]?.value ?? null;
     },
   };
 }
@@ -108,7 +108,7 @@ test('retries a failure with growing waits, and logs each problem once', async (
   world.last = 8;
   world.run = () => Promise.reject(refused);
   const waits = [EVERY, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000];
-  for (const [at, wait] of waits.entries()) if (at > 0) await pass(waits[at - 1], wait);
+  for (const [index, wait] of waits.entries()) if (index > 0) await pass(waits[index - 1], wait);
   expect(log).toEqual([
     { event: 'service_failing', service: 'archive', place: 'place', reason: refused.message, remedy: refused.remedy },
   ]);
@@ -293,8 +293,8 @@ describe('a server', () => {
   });
 
   test('rejects an archive inside its data directory, and an invalid location', async () => {
-    const refusal = (given: Record<string, string>): Promise<unknown> =>
-      startServing(readSettings({ data: join(folder.path, 'data'), apiPort: '0', eventPort: '0', ...given }, {})).then(
+    const refusal = (flags: Record<string, string>): Promise<unknown> =>
+      startServing(readSettings({ data: join(folder.path, 'data'), apiPort: '0', eventPort: '0', ...flags }, {})).then(
         () => null,
         (error: Error) => error.message,
       );

@@ -149,8 +149,8 @@ describeWith('nginx', nginx !== null, () => {
   test("the documented block for one server: a client can't take the server out", async () => {
     const [, location] = /^```nginx\n(.*?)^```/ms.exec(textOf('docs/run.md'))!;
     const port = freePort();
-    const one = location!.replace('127.0.0.1:3999', new URL(server.api).host);
-    await using balancer = await started(around(`server { listen 127.0.0.1:${port};\n${one}}`), command, port);
+    const snippet = location!.replace('127.0.0.1:3999', new URL(server.api).host);
+    await using balancer = await started(around(`server { listen 127.0.0.1:${port};\n${snippet}}`), command, port);
     await requireUnharmed(balancer.api);
   });
 });

@@ -81,8 +81,8 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
       await until(() => clock.waiting(next) === 1, `a wait of ${next} ms`);
     },
     metric: async (name: string): Promise<number | null> => {
-      const found = await registry.getSingleMetric(`stackside_archive_base_${name}`)?.get();
-      return found?.values[0]?.value ?? null;
+      const metric = await registry.getSingleMetric(`stackside_archive_base_${name}`)?.get();
+      return metric?.values[0]?.value ?? null;
     },
   };
 }

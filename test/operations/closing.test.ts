@@ -11,10 +11,10 @@ function watchedClosing(): { closed: string[]; environment: Partial<Environment>
   const closed: string[] = [];
   const { listen, openSnapshots, connect } = realEnvironment;
   const noting = <T extends object, K extends keyof T>(part: T, method: K, name: string): T => {
-    const call = part[method] as (...given: unknown[]) => unknown;
-    part[method] = ((...given: unknown[]) => {
+    const call = part[method] as (...args: unknown[]) => unknown;
+    part[method] = ((...args: unknown[]) => {
       if (!closed.includes(name)) closed.push(name);
-      return call.apply(part, given);
+      return call.apply(part, args);
     }) as T[K];
     return part;
   };
@@ -23,7 +23,7 @@ function watchedClosing(): { closed: string[]; environment: Partial<Environment>
     closed,
     environment: {
       listen: ((options) => noting(listen(options), 'stop', options.what)) as typeof listen,
-      openSnapshots: (...given) => noting(openSnapshots(...given), 'close', 'snapshots'),
+      openSnapshots: (...args) => noting(openSnapshots(...args), 'close', 'snapshots'),
       connect: (path, synchronous) => noting(connect(path, synchronous), 'close', path.replace(/^.*\//, '')),
       archiveWorker: (start) => noting(realEnvironment.archiveWorker(start), 'stop', workers.shift() ?? 'archive'),
     },

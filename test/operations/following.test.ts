@@ -26,13 +26,13 @@ const events = sent.map(received);
 const blocks = events.filter(({ path }) => path === '/new_block');
 const heightOf = ({ text }: ReceivedEvent): number => JSON.parse(text).block_height;
 
-const made: DataDirectory[] = [];
+const directories: DataDirectory[] = [];
 const folder = (): string => {
-  made.push(dataDirectory());
-  return join(made.at(-1)!.path, 'archive');
+  directories.push(dataDirectory());
+  return join(directories.at(-1)!.path, 'archive');
 };
 afterAll(() => {
-  for (const one of made) one[Symbol.dispose]();
+  for (const directory of directories) directory[Symbol.dispose]();
 });
 
 let original: string;
@@ -41,7 +41,7 @@ let expected: ReturnType<typeof chainTables>;
 beforeAll(async () => {
   // The archive contains commands, which a follower ignores.
   const source = await logWithCommands(sent);
-  made.push(source);
+  directories.push(source);
   original = folder();
   await archive(source.path, directoryFiles(original));
   expected = chainTables(source.path);
@@ -56,13 +56,13 @@ const chainTables = (directory: string) =>
 
 /** A server with the first events, which follows an archive. Its clock stands still. */
 function follower(
-  known: readonly ReceivedEvent[],
+  initial: readonly ReceivedEvent[],
   { directory = emptyDirectory(), path = original, startsAt = 0 } = {},
 ) {
-  if (!made.includes(directory)) made.push(directory);
+  if (!directories.includes(directory)) directories.push(directory);
   const open = openAt(directory.path);
   const { ingest } = open;
-  for (const event of known) ingest.receive(event);
+  for (const event of initial) ingest.receive(event);
   const clock = heldClock([LOOK_MS, SILENT_MS, AWAY_MS]);
   const logged: FollowEvent[] = [];
   const node = nodeActivity(clock, () => ingest.history.tip().height);
@@ -117,10 +117,10 @@ function follower(
 const tip = ({ ingest }: Pick<ReturnType<typeof follower>, 'ingest'>): number => ingest.history.tip().height;
 
 test('a server whose node sends nothing catches up with the archive, and ignores its commands', async () => {
-  const known = events.slice(0, events.indexOf(blocks[15]!));
-  const newest = known.findLast(({ path }) => path === '/new_block')!;
+  const initial = events.slice(0, events.indexOf(blocks[15]!));
+  const newest = initial.findLast(({ path }) => path === '/new_block')!;
   {
-    await using server = follower(known);
+    await using server = follower(initial);
     await server.look();
     expect([tip(server), server.offered()]).toEqual([heightOf(newest), 0]);
     await server.look(SILENT_MS);
@@ -131,9 +131,9 @@ test('a server whose node sends nothing catches up with the archive, and ignores
     const offered = server.offered();
     await server.look();
     expect([server.offered(), server.logged.length]).toEqual([offered, 1]);
-    made.push(server.directory);
+    directories.push(server.directory);
   }
-  expect(chainTables(made.at(-1)!.path)).toEqual(expected);
+  expect(chainTables(directories.at(-1)!.path)).toEqual(expected);
 });
 
 test('a server that starts to read far above the last shared block goes back as many segments as necessary', async () => {
@@ -144,8 +144,8 @@ test('a server that starts to read far above the last shared block goes back as 
 
 test('a partial history reads nothing from below its start, and stops at the end of the archive', async () => {
   const start = events.indexOf(blocks.find((block) => heightOf(block) === 18)!);
-  const known = events.slice(start, start + 8);
-  await using server = follower(known);
+  const initial = events.slice(start, start + 8);
+  await using server = follower(initial);
   expect(server.ingest.history.bottom()).toBe(17);
   await server.look(SILENT_MS);
   expect([tip(server), server.ingest.history.bottom()]).toEqual([40, 17]);
@@ -153,18 +153,18 @@ test('a partial history reads nothing from below its start, and stops at the end
 });
 
 test('a server on a branch that the archive left finds the last shared block', async () => {
-  const orphan = blocks.findIndex((block, at) => at > 20 && heightOf(block) <= heightOf(blocks[at - 1]!));
+  const orphan = blocks.findIndex((block, index) => index > 20 && heightOf(block) <= heightOf(blocks[index - 1]!));
   const lost = blocks[orphan - 1]!;
-  const known = events.slice(0, events.indexOf(lost) + 1);
-  const server = follower(known);
+  const initial = events.slice(0, events.indexOf(lost) + 1);
+  const server = follower(initial);
   await server.look(SILENT_MS);
   await server[Symbol.asyncDispose]();
   expect(chainTables(server.directory.path)).toEqual(expected);
 });
 
 test("does not apply the archive above a posting node's tip until the node is silent for ten minutes", async () => {
-  const known = events.slice(0, events.indexOf(blocks[10]!));
-  await using server = follower(known);
+  const initial = events.slice(0, events.indexOf(blocks[10]!));
+  await using server = follower(initial);
   const later = blocks.find((block) => heightOf(block) === 25)!;
   expect(await server.post(later)).toBe('failed');
   await server.look();
@@ -178,12 +178,12 @@ test("does not apply the archive above a posting node's tip until the node is si
 
 test("a server that stops at any event continues there, and its tables equal the archive's", async () => {
   const directory = emptyDirectory();
-  let known = events.slice(0, events.indexOf(blocks[3]!));
-  for (let most = 1; ; most *= 3) {
-    const server = follower(known, { directory });
-    known = [];
+  let initial = events.slice(0, events.indexOf(blocks[3]!));
+  for (let limit = 1; ; limit *= 3) {
+    const server = follower(initial, { directory });
+    initial = [];
     await server.begin(SILENT_MS);
-    await until(() => server.offered() >= most || tip(server) === 40, 'some events');
+    await until(() => server.offered() >= limit || tip(server) === 40, 'some events');
     const isDone = tip(server) === 40;
     if (isDone) await server.look();
     expect(server.logged.filter(({ event }) => event === 'service_failing')).toEqual([]);
@@ -216,9 +216,9 @@ test('finds the first entry to read by block height, from few segments', async (
   let reads = 0;
   const counting: typeof store = {
     ...store,
-    read(...given) {
+    read(...args) {
       reads += 1;
-      return store.read(...given);
+      return store.read(...args);
     },
   };
   const segments = readdirSync(original).filter((name) => name.startsWith('segment-')).length;

@@ -25,8 +25,8 @@ while (chain.tip.height < 30) {
 
 /** Starts a server's intake that fills gaps, and records its log events. */
 function server(open: OpenIngest, { lie = honest, claim = async () => noLease as typeof noLease | null } = {}) {
-  const said: (FillEvent | IntakeEvent)[] = [];
-  const log = (event: FillEvent | IntakeEvent) => void said.push(event);
+  const logged: (FillEvent | IntakeEvent)[] = [];
+  const log = (event: FillEvent | IntakeEvent) => void logged.push(event);
   let now = 0;
   const clock = { ...atOnce.clock, now: () => 1_700_000_000_000, monotonic: () => now };
   const snapshots = openSnapshots(open.directory, { before: open.ingest.publish });
@@ -43,7 +43,7 @@ function server(open: OpenIngest, { lie = honest, claim = async () => noLease as
   });
   const intake = eventIntake({ receive, log, fill: filling.fill });
   return {
-    said,
+    logged,
     /**
      * Posts a block. If the server rejects it, posts it again as a node does, until it is accepted or no more filled
      * blocks can arrive.
@@ -52,7 +52,7 @@ function server(open: OpenIngest, { lie = honest, claim = async () => noLease as
     wait: (milliseconds: number) => {
       now += milliseconds;
     },
-    named: (name: string) => said.filter(({ event }) => event === name),
+    named: (name: string) => logged.filter(({ event }) => event === name),
     async [Symbol.asyncDispose]() {
       await filling.stop();
       snapshots.close();
@@ -133,18 +133,18 @@ test('waits while the shared log or the index is unavailable', async () => {
 
 test('a host fills gaps only with the lease', async () => {
   using open = openNew();
-  let asked = 0;
+  let requests = 0;
   const claim = async () => {
-    asked += 1;
-    return asked === 1 ? null : noLease;
+    requests += 1;
+    return requests === 1 ? null : noLease;
   };
   await using it = server(open, { claim });
   for (const block of blocks.slice(0, 11)) await it.post(block);
   await it.post(blocks[14]!);
-  await until(() => asked === 1);
+  await until(() => requests === 1);
   expect(it.named('gap_filling')).toEqual([]);
   await until(() => it.post(blocks[14]!).then((outcome) => outcome === 'applied'));
-  expect(asked).toBe(2);
+  expect(requests).toBe(2);
 });
 
 test("logs a lease that can't be released, and then accepts the next block", async () => {

@@ -22,14 +22,14 @@ import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
 
 const chain = new SimulatedChain({ seed: 5, accounts: 10, transactionsPerBlock: 6, operations: false, mempool: false });
-const all: NodeEvent[] = [chain.genesis()];
+const allEvents: NodeEvent[] = [chain.genesis()];
 function mine(blocks: number): NodeEvent[] {
   const events: NodeEvent[] = [];
   for (let number = 0; number < blocks; number++) {
     const parent = chain.tip.height === 0 ? null : chain.tip.indexBlockHash;
     events.push(...chain.mine(parent, { newTenure: chain.tip.height % 3 === 0 }).events);
   }
-  all.push(...events);
+  allEvents.push(...events);
   return events;
 }
 mine(12);
@@ -66,8 +66,8 @@ const clock = {
     realEnvironment.clock.after(milliseconds < longMs ? Math.min(milliseconds, 5) : milliseconds, call),
 };
 
-async function start(directory: string, given: Record<string, string> = {}) {
-  const said: LogEvent[] = [];
+async function start(directory: string, flags: Record<string, string> = {}) {
+  const logged: LogEvent[] = [];
   const settings = readSettings(
     {
       data: directory,
@@ -76,17 +76,17 @@ async function start(directory: string, given: Record<string, string> = {}) {
       nodeRpc: node.url.origin,
       logLevel: 'info',
       threads: '0',
-      ...given,
+      ...flags,
     },
     {},
   );
   const running = await startServing(settings, {
     ...realEnvironment,
     clock,
-    createLog: () => (event) => said.push(event),
+    createLog: () => (event) => logged.push(event),
   });
   return {
-    said,
+    logged,
     running,
     post: (events: readonly NodeEvent[]) => postEvents(events, running.events ?? ''),
     metric: async (name: string): Promise<number> => {
@@ -104,13 +104,13 @@ function tokenIn(directory: string): string {
   return path;
 }
 
-const problemOf = (directory: string, given = {}): Promise<unknown> =>
-  start(directory, given).then(
+const problemOf = (directory: string, flags = {}): Promise<unknown> =>
+  start(directory, flags).then(
     (server) => server.running.stop().then(() => 'it started'),
     (error: unknown) => error,
   );
 
-const isFailing = (one: LogEvent): boolean => one.event === 'service_failing' && one.service === 'starting_accounts';
+const isFailing = (log: LogEvent): boolean => log.event === 'service_failing' && log.service === 'starting_accounts';
 
 /** The start of a history, and the state of each account that its blocks touched. */
 async function stateOf(directory: string) {
@@ -132,7 +132,7 @@ async function stateOf(directory: string) {
   });
 }
 
-const starts = (said: readonly LogEvent[]) => said.filter(({ event }) => event === 'history_starting');
+const starts = (logged: readonly LogEvent[]) => logged.filter(({ event }) => event === 'history_starting');
 
 test('without a token, a history starts at the first posted block, and accounts are requested even after the node was down', async () => {
   using directory = dataDirectory();
@@ -141,7 +141,7 @@ test('without a token, a history starts at the first posted block, and accounts 
     await using server = await start(directory.path);
     // Starting with the first block, the server looks up the accounts that blocks touch.
     await server.post([chain.restart(), ...mine(3)]);
-    expect(starts(server.said)).toEqual([
+    expect(starts(server.logged)).toEqual([
       {
         event: 'history_starting',
         from_height: first,
@@ -152,14 +152,14 @@ test('without a token, a history starts at the first posted block, and accounts 
     await until(async () => (await server.metric('stackside_account_lookups_total')) > 5);
     await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
     isAway = (path) => path.startsWith('/v2/accounts');
-    const before = server.said.length;
+    const before = server.logged.length;
     // An account that no block has touched yet.
     await server.post(mine(6));
     await until(async () => (await server.metric('stackside_account_lookups_pending')) > 0);
-    await until(() => server.said.slice(before).some(isFailing));
+    await until(() => server.logged.slice(before).some(isFailing));
     const { accounts } = await stateOf(directory.path);
     expect(new Set(accounts.map(({ known }) => known))).toEqual(new Set(['known', 'asking']));
-    expect(server.said.filter(isFailing)).toHaveLength(1);
+    expect(server.logged.filter(isFailing)).toHaveLength(1);
   }
   isAway = () => false;
   for (let times = 0; times < 2; times++) {
@@ -167,13 +167,13 @@ test('without a token, a history starts at the first posted block, and accounts 
     await server.post(mine(1));
     await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
   }
-  using whole = ingestOf(all.map(received));
-  const [begun, of] = [await stateOf(directory.path), await stateOf(whole.path)];
-  expect([begun.from, begun.height]).toEqual([first, chain.tip.height]);
+  using whole = ingestOf(allEvents.map(received));
+  const [partial, full] = [await stateOf(directory.path), await stateOf(whole.path)];
+  expect([partial.from, partial.height]).toEqual([first, chain.tip.height]);
   expect(directoryStatus(directory.path).history_from).toBe(first);
   expect(directoryStatus(whole.path).history_from).toBeNull();
-  const expected = new Map(of.accounts.map((account) => [account.principal, account]));
-  for (const account of begun.accounts) expect(account).toEqual(expected.get(account.principal)!);
+  const expected = new Map(full.accounts.map((account) => [account.principal, account]));
+  for (const account of partial.accounts) expect(account).toEqual(expected.get(account.principal)!);
   const deep = checkAndRecount(directory.path, { deep: silentMachine });
   expect(deep.flatMap(({ problems }) => problems)).toEqual([]);
 
@@ -212,11 +212,11 @@ test('with a token, a history starts below the tip, and every block up to the ti
   using files = dataDirectory();
   using small = smallNode(130);
   await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
-  await until(() => server.said.some(isFilled));
+  await until(() => server.logged.some(isFilled));
   await server.post(small.grow());
   await until(async () => (await stateOf(directory.path)).height === 131);
   expect((await stateOf(directory.path)).from).toBe(30);
-  expect(starts(server.said)).toMatchObject([{ from_height: 30, to_height: 130 }]);
+  expect(starts(server.logged)).toMatchObject([{ from_height: 30, to_height: 130 }]);
 });
 
 test('a history starts below the tip of a node that starts after Stackside', async () => {
@@ -225,11 +225,11 @@ test('a history starts below the tip of a node that starts after Stackside', asy
   let isUp = false;
   using small = smallNode(14, () => (isUp ? undefined : away()));
   await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
-  await until(() => starts(server.said).length > 0);
+  await until(() => starts(server.logged).length > 0);
   isUp = true;
-  await until(() => server.said.some(isFilled));
+  await until(() => server.logged.some(isFilled));
   expect((await stateOf(directory.path)).from).toBe(LOWEST);
-  expect(starts(server.said)).toMatchObject([
+  expect(starts(server.logged)).toMatchObject([
     { from_height: null, reason: 'the node answered /v2/info with 503' },
     { from_height: LOWEST, to_height: 14 },
   ]);
@@ -242,7 +242,7 @@ test('the first block of a node that starts after Stackside waits until the hist
   using small = smallNode(14, (path) => (isUp || path === '/v2/info' ? undefined : away()));
   longMs = RETRY_MS;
   await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
-  await until(() => starts(server.said).length > 0);
+  await until(() => starts(server.logged).length > 0);
   isUp = true;
   await server.post(small.grow());
   longMs = UPKEEP_MS;
@@ -253,21 +253,21 @@ test('the first block of a node that starts after Stackside waits until the hist
 test('a node without Nakamoto blocks is asked for them once, and again when it posts the first block', async () => {
   using directory = dataDirectory();
   using files = dataDirectory();
-  let asked = 0;
+  let requests = 0;
   using small = smallNode(14, (path) => {
     if (!path.startsWith('/v3/blocks/height/')) return undefined;
-    asked += 1;
+    requests += 1;
     return new Response('', { status: 404 });
   });
   await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
-  await until(() => asked === 1);
+  await until(() => requests === 1);
   // Another attempt would come within a few of these requests.
   for (let request = 0; request < 50; request++) await fetch(`${server.running.api}/ready`);
-  expect(asked).toBe(1);
+  expect(requests).toBe(1);
   await server.post(small.grow());
   await until(async () => (await stateOf(directory.path)).from === 15);
-  expect(asked).toBe(2);
-  expect(starts(server.said)).toMatchObject([
+  expect(requests).toBe(2);
+  expect(starts(server.logged)).toMatchObject([
     { from_height: 15, reason: 'the node does not return its Nakamoto blocks' },
   ]);
 });
@@ -293,8 +293,8 @@ test('logs the remedy if the node refuses the token, and starts at the first pos
   using files = dataDirectory();
   using small = smallNode(14, (path) => (path.includes('/replay/') ? refused() : undefined));
   await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
-  await until(() => server.said.some(({ event }) => event === 'service_failing'));
-  expect(server.said).toContainEqual({
+  await until(() => server.logged.some(({ event }) => event === 'service_failing'));
+  expect(server.logged).toContainEqual({
     event: 'service_failing',
     service: 'gap_filling',
     reason: 'The node refuses the token for replays of blocks.',
@@ -305,7 +305,7 @@ test('logs the remedy if the node refuses the token, and starts at the first pos
   expect(ready.next).toContain('auth token');
   await server.post(small.grow());
   await until(async () => (await stateOf(directory.path)).from === 15);
-  expect(starts(server.said).at(-1)).toMatchObject({
+  expect(starts(server.logged).at(-1)).toMatchObject({
     from_height: 15,
     reason: 'The node refuses the token for replays of blocks.',
     remedy: expect.stringContaining('auth token'),
@@ -322,11 +322,11 @@ test('repeats a start below the tip that failed after some blocks, before the no
     return path.includes('/replay/') && replays > 5 && !isWhole ? refused() : undefined;
   });
   await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
-  await until(() => server.said.some(({ event }) => event === 'service_failing'));
+  await until(() => server.logged.some(({ event }) => event === 'service_failing'));
   expect((await stateOf(directory.path)).height).toBeLessThan(14);
   isWhole = true;
   wait.skipped += PAUSE_MS;
-  await until(() => server.said.some(isFilled));
+  await until(() => server.logged.some(isFilled));
   expect(await stateOf(directory.path)).toMatchObject({ from: LOWEST, height: 14 });
 });
 
@@ -335,8 +335,10 @@ test('with a token but without a running node, a history starts at the first pos
   using files = dataDirectory();
   const token = tokenIn(files.path);
   await using server = await start(directory.path, { nodeAuthFile: token, nodeRpc: NO_NODE });
-  await until(() => starts(server.said).length > 0);
-  expect(starts(server.said)).toMatchObject([{ from_height: null, remedy: expect.stringContaining('Start the node') }]);
+  await until(() => starts(server.logged).length > 0);
+  expect(starts(server.logged)).toMatchObject([
+    { from_height: null, remedy: expect.stringContaining('Start the node') },
+  ]);
   const first = chain.tip.height + 1;
   await server.post(mine(1));
   await until(async () => (await stateOf(directory.path)).from === first);
@@ -360,7 +362,7 @@ test('rejects impossible account values from the node, and requests the accounts
   await until(() => lies > 2 * wrong.length);
   expect(await server.metric('stackside_account_lookups_total')).toBe(0);
   const reason = /^the node answered \/v2\/accounts\/\S+ with an unexpected response$/;
-  await until(() => server.said.some((one) => one.event === 'service_failing' && reason.test(one.reason)));
+  await until(() => server.logged.some((entry) => entry.event === 'service_failing' && reason.test(entry.reason)));
   lie = () => undefined;
   await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
   expect(await server.metric('stackside_account_lookups_total')).toBeGreaterThan(3);
@@ -368,7 +370,7 @@ test('rejects impossible account values from the node, and requests the accounts
 
 test('a server with --history full starts with the genesis block, and restarts with its data', async () => {
   using directory = dataDirectory();
-  for (const events of [all.slice(0, 20), all.slice(20)]) {
+  for (const events of [allEvents.slice(0, 20), allEvents.slice(20)]) {
     await using server = await start(directory.path, { history: 'full' });
     await server.post(events);
   }

@@ -18,13 +18,13 @@ async function heightOf(server: Pick<Serving, 'get'>): Promise<number> {
 }
 
 test('a server keeps its addresses when it switches to a rebuilt index', async () => {
-  const said: LogEvent[] = [];
+  const seen: LogEvent[] = [];
   const due = new Set<() => void>();
   const every: Clock['every'] = (_, call) => {
     due.add(call);
     return () => due.delete(call);
   };
-  const environment = { clock: { ...systemClock, every }, createLog: () => (event: LogEvent) => void said.push(event) };
+  const environment = { clock: { ...systemClock, every }, createLog: () => (event: LogEvent) => void seen.push(event) };
   await using server = await serving({ logLevel: 'info' }, undefined, {}, environment);
   await server.post(events.slice(0, half));
   const [height, file] = [await heightOf(server), statSync(indexPath(server.directory)).ino];
@@ -38,9 +38,9 @@ test('a server keeps its addresses when it switches to a rebuilt index', async (
   });
   expect(isInstalled).toBe(false);
   for (const call of due) call();
-  await until(() => said.filter(({ event }) => event === 'started').length === 2);
+  await until(() => seen.filter(({ event }) => event === 'started').length === 2);
   expect(statSync(indexPath(server.directory)).ino).not.toBe(file);
-  expect(said.map(({ event }) => event)).toContain('new_index');
+  expect(seen.map(({ event }) => event)).toContain('new_index');
   expect(await heightOf(server)).toBe(height);
   await server.post(events.slice(half));
   expect(await heightOf(server)).toBeGreaterThan(height);

@@ -131,10 +131,10 @@ describe('over a chain', () => {
     expect(seen.get('burn_block_height')).toBeGreaterThan(0);
     expect(seen.get('stackside_tip_age_seconds')).toBeGreaterThan(0);
     expect(seen.get('stackside_node_reachable')).toBe(1);
-    const counted = (outcome: string) =>
+    const countOf = (outcome: string) =>
       seen.get(`stackside_events_total{event="/new_block",outcome="${outcome}"}`) ?? 0;
-    expect(counted('applied')).toBeGreaterThan(11);
-    expect(counted('applied') + counted('repeated')).toBe(blocks);
+    expect(countOf('applied')).toBeGreaterThan(11);
+    expect(countOf('applied') + countOf('repeated')).toBe(blocks);
     expect(seen.get('stacks_event_ingestion_timers_count{event="/new_block"}')).toBe(blocks);
     expect(seen.get('stackside_events_in_flight')).toBe(0);
     expect(seen.get('stackside_file_bytes{file="index.db"}')).toBeGreaterThan(0);
@@ -214,9 +214,9 @@ test.each(['mainnet', 'testnet'] as const)(
       // The clock was set back.
       expect((await readyAt(alone, -last / 1_000)).status).toBe(200);
     }
-    await using again = await serving({}, directory.path, {}, { clock });
-    expect(await readyAt(again, 1_799)).toMatchObject({ status: 200, body: { state: 'live' } });
-    expect(await readyAt(again, 1_800)).toMatchObject(stale);
+    await using restarted = await serving({}, directory.path, {}, { clock });
+    expect(await readyAt(restarted, 1_799)).toMatchObject({ status: 200, body: { state: 'live' } });
+    expect(await readyAt(restarted, 1_800)).toMatchObject(stale);
   },
 );
 
@@ -232,15 +232,15 @@ test.each([
 
 test('a stopping server answers open requests, and accepts no new ones', async () => {
   using slow = standInNode();
-  const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [requested, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   slow.answer('/v2/slow', async () => {
-    asked.resolve();
+    requested.resolve();
     await released.promise;
     return new Response('late');
   });
   const stopping = await serving({ nodeRpc: slow.url });
   const inHand = stopping.get('/v2/slow');
-  await asked.promise;
+  await requested.promise;
   const posted = stopping.post(events.slice(0, 1));
   const stopped = stopping[Symbol.asyncDispose]();
   released.resolve();
@@ -251,20 +251,20 @@ test('a stopping server answers open requests, and accepts no new ones', async (
 });
 
 test('the error about a port in use names the port', async () => {
-  const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
-  const { port } = taken;
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
+  const { port } = listener;
   await expect(serving({ apiPort: String(port) })).rejects.toThrow(
     `The API can't listen on 127.0.0.1:${port}: the port is in use.`,
   );
-  taken.stop(true);
+  listener.stop(true);
 });
 
 test('a server rejects a node of another chain before it creates files, and starts if the node does not answer', async () => {
   using directory = dataDirectory();
   const starting = (network: string, nodeRpc: string, path?: string) => serving({ network, nodeRpc }, path);
   node.answer('/v2/info', () => Response.json(TESTNET_INFO));
-  await using same = await starting('0x80000000', node.url);
-  expect((await same.get('/health')).status).toBe(200);
+  await using matching = await starting('0x80000000', node.url);
+  expect((await matching.get('/health')).status).toBe(200);
   await expect(starting('0x00000001', node.url, directory.path)).rejects.toThrow(
     'The node belongs to chain 0x80000000, but --network is 0x00000001.',
   );

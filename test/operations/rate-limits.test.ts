@@ -86,8 +86,8 @@ describe.each([
     expect(last.headers.get('access-control-allow-origin')).toBe('*');
     // Other clients still get responses, and so does a client with a key.
     expect((await ask('/extended/v2/blocks', from('192.0.2.2'))).status).toBe(200);
-    const own = await ask('/extended/v2/blocks', { ...from('192.0.2.1'), 'x-api-key': 'key-of-alice' });
-    expect([own.status, own.headers.get('ratelimit-policy')]).toEqual([200, '"key";q=40;w=60']);
+    const keyed = await ask('/extended/v2/blocks', { ...from('192.0.2.1'), 'x-api-key': 'key-of-alice' });
+    expect([keyed.status, keyed.headers.get('ratelimit-policy')]).toEqual([200, '"key";q=40;w=60']);
   });
 
   test("an invented address doesn't raise the limit, and pages, health and unknown paths don't count", async () => {
@@ -119,7 +119,7 @@ describe.each([
       if (next.readyState === WebSocket.OPEN) open.push(next);
       return next.readyState !== WebSocket.OPEN;
     }, 'a connection that is refused');
-    for (const one of open) one.close();
+    for (const socket of open) socket.close();
     const poll = '/socket.io/?EIO=4&transport=polling';
     await untilRefused(() => ask(poll, headers));
     const other = await ask(poll, from('192.0.2.6'));

@@ -32,38 +32,38 @@ beforeAll(async () => {
 afterAll(() => web[Symbol.dispose]());
 
 /** Starts a server that restores from a location. @returns the logged events */
-async function from(
+async function restoreFrom(
   location: string,
   data: string,
-  given: Record<string, unknown> = { archivePublicKey: signer.publicKey },
+  flags: Record<string, unknown> = { archivePublicKey: signer.publicKey },
 ) {
-  const said: LogEvent[] = [];
-  const settings = readSettings({ data, from: location, ...given }, {});
-  await restoreOnStart({ from: location, settings, clock: impatientClock, log: (event) => said.push(event) });
-  return said;
+  const logged: LogEvent[] = [];
+  const settings = readSettings({ data, from: location, ...flags }, {});
+  await restoreOnStart({ from: location, settings, clock: impatientClock, log: (event) => logged.push(event) });
+  return logged;
 }
 
-const names = (said: readonly LogEvent[]): string[] => said.map(({ event }) => event);
+const names = (logged: readonly LogEvent[]): string[] => logged.map(({ event }) => event);
 
 test('restores into an empty data directory, and the same command leaves existing data unchanged', async () => {
   const data = folder();
-  expect(await from(web.url, data)).toEqual([
+  expect(await restoreFrom(web.url, data)).toEqual([
     { event: 'restore_begun', place: web.url, chain: '0x80000000' },
     { event: 'restored', place: web.url, entry: entryOf(events.length), height: 8 },
   ]);
   expect(tables(data)).toEqual(tables(source));
   const before = journalRows(data);
-  expect(await from(web.url, data)).toEqual([]);
+  expect(await restoreFrom(web.url, data)).toEqual([]);
   expect(journalRows(data)).toEqual(before);
 });
 
 test('logs the progress of the restore', async () => {
   let now = 0;
-  const said: LogEvent[] = [];
+  const logged: LogEvent[] = [];
   const settings = readSettings({ data: folder(), from: web.url, archivePublicKey: signer.publicKey }, {});
   const clock = { ...systemClock, monotonic: () => (now += 4_000) };
-  await restoreOnStart({ from: web.url, settings, clock, log: (event) => said.push(event) });
-  const progress = said.filter((event) => event.event === 'restore_progress');
+  await restoreOnStart({ from: web.url, settings, clock, log: (event) => logged.push(event) });
+  const progress = logged.filter((event) => event.event === 'restore_progress');
   expect(progress.length).toBeGreaterThan(1);
   expect(progress[0]).toEqual({
     event: 'restore_progress',
@@ -81,53 +81,53 @@ test('continues an interrupted restore', async () => {
     .sort()
     .slice(1);
   web.answer = (name) => (name === second ? new Response('no', { status: 403 }) : null);
-  expect(await refusal(from(web.url, data))).toContain(`${second}, with status 403.`);
+  expect(await refusal(restoreFrom(web.url, data))).toContain(`${second}, with status 403.`);
   web.answer = () => null;
   expect(existsSync(join(data, 'restore'))).toBe(true);
-  const asked = web.asked.length;
-  await from(web.url, data);
+  const count = web.asked.length;
+  await restoreFrom(web.url, data);
   expect(tables(data)).toEqual(tables(source));
   const [first = ''] = readdirSync(path)
     .filter((name) => name.startsWith('segment-'))
     .sort();
-  expect(web.asked.slice(asked)).not.toContain(first);
+  expect(web.asked.slice(count)).not.toContain(first);
 });
 
 test('restores nothing without a key, except with --archive-unsigned', async () => {
   const data = folder();
-  expect(await refusal(from(web.url, data, {}))).toContain('is public, but no key is given to verify it');
-  const said = await from(web.url, data, { archiveUnsigned: 'true' });
-  expect(names(said)).toEqual(['setup_warning', 'restore_begun', 'restored']);
-  expect(said[0]).toMatchObject({ place: web.url, problem: expect.stringContaining('is not verified') });
+  expect(await refusal(restoreFrom(web.url, data, {}))).toContain('is public, but no key is given to verify it');
+  const logged = await restoreFrom(web.url, data, { archiveUnsigned: 'true' });
+  expect(names(logged)).toEqual(['setup_warning', 'restore_begun', 'restored']);
+  expect(logged[0]).toMatchObject({ place: web.url, problem: expect.stringContaining('is not verified') });
 });
 
 test('logs that the last entries are missing if the archive lacks its open part', async () => {
   const spoiled = folder();
   cpSync(path, spoiled, { recursive: true });
   rmSync(join(spoiled, 'open-one.zst'));
-  const said = await from(spoiled, folder());
-  expect(said.filter(({ event }) => event === 'archive_open_part_missing')).toEqual([
+  const logged = await restoreFrom(spoiled, folder());
+  expect(logged.filter(({ event }) => event === 'archive_open_part_missing')).toEqual([
     { event: 'archive_open_part_missing', place: spoiled, name: 'open-one.zst', entry: entryOf(events.length) },
   ]);
 });
 
 test('restores a private archive in a directory without a key', async () => {
-  const at = folder();
-  await archive(source, directoryFiles(at));
+  const privatePath = folder();
+  await archive(source, directoryFiles(privatePath));
   const data = folder();
-  expect(names(await from(at, data, {}))).toEqual(['restore_begun', 'restored']);
-  expect(await from(at, data, {})).toEqual([]);
+  expect(names(await restoreFrom(privatePath, data, {}))).toEqual(['restore_begun', 'restored']);
+  expect(await restoreFrom(privatePath, data, {})).toEqual([]);
 });
 
 test('rejects data of another chain, and accepts other data of the same chain', async () => {
   const later = keep(ingestOf(events, { random: OTHER_IDENTITY }));
   const before = journalRows(later);
-  expect(await from(web.url, later)).toEqual([]);
+  expect(await restoreFrom(web.url, later)).toEqual([]);
   const mainnet = folder();
   const head = (await readHead(directoryFiles(path), signer.publicKey))!;
   const identity = { ...head.archive, chain_id: 1, network: 'mainnet' as const };
   await directoryFiles(mainnet).write(HEAD, headBytes({ ...head, archive: identity }, signer));
-  expect(await refusal(from(mainnet, later))).toBe(
+  expect(await refusal(restoreFrom(mainnet, later))).toBe(
     `The archive at ${mainnet} belongs to mainnet (chain 0x00000001), but the data in ${later} to chain 0x80000000.`,
   );
   expect(journalRows(later)).toEqual(before);
@@ -140,7 +140,7 @@ test("accepts existing data even if the archive can't be reached", async () => {
   away.answer = () => new Response('no', { status: 503 });
   const failing = { event: 'service_failing', service: 'following', place: away.url } as const;
   const file = `${away.url}/head.json`;
-  expect(await from(away.url, data)).toEqual([
+  expect(await restoreFrom(away.url, data)).toEqual([
     { ...failing, reason: `${file} can't be reached yet: it answered 503` },
     { ...failing, reason: `${file} can't be reached: it answered 503.` },
   ]);
@@ -148,29 +148,29 @@ test("accepts existing data even if the archive can't be reached", async () => {
 
 test('logs the first failed request while the server waits for its archive', async () => {
   using away = webServer(path);
-  let asked = 0;
-  away.answer = () => (++asked === 1 ? new Response('no', { status: 503 }) : null);
-  const said = await from(away.url, folder());
-  expect(names(said)).toEqual(['service_failing', 'restore_begun', 'restored']);
-  expect(said[0]).toMatchObject({ reason: `${away.url}/head.json can't be reached yet: it answered 503` });
+  let requests = 0;
+  away.answer = () => (++requests === 1 ? new Response('no', { status: 503 }) : null);
+  const logged = await restoreFrom(away.url, folder());
+  expect(names(logged)).toEqual(['service_failing', 'restore_begun', 'restored']);
+  expect(logged[0]).toMatchObject({ reason: `${away.url}/head.json can't be reached yet: it answered 503` });
 });
 
 test('rejects a directory that contains files but no entries', async () => {
   const data = keep(emptyDirectory(true));
   openAt(data)[Symbol.dispose]();
-  expect(await refusal(from(web.url, data))).toBe(
+  expect(await refusal(restoreFrom(web.url, data))).toBe(
     `${data} has data files without entries, so Stackside can't restore into it.`,
   );
 });
 
 test('rejects --from in read mode', async () => {
-  expect(await refusal(from(web.url, folder(), { archivePublicKey: signer.publicKey, mode: 'read' }))).toBe(
+  expect(await refusal(restoreFrom(web.url, folder(), { archivePublicKey: signer.publicKey, mode: 'read' }))).toBe(
     '--from is given, and --mode is read.',
   );
 });
 
 test('rejects a public archive without a location', () => {
-  const refused = (given: Record<string, string>) => () => requireArchivable(readSettings(given, {}));
+  const refused = (flags: Record<string, string>) => () => requireArchivable(readSettings(flags, {}));
   expect(refused({ archivePublic: 'true' })).toThrow('--archive-public is given, but no archive.');
   expect(refused({ archivePublic: 'true', archive: '/mnt/archive' })).not.toThrow();
 });

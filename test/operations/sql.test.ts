@@ -22,8 +22,8 @@ let admin: string;
 const started: OwnProcess[] = [];
 
 beforeAll(async () => {
-  const begin = (...of: Parameters<typeof startOwnProcess>) => {
-    const process = startOwnProcess(...of);
+  const begin = (...args: Parameters<typeof startOwnProcess>) => {
+    const process = startOwnProcess(...args);
     started.push(process);
     return process;
   };
@@ -58,16 +58,16 @@ async function signedIn(): Promise<string> {
 }
 
 test('only the operator may run queries, and a browser only from a page of this server', async () => {
-  const own = { cookie: await signedIn(), 'sec-fetch-site': 'same-origin' };
+  const sameOrigin = { cookie: await signedIn(), 'sec-fetch-site': 'same-origin' };
   const callers: [Record<string, string>, number][] = [
     [{}, 401],
     [{ 'x-api-key': 'wrong' }, 401],
     [{ 'x-api-key': CONSUMER }, 403],
-    [{ cookie: own.cookie }, 403],
-    [{ ...own, 'sec-fetch-site': 'cross-site' }, 403],
-    [{ ...own, 'sec-fetch-site': 'same-site' }, 403],
+    [{ cookie: sameOrigin.cookie }, 403],
+    [{ ...sameOrigin, 'sec-fetch-site': 'cross-site' }, 403],
+    [{ ...sameOrigin, 'sec-fetch-site': 'same-site' }, 403],
     [{ 'x-api-key': admin, host: 'evil.example' }, 421],
-    [own, 200],
+    [sameOrigin, 200],
     [{ 'x-api-key': admin }, 200],
   ];
   const before = started.length;
@@ -76,7 +76,7 @@ test('only the operator may run queries, and a browser only from a page of this 
     expect([headers, answer.status]).toEqual([headers, status]);
   }
   expect(started.length - before).toBe(2);
-  const foreign = { ...own, 'sec-fetch-site': 'cross-site' };
+  const foreign = { ...sameOrigin, 'sec-fetch-site': 'cross-site' };
   expect(await (await server.get(PATH, withBody({ query: 'SELECT 1' }, foreign))).json()).toMatchObject({
     message: "Web pages of other origins can't use this route",
   });
@@ -181,25 +181,25 @@ test('a result above the maximum of max_rows suggests another query', async () =
   const cut = { end: { rows: SQL_LIMITS.rows, cut: true } };
   const full = queries({ directory: '', start: () => answering([cut]) });
   await expect(
-    full.run({ ...asked('SELECT 1'), maxRows: SQL_LIMITS.rows }, new AbortController().signal),
+    full.run({ ...queryOf('SELECT 1'), maxRows: SQL_LIMITS.rows }, new AbortController().signal),
   ).rejects.toMatchObject({ message: expect.stringContaining('100,000 rows. Read fewer rows') });
 });
 
 test('a query ends when its client disconnects or the server stops', async () => {
   const leaving = new AbortController();
   const before = started.length;
-  const left = ask(ENDLESS, {}, leaving.signal).catch((error: unknown) => error);
+  const abandoned = ask(ENDLESS, {}, leaving.signal).catch((error: unknown) => error);
   await until(() => started.length > before);
   leaving.abort();
-  expect(await left).toBeInstanceOf(DOMException);
+  expect(await abandoned).toBeInstanceOf(DOMException);
   expect((await started.at(-1)?.ended)?.code).toBeNull();
-  const own = queries({ directory: server.directory, start: startFromSource });
-  const stopped = own.run(asked(ENDLESS), new AbortController().signal).catch((error: unknown) => error);
-  await own.stop();
+  const ownQueries = queries({ directory: server.directory, start: startFromSource });
+  const stopped = ownQueries.run(queryOf(ENDLESS), new AbortController().signal).catch((error: unknown) => error);
+  await ownQueries.stop();
   expect(await stopped).toMatchObject({ status: 503 });
 });
 
-const asked = (query: string): AskedQuery => ({
+const queryOf = (query: string): AskedQuery => ({
   query,
   parameters: [],
   format: 'csv',
@@ -221,20 +221,20 @@ test('limits the number of running queries and the bytes of a result', async () 
   const { promise, resolve } = Promise.withResolvers<void>();
   const { signal } = new AbortController();
   const waiting = queries({ directory: '', start: () => answering([], promise) });
-  const all = Array.from({ length: SQL_LIMITS.atOnce }, () => waiting.run(asked('SELECT 1'), signal));
-  await expect(waiting.run(asked('SELECT 1'), signal)).rejects.toMatchObject({
+  const running = Array.from({ length: SQL_LIMITS.atOnce }, () => waiting.run(queryOf('SELECT 1'), signal));
+  await expect(waiting.run(queryOf('SELECT 1'), signal)).rejects.toMatchObject({
     status: 429,
     message: '2 queries are running; cancel one, or wait until it ends',
   });
   resolve();
-  expect((await Promise.allSettled(all)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect((await Promise.allSettled(running)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   const part = Buffer.alloc(1_000_000).toString('base64');
   const end = { end: { rows: 1, cut: false } };
   const large = (parts: number) =>
     queries({
       directory: '',
       start: () => answering([...Array.from({ length: parts }, () => ({ part })), end]),
-    }).run(asked('SELECT 1'), signal);
+    }).run(queryOf('SELECT 1'), signal);
   expect((await large(20)).length).toBe(SQL_LIMITS.bytes);
   await expect(large(21)).rejects.toMatchObject({ status: 400, code: 'TOO_MUCH_WORK' });
 });

@@ -22,7 +22,7 @@ test.each([
 });
 
 test('refuses one port for the API and for events, and names both settings', () => {
-  const same = {
+  const ports = {
     mode: 'full',
     snp: null,
     apiHost: '127.0.0.1',
@@ -30,14 +30,14 @@ test('refuses one port for the API and for events, and names both settings', () 
     apiPort: 3700,
     eventPort: 3700,
   } as const;
-  expect(() => requireTwoPorts(same)).toThrow('--api-port and --event-port are both 3700.');
+  expect(() => requireTwoPorts(ports)).toThrow('--api-port and --event-port are both 3700.');
   for (const other of [
     { eventHost: '10.0.0.5' },
     { mode: 'read' },
     { snp: 'redis://127.0.0.1' },
     { apiPort: 0, eventPort: 0 },
   ] as const) {
-    expect(() => requireTwoPorts({ ...same, ...other })).not.toThrow();
+    expect(() => requireTwoPorts({ ...ports, ...other })).not.toThrow();
   }
 });
 
@@ -45,17 +45,17 @@ test('a demo uses a free port if its default port is in use and logs it, but nev
   using other = standInNode();
   const port = Number(new URL(other.url).port);
   const settings = demoSettings(readSettingsOf('demo', {}, {}).settings);
-  const given = { ...settings, apiPort: port, eventPort: 0 };
+  const chosen = { ...settings, apiPort: port, eventPort: 0 };
   const logged: LogEvent[] = [];
   const log = (event: LogEvent) => void logged.push(event);
-  expect(withFreePorts(given, {}, log)).toMatchObject({ apiPort: 0, eventPort: 0 });
+  expect(withFreePorts(chosen, {}, log)).toMatchObject({ apiPort: 0, eventPort: 0 });
   expect(logged).toEqual([{ event: 'port_in_use', port, flag: '--api-port' }]);
   const named = { apiPort: { kind: 'flag', name: '--api-port' } } as const;
-  expect(() => withFreePorts(given, named, log)).toThrow(
+  expect(() => withFreePorts(chosen, named, log)).toThrow(
     `The API can't listen on 127.0.0.1:${port}: the port is in use.`,
   );
   const events = { eventPort: { kind: 'flag', name: '--event-port' } } as const;
-  expect(() => withFreePorts({ ...given, apiPort: 0, eventPort: port }, events, log)).toThrow(
+  expect(() => withFreePorts({ ...chosen, apiPort: 0, eventPort: port }, events, log)).toThrow(
     `The event receiver can't listen on 127.0.0.1:${port}: the port is in use.`,
   );
   expect(logged).toHaveLength(1);
@@ -63,8 +63,8 @@ test('a demo uses a free port if its default port is in use and logs it, but nev
 
 test('a devnet runs the project of its directory unless --clarity names another one', () => {
   using directory = dataDirectory();
-  const clarityOf = (given: Record<string, string>) =>
-    devnetSettings(readSettingsOf('devnet', given, {}).settings, directory.path).clarity;
+  const clarityOf = (flags: Record<string, string>) =>
+    devnetSettings(readSettingsOf('devnet', flags, {}).settings, directory.path).clarity;
   expect(clarityOf({})).toBeNull();
   writeFileSync(join(directory.path, 'Clarinet.toml'), '');
   expect(clarityOf({})).toBe(directory.path);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function asked<T>(path: string, init: RequestInit = {}): Promise<T> {
+async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
   const response = await server.get(path, {
     ...init,
     headers: { 'x-api-key': admin, 'content-type': 'application/json' },
@@ -57,8 +57,8 @@ test.each([
 });
 
 test('settings are shown with their sources, but without secrets', async () => {
-  const { settings, listeners, journal, data } = await asked<SystemState>('/stackside/v1/system');
-  const named = (name: string) => settings.find((one) => one.name === name);
+  const { settings, listeners, journal, data } = await ask<SystemState>('/stackside/v1/system');
+  const named = (name: string) => settings.find((setting) => setting.name === name);
   expect(named('data')).toMatchObject({ value: server.directory });
   expect(named('hook_retention')).toMatchObject({ source: 'default', source_name: null });
   expect(named('btc_rpc')).toMatchObject({ value: 'http://user:***@127.0.0.1:1' });
@@ -70,21 +70,21 @@ test('settings are shown with their sources, but without secrets', async () => {
 });
 
 test('indexes of decoded values are shown with their progress, and the log contains an event when they are complete', async () => {
-  const indexed = async () => (await asked<SystemState>('/stackside/v1/system')).value_indexes;
+  const indexed = async () => (await ask<SystemState>('/stackside/v1/system')).value_indexes;
   await until(async () => (await indexed()).every(({ state }) => state === 'complete'));
   const contract_id = 'ST000000000000000000002AMW42H';
   expect(await indexed()).toEqual(
-    (['logs', 'calls'] as const).flatMap((of) => [
-      { of, contract_id: `${contract_id}.bns`, field: null, state: 'complete', from_height: 0 },
-      { of, contract_id: `${contract_id}.later`, field: 'name', state: 'complete', from_height: 0 },
+    (['logs', 'calls'] as const).flatMap((kind) => [
+      { of: kind, contract_id: `${contract_id}.bns`, field: null, state: 'complete', from_height: 0 },
+      { of: kind, contract_id: `${contract_id}.later`, field: 'name', state: 'complete', from_height: 0 },
     ]),
   );
-  const { kinds } = await asked<SystemLog>('/stackside/v1/log');
+  const { kinds } = await ask<SystemLog>('/stackside/v1/log');
   expect(kinds.find(({ event }) => event === 'value_index_changed')?.count).toBe(4);
 });
 
 test('the log contains the count of every kind of event, and the latest events', async () => {
-  const { kinds, recent } = await asked<SystemLog>('/stackside/v1/log');
+  const { kinds, recent } = await ask<SystemLog>('/stackside/v1/log');
   expect(kinds.find(({ event }) => event === 'block_applied')?.count).toBe(12);
   // This server's log prints nothing, and the server keeps debug events only if it prints them.
   expect(recent.find(({ event }) => event === 'block_applied')).toMatchObject({ level: 'info' });
@@ -152,8 +152,8 @@ test('the log contains the events of all threads that answer', () => {
     [3, 2, 'read_timed_out'],
     [1, 0, 'block_applied'],
   ]);
-  const counted = kinds.filter(({ count }) => count > 0).map(({ event, count, last_at }) => [event, count, last_at]);
-  expect(counted.sort()).toEqual([
+  const rows = kinds.filter(({ count }) => count > 0).map(({ event, count, last_at }) => [event, count, last_at]);
+  expect(rows.sort()).toEqual([
     ['block_applied', 1, 1],
     ['client_message_refused', 1, 2],
     ['read_timed_out', 2, 4],
@@ -164,15 +164,15 @@ test('the log contains the events of all threads that answer', () => {
 test('the index is checked in another process, with one inspection at a time', async () => {
   const path = '/stackside/v1/inspections';
   const begin = { method: 'POST', body: JSON.stringify({ kind: 'check' }) };
-  expect((await asked<InspectionsState>(path, begin)).check?.state).toBe('running');
-  const again = await server.get(path, {
+  expect((await ask<InspectionsState>(path, begin)).check?.state).toBe('running');
+  const second = await server.get(path, {
     ...begin,
     headers: { 'x-api-key': admin, 'content-type': 'application/json' },
   });
-  expect(again.status).toBe(409);
-  let { check } = await asked<InspectionsState>(path);
+  expect(second.status).toBe(409);
+  let { check } = await ask<InspectionsState>(path);
   await until(async () => {
-    ({ check } = await asked<InspectionsState>(path));
+    ({ check } = await ask<InspectionsState>(path));
     return check?.state !== 'running';
   }, 'the end of the check');
   expect(check).toMatchObject({ state: 'done', problem: null, progress: null });
@@ -214,20 +214,20 @@ function scripted() {
 
 function inspecting() {
   const child = scripted();
-  const made = inspections({ directory: '/data', clock: { now: () => 5_000 }, start: () => child.process });
-  return { child, made };
+  const inspection = inspections({ directory: '/data', clock: { now: () => 5_000 }, start: () => child.process });
+  return { child, inspection };
 }
 
 test('an inspection shows its progress, and can be cancelled', async () => {
-  const { child, made } = inspecting();
-  expect([made.cancel(), made.start('tables'), made.start('check')]).toEqual([false, true, false]);
+  const { child, inspection } = inspecting();
+  expect([inspection.cancel(), inspection.start('tables'), inspection.start('check')]).toEqual([false, true, false]);
   child.print({ at: { number: 1, of: 2, name: 'blocks', detail: '' } });
   child.print({ found: { name: 'blocks', kind: 'table', table: 'blocks', bytes: 4096 } });
-  await until(() => made.state().tables?.sizes.length === 1);
-  expect(made.state().tables?.progress).toEqual({ number: 1, of: 2, name: 'blocks', detail: '' });
-  expect(made.cancel()).toBe(true);
-  await made.stop();
-  expect(made.state().tables).toMatchObject({ state: 'cancelled', ended_at: 5, progress: null, problem: null });
+  await until(() => inspection.state().tables?.sizes.length === 1);
+  expect(inspection.state().tables?.progress).toEqual({ number: 1, of: 2, name: 'blocks', detail: '' });
+  expect(inspection.cancel()).toBe(true);
+  await inspection.stop();
+  expect(inspection.state().tables).toMatchObject({ state: 'cancelled', ended_at: 5, progress: null, problem: null });
 });
 
 test.each([
@@ -235,20 +235,20 @@ test.each([
   ['prints what is not known', 0, ['{"found":{"name":5}}'], 'printed an unexpected line'],
   ['prints no JSON', 0, ['Segmentation fault'], 'printed an unexpected line'],
 ])('an inspection whose process %s shows the problem', async (_, code, lines, problem) => {
-  const { child, made } = inspecting();
-  made.start('check');
+  const { child, inspection } = inspecting();
+  inspection.start('check');
   for (const line of lines) child.print(line);
   child.finish(code, 'The index is not there.\n');
-  await until(() => made.state().check?.state !== 'running');
-  expect(made.state().check).toMatchObject({ state: 'failed', problem: expect.stringContaining(problem) });
-  expect(made.start('check')).toBe(true);
+  await until(() => inspection.state().check?.state !== 'running');
+  expect(inspection.state().check).toMatchObject({ state: 'failed', problem: expect.stringContaining(problem) });
+  expect(inspection.start('check')).toBe(true);
 });
 
 test('the sizes of tables and indexes add up to at most the file and its WAL', () => {
   const sizes = [...tableSizes(server.directory, () => {})];
   const file = fileSizes(server.directory).get('index.db') ?? 0;
   const wal = fileSizes(server.directory).get('index.db-wal') ?? 0;
-  const sum = sizes.reduce((all, { bytes }) => all + bytes, 0);
+  const sum = sizes.reduce((total, { bytes }) => total + bytes, 0);
   expect(sizes.find(({ name }) => name === 'blocks_by_time')).toMatchObject({ kind: 'index', table: 'blocks' });
   expect(sum).toBeGreaterThan(100_000);
   expect(sum).toBeLessThanOrEqual(file + wal);
@@ -279,8 +279,8 @@ test('events are counted only by paths that nodes post to', async () => {
 
 test('the durations of slow requests add up exactly', () => {
   const counts = new RequestCounts();
-  const counted = counts.around({ route: () => () => {} }).route('GET', '/');
-  for (const milliseconds of [4_000_000.25, 1_000_000.5]) counted(200, milliseconds);
+  const record = counts.around({ route: () => () => {} }).route('GET', '/');
+  for (const milliseconds of [4_000_000.25, 1_000_000.5]) record(200, milliseconds);
   expect(counts.take()).toEqual({ requests: 2, milliseconds: 5_000_000.75 });
   expect(counts.take()).toEqual({ requests: 0, milliseconds: 0 });
 });
@@ -298,10 +298,10 @@ test('the last hour is recorded in intervals of ten seconds', () => {
   hour.follow(() => hooks);
   const events = hour.aroundEvents({ answered() {} });
   const timers = hour.aroundTimers({ evaluated() {}, attempted() {} });
-  const counted = new RequestCounts(requests.memory).around({ route: () => () => {} }).route('GET', '/');
+  const record = new RequestCounts(requests.memory).around({ route: () => () => {} }).route('GET', '/');
   for (let event = 0; event < 20; event++) events.answered('/new_block', 'taken' as never, 1);
   for (const time of [5, 15]) timers.attempted(time);
-  for (const time of [1, 2, 3]) counted(200, time);
+  for (const time of [1, 2, 3]) record(200, time);
   hooks.delivered += 1;
   hooks.failed += 1;
   milliseconds = 10_000;
@@ -341,8 +341,8 @@ test('the time until the disk is full follows from its loss in a day, and is nul
   let [seconds, free] = [0, 100_000_000_000 as number | null];
   const clock = { ...systemClock, monotonic: () => seconds * 1_000 };
   const space = new DiskSpace(clock, () => free);
-  const measured = (at: number, bytes: number | null) => {
-    [seconds, free] = [at, bytes];
+  const measured = (time: number, bytes: number | null) => {
+    [seconds, free] = [time, bytes];
     space.sample();
     return space.growth();
   };
@@ -360,7 +360,7 @@ test('the time until the disk is full follows from its loss in a day, and is nul
     fullInSeconds: null,
   });
   // A day later, older values no longer count.
-  for (let at = 15_000; at <= 15_000 + 86_400; at += 300) measured(at, 50_000_000_000);
+  for (let time = 15_000; time <= 15_000 + 86_400; time += 300) measured(time, 50_000_000_000);
   expect(space.growth()).toEqual({ seconds: 86_400, bytesPerDay: 0, fullInSeconds: null });
 });
 
@@ -368,8 +368,8 @@ test('the event latency covers the last thousand events', () => {
   const hour = new LastHour({ clock: systemClock, requests: new RequestCounts() });
   const { answered } = hour.aroundEvents({ answered: () => {} });
   expect(hour.eventTimes()).toBeNull();
-  for (let at = 0; at < 500; at++) answered('/new_block', 'applied', 9_999);
-  for (let at = 1; at <= 1_000; at++) answered('/new_block', 'applied', at);
+  for (let index = 0; index < 500; index++) answered('/new_block', 'applied', 9_999);
+  for (let milliseconds = 1; milliseconds <= 1_000; milliseconds++) answered('/new_block', 'applied', milliseconds);
   expect(hour.eventTimes()).toEqual({ events: 1_000, medianMs: 500, p99Ms: 990 });
 });
 

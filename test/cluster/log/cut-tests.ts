@@ -52,9 +52,9 @@ export function cutTests(fixture: () => EngineFixture): void {
       const outcome = await outcomeOf(log.append([entry], head));
       proxy.cutAfter(null);
       await fixture().sessionsEnd();
-      const there = await isThere(entry);
-      if (there) head = entry;
-      return `${outcome}, ${there ? 'there' : 'not there'}`;
+      const isStored = await isThere(entry);
+      if (isStored) head = entry;
+      return `${outcome}, ${isStored ? 'there' : 'not there'}`;
     }
 
     /** The bytes that a warm append sends and receives. */
@@ -70,7 +70,7 @@ export function cutTests(fixture: () => EngineFixture): void {
     /** Numbers below a limit: the first and the last, and more of those between in runs at scale. */
     const sampled = (limit: number, cases = 4): number[] => {
       const step = Math.max(1, Math.floor(limit / casesOf(cases)));
-      return Array.from({ length: limit }, (_, at) => at).filter((at) => at % step === 0 || at === limit - 1);
+      return Array.from({ length: limit }, (_, n) => n).filter((n) => n % step === 0 || n === limit - 1);
     };
 
     test('within the statement writes nothing, and its outcome is unknown', async () => {
@@ -109,9 +109,9 @@ export function cutTests(fixture: () => EngineFixture): void {
         const outcome = await outcomeOf(log.append(entries, head));
         proxy.cutAfter(null);
         await fixture().sessionsEnd();
-        const there = await Promise.all(entries.map(isThere));
-        expect([cut, outcome, there]).toEqual([cut, 'unknown', there[0] ? [true, true] : [false, false]]);
-        if (there[0]) head = entries[1]!;
+        const isStored = await Promise.all(entries.map(isThere));
+        expect([cut, outcome, isStored]).toEqual([cut, 'unknown', isStored[0] ? [true, true] : [false, false]]);
+        if (isStored[0]) head = entries[1]!;
       }
     });
 

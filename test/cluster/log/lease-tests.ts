@@ -13,8 +13,8 @@ import type { EngineFixture } from './engine-fixture.ts';
 const SECONDS = 3_600;
 /** Minimum bytes of a request and of an answer. */
 const MIN_BYTES = 35;
-const of = (holder: string): LeaseOptions => ({ name: 'delivery', holder, seconds: SECONDS, epochSeen: 0 });
-const ask = (access: EngineAccess, holder: string) => postgresLeases(access).give(of(holder));
+const options = (holder: string): LeaseOptions => ({ name: 'delivery', holder, seconds: SECONDS, epochSeen: 0 });
+const ask = (access: EngineAccess, holder: string) => postgresLeases(access).give(options(holder));
 const set = (access: EngineAccess, holder: string, epoch: number, seconds: number): Promise<boolean> =>
   postgresLeases(access).setUntil({ name: 'delivery', holder, epoch }, seconds);
 
@@ -45,9 +45,9 @@ export function leaseTests(fixture: () => EngineFixture): void {
     test('is independent of leases with other names', async () => {
       await using log = await fixture().newLog();
       const leases = postgresLeases(log.access);
-      const give = (name: string, holder: string) => leases.give({ ...of(holder), name });
+      const give = (name: string, holder: string) => leases.give({ ...options(holder), name });
       expect(await give('delivery', 'a')).toEqual({ newEpoch: 1 });
-      expect(await leases.give({ ...of('b'), name: 'filling', epochSeen: 4 })).toEqual({ newEpoch: 5 });
+      expect(await leases.give({ ...options('b'), name: 'filling', epochSeen: 4 })).toEqual({ newEpoch: 5 });
       expect(await give('delivery', 'c')).toEqual({ holder: 'a', epoch: 1 });
       expect(await give('filling', 'c')).toEqual({ holder: 'b', epoch: 5 });
     });
@@ -61,11 +61,11 @@ export function leaseTests(fixture: () => EngineFixture): void {
     test('has an epoch above all that the host has seen, even if the engine lost them', async () => {
       await using log = await fixture().newLog();
       const leases = postgresLeases(log.access);
-      expect(await leases.give({ ...of('a'), epochSeen: 7 })).toEqual({ newEpoch: 8 });
+      expect(await leases.give({ ...options('a'), epochSeen: 7 })).toEqual({ newEpoch: 8 });
       await leases.setUntil({ name: 'delivery', holder: 'a', epoch: 8 }, 0);
-      expect(await leases.give({ ...of('b'), epochSeen: 5 })).toEqual({ newEpoch: 9 });
+      expect(await leases.give({ ...options('b'), epochSeen: 5 })).toEqual({ newEpoch: 9 });
       await leases.setUntil({ name: 'delivery', holder: 'b', epoch: 9 }, 0);
-      expect(await leases.give({ ...of('a'), epochSeen: 20 })).toEqual({ newEpoch: 21 });
+      expect(await leases.give({ ...options('a'), epochSeen: 20 })).toEqual({ newEpoch: 21 });
     });
 
     test("that has ended doesn't return to its holder, even if nobody else took it", async () => {

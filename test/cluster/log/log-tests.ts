@@ -111,7 +111,7 @@ export function logTests(fixture: () => EngineFixture): void {
     // At scale it is as large as a genesis block; its bytes do not compress to less than half.
     const megabytes = Math.min(80, casesOf(4));
     const text = Buffer.from(crypto.getRandomValues(new Uint8Array(65_536))).toString('hex');
-    const entry = entryAfter(START, Array.from({ length: megabytes * 8 }, (_, at) => `${at}${text}`).join(''));
+    const entry = entryAfter(START, Array.from({ length: megabytes * 8 }, (_, index) => `${index}${text}`).join(''));
     expect(await log.append([entry], START)).toBe('appended');
     const [read] = await log.read(0, 1);
     expect(read!.text === entry.text).toBe(true);
@@ -162,9 +162,9 @@ export function logTests(fixture: () => EngineFixture): void {
     ];
     expect(refused).toMatchObject({
       message: `The role partial of --cluster lacks rights on the shared log: ${missing.join(', ')}.`,
-      remedy: `Run as the owner of the tables: ${missing.map((one) => `GRANT ${one} TO "partial";`).join(' ')}`,
+      remedy: `Run as the owner of the tables: ${missing.map((grant) => `GRANT ${grant} TO "partial";`).join(' ')}`,
     });
-    for (const one of missing) await fixture().server.run(`GRANT ${one} TO partial`);
+    for (const grant of missing) await fixture().server.run(`GRANT ${grant} TO partial`);
     await (await fixture().openAt(url, prefix, { isHost: true })).close();
   });
 

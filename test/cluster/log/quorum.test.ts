@@ -42,11 +42,11 @@ describeWith('PostgreSQL', hasPostgres, () => {
   test('cluster init fills the log with a journal, and cluster status shows log, host, lease and servers', async () => {
     const events = simulatedEvents({ seed: 5, blocks: 4 });
     using directory = ingestOf(events);
-    const at = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
+    const args = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
     const grants = grantStatements(tableNames('init_'))
       .map((grant) => `  ${grant}\n`)
       .join('');
-    expect(await stackside('cluster', 'init', ...at)).toEqual({
+    expect(await stackside('cluster', 'init', ...args)).toEqual({
       code: 0,
       stdout: `Created the tables of the shared log.\nIf the hosts use another role, grant it these rights:\n${grants}The log now has the ${entryOf(events.length)} entries of the journal in ${directory.path}.\nSigning secrets are encrypted with the key in ${secretsKeyFile(directory.path)}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
@@ -60,7 +60,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await postgresLeases(access).give({ name: 'delivery', holder: 'host-1', seconds: 60, epochSeen: 0 });
     await access.engine.close();
 
-    const { stdout, stderr, code } = await stackside('cluster', 'status', '--format', 'json', ...at);
+    const { stdout, stderr, code } = await stackside('cluster', 'status', '--format', 'json', ...args);
     expect([code, stderr]).toEqual([0, '']);
     const synchronous = expect.stringContaining('ANY 1');
     const standby = { name: expect.any(String), state: 'streaming', sync: 'quorum' };
@@ -117,8 +117,8 @@ describeWith('PostgreSQL', hasPostgres, () => {
       { first: 5, last: 5 },
     ]);
     await log.close();
-    const at = ['--cluster', quorum.url, '--cluster-prefix', 'verified_', '--data', directory.path];
-    const torn = await stackside('cluster', 'status', '--verify', '--format', 'json', ...at);
+    const args = ['--cluster', quorum.url, '--cluster-prefix', 'verified_', '--data', directory.path];
+    const torn = await stackside('cluster', 'status', '--verify', '--format', 'json', ...args);
     expect([torn.code, JSON.parse(torn.stdout).verification]).toEqual([
       2,
       {
@@ -256,8 +256,8 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await Promise.all(quorum.standbys().map((standby) => standby.restart()));
     await quorum.failOver();
     await quorum.replace();
-    const lost = await quorum.primary().run('SELECT 1 FROM alone_stackside_log WHERE seq = 3');
-    expect(lost).toEqual([]);
+    const rows = await quorum.primary().run('SELECT 1 FROM alone_stackside_log WHERE seq = 3');
+    expect(rows).toEqual([]);
     const accepted = ['applied', 'repeated'];
     const isAccepted = async () => accepted.includes(String(await other.host.receive(second!).catch(() => null)));
     await until(isAccepted, 'a log that can be reached');
@@ -269,35 +269,38 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await expect(standby!.run(WAITING_COMMIT)).rejects.toThrow('during recovery');
     const prefix = 'together_';
     await (await newLog(prefix)).close();
-    const [one, two] = [await openPostgresLog(quorum.url, { prefix }), await openPostgresLog(quorum.url, { prefix })];
-    expect(await one.append([entryAfter(START)], START)).toBe('appended');
-    await one.access.engine.write(async ({ run }) => {
+    const [first, second] = [
+      await openPostgresLog(quorum.url, { prefix }),
+      await openPostgresLog(quorum.url, { prefix }),
+    ];
+    expect(await first.append([entryAfter(START)], START)).toBe('appended');
+    await first.access.engine.write(async ({ run }) => {
       // The first host's commit is not done as long as its transaction is open.
       await run('BEGIN');
       await run(WAITING_COMMIT);
-      expect(await two.read(0, 1)).toHaveLength(1);
+      expect(await second.read(0, 1)).toHaveLength(1);
       await run('COMMIT');
     });
-    await Promise.all([one.close(), two.close()]);
+    await Promise.all([first.close(), second.close()]);
   });
 
   test('a primary that was cut off and lives on is left for the one that was promoted', async () => {
     const clock = heldClock([STATEMENT_MS]);
     const log = await newLog('cut_');
     await log.close();
-    const held = await openPostgresLog(quorum.url, { prefix: 'cut_', clock });
+    const cutLog = await openPostgresLog(quorum.url, { prefix: 'cut_', clock });
     const first = entryAfter(START);
-    expect(await held.append([first], START)).toBe('appended');
+    expect(await cutLog.append([first], START)).toBe('appended');
     const old = await quorum.cutOff();
     // The old primary writes the entry, and waits for a standby that it has lost.
-    const append = outcomeOf(held.append([entryAfter(first)], first));
+    const append = outcomeOf(cutLog.append([entryAfter(first)], first));
     const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'stackside'";
     await until(async () => (await old.run(waiting)).length === 1, 'an append without a standby');
     clock.pass(STATEMENT_MS);
     expect(await append).toBe('unknown');
-    expect((await held.access.engine.writable()).server.name).toBe(`127.0.0.1:${quorum.primary().port}`);
-    expect(await held.append([entryAfter(first)], first)).toBe('appended');
-    await held.close();
+    expect((await cutLog.access.engine.writable()).server.name).toBe(`127.0.0.1:${quorum.primary().port}`);
+    expect(await cutLog.append([entryAfter(first)], first)).toBe('appended');
+    await cutLog.close();
     await old[Symbol.asyncDispose]();
   });
 });
