@@ -56,19 +56,19 @@ export class Seen {
   readonly #least: Readonly<Record<string, number>>;
   readonly #counts = new Map<string, number>();
 
-  /** @param least how often the default number of cases must reach each situation, in proportion for other numbers; 0 requires nothing */
-  constructor(least: Readonly<Record<string, number>>) {
+  /** @param minimums how often the default number of cases must reach each situation, in proportion for other numbers; 0 requires nothing */
+  constructor(minimums: Readonly<Record<string, number>>) {
     this.#least = Object.fromEntries(
-      Object.entries(least).map(([what, count]) => [what, count === 0 ? 0 : casesOf(count)]),
+      Object.entries(minimums).map(([situation, count]) => [situation, count === 0 ? 0 : casesOf(count)]),
     );
-    for (const what of Object.keys(least)) this.#counts.set(what, 0);
+    for (const situation of Object.keys(minimums)) this.#counts.set(situation, 0);
   }
 
   /** Counts something that a case shows. */
-  add(what: string, count = 1): void {
-    const before = this.#counts.get(what);
-    if (before === undefined) throw new Error(`undeclared situation: ${what}`);
-    this.#counts.set(what, before + count);
+  add(situation: string, count = 1): void {
+    const before = this.#counts.get(situation);
+    if (before === undefined) throw new Error(`undeclared situation: ${situation}`);
+    this.#counts.set(situation, before + count);
   }
 
   /** The names of the counts. */
@@ -77,15 +77,15 @@ export class Seen {
   }
 
   get isEnough(): boolean {
-    return [...this.#counts].every(([what, count]) => count >= this.#least[what]!);
+    return [...this.#counts].every(([situation, count]) => count >= this.#least[situation]!);
   }
 
   /** @throws Error that names the situations that were too rare */
   require(): void {
-    const missing = [...this.#counts].filter(([what, count]) => count < this.#least[what]!);
+    const missing = [...this.#counts].filter(([situation, count]) => count < this.#least[situation]!);
     if (missing.length === 0) return;
-    const said = missing.map(([what, count]) => `${what}: ${count} of ${this.#least[what]}`);
-    throw new Error(`Too few cases have the situations that the property needs: ${said.join(', ')}`);
+    const list = missing.map(([situation, count]) => `${situation}: ${count} of ${this.#least[situation]}`);
+    throw new Error(`Too few cases have the situations that the property needs: ${list.join(', ')}`);
   }
 }
 
@@ -114,7 +114,7 @@ const MAX_ROUNDS = 10;
 const showsTooLittle = ({ seen }: Showing): boolean => PER_CENT >= 100 && seen?.isEnough === false;
 
 /** Returns the number of cases, scaled by STACKSIDE_RUNS; at least one. */
-export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual * PER_CENT) / 100));
+export const casesOf = (count: number): number => Math.max(1, Math.ceil((count * PER_CENT) / 100));
 
 /** Whether everything is tried, as nightly and before a release. */
 export const isFullRun = PER_CENT >= 1000;
@@ -170,13 +170,13 @@ function assertRuns<Ts>(
     const details = shrunk.counterexample === null ? first : shrunk;
     throw failureOf(details);
   };
-  const found = fc.check(property, { ...parameters, endOnFailure: true });
-  if (found instanceof Promise) {
-    return found.then(async (details) => {
+  const result = fc.check(property, { ...parameters, endOnFailure: true });
+  if (result instanceof Promise) {
+    return result.then(async (details) => {
       if (details.failed) report(details, shrink ? await replay(details) : details);
     });
   }
-  if (found.failed) report(found, shrink ? replay(found) : found);
+  if (result.failed) report(result, shrink ? replay(result) : result);
 }
 
 /**
@@ -193,9 +193,9 @@ export function assertProperty<Ts>(
   const tryRound = (round: number): Promise<void> | void => {
     const first = round === 0 ? examples : [];
     const drawn = { numRuns: first.length + casesOf(cases), examples: first, seed: seed + round };
-    const done = assertRuns(property, drawn, shrinking);
+    const outcome = assertRuns(property, drawn, shrinking);
     const next = () => (showsTooLittle(options) && round + 1 < MAX_ROUNDS ? tryRound(round + 1) : requireSeen(options));
-    return done instanceof Promise ? done.then(next) : next();
+    return outcome instanceof Promise ? outcome.then(next) : next();
   };
   return tryRound(0);
 }
@@ -208,8 +208,8 @@ export function assertProperty<Ts>(
 export async function assertSeeds<Ts>(property: fc.IAsyncProperty<Ts>, options: Options<Ts>): Promise<void> {
   const { cases = DEFAULT_CASES, examples = [], seed = firstSeed, ...shrinking } = options;
   if (examples.length > 0) await assertRuns(property, { numRuns: examples.length, examples }, shrinking);
-  const usual = casesOf(cases);
-  const isDue = (tried: number): boolean => tried < usual || (tried < MAX_ROUNDS * usual && showsTooLittle(options));
+  const total = casesOf(cases);
+  const isDue = (tried: number): boolean => tried < total || (tried < MAX_ROUNDS * total && showsTooLittle(options));
   for (let tried = 0; isDue(tried); tried++) {
     await assertRuns(property, { numRuns: 1, seed: seed + tried }, shrinking);
   }

@@ -24,9 +24,9 @@ type Responses = Readonly<Record<string, { content?: Record<string, { schema: TS
 function rank(pattern: readonly string[], path: readonly string[]): string | null {
   if (pattern.length !== path.length && pattern.at(-1) !== '*') return null;
   let ranks = '';
-  for (const [at, segment] of pattern.entries()) {
+  for (const [index, segment] of pattern.entries()) {
     if (segment === '*') return `${ranks}2`;
-    if (path[at] === undefined || (!segment.startsWith(':') && segment !== path[at])) return null;
+    if (path[index] === undefined || (!segment.startsWith(':') && segment !== path[index])) return null;
     ranks += segment.startsWith(':') ? '1' : '0';
   }
   return ranks;
@@ -44,17 +44,17 @@ export function withCheckedResponses<App extends AnyElysia>(app: App): App {
 
   function check(request: Request, status: number, text: string): void {
     const segments = new URL(request.url).pathname.replace(/\/$/, '').split('/');
-    const [found] = routes
+    const [match] = routes
       .filter(({ method }) => method === request.method || method === 'ALL')
-      .flatMap((one) => {
-        const ranked = rank(one.segments, segments);
-        return ranked === null ? [] : [{ ...one, ranked }];
+      .flatMap((route) => {
+        const ranked = rank(route.segments, segments);
+        return ranked === null ? [] : [{ ...route, ranked }];
       })
       .sort((a, b) => (a.ranked < b.ranked ? -1 : 1));
-    const responses = found?.detail?.responses;
-    if (found === undefined || responses === undefined) return;
+    const responses = match?.detail?.responses;
+    if (match === undefined || responses === undefined) return;
     const schema = responses[status]?.content?.['application/json']?.schema;
-    const place = status < 400 ? found.path : `${found.path} with ${status}`;
+    const place = status < 400 ? match.path : `${match.path} with ${status}`;
     if (schema === undefined) throw new Error(`${place} declares no body, got ${text}`);
     checkedBody(place, schema, text);
   }

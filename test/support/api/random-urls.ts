@@ -53,9 +53,9 @@ export function routesOf(described: unknown): Route[] {
       method: method.toUpperCase(),
       path,
       parameters: parameters
-        .map((one) => resolved<Omit<Parameter, 'in'> & { in: string }>(document, one))
-        .filter((one): one is Parameter => one.in !== 'header')
-        .map((one) => ({ ...one, required: one.required === true })),
+        .map((item) => resolved<Omit<Parameter, 'in'> & { in: string }>(document, item))
+        .filter((item): item is Parameter => item.in !== 'header')
+        .map((item) => ({ ...item, required: item.required === true })),
     })),
   );
 }
@@ -107,15 +107,15 @@ const FALLBACK_HASH = `0x${'ab'.repeat(32)}`;
 const TRAITS = ['{"functions":[]}', '{"functions":[{"args":[{"type":"bool"},{"type":"int128"}]}]}'];
 const FALLBACK_PRINCIPAL = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 
-function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subjects, prng: Prng): string {
-  const some = (set: ReadonlySet<string>, otherwise: string): string =>
+function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, values: Subjects, prng: Prng): string {
+  const draw = (set: ReadonlySet<string>, otherwise: string): string =>
     set.size === 0 ? otherwise : prng.pick([...set]);
-  const hash = () => some(of.hashes, FALLBACK_HASH);
-  const principal = () => some(of.principals, FALLBACK_PRINCIPAL);
-  const contract = () => some(of.contracts, `${FALLBACK_PRINCIPAL}.token`);
+  const hash = () => draw(values.hashes, FALLBACK_HASH);
+  const principal = () => draw(values.principals, FALLBACK_PRINCIPAL);
+  const contract = () => draw(values.contracts, `${FALLBACK_PRINCIPAL}.token`);
   const anyPrincipal = () => (prng.chance(0.3) ? contract() : principal());
-  const height = () => some(of.heights, '1');
-  const burnHeight = () => some(of.burnHeights, '1');
+  const height = () => draw(values.heights, '1');
+  const burnHeight = () => draw(values.burnHeights, '1');
   switch (name) {
     case 'tx_id':
     case 'hash':
@@ -134,7 +134,7 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
       return burnHeight();
     case 'start_time':
     case 'end_time':
-      return some(of.times, '1');
+      return draw(values.times, '1');
     case 'principal':
     case 'address':
     case 'sender_address':
@@ -155,7 +155,7 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
     case 'asset_identifier':
     case 'asset_identifiers':
     case 'token':
-      return some(of.assets, `${FALLBACK_PRINCIPAL}.token::coin`);
+      return draw(values.assets, `${FALLBACK_PRINCIPAL}.token::coin`);
     case 'value':
       return String(prng.between(1, 4));
     case 'network':
@@ -163,12 +163,12 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
     case 'trait_abi':
       return prng.pick(TRAITS);
     case 'name':
-      return some(of.names, 'nobody.btc');
+      return draw(values.names, 'nobody.btc');
     case 'day':
-      return new Date(Number(some(of.times, '1')) * 1000).toISOString().slice(0, 10);
+      return new Date(Number(draw(values.times, '1')) * 1000).toISOString().slice(0, 10);
     case 'tld':
     case 'namespace':
-      return some(of.namespaces, 'btc');
+      return draw(values.namespaces, 'btc');
     case 'zoneFileHash':
       return 'ab'.repeat(20);
     case 'blockchain':
@@ -180,19 +180,19 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
     case 'cycle_number':
       return String(prng.between(1, 8));
     case 'burnchain_address':
-      return some(of.bitcoinAddresses, BITCOIN_ADDRESS);
+      return draw(values.bitcoinAddresses, BITCOIN_ADDRESS);
     case 'q': {
       // Part of an identifier, as somebody typed it, from any of its characters.
-      const text = prng.pick([hash(), anyPrincipal(), contract(), height(), some(of.names, 'nobody.btc'), 'token']);
-      const from = prng.chance(0.5) ? 0 : prng.below(text.length);
-      return text.slice(from, from + 1 + prng.below(text.length));
+      const text = prng.pick([hash(), anyPrincipal(), contract(), height(), draw(values.names, 'nobody.btc'), 'token']);
+      const start = prng.chance(0.5) ? 0 : prng.below(text.length);
+      return text.slice(start, start + 1 + prng.below(text.length));
     }
     case 'bond_index':
       return String(prng.between(0, 3));
   }
-  const choices = schema.enum ?? schema.anyOf?.flatMap((one) => (one.const === undefined ? [] : [one.const])) ?? [];
+  const choices = schema.enum ?? schema.anyOf?.flatMap((part) => (part.const === undefined ? [] : [part.const])) ?? [];
   if (choices.length > 0) return prng.pick(choices);
-  if (schema.type === 'array') return valueFor({ name, schema: schema.items ?? {} }, of, prng);
+  if (schema.type === 'array') return valueFor({ name, schema: schema.items ?? {} }, values, prng);
   if (schema.type === 'integer') return String(prng.between(schema.minimum ?? 0, (schema.minimum ?? 0) + 5));
   if (schema.type === 'boolean') return prng.pick(['true', 'false']);
   return 'x';
@@ -204,28 +204,28 @@ export const oneOf: Readonly<Record<string, readonly string[]>> = {
   '/stackside/v1/logs': ['contract_id', 'deployer'],
 };
 
-/** How often a URL gives one of those, and no other. */
-const GIVEN = 0.9;
+/** How often a URL has exactly one of these parameters. */
+const SUBJECT_CHANCE = 0.9;
 
 /** Share of the optional parameters in a URL. URLs never contain cursors, because each cursor belongs to one list. */
 const OPTIONAL = 0.2;
 
 /** A path of the route with its query, every parameter with a value of its form. */
-export function randomUrl({ path, parameters }: GetRoute, of: Subjects, prng: Prng): string {
+export function randomUrl({ path, parameters }: GetRoute, values: Subjects, prng: Prng): string {
   const query = new URLSearchParams();
   let filled = path;
   for (const parameter of parameters) {
     if (parameter.in === 'path') {
-      filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(valueFor(parameter, of, prng)));
+      filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(valueFor(parameter, values, prng)));
     } else if (parameter.required || (parameter.name !== 'cursor' && prng.chance(OPTIONAL))) {
-      query.set(parameter.name, valueFor(parameter, of, prng));
+      query.set(parameter.name, valueFor(parameter, values, prng));
     }
   }
   const subjects = parameters.filter(({ name }) => oneOf[path]?.includes(name));
-  if (subjects.length > 0 && prng.chance(GIVEN)) {
+  if (subjects.length > 0 && prng.chance(SUBJECT_CHANCE)) {
     for (const { name } of subjects) query.delete(name);
     const subject = prng.pick(subjects);
-    query.set(subject.name, valueFor(subject, of, prng));
+    query.set(subject.name, valueFor(subject, values, prng));
   }
   return `${filled}${query.size === 0 ? '' : `?${query}`}`;
 }

@@ -84,7 +84,7 @@ export interface WalkedList {
 }
 
 /** An optional parameter of a list with offsets: one word of several, or null if it takes a subject. */
-type Asked = readonly [name: string, word: string | null];
+type Argument = readonly [name: string, word: string | null];
 
 /** A list that is read by offset. */
 export interface OffsetList extends WalkedList {
@@ -127,7 +127,7 @@ interface Parameter {
 }
 
 const parametersOf = ({ detail }: Route): readonly Parameter[] =>
-  (detail.parameters as readonly Parameter[]).filter((one) => one.in !== 'header');
+  (detail.parameters as readonly Parameter[]).filter((item) => item.in !== 'header');
 
 /** Returns all routes, including the routes of chainhooks. */
 const routeTable = (): readonly Route[] => [...routesOf(VERSION), ...hookRoutes(VERSION, null)];
@@ -146,7 +146,7 @@ const OFFSET = /offset$/;
 
 /** The words that a parameter may be, and a switch is turned on; null for one that names a subject. */
 const wordsOf = ({ type, anyOf }: Schema): (string | null)[] =>
-  type === 'boolean' ? ['true'] : (anyOf?.map((one) => one.const ?? null) ?? [null]);
+  type === 'boolean' ? ['true'] : (anyOf?.map((item) => item.const ?? null) ?? [null]);
 
 /** Reports whether a list has both orders. */
 function takesOrder(route: Route): boolean {
@@ -164,7 +164,7 @@ export const orderedRoutes = (): readonly Route[] => routeTable().filter(takesOr
 interface OffsetKind {
   route: Route;
   name: string;
-  asked: readonly Asked[];
+  args: readonly Argument[];
 }
 
 /** Every route that takes an offset, without any of its optional parameters and with each of them. */
@@ -172,20 +172,20 @@ export function offsetKinds(): OffsetKind[] {
   return routeTable().flatMap((route) => {
     const parameters = parametersOf(route);
     if (route.method !== 'GET' || !parameters.some(({ name }) => OFFSET.test(name))) return [];
-    const required = (oneOf[route.path] ?? []).map((name): Asked => [name, null]);
+    const required = (oneOf[route.path] ?? []).map((name): Argument => [name, null]);
     const others = parameters
       .filter(
-        (one) => !one.required && !/(limit|offset|cursor)$/.test(one.name) && !oneOf[route.path]?.includes(one.name),
+        (arg) => !arg.required && !/(limit|offset|cursor)$/.test(arg.name) && !oneOf[route.path]?.includes(arg.name),
       )
-      .flatMap(({ name, schema }) => wordsOf(schema).map((word): Asked => [name, word]));
+      .flatMap(({ name, schema }) => wordsOf(schema).map((word): Argument => [name, word]));
     const kinds = [
-      ...(required.length === 0 ? [[]] : required.map((one) => [one])),
-      ...others.map((one) => [...required.slice(0, 1), one]),
+      ...(required.length === 0 ? [[]] : required.map((item) => [item])),
+      ...others.map((item) => [...required.slice(0, 1), item]),
     ];
-    return kinds.map((asked) => ({
+    return kinds.map((args) => ({
       route,
-      asked,
-      name: [route.path, ...asked.map(([name, word]) => (word === null ? name : `${name} ${word}`))].join(' '),
+      args,
+      name: [route.path, ...args.map(([name, word]) => (word === null ? name : `${name} ${word}`))].join(' '),
     }));
   });
 }
@@ -197,13 +197,13 @@ export const pageRoutes = (): readonly Route[] =>
 /** Chooses the subjects of lists by the length of their lists. */
 function subjectsOf(directory: string): (path: string, name: string) => string {
   using db = new Database(indexPath(directory), { readonly: true });
-  const most = (sql: string): string => String(db.query<{ it: unknown }, []>(`${sql} LIMIT 1`).get()?.it ?? '');
+  const top = (sql: string): string => String(db.query<{ it: unknown }, []>(`${sql} LIMIT 1`).get()?.it ?? '');
   const accountWith = (column: string) =>
-    most(`SELECT address AS it FROM accounts ORDER BY ${column} DESC, transactions DESC, address`);
-  const ft = most('SELECT identifier AS it FROM ft_balances GROUP BY asset_id ORDER BY count(*) DESC, 1');
+    top(`SELECT address AS it FROM accounts ORDER BY ${column} DESC, transactions DESC, address`);
+  const ft = top('SELECT identifier AS it FROM ft_balances GROUP BY asset_id ORDER BY count(*) DESC, 1');
   const nft = 'FROM nft_instances i JOIN assets a ON a.id = i.asset_id ORDER BY i.events DESC, i.value';
   const counterparty = (column: string, table: string) =>
-    most(
+    top(
       `SELECT p.address AS it FROM ${table} t JOIN principals p ON p.id = t.${column} GROUP BY 1 ORDER BY count(*) DESC, 1`,
     );
   const stackers =
@@ -232,12 +232,12 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     .all()
     .map(({ id }) => id);
   const values: readonly (readonly [path: RegExp, name: string, value: string])[] = [
-    [/cycle_number}\/stakers/, 'principal', most(`SELECT p.address AS it ${shares}`)],
-    [/cycle_number}\/stakers/, 'cycle_number', most(`SELECT s.cycle AS it ${shares}`)],
+    [/cycle_number}\/stakers/, 'principal', top(`SELECT p.address AS it ${shares}`)],
+    [/cycle_number}\/stakers/, 'cycle_number', top(`SELECT s.cycle AS it ${shares}`)],
     [
       /staking\/signers/,
       'principal',
-      most(`SELECT p.address AS it FROM stakes s JOIN principals p ON p.id = s.signer_id
+      top(`SELECT p.address AS it FROM stakes s JOIN principals p ON p.id = s.signer_id
                                              WHERE s.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
     ],
     [/staking-rewards/, 'principal', counterparty('stacker_id', 'cycle_stackers')],
@@ -245,13 +245,13 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [
       /staking\/bonds/,
       'principal',
-      most(`SELECT p.address AS it FROM bond_positions b JOIN principals p ON p.id = b.staker_id
+      top(`SELECT p.address AS it FROM bond_positions b JOIN principals p ON p.id = b.staker_id
                                            WHERE b.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
     ],
     [
       /balances\/ft|transfers\/ft/,
       'principal',
-      most('SELECT address AS it FROM ft_balances ORDER BY transfers DESC, 1'),
+      top('SELECT address AS it FROM ft_balances ORDER BY transfers DESC, 1'),
     ],
     [/balance-changes/, 'principal', accountWith('stx_outbound')],
     [/balances\/nft/, 'principal', accountWith('nfts')],
@@ -261,53 +261,53 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [
       /mempool/,
       'principal',
-      most(`SELECT p.address AS it FROM pending_counts c JOIN principals p ON p.id = c.principal_id
+      top(`SELECT p.address AS it FROM pending_counts c JOIN principals p ON p.id = c.principal_id
                                     ORDER BY c.transactions DESC, 1`),
     ],
-    [/tx_id}.events/, 'principal', most(`SELECT p.address AS it ${namedInEvents}`)],
+    [/tx_id}.events/, 'principal', top(`SELECT p.address AS it ${namedInEvents}`)],
     [/./, 'principal', accountWith('transactions')],
-    [/nft/, 'asset_identifier', most(`SELECT a.identifier AS it ${nft}`)],
+    [/nft/, 'asset_identifier', top(`SELECT a.identifier AS it ${nft}`)],
     [/./, 'asset_identifier', ft],
-    [/./, 'value', most(`SELECT '0x' || lower(hex(i.value)) AS it ${nft}`)],
+    [/./, 'value', top(`SELECT '0x' || lower(hex(i.value)) AS it ${nft}`)],
     [/principal}\/balance-changes/, 'tx_id', changing.join(',')],
     [/balance-changes/, 'tx_id', changing[0] ?? ''],
-    [/tx_id}.events/, 'tx_id', most(`SELECT '0x' || lower(hex(t.tx_id)) AS it ${namedInEvents}`)],
+    [/tx_id}.events/, 'tx_id', top(`SELECT '0x' || lower(hex(t.tx_id)) AS it ${namedInEvents}`)],
     [/./, 'tx_id', transactions[0] ?? ''],
     [
       /pox-transactions/,
       'height_or_hash',
-      most('SELECT height AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC'),
+      top('SELECT height AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC'),
     ],
-    [/burn-blocks/, 'height_or_hash', most('SELECT height AS it FROM anchor_burn_blocks ORDER BY blocks DESC')],
-    [/./, 'height_or_hash', most('SELECT height AS it FROM blocks ORDER BY transactions DESC, height')],
-    [/allowlist/, 'bond_index', most('SELECT bond_index AS it FROM bond_allowances GROUP BY 1 ORDER BY count(*) DESC')],
-    [/./, 'bond_index', most('SELECT bond_index AS it FROM bond_registrations GROUP BY 1 ORDER BY count(*) DESC')],
-    [/stackers/, 'cycle_number', most(`SELECT cycle AS it ${stackers}`)],
-    [/./, 'cycle_number', most('SELECT cycle AS it FROM reward_cycles ORDER BY signers DESC')],
-    [/./, 'tenure_height', most('SELECT tenure_height AS it FROM blocks GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [/burn-blocks/, 'height_or_hash', top('SELECT height AS it FROM anchor_burn_blocks ORDER BY blocks DESC')],
+    [/./, 'height_or_hash', top('SELECT height AS it FROM blocks ORDER BY transactions DESC, height')],
+    [/allowlist/, 'bond_index', top('SELECT bond_index AS it FROM bond_allowances GROUP BY 1 ORDER BY count(*) DESC')],
+    [/./, 'bond_index', top('SELECT bond_index AS it FROM bond_registrations GROUP BY 1 ORDER BY count(*) DESC')],
+    [/stackers/, 'cycle_number', top(`SELECT cycle AS it ${stackers}`)],
+    [/./, 'cycle_number', top('SELECT cycle AS it FROM reward_cycles ORDER BY signers DESC')],
+    [/./, 'tenure_height', top('SELECT tenure_height AS it FROM blocks GROUP BY 1 ORDER BY count(*) DESC, 1')],
     [/v1\/logs/, 'contract_id', logging.join(',')],
     [/./, 'deployer', (logging[0] ?? '').split('.')[0] ?? ''],
-    [/./, 'contract_id', most('SELECT key AS it FROM counters WHERE kind = 6 ORDER BY count DESC, 1')],
+    [/./, 'contract_id', top('SELECT key AS it FROM counters WHERE kind = 6 ORDER BY count DESC, 1')],
     [/metadata/, 'name', 'a'],
     [/metadata/, 'symbol', 'a'],
-    [/metadata/, 'address', most('SELECT address AS it FROM token_contracts ORDER BY 1')],
+    [/metadata/, 'address', top('SELECT address AS it FROM token_contracts ORDER BY 1')],
     [/metadata/, 'address', 'ST000000000000000000002AMW42H'],
     [/mempool/, 'type', 'token_transfer'],
     [/tx.events/, 'type', 'fungible_token_asset'],
     [/./, 'type', 'contract_call'],
     [/./, 'uuid', HOOK_UUID],
-    [/./, 'block_hash', most("SELECT '0x' || lower(hex(block_hash)) AS it FROM blocks ORDER BY transactions DESC")],
-    [/delegations/, 'height', most('SELECT height AS it FROM blocks ORDER BY height DESC')],
-    [/./, 'height', most('SELECT height AS it FROM blocks ORDER BY transactions DESC')],
-    [/./, 'until_block', most('SELECT height AS it FROM blocks ORDER BY height DESC')],
+    [/./, 'block_hash', top("SELECT '0x' || lower(hex(block_hash)) AS it FROM blocks ORDER BY transactions DESC")],
+    [/delegations/, 'height', top('SELECT height AS it FROM blocks ORDER BY height DESC')],
+    [/./, 'height', top('SELECT height AS it FROM blocks ORDER BY transactions DESC')],
+    [/./, 'until_block', top('SELECT height AS it FROM blocks ORDER BY height DESC')],
     [/./, 'after_block', '1'],
     [/./, 'start_time', '1'],
     [/./, 'end_time', '4000000000'],
     [/./, 'nonce', '0'],
-    [/./, 'function_name', most('SELECT key AS it FROM counters WHERE kind = 2 ORDER BY count DESC')],
+    [/./, 'function_name', top('SELECT key AS it FROM counters WHERE kind = 2 ORDER BY count DESC')],
     [/./, 'trait_abi', '{"functions":[]}'],
     [/./, 'token', ft],
-    [/./, 'asset_identifiers', most(`SELECT a.identifier AS it ${nft}`)],
+    [/./, 'asset_identifiers', top(`SELECT a.identifier AS it ${nft}`)],
     [/mempool/, 'recipient_address', counterparty('recipient_id', 'mempool_transactions')],
     [/mempool/, 'address', counterparty('sender_id', 'mempool_transactions')],
     [/mempool/, 'sender_address', counterparty('sender_id', 'mempool_transactions')],
@@ -316,14 +316,14 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [/tx.events/, 'address', accountWith('transactions')],
     [/./, 'pox', 'pox4'],
     [/./, 'pool_principal', counterparty('pool_id', 'delegations')],
-    [/rewards/, 'address', most('SELECT recipient AS it FROM burn_rewards GROUP BY 1 ORDER BY count(*) DESC, 1')],
-    [/slot/, 'address', most('SELECT address AS it FROM burn_slot_holders GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [/rewards/, 'address', top('SELECT recipient AS it FROM burn_rewards GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [/slot/, 'address', top('SELECT address AS it FROM burn_slot_holders GROUP BY 1 ORDER BY count(*) DESC, 1')],
     [
       /./,
       'burnchain_address',
-      most('SELECT recipient AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC, 1'),
+      top('SELECT recipient AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC, 1'),
     ],
-    [/./, 'signer_key', most(`SELECT '0x' || lower(hex(signer_key)) AS it ${stackers}`)],
+    [/./, 'signer_key', top(`SELECT '0x' || lower(hex(signer_key)) AS it ${stackers}`)],
   ];
   return (path, name) => {
     const fitting = values.filter(([paths, named]) => named === name && paths.test(path)).map(([, , value]) => value);
@@ -351,8 +351,8 @@ function listOf(route: Route, subjectOf: SubjectOf): WalkedList {
 function rowsIn(body: Record<string, unknown>): unknown[] {
   const rows = body.results ?? body.events;
   if (rows !== undefined) return rows as unknown[];
-  const [one] = Object.values(body) as { result: Record<string, unknown> }[];
-  return rowsIn(one!.result);
+  const [answer] = Object.values(body) as { result: Record<string, unknown> }[];
+  return rowsIn(answer!.result);
 }
 
 /** The lists of hooks, read from a separate index, whose deliveries come and go. */
@@ -387,15 +387,15 @@ class HookLists implements Disposable {
         _uuid: string,
         filter: DeliveryFilter,
         limit: number,
-        at: Cursor | null,
+        cursor: Cursor | null,
       ) =>
-        shown(this.#log.page(HOOK, filter, limit, at), (one) =>
-          serializedDelivery(one, { lastAttempt: undefined, underWay: false }),
+        presentPage(this.#log.page(HOOK, filter, limit, cursor), (delivery) =>
+          serializedDelivery(delivery, { lastAttempt: undefined, underWay: false }),
         ),
     },
     backfills: {
-      page: (_read: unknown, _consumer: string, _uuid: string, limit: number, at: Cursor | null) =>
-        shown(this.#jobs.page(HOOK, limit, at), serializedBackfill),
+      page: (_read: unknown, _consumer: string, _uuid: string, limit: number, cursor: Cursor | null) =>
+        presentPage(this.#jobs.page(HOOK, limit, cursor), serializedBackfill),
     },
   } as unknown as HookApi;
 
@@ -444,7 +444,10 @@ class HookLists implements Disposable {
   }
 }
 
-const shown = <T, R>({ items, ...page }: Page<T>, item: (of: T) => R): Page<R> => ({ ...page, items: items.map(item) });
+const presentPage = <T, R>({ items, ...page }: Page<T>, item: (row: T) => R): Page<R> => ({
+  ...page,
+  items: items.map(item),
+});
 
 /** The key in a cursor's text, behind its side and its check sum. */
 const keyIn = (cursor: string | null): string =>
@@ -501,13 +504,13 @@ const cycle = (n: number) => ({ 'start-cycle-id': u(n), 'end-cycle-id': clarity.
 function stacking(n: number): PoxEvent[] {
   const pool = alice.address;
   return [
-    ...users.flatMap(({ address }, at) => [
+    ...users.flatMap(({ address }, index) => [
       stacked('pox-4', 'delegate-stx', address, {
-        'amount-ustx': u(100 + at),
+        'amount-ustx': u(100 + index),
         'delegate-to': p(pool),
         'unlock-burn-height': clarity.none(),
       }),
-      stacked('pox-4', 'delegate-stack-stx', address, { ...lock(at), delegator: p(pool), ...cycle(n) }),
+      stacked('pox-4', 'delegate-stack-stx', address, { ...lock(index), delegator: p(pool), ...cycle(n) }),
     ]),
     // One of them also stacks solo, in all cycles so far.
     stacked('pox-4', 'stack-stx', users[0]!.address, {
@@ -527,13 +530,13 @@ function stacking(n: number): PoxEvent[] {
 
 /** Returns the payouts of a Bitcoin block to some addresses, several of them to the same address. */
 const paid = (n: number) =>
-  [BITCOIN, OTHER_BITCOIN, BITCOIN, BITCOIN].map((address, at) => [address, 10 * n + at] as const);
+  [BITCOIN, OTHER_BITCOIN, BITCOIN, BITCOIN].map((address, index) => [address, 10 * n + index] as const);
 
 /** Returns the events of each transaction in a block of a crowded chain. @param n counts the blocks of all forks */
 function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
   const [holder, other] = [alice.address, bob.address];
   const contract = `${holder}.crowd`;
-  const value = (of: number) => ({ asset_identifier: `${contract}::piece`, raw_value: toHex(u(of)) });
+  const value = (id: number) => ({ asset_identifier: `${contract}::piece`, raw_value: toHex(u(id)) });
   const nft = (sender: string, recipient: string): TypedEvent => [
     'nft_transfer_event',
     { ...value(0), sender, recipient },
@@ -546,7 +549,7 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
     'contract_event',
     { contract_identifier: by, topic: 'print', raw_value: toHex(printed) },
   ];
-  const user = (at: number) => users[at % users.length]!.address;
+  const user = (index: number) => users[index % users.length]!.address;
   return [
     // Tokens of one kind after the other for one holder, and one of them for everybody.
     [
@@ -571,9 +574,9 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
     [
       ['stx_mint_event', { recipient: holder, amount: '1000' }],
       ...users.map(
-        ({ address }, at): TypedEvent => [
+        ({ address }, index): TypedEvent => [
           'stx_transfer_event',
-          { sender: holder, recipient: address, amount: `${at + 1}` },
+          { sender: holder, recipient: address, amount: `${index + 1}` },
         ],
       ),
     ],
@@ -615,15 +618,15 @@ const printing = (from: Account, nonce: number, fee: number): Transaction =>
 /** Builds a chain by hand in which every block adds to the lists that a simulated chain leaves almost empty. */
 export function crowdedChain(): GrowingChain {
   const blocks = new Map<string, MadeBlock>();
-  let made = 0;
+  let count = 0;
   /** Transfers that wait, oldest first. */
   const waiting: Transaction[] = [];
 
   function mempool(): ReceivedEvent[] {
-    const added = [0, 1, 2, 3].map((step) => transfer(bob, made * 4 + step, 300 + step, undefined, users[step]));
+    const added = [0, 1, 2, 3].map((step) => transfer(bob, count * 4 + step, 300 + step, undefined, users[step]));
     waiting.push(...added);
-    const events = [announcement(added, START + made)];
-    if (made > 2) events.push(drop([waiting.shift()!], 'StaleGarbageCollect'));
+    const events = [announcement(added, START + count)];
+    if (count > 2) events.push(drop([waiting.shift()!], 'StaleGarbageCollect'));
     return events;
   }
 
@@ -631,13 +634,13 @@ export function crowdedChain(): GrowingChain {
     begin: { events: [], hash: '' },
     mine(parentHash) {
       const parent = blocks.get(parentHash) ?? null;
-      made += 1;
-      const lists = crowdedEvents(made, parent === null);
-      const transactions = lists.map((_, at) => (at === 0 ? printing : transfer)(alice, made * lists.length + at, 300));
+      count += 1;
+      const lists = crowdedEvents(count, parent === null);
+      const transactions = lists.map((_, i) => (i === 0 ? printing : transfer)(alice, count * lists.length + i, 300));
       let index = 0;
-      const events = lists.flatMap((list, at) =>
+      const events = lists.flatMap((list, position) =>
         list.map(([type, body]) => ({
-          txid: transactions[at]!.id,
+          txid: transactions[position]!.id,
           event_index: index++,
           committed: true,
           type,
@@ -645,16 +648,16 @@ export function crowdedChain(): GrowingChain {
         })),
       );
       const signers = [1, 2, 3, 4, 5, 6, 7, 8].map((key) => [keyOf(key), key, BigInt(key)] as const);
-      const confirmed = { label: `confirmed ${made}`, after: null, sequence: 0, transactions: [] };
-      const receipts = transactions.map((one, at) => receipt(one, at, at === 0 ? {} : inMicroblock(confirmed)));
-      const one = block(parent, `crowded ${made}`, receipts, {
+      const confirmed = { label: `confirmed ${count}`, after: null, sequence: 0, transactions: [] };
+      const receipts = transactions.map((tx, i) => receipt(tx, i, i === 0 ? {} : inMicroblock(confirmed)));
+      const mined = block(parent, `crowded ${count}`, receipts, {
         events,
         tenure_height: 7,
-        ...rewardSet(made, signers),
+        ...rewardSet(count, signers),
       });
-      blocks.set(one.hash, one);
-      const bitcoin = burnBlock(100 + made, `${made}`, made === 1 ? null : `${made - 1}`, paid(made));
-      return { events: [...mempool(), one.event, bitcoin], hash: one.hash };
+      blocks.set(mined.hash, mined);
+      const bitcoin = burnBlock(100 + count, `${count}`, count === 1 ? null : `${count - 1}`, paid(count));
+      return { events: [...mempool(), mined.event, bitcoin], hash: mined.hash };
     },
   };
 }
@@ -721,12 +724,12 @@ export class WalkedWorld implements Disposable {
   /** The lists of each kind by offset. */
   offsetLists(): OffsetList[] {
     const subjectOf = subjectsOf(this.#open.directory);
-    return offsetKinds().map(({ route, name, asked }) => {
+    return offsetKinds().map(({ route, name, args }) => {
       const { path } = route;
-      const offset = parametersOf(route).find((one) => OFFSET.test(one.name))!;
-      const limit = parametersOf(route).find((one) => one.name === offset.name.replace(OFFSET, 'limit'))!;
+      const offset = parametersOf(route).find((parameter) => OFFSET.test(parameter.name))!;
+      const limit = parametersOf(route).find((parameter) => parameter.name === offset.name.replace(OFFSET, 'limit'))!;
       const { minimum = 0, maximum = 0, default: usual = 0 } = limit.schema;
-      const values = asked.map(([of, word]) => `&${of}=${encodeURIComponent(word ?? subjectOf(path, of))}`);
+      const values = args.map(([name, word]) => `&${name}=${encodeURIComponent(word ?? subjectOf(path, name))}`);
       return {
         route: path,
         target: listOf(route, subjectOf).target + values.join(''),

@@ -105,7 +105,7 @@ export async function baseIn(
   closing.defer(() => journal.close());
   const snapshot = closing.use(snapshotForBase(directory, isPublic));
   if (snapshot.state === null) throw new Error('there is nothing to make a base of');
-  const given = { store, snapshot, journal, program: 'test', clock: impatientClock, size: SMALL };
+  const parts = { store, snapshot, journal, program: 'test', clock: impatientClock, size: SMALL };
   const signal = new AbortController().signal;
-  return await makeBase({ ...given, report: () => {}, signal, ...options }, snapshot.state);
+  return await makeBase({ ...parts, report: () => {}, signal, ...options }, snapshot.state);
 }

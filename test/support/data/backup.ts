@@ -6,8 +6,8 @@ import type { ObjectStore } from '../../../src/storage/object-store.ts';
 import { impatientClock } from '../time/impatient-clock.ts';
 import { restoredFrom } from './archive.ts';
 
-const placeOf = (given: string | ObjectStore): ObjectStore =>
-  typeof given === 'string' ? directoryFiles(given) : given;
+const placeOf = (location: string | ObjectStore): ObjectStore =>
+  typeof location === 'string' ? directoryFiles(location) : location;
 
 /** Backs a data directory up. @param place a directory, or another place */
 export const backupOf = (

@@ -64,12 +64,12 @@ export class MemoryLog {
 
   /** Accepts entries as the engine does: only if their predecessor matches and their numbers are free. */
   addTogether(entries: readonly Entry[], { id, chain }: Head): AppendResult {
-    const at = this.entries.findLastIndex((entry) => entry.id === id);
-    const previous = at < 0 ? LOG_START : this.entries[at]!;
-    const next = this.entries[at + 1]?.id ?? Number.POSITIVE_INFINITY;
+    const index = this.entries.findLastIndex((entry) => entry.id === id);
+    const previous = index < 0 ? LOG_START : this.entries[index]!;
+    const next = this.entries[index + 1]?.id ?? Number.POSITIVE_INFINITY;
     const isFree = (entries.at(-1)?.id ?? id) < next;
     if (previous.id !== id || !sameChain(previous.chain, chain) || !isFree) return 'conflict';
-    this.entries.splice(at + 1, 0, ...entries.map((entry) => ({ ...entry })));
+    this.entries.splice(index + 1, 0, ...entries.map((entry) => ({ ...entry })));
     this.wake();
     return 'appended';
   }
@@ -93,7 +93,7 @@ export class MemoryLog {
       if (this.isAway || aborts.signal.aborted) throw new LogUnavailableError('the log is away');
     };
 
-    async function asked<T>(call: Call, answer: () => T): Promise<{ fate: Fate; answer: T }> {
+    async function request<T>(call: Call, answer: () => T): Promise<{ fate: Fate; answer: T }> {
       const fate = way.fate(call);
       requireReach();
       await way.travel();
@@ -126,19 +126,19 @@ export class MemoryLog {
     return {
       append,
       read: async (after, limit, maxBytes = Number.POSITIVE_INFINITY) => {
-        const { fate, answer } = await asked('read', () => {
-          const found: Entry[] = [];
+        const { fate, answer } = await request('read', () => {
+          const entries: Entry[] = [];
           let bytes = 0;
           for (const entry of this.entries.filter(({ id }) => id > after)) {
-            if (found.length === limit || (found.length > 0 && bytes >= maxBytes)) break;
-            found.push({ ...entry });
+            if (entries.length === limit || (entries.length > 0 && bytes >= maxBytes)) break;
+            entries.push({ ...entry });
             bytes += entry.text.length;
           }
-          return found;
+          return entries;
         });
         return fate === 'cut' ? answer.slice(0, 1) : answer;
       },
-      head: async () => (await asked('head', () => this.head)).answer,
+      head: async () => (await request('head', () => this.head)).answer,
       chain: async (named) => {
         requireReach();
         this.chainId ??= named;
@@ -150,7 +150,7 @@ export class MemoryLog {
           if (signal.aborted || aborts.signal.aborted || this.isAway || this.head.id > after) return done();
           if (way.fate('wait') !== 'lost') this.#waiting.add(done);
           void way.look().then(done);
-          for (const one of [signal, aborts.signal]) one.addEventListener('abort', done, { once: true });
+          for (const source of [signal, aborts.signal]) source.addEventListener('abort', done, { once: true });
         }),
       close: async () => aborts.abort(),
     };

@@ -53,8 +53,8 @@ function pagesOf(bytes: Buffer, page: number): number[] {
   const kind = bytes[header];
   if (kind !== INTERIOR_TABLE && kind !== INTERIOR_INDEX) return [page];
   const children = Array.from({ length: bytes.readUInt16BE(header + COUNT_AT) }, (_, cell) => {
-    const at = bytes.readUInt16BE(header + INTERIOR_HEADER_BYTES + 2 * cell);
-    return bytes.readUInt32BE((page - 1) * pageSizeOf(bytes) + at);
+    const offset = bytes.readUInt16BE(header + INTERIOR_HEADER_BYTES + 2 * cell);
+    return bytes.readUInt32BE((page - 1) * pageSizeOf(bytes) + offset);
   });
   children.push(bytes.readUInt32BE(header + RIGHT_AT));
   return [page, ...children.flatMap((child) => pagesOf(bytes, child))];
@@ -72,19 +72,19 @@ export function byBits(path: string, table: string): Loss[] {
     .get(table)!.rootpage;
   const pages = pagesOf(bytes, root);
   const leaves = pages.filter((page) => isLeaf(bytes, page));
-  const tried = new Set([pages[0]!, leaves[0]!, leaves[leaves.length >> 1]!, leaves.at(-1)!]);
-  return [...tried].flatMap((page) => {
-    const at = headerOf(bytes, page) + COUNT_AT;
-    const count = bytes.readUInt16BE(at);
+  const candidates = new Set([pages[0]!, leaves[0]!, leaves[leaves.length >> 1]!, leaves.at(-1)!]);
+  return [...candidates].flatMap((page) => {
+    const offset = headerOf(bytes, page) + COUNT_AT;
+    const count = bytes.readUInt16BE(offset);
     return Array.from({ length: 16 }, (_, bit) => 1 << bit)
       .filter((value) => (count & value) !== 0)
       .map((value) => ({
         what: `${value} of ${count} cells of page ${page} of ${table}`,
         table,
-        act(to: string) {
-          const copy = readFileSync(to);
-          copy.writeUInt16BE(count - value, at);
-          writeFileSync(to, copy);
+        act(path: string) {
+          const copy = readFileSync(path);
+          copy.writeUInt16BE(count - value, offset);
+          writeFileSync(path, copy);
         },
       }));
   });

@@ -16,7 +16,7 @@ export interface SmallDisk extends Disposable {
   empty(): void;
 }
 
-const run = (...[program = '', ...given]: string[]): boolean => spawnSync(program, given).status === 0;
+const run = (...[program = '', ...args]: string[]): boolean => spawnSync(program, args).status === 0;
 
 /** @returns null if none can be mounted */
 export function smallDisk(bytes: number): SmallDisk | null {
@@ -39,8 +39,8 @@ export function smallDisk(bytes: number): SmallDisk | null {
       } catch (error) {
         if (!hasCode(error, 'ENOSPC')) throw error;
       }
-      const made = Math.max(0, statfsSync(path).ffree - files);
-      for (let file = 0; file < made; file++) writeFileSync(`${filler}-${file}`, '');
+      const count = Math.max(0, statfsSync(path).ffree - files);
+      for (let file = 0; file < count; file++) writeFileSync(`${filler}-${file}`, '');
     },
     empty: () => rmSync(filler, { force: true }),
     [Symbol.dispose]() {

@@ -10,7 +10,7 @@ export const snapshotsBy = (reader: () => Reader): Snapshots => ({
 });
 
 /** Opens the index in a directory for reading. `using` closes it. */
-export function snapshotsOf(...given: Parameters<typeof openSnapshots>): Snapshots & Disposable {
-  const snapshots = openSnapshots(...given);
+export function snapshotsOf(...args: Parameters<typeof openSnapshots>): Snapshots & Disposable {
+  const snapshots = openSnapshots(...args);
   return { ...snapshots, [Symbol.dispose]: snapshots.close };
 }

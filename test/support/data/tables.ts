@@ -45,7 +45,7 @@ export const besideTheChain: Readonly<Record<string, string>> = {
 type Value = string | number | bigint | boolean | Uint8Array | null;
 
 /** @param names texts that replace numbers, if the column has them */
-function shown(value: Value, names: ReadonlyMap<bigint, string> | null): string {
+function render(value: Value, names: ReadonlyMap<bigint, string> | null): string {
   if (value instanceof Uint8Array) return `0x${value.toHex()}`;
   const isNumber = typeof value === 'bigint' || typeof value === 'number';
   const text = isNumber ? (names?.get(BigInt(value)) ?? value) : value;
@@ -95,10 +95,10 @@ export function tablesThrough(db: Database, options: DumpOptions = {}): Tables {
     tables[table] = (query.values() as Value[][])
       .map((row) => {
         // The kind of a row decides which dictionary has its subject.
-        const isAsset = [ft, nft].some((one) => one === Number(row[kindAt] ?? null));
+        const isAsset = [ft, nft].some((kind) => kind === Number(row[kindAt] ?? null));
         const subjects = isAsset ? assets : principals;
         return columns
-          .map(({ name, index, names }) => `${name}=${shown(row[index]!, name === 'subject_id' ? subjects : names)}`)
+          .map(({ name, index, names }) => `${name}=${render(row[index]!, name === 'subject_id' ? subjects : names)}`)
           .join(' ');
       })
       .sort();

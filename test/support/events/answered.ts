@@ -12,11 +12,11 @@ import { openNew, received } from '../data/ingest.ts';
 import { atOnce, rpcOf, served } from '../servers/simulated-rpc.ts';
 
 /** A node without a socket. */
-const asked = (chain: SimulatedChain): ThrottledNode => new ThrottledNode(rpcOf(served(chain)), atOnce);
+const nodeOf = (chain: SimulatedChain): ThrottledNode => new ThrottledNode(rpcOf(served(chain)), atOnce);
 
 /** The node's answer about an account after a block. */
 export async function answerOf(chain: SimulatedChain, below: Uint8Array, principal: string): Promise<NodeEvent> {
-  const account = await requestStartingAccount(asked(chain), principal, below);
+  const account = await requestStartingAccount(nodeOf(chain), principal, below);
   if (account instanceof NoAnswer) throw new Error(account.reason);
   return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(account), time: 0 };
 }

@@ -67,7 +67,7 @@ const namespacePrint = fc.record({ lifetime: amount, base: amount }).map(({ life
       lifetime: clarity.uint(lifetime),
       'price-function': clarity.tuple({
         base: clarity.uint(base),
-        buckets: clarity.list(Array.from({ length: 16 }, (_, at) => clarity.uint(at))),
+        buckets: clarity.list(Array.from({ length: 16 }, (_, index) => clarity.uint(index))),
         coeff: clarity.uint(2),
         'no-vowel-discount': clarity.uint(3),
         'nonalpha-discount': clarity.uint(4),
@@ -279,4 +279,4 @@ const block: fc.Arbitrary<Omit<Block, 'height'>> = fc.record({
 export const blocks = (): fc.Arbitrary<Block[]> =>
   fc
     .array(block, { minLength: 1, maxLength: 4 })
-    .map((made) => made.map((rest, index): Block => ({ height: index + 1, ...rest })));
+    .map((list) => list.map((rest, index): Block => ({ height: index + 1, ...rest })));

@@ -30,15 +30,15 @@ export function beginnings(events: readonly NodeEvent[]): Beginning[] {
     return false;
   };
   return tree.chain().flatMap(({ head, event }): Beginning[] => {
-    const at = events.indexOf(event);
+    const index = events.indexOf(event);
     // Earlier Bitcoin blocks would be new, and so would lower blocks, at which the history would start.
-    const before = new Set(events.slice(0, at + 1));
+    const before = new Set(events.slice(0, index + 1));
     const isLower = ({ path, body }: NodeEvent) =>
       path === '/new_block' && JSON.parse(body).block_height <= head.block_height;
-    const since = events.slice(at + 1).filter((one) => !before.has(one) && !isLower(one));
+    const since = events.slice(index + 1).filter((item) => !before.has(item) && !isLower(item));
     const after = since.filter(({ path }) => path === '/new_block').map(({ body }) => JSON.parse(body));
     const higher = after.filter(({ block_height }) => block_height > head.block_height);
-    if (higher.length === 0 || !higher.every((one) => isAbove(one.index_block_hash, head.index_block_hash))) return [];
+    if (higher.length === 0 || !higher.every((row) => isAbove(row.index_block_hash, head.index_block_hash))) return [];
     if (!isOneBitcoin(since)) return [];
     return [{ height: head.block_height + 1, parent: head.index_block_hash, events: since }];
   });

@@ -74,17 +74,14 @@ const logged = (txid: string, event_index: number, value: Uint8Array, contract: 
 function moved(txid: string, { id, from, to }: Move, contract: string): object[] {
   if (from === to) return [];
   const type = from === null ? 'nft_mint_event' : to === null ? 'nft_burn_event' : 'nft_transfer_event';
-  const who = { ...(from === null ? {} : { sender: from }), ...(to === null ? {} : { recipient: to }) };
-  const token = { asset_identifier: bnsAsset(contract), raw_value: toHex(clarity.uint(id)), ...who };
+  const parties = { ...(from === null ? {} : { sender: from }), ...(to === null ? {} : { recipient: to }) };
+  const token = { asset_identifier: bnsAsset(contract), raw_value: toHex(clarity.uint(id)), ...parties };
   return [{ txid, event_index: 0, committed: true, type, [type]: token }];
 }
 
-/**
- * A transaction that moves a name's token, if its owner changes, and prints the operation.
- * @param of nonce of the transaction
- */
-export function bnsOperated(printed: Printed, contract = BNS, of = nonce++): BnsTransaction {
-  const transaction = transfer(alice, of, 1);
+/** A transaction that moves a name's token, if its owner changes, and prints the operation. */
+export function bnsOperated(printed: Printed, contract = BNS, txNonce = nonce++): BnsTransaction {
+  const transaction = transfer(alice, txNonce, 1);
   const move = moved(transaction.id, printed, contract);
   return { transaction, events: [...move, logged(transaction.id, move.length, printedName(printed), contract)] };
 }
@@ -103,10 +100,10 @@ export const bnsChosen = (account: Account, id: number): BnsTransaction => ({
 });
 
 /** A block of such transactions. */
-export const bnsBlock = (parent: MadeBlock | null, label: string, ...made: BnsTransaction[]): MadeBlock =>
+export const bnsBlock = (parent: MadeBlock | null, label: string, ...operations: BnsTransaction[]): MadeBlock =>
   block(
     parent,
     label,
-    made.map(({ transaction }, index) => receipt(transaction, index)),
-    { events: made.flatMap(({ events }) => events) },
+    operations.map(({ transaction }, index) => receipt(transaction, index)),
+    { events: operations.flatMap(({ events }) => events) },
   );

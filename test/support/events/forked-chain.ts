@@ -65,17 +65,17 @@ export const forks = (): fc.Arbitrary<Forks> =>
 
 /** Generates a chain whose side branches grow while the tip stays, sometimes with a block on the tip between. */
 export const besides = (): fc.Arbitrary<Forks> => {
-  const some = { transactions: fc.integer({ min: 1, max: MAX_TRANSACTIONS }) };
+  const counts = { transactions: fc.integer({ min: 1, max: MAX_TRANSACTIONS }) };
   // On one Bitcoin block, so that branches reach Bitcoin heights at which the chain lacks a block.
   const tenure = fc.constant<Tenure>('same');
-  const trunk = fc.record({ mine: fc.constant('back' as const), blocks: fc.constant(0), tenure, ...some });
+  const trunk = fc.record({ mine: fc.constant('back' as const), blocks: fc.constant(0), tenure, ...counts });
   const branch = fc.record({
     mine: fc.constant('back' as const),
     blocks: fc.integer({ min: 4, max: 6 }),
     tenure: fc.constant<Tenure>('burn_fork'),
-    ...some,
+    ...counts,
   });
-  const growth = fc.record({ mine: fc.constant('on_newest' as const), tenure, ...some });
+  const growth = fc.record({ mine: fc.constant('on_newest' as const), tenure, ...counts });
   return fc.record({
     seed: fc.nat(1_000_000),
     steps: fc
@@ -86,7 +86,7 @@ export const besides = (): fc.Arbitrary<Forks> => {
       )
       .map(([before, branches, last]) => [
         ...before,
-        ...branches.flat().filter((one) => one !== null),
+        ...branches.flat().filter((step) => step !== null),
         ...(last === null ? [] : [last]),
       ]),
   });
@@ -121,8 +121,8 @@ export function grown(
 
   const mine = (parent: string, tenure: Tenure, transactions: number): { hash: string; height: number } => {
     // Block 1 always begins a tenure.
-    const wanted = parent === chain.genesisHash && tenure !== 'burn_fork' ? 'new' : tenure;
-    const block = chain.mine(parent, mining(wanted, transactions));
+    const allowed = parent === chain.genesisHash && tenure !== 'burn_fork' ? 'new' : tenure;
+    const block = chain.mine(parent, mining(allowed, transactions));
     events.push(...block.events);
     parents.set(block.indexBlockHash, parent);
     ends.delete(parent);
@@ -148,11 +148,11 @@ export function grown(
     } else if (step.mine === 'on_end') {
       mine(endAt(step.end), step.tenure, step.transactions);
     } else {
-      let on = endAt(step.end);
+      let parent = endAt(step.end);
       for (;;) {
-        const made = mine(on, step.tenure, step.transactions);
-        if (chain.tip.indexBlockHash === made.hash) break;
-        on = made.hash;
+        const mined = mine(parent, step.tenure, step.transactions);
+        if (chain.tip.indexBlockHash === mined.hash) break;
+        parent = mined.hash;
       }
     }
   }

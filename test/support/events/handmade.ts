@@ -116,7 +116,7 @@ export function block(
     parent_microblock: ZEROS,
     parent_microblock_sequence: 0,
     matured_miner_rewards: [],
-    transactions: transactions.map((one, index) => ('raw' in one ? receipt(one as Transaction, index) : one)),
+    transactions: transactions.map((item, index) => ('raw' in item ? receipt(item as Transaction, index) : item)),
     events: [],
     signer_bitvec: '000100000001' + '80',
     ...fields,
@@ -157,15 +157,15 @@ export const inMicroblock = ({ label, after, sequence }: Microblock) => ({
   microblock_sequence: sequence,
 });
 
-export const stream = (on: MadeBlock, microblocks: readonly Microblock[]): ReceivedEvent => ({
+export const stream = (anchor: MadeBlock, microblocks: readonly Microblock[]): ReceivedEvent => ({
   path: '/new_microblocks',
   text: JSON.stringify({
-    parent_index_block_hash: on.hash,
-    burn_block_hash: hashOf(`burn block ${on.height}`),
-    burn_block_height: 100 + on.height,
+    parent_index_block_hash: anchor.hash,
+    burn_block_hash: hashOf(`burn block ${anchor.height}`),
+    burn_block_height: 100 + anchor.height,
     burn_block_timestamp: START,
-    transactions: microblocks.flatMap((one) =>
-      one.transactions.map((transaction, index) => receipt(transaction, index, inMicroblock(one))),
+    transactions: microblocks.flatMap((microblock) =>
+      microblock.transactions.map((transaction, index) => receipt(transaction, index, inMicroblock(microblock))),
     ),
     events: [],
   }),

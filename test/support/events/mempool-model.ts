@@ -3,9 +3,9 @@ import type { TransactionContent } from '../../../src/chain/block.ts';
 import { transactionContent } from '../../../src/chain/normalise.ts';
 import { fromHex } from '../../../src/codec/hex.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
-import { type BlockHead, BlockTree, type Seen } from './winning-chain.ts';
+import { type BlockHead, BlockTree, type ChainBlock } from './winning-chain.ts';
 
-interface Known {
+interface Entry {
   content: TransactionContent;
   /** Whether it would wait if no other transaction spent its nonces: announced or back from a block, and not dropped. */
   stands: boolean;
@@ -21,7 +21,7 @@ const isBroadcast = ({ chainId, payload }: TransactionContent): boolean =>
 
 export interface MempoolModel {
   /** By hex id, every transaction that was announced or came back from a block that lost. */
-  known: Map<string, Known>;
+  known: Map<string, Entry>;
   /** Every transaction of any block. */
   inBlocks: TransactionContent[];
   /** Hex ids of those in blocks of the winning chain. */
@@ -40,7 +40,7 @@ const idOf = (text: string): string => text.replace(/^0x/, '');
 
 export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
   const tree = new BlockTree();
-  const known = new Map<string, Known>();
+  const known = new Map<string, Entry>();
   const inBlocks: TransactionContent[] = [];
   let mined = new Map<string, TransactionContent>();
 
@@ -53,15 +53,15 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
     const isDropped = early.delete(id) && (before === undefined || !mined.has(id));
     known.set(id, { content, stands: !isDropped, dropped: isDropped || (before?.dropped ?? false), mined: false });
   };
-  const minedIn = (chain: readonly Seen<BlockHead>[]): Map<string, TransactionContent> => {
-    const found = new Map<string, TransactionContent>();
+  const minedIn = (chain: readonly ChainBlock<BlockHead>[]): Map<string, TransactionContent> => {
+    const contents = new Map<string, TransactionContent>();
     for (const { head } of chain) {
       for (const { txid, raw_tx } of head.transactions) {
         const content = contentOf(raw_tx);
-        if (content !== null) found.set(idOf(txid), content);
+        if (content !== null) contents.set(idOf(txid), content);
       }
     }
-    return found;
+    return contents;
   };
 
   for (const { path, body } of events) {
@@ -87,8 +87,8 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
       const after = tree.chain();
       const afterHashes = new Set(after.map(({ head }) => head.index_block_hash));
       mined = new Map();
-      const left = minedIn(before.filter(({ head }) => !afterHashes.has(head.index_block_hash)));
-      for (const content of left.values()) {
+      const returned = minedIn(before.filter(({ head }) => !afterHashes.has(head.index_block_hash)));
+      for (const content of returned.values()) {
         if (isBroadcast(content)) stand(content);
       }
       mined = minedIn(after);

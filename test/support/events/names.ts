@@ -93,18 +93,18 @@ export function renewed() {
 export type NameTransaction = ReturnType<typeof operated> | ReturnType<typeof launched> | ReturnType<typeof renewed>;
 
 /** A block of such transactions. */
-export const nameBlock = (parent: MadeBlock | null, label: string, ...made: NameTransaction[]): MadeBlock =>
+export const nameBlock = (parent: MadeBlock | null, label: string, ...operations: NameTransaction[]): MadeBlock =>
   block(
     parent,
     label,
-    made.map(({ transaction }, index) => receipt(transaction, index)),
-    { events: made.flatMap(({ events }) => events) },
+    operations.map(({ transaction }, index) => receipt(transaction, index)),
+    { events: operations.flatMap(({ events }) => events) },
   );
 
 /** The node's event of the zonefile that a transaction brought. */
 export const attached = (
-  made: NameTransaction,
-  at: MadeBlock,
+  operation: NameTransaction,
+  mined: MadeBlock,
   op: string,
   zonefile: string,
   name = 'alice',
@@ -113,12 +113,12 @@ export const attached = (
   text: jsonOf([
     {
       attachment_index: 1,
-      index_block_hash: at.hash,
-      block_height: at.height,
+      index_block_hash: mined.hash,
+      block_height: mined.height,
       content_hash: toHex(hashOfText(zonefile)),
       contract_id: CONTRACT,
       metadata: toHex(metadataOf(op, name)),
-      tx_id: made.transaction.id,
+      tx_id: operation.transaction.id,
       content: toHex(utf8Bytes(zonefile)),
     },
   ]),

@@ -99,7 +99,7 @@ export const bonds = {
             ? clarity.none()
             : clarity.some(
                 clarity.list(
-                  outputs.map((txid, at) => clarity.tuple({ txid: clarity.buffer(txid), 'output-index': u(at) })),
+                  outputs.map((txid, index) => clarity.tuple({ txid: clarity.buffer(txid), 'output-index': u(index) })),
                 ),
               ),
       }),
@@ -115,8 +115,8 @@ export const bonds = {
     }),
   exit: (bond: number, staker: string): PoxEvent =>
     printed('announce-l1-early-exit', { 'bond-index': u(bond), staker: p(staker) }),
-  withdraw: (bond: number, staker: string, left: number): PoxEvent =>
-    printed('unstake-sbtc', { 'bond-index': u(bond), staker: p(staker), 'new-amount-sats': u(left) }),
+  withdraw: (bond: number, staker: string, amount: number): PoxEvent =>
+    printed('unstake-sbtc', { 'bond-index': u(bond), staker: p(staker), 'new-amount-sats': u(amount) }),
   distribute: (bond: number, rate: bigint): PoxEvent =>
     printed('bond-distribution', { 'bond-index': u(bond), 'accrued-rewards-per-sat': u(rate) }),
   calculate: (cycle: number, rate: bigint, staked: bigint, [bondSats, stakeSats, reserveSats] = [0, 0, 0]): PoxEvent =>
@@ -147,12 +147,12 @@ export const bonds = {
       'unlock-cycle': u(cycles[1]),
       'unlock-burn-height': u(until),
     }),
-  updateStake: (staker: string, signer: string, stx: bigint, left: number, unlockCycle: number, until: number) =>
+  updateStake: (staker: string, signer: string, stx: bigint, cycles: number, unlockCycle: number, until: number) =>
     printed('stake-update', {
       staker: p(staker),
       signer: p(signer),
       'amount-ustx': u(stx),
-      'num-cycles': u(left),
+      'num-cycles': u(cycles),
       'unlock-cycle': u(unlockCycle),
       'unlock-burn-height': u(until),
     }),
@@ -195,12 +195,12 @@ export function poxBlock(
   transactions: readonly (readonly (PoxEvent | NodeEvent)[])[],
   fields: object = {},
 ): MadeBlock & { transactions: Transaction[] } {
-  const made = transactions.map(() => transfer(alice, nonce++, 300));
+  const transfers = transactions.map(() => transfer(alice, nonce++, 300));
   let index = 0;
-  const events = transactions.flatMap((list, at) =>
-    list.map((event) => ({ txid: made[at]!.id, event_index: index++, committed: true, ...body(event) })),
+  const events = transactions.flatMap((list, position) =>
+    list.map((event) => ({ txid: transfers[position]!.id, event_index: index++, committed: true, ...body(event) })),
   );
-  return { ...block(parent, label, made, { events, ...fields }), transactions: made };
+  return { ...block(parent, label, transfers, { events, ...fields }), transactions: transfers };
 }
 
 /** A set of signers as a block carries it. */
@@ -239,7 +239,7 @@ export const burnBlock = (
       pox_transactions: [
         {
           txid: hashOf(`payment in ${label}`),
-          reward_recipients: payments.map(([recipient, amt], at) => ({ recipient, amt, utxo_idx: at })),
+          reward_recipients: payments.map(([recipient, amt], index) => ({ recipient, amt, utxo_idx: index })),
         },
       ],
     }),

@@ -15,14 +15,14 @@ export interface BurnBlockHead {
   burn_block_height: number;
 }
 
-export interface Seen<Head> {
+export interface ChainBlock<Head> {
   head: Head;
   event: NodeEvent;
 }
 
 /** The blocks of the stream by hash, as first announced, including block 0. The tip is the first of the highest blocks. */
 export class BlockTree {
-  readonly blocks = new Map<string, Seen<BlockHead>>();
+  readonly blocks = new Map<string, ChainBlock<BlockHead>>();
   tip: BlockHead | undefined;
 
   /** @returns whether the block was new */
@@ -35,12 +35,12 @@ export class BlockTree {
   }
 
   /** From block 1 to the tip. */
-  chain(): Seen<BlockHead>[] {
-    const chain: Seen<BlockHead>[] = [];
-    let at = this.tip === undefined ? undefined : this.blocks.get(this.tip.index_block_hash);
-    while (at !== undefined && at.head.block_height > 0) {
-      chain.unshift(at);
-      at = this.blocks.get(at.head.parent_index_block_hash);
+  chain(): ChainBlock<BlockHead>[] {
+    const chain: ChainBlock<BlockHead>[] = [];
+    let block = this.tip === undefined ? undefined : this.blocks.get(this.tip.index_block_hash);
+    while (block !== undefined && block.head.block_height > 0) {
+      chain.unshift(block);
+      block = this.blocks.get(block.head.parent_index_block_hash);
     }
     return chain;
   }
@@ -51,23 +51,23 @@ export class BlockTree {
  * of a block of Bitcoin when it is on the chain.
  */
 export class BurnTree {
-  readonly blocks = new Map<string, Seen<BurnBlockHead>>();
+  readonly blocks = new Map<string, ChainBlock<BurnBlockHead>>();
   tip: string | undefined;
 
   add(event: NodeEvent): void {
     const head: BurnBlockHead = JSON.parse(event.body);
     if (!this.blocks.has(head.burn_block_hash)) this.blocks.set(head.burn_block_hash, { head, event });
-    if (!this.chain().some(({ head: known }) => known.burn_block_hash === head.burn_block_hash))
+    if (!this.chain().some(({ head: earlier }) => earlier.burn_block_hash === head.burn_block_hash))
       this.tip = head.burn_block_hash;
   }
 
   /** From the lowest that was announced to the tip. */
-  chain(): Seen<BurnBlockHead>[] {
-    const chain: Seen<BurnBlockHead>[] = [];
-    let at = this.tip === undefined ? undefined : this.blocks.get(this.tip);
-    while (at !== undefined) {
-      chain.unshift(at);
-      at = this.blocks.get(at.head.parent_burn_block_hash);
+  chain(): ChainBlock<BurnBlockHead>[] {
+    const chain: ChainBlock<BurnBlockHead>[] = [];
+    let block = this.tip === undefined ? undefined : this.blocks.get(this.tip);
+    while (block !== undefined) {
+      chain.unshift(block);
+      block = this.blocks.get(block.head.parent_burn_block_hash);
     }
     return chain;
   }

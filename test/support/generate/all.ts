@@ -7,7 +7,7 @@ const programs = [...new Glob('*.ts').scanSync(import.meta.dir)].filter((name) =
 /** Writes the declarations of tables, which the other programs import. */
 const FIRST = 'table-shapes.ts';
 
-for (const name of [FIRST, ...programs.filter((one) => one !== FIRST)]) {
+for (const name of [FIRST, ...programs.filter((program) => program !== FIRST)]) {
   const { exitCode } = Bun.spawnSync([process.execPath, join(import.meta.dir, name)], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });

@@ -76,7 +76,7 @@ function compact(text: string): string {
       const start = open.pop() ?? 0;
       const type = lines
         .slice(start)
-        .map((part, at) => (at === 0 ? part : part.trim()))
+        .map((part, index) => (index === 0 ? part : part.trim()))
         .join(' ');
       if (type.length <= WIDTH) lines.splice(start, lines.length, type);
     }

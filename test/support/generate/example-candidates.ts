@@ -28,7 +28,7 @@ async function tokensOf(get: Ask, principals: readonly string[]) {
   const nfts: { asset: string; value: string; owner: string }[] = [];
   for (const owner of principals) {
     const { body: ft } = await get(`/extended/v3/principals/${owner}/balances/ft`);
-    fts.push(...ft.results.map((one: { asset_identifier: string }) => one.asset_identifier));
+    fts.push(...ft.results.map((item: { asset_identifier: string }) => item.asset_identifier));
     const { body: nft } = await get(`/extended/v3/principals/${owner}/balances/nft`);
     for (const { asset_identifier: asset, value } of nft.results) nfts.push({ asset, value: value.hex, owner });
   }
@@ -46,9 +46,9 @@ async function namesOf(get: Ask) {
 async function bySize(get: Ask, principals: readonly string[]): Promise<string[]> {
   const sizes = await Promise.all(
     principals.map(async (principal) => {
-      const at = `/extended/v3/principals/${principal}`;
+      const path = `/extended/v3/principals/${principal}`;
       const lists = ['balances/ft', 'balances/nft', 'transfers/stx/inbound', 'transfers/stx/outbound', 'staking/bonds'];
-      const bodies = await Promise.all(lists.map(async (list) => (await get(`${at}/${list}?limit=1`)).body));
+      const bodies = await Promise.all(lists.map(async (list) => (await get(`${path}/${list}?limit=1`)).body));
       return { principal, size: bodies.filter(({ results }) => results.length > 0).length };
     }),
   );
@@ -59,7 +59,7 @@ async function bySize(get: Ask, principals: readonly string[]): Promise<string[]
 async function lookThrough(get: Ask) {
   const results = async (target: string) => (await get(target)).body.results;
   const holders: string[] = (await results('/extended/v3/tokens/stx/holders?limit=50')).map(
-    (one: { principal: string }) => one.principal,
+    (item: { principal: string }) => item.principal,
   );
   const users = await bySize(
     get,
@@ -67,35 +67,35 @@ async function lookThrough(get: Ask) {
   );
   const [principal = ''] = users;
   const { fts, nfts } = await tokensOf(get, users);
-  const mine = await results(`/extended/v3/principals/${principal}/transactions?limit=50`);
-  const called = mine.map((one: { transaction?: object }) => one.transaction ?? one);
+  const transactions = await results(`/extended/v3/principals/${principal}/transactions?limit=50`);
+  const called = transactions.map((item: { transaction?: object }) => item.transaction ?? item);
   const calls = called.filter(
-    (one: { type: string; status: string }) => one.type === 'contract_call' && one.status === 'success',
+    (item: { type: string; status: string }) => item.type === 'contract_call' && item.status === 'success',
   );
   const prints = await results('/extended/v1/pox4/events?limit=200');
-  const txIds = unique<string>([...calls, ...called].map((one: { tx_id: string }) => one.tx_id));
+  const txIds = unique<string>([...calls, ...called].map((item: { tx_id: string }) => item.tx_id));
   const [tip] = await results('/extended/v2/blocks?limit=1');
   const names = await namesOf(get);
   const contracts = unique(fts.map((ft) => ft.split('::')[0]));
   const deployed: string[] = (await results('/extended/v1/tx?type=smart_contract&limit=50')).map(
-    (one: { smart_contract: { contract_id: string } }) => one.smart_contract.contract_id,
+    (item: { smart_contract: { contract_id: string } }) => item.smart_contract.contract_id,
   );
   const [cycle] = await results('/extended/v2/pox/cycles');
   const pending = await results('/extended/v3/mempool/transactions?limit=50');
   const registrations = await results('/extended/v3/staking/bonds/0/registrations');
-  const managers = (await results('/extended/v3/staking/signers')).map((one: { signer: string }) => one.signer);
+  const managers = (await results('/extended/v3/staking/signers')).map((item: { signer: string }) => item.signer);
   const rewards = await results('/extended/v1/burnchain/rewards?limit=200');
   const slots = await results('/extended/v1/burnchain/reward_slot_holders?limit=200');
   const signers = await results(`/extended/v2/pox/cycles/${cycle.cycle_number}/signers`);
   const bitcoin = unique<string>([
-    ...rewards.map((one: { reward_recipient: string }) => one.reward_recipient),
-    ...slots.map((one: { address: string }) => one.address),
+    ...rewards.map((item: { reward_recipient: string }) => item.reward_recipient),
+    ...slots.map((item: { address: string }) => item.address),
   ]);
-  const stakers = registrations.map((one: { staker: string }) => one.staker);
-  const pendingIds = pending.map((one: { tx_id: string }) => one.tx_id);
-  const pendingSenders = pending.map((one: { sender: { address: string } }) => one.sender.address);
-  const stackers = prints.map((one: { stacker: string }) => one.stacker);
-  const pools = unique<string>(prints.map((one: { data: { delegate_to?: string } }) => one.data.delegate_to));
+  const stakers = registrations.map((item: { staker: string }) => item.staker);
+  const pendingIds = pending.map((item: { tx_id: string }) => item.tx_id);
+  const pendingSenders = pending.map((item: { sender: { address: string } }) => item.sender.address);
+  const stackers = prints.map((item: { stacker: string }) => item.stacker);
+  const pools = unique<string>(prints.map((item: { data: { delegate_to?: string } }) => item.data.delegate_to));
   const [{ name } = { name: NO_NAME }] = names;
   const zonefile = (await get(`/v1/names/${name}`)).body;
   const owners = unique<string>(names.map(({ address }) => address));
@@ -132,7 +132,7 @@ async function lookThrough(get: Ask) {
     zonefile,
   };
 }
-type Found = Awaited<ReturnType<typeof lookThrough>>;
+type ChainValues = Awaited<ReturnType<typeof lookThrough>>;
 
 /** The examples of the schemas of parameters, by the names they are kept under. */
 const valuesOf = ({
@@ -148,7 +148,7 @@ const valuesOf = ({
   zonefile,
   cycle,
   signers,
-}: Found) => ({
+}: ChainValues) => ({
   tx_id: txIds[0]!,
   block_height: tip.height,
   block_hash: tip.hash,
@@ -171,10 +171,10 @@ const valuesOf = ({
 type Values = ReturnType<typeof valuesOf>;
 
 /** Returns values for parameters, by parameter name. */
-const byNameOf = (found: Found, values: Values): Record<string, readonly unknown[]> => {
-  const { everybody, fts, txIds, prints, tip, contracts, names, pools, signers, bitcoin } = found;
+const byNameOf = (chainValues: ChainValues, values: Values): Record<string, readonly unknown[]> => {
+  const { everybody, fts, txIds, prints, tip, contracts, names, pools, signers, bitcoin } = chainValues;
   return {
-    tx_id: unique([...txIds, ...prints.map((one: { tx_id: string }) => one.tx_id)]),
+    tx_id: unique([...txIds, ...prints.map((item: { tx_id: string }) => item.tx_id)]),
     principal: everybody,
     address: everybody,
     height_or_hash: [String(values.block_height), 'latest'],
@@ -197,14 +197,14 @@ const byNameOf = (found: Found, values: Values): Record<string, readonly unknown
     cycle_number: ['current', values.cycle_number],
     pox: ['pox4', 'pox3', 'pox2'],
     pool_principal: unique([...pools, ...everybody]),
-    signer_key: signers.map((one: { signing_key: string }) => one.signing_key),
+    signer_key: signers.map((item: { signing_key: string }) => item.signing_key),
     burnchain_address: bitcoin,
   };
 };
 
 /** Returns values for parameters of single operations. */
 function byOperationOf(
-  { nfts, txIds, pendingIds, contracts, deployed, managers, stakers, bitcoin }: Found,
+  { nfts, txIds, pendingIds, contracts, deployed, managers, stakers, bitcoin }: ChainValues,
   values: Values,
 ): Record<string, readonly unknown[]> {
   const nftAssets = unique(nfts.map(({ asset }) => asset));
@@ -241,10 +241,10 @@ function byOperationOf(
 
 /** Searches the chain for values of parameters. */
 export async function candidatesOf(get: Ask): Promise<Candidates & { values: Record<string, string | number> }> {
-  const found = await lookThrough(get);
-  const values = valuesOf(found);
-  const byName = byNameOf(found, values);
-  const byOperation = byOperationOf(found, values);
+  const chainValues = await lookThrough(get);
+  const values = valuesOf(chainValues);
+  const byName = byNameOf(chainValues, values);
+  const byOperation = byOperationOf(chainValues, values);
   return {
     values,
     of: (operationId, name) => byOperation[`${operationId} ${name}`] ?? byName[name],

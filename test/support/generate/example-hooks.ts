@@ -71,8 +71,8 @@ export async function hookExamples(
   cut: (body: unknown) => unknown,
   version: string,
 ): Promise<Record<string, RecordedExample>> {
-  using made = dataDirectory();
-  const { path: directory } = made;
+  using temporary = dataDirectory();
+  const { path: directory } = temporary;
   const { ingest, machine } = openWithHooks({ directory, chainId: null, log: () => {}, random: SAME_IDENTITY });
   for (const event of events.slice(0, -SEEN)) ingest.apply(event);
   ingest.commit();
@@ -127,67 +127,67 @@ export async function hookExamples(
         parameters: { from_height: 20, include: ['transactions', 'decoded_values'] },
       },
     );
-    const at = '/chainhooks/me';
+    const root = '/chainhooks/me';
     await record('getChainhooksStatus', 'GET', '/chainhooks');
-    const { body: hook } = await record('registerChainhook', 'POST', at, { body: definition });
+    const { body: hook } = await record('registerChainhook', 'POST', root, { body: definition });
     const { uuid } = hook;
-    const own = `${at}/${uuid}`;
-    const isIdle = async () => (await ask(own)).body.status.pending_deliveries === 0;
+    const hookPath = `${root}/${uuid}`;
+    const isIdle = async () => (await ask(hookPath)).body.status.pending_deliveries === 0;
     for (const event of events.slice(-SEEN)) ingest.receive(event);
-    await until(async () => (await ask(`${own}/deliveries`)).body.total > 0 && (await isIdle()), 'deliveries');
+    await until(async () => (await ask(`${hookPath}/deliveries`)).body.total > 0 && (await isIdle()), 'deliveries');
     await record('getChainhookConsumers', 'GET', '/chainhooks/consumers');
-    await record('getChainhooks', 'GET', at);
-    await record('getChainhook', 'GET', own, { parameters: { uuid } });
-    const { body: log } = await record('getDeliveries', 'GET', `${own}/deliveries`, { parameters: { uuid } });
+    await record('getChainhooks', 'GET', root);
+    await record('getChainhook', 'GET', hookPath, { parameters: { uuid } });
+    const { body: log } = await record('getDeliveries', 'GET', `${hookPath}/deliveries`, { parameters: { uuid } });
     const { id, apply } = log.results[0];
     const height = apply[0].height;
     const delivery = { parameters: { uuid, id } };
-    await record('getDelivery', 'GET', `${own}/deliveries/${id}`, delivery);
+    await record('getDelivery', 'GET', `${hookPath}/deliveries/${id}`, delivery);
     const range = { from_height: height, to_height: height };
     await record('previewDefinition', 'POST', '/chainhooks/preview', {
       body: { filters: definition.filters, block_height: height },
     });
-    await record('previewChainhook', 'POST', `${own}/preview`, {
+    await record('previewChainhook', 'POST', `${hookPath}/preview`, {
       parameters: { uuid },
       body: { block_height: height },
     });
-    await record('testChainhook', 'POST', `${own}/test`, { parameters: { uuid }, body: { block_height: height } });
-    await record('evaluateChainhook', 'POST', `${own}/evaluate`, {
+    await record('testChainhook', 'POST', `${hookPath}/test`, { parameters: { uuid }, body: { block_height: height } });
+    await record('evaluateChainhook', 'POST', `${hookPath}/evaluate`, {
       parameters: { uuid },
       body: { block_height: height },
     });
-    const { body: job } = await record('startBackfill', 'POST', `${own}/backfills`, {
+    const { body: job } = await record('startBackfill', 'POST', `${hookPath}/backfills`, {
       parameters: { uuid },
       body: range,
     });
     const backfill = { parameters: { uuid, job: job.id } };
     await until(
-      async () => (await ask(`${own}/backfills/${job.id}`)).body.finished_at !== null,
+      async () => (await ask(`${hookPath}/backfills/${job.id}`)).body.finished_at !== null,
       'the end of the backfill',
     );
     await until(isIdle, 'all deliveries');
-    await record('getBackfills', 'GET', `${own}/backfills`, { parameters: { uuid } });
-    await record('getBackfill', 'GET', `${own}/backfills/${job.id}`, backfill);
-    await record('cancelBackfill', 'DELETE', `${own}/backfills/${job.id}`, backfill);
+    await record('getBackfills', 'GET', `${hookPath}/backfills`, { parameters: { uuid } });
+    await record('getBackfill', 'GET', `${hookPath}/backfills/${job.id}`, backfill);
+    await record('cancelBackfill', 'DELETE', `${hookPath}/backfills/${job.id}`, backfill);
     await until(isIdle, 'all deliveries');
-    await record('redeliver', 'POST', `${own}/deliveries/${id}/redeliver`, delivery);
+    await record('redeliver', 'POST', `${hookPath}/deliveries/${id}/redeliver`, delivery);
     await until(isIdle, 'all deliveries');
-    await record('redeliverMany', 'POST', `${own}/deliveries/redeliver`, {
+    await record('redeliverMany', 'POST', `${hookPath}/deliveries/redeliver`, {
       parameters: { uuid },
       body: { state: ['delivered'], ...range },
     });
     answers.skipDelivery = delivery;
-    await record('updateChainhook', 'PATCH', own, { parameters: { uuid }, body: { name: 'all transfers' } });
+    await record('updateChainhook', 'PATCH', hookPath, { parameters: { uuid }, body: { name: 'all transfers' } });
     const enabled = { enabled: false };
-    await record('enableChainhook', 'PATCH', `${own}/enabled`, { parameters: { uuid }, body: enabled });
-    await record('bulkEnableChainhooks', 'PATCH', `${at}/enabled`, {
+    await record('enableChainhook', 'PATCH', `${hookPath}/enabled`, { parameters: { uuid }, body: enabled });
+    await record('bulkEnableChainhooks', 'PATCH', `${root}/enabled`, {
       body: { ...enabled, filters: { uuids: [uuid] } },
     });
-    await record('rotateConsumerSecret', 'POST', `${at}/secret`);
-    await record('getConsumerSecret', 'GET', `${at}/secret`);
+    await record('rotateConsumerSecret', 'POST', `${root}/secret`);
+    await record('getConsumerSecret', 'GET', `${root}/secret`);
     for (const named of ['rotateConsumerSecret', 'getConsumerSecret']) answers[named] = { answer: SECRETS };
-    await record('deleteConsumerSecret', 'DELETE', `${at}/secret`);
-    await record('deleteChainhook', 'DELETE', own, { parameters: { uuid } });
+    await record('deleteConsumerSecret', 'DELETE', `${root}/secret`);
+    await record('deleteChainhook', 'DELETE', hookPath, { parameters: { uuid } });
     return answers;
   } finally {
     snapshots.close();

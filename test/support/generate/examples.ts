@@ -89,11 +89,11 @@ function* combinations(
 /** Returns the first request with a useful answer, or else the first with any answer. */
 export async function firstTelling(route: Route, candidates: Candidates, ask: Ask) {
   const { operationId, parameters } = route.detail;
-  const asked = parameters.filter(({ name, required }) => required || candidates.also(operationId, name));
-  const usual = new Map(asked.map(({ name, example }) => [name, [example]]));
-  const valuesOf = (name: string) => candidates.of(operationId, name) ?? usual.get(name) ?? [];
+  const needed = parameters.filter(({ name, required }) => required || candidates.also(operationId, name));
+  const defaults = new Map(needed.map(({ name, example }) => [name, [example]]));
+  const valuesOf = (name: string) => candidates.of(operationId, name) ?? defaults.get(name) ?? [];
   let fallback: { parameters: Parameters; body: unknown } | undefined;
-  for (const chosen of combinations([...usual.keys()], valuesOf)) {
+  for (const chosen of combinations([...defaults.keys()], valuesOf)) {
     const { status, body } = await ask(targetOf(route, chosen), route.method, bodies[operationId]);
     if (status !== 200) continue;
     if (isTelling(body)) return { parameters: chosen, body };
@@ -130,14 +130,14 @@ const asking =
   };
 
 /** A transaction that a faucet would have sent. */
-const given = transfer(alice, 0, 180);
-const stacksFaucet = () => ({ send: async () => ({ txId: given.id, txRaw: given.raw.slice(2) }) });
+const sample = transfer(alice, 0, 180);
+const stacksFaucet = () => ({ send: async () => ({ txId: sample.id, txRaw: sample.raw.slice(2) }) });
 /** Faucets with hand-made answers: a simulated chain lacks a node that accepts transactions. */
 const faucets: Faucets = {
   stx: stacksFaucet,
   sbtc: stacksFaucet,
   btc: () => ({
-    send: async () => ({ txid: given.id.slice(2), raw_tx: given.raw.slice(2) }),
+    send: async () => ({ txid: sample.id.slice(2), raw_tx: sample.raw.slice(2) }),
     balance: async () => 0.0101,
   }),
 };
@@ -189,7 +189,7 @@ const server: ServerReadings = {
 };
 
 const bodies: Readonly<Record<string, unknown>> = {
-  fetchFeeRate: { transaction: given.raw },
+  fetchFeeRate: { transaction: sample.raw },
   getBalancesOfPrincipals: { principals: example('principal'), fungible_tokens: example('ft') },
   getPrimaryNames: { principals: example('principal') },
   getManyTransactions: { tx_ids: example('tx_id') },
@@ -209,7 +209,7 @@ async function sayOfTokens(directory: string, now: () => number): Promise<void> 
     )
     .all();
   for (const { contract, family, token } of tokens) {
-    const of = { contract, token };
+    const key = { contract, token };
     const uri = `ipfs://bafyexample/${token}.json`;
     const isFungible = family === TOKEN_FAMILY.ft;
     const facts = {
@@ -219,7 +219,7 @@ async function sayOfTokens(directory: string, now: () => number): Promise<void> 
       supply: family === TOKEN_FAMILY.nft ? null : '75000000000',
       uri,
     };
-    await run('tokens.answer', { answers: [{ work: 'facts', ...of, tip, answer: facts }] });
+    await run('tokens.answer', { answers: [{ work: 'facts', ...key, tip, answer: facts }] });
   }
 }
 
@@ -260,7 +260,7 @@ async function semiFungibleExample(routes: readonly Route[]): Promise<RecordedEx
   return overChain([...simulated].map(received), async (get) => {
     const { body } = await get('/extended/v1/tx?type=smart_contract&limit=50');
     const contracts = body.results.map(
-      (one: { smart_contract: { contract_id: string } }) => one.smart_contract.contract_id,
+      (item: { smart_contract: { contract_id: string } }) => item.smart_contract.contract_id,
     );
     const of = (_: string, name: string) => (name === 'principal' ? contracts : ['1', '2', '3', '4', '5']);
     const route = routes.find(({ detail }) => detail.operationId === SEMI_FUNGIBLE)!;
@@ -275,10 +275,10 @@ async function forkExamples(routes: readonly Route[]): Promise<Examples['answers
   const simulated = devnetEvents({ seed: 2, blocks: 30, accounts: 8, transactionsPerBlock: 2, forkEvery: 10 });
   return overChain([...simulated].map(received), async (get) => {
     const { body } = await get('/stackside/v1/forks');
-    const hashes = body.results.map((one: { index_block_hash: string }) => one.index_block_hash);
+    const hashes = body.results.map((item: { index_block_hash: string }) => item.index_block_hash);
     const of = (_: string, name: string) => (name === 'hash' ? hashes : undefined);
-    const own = routes.filter(({ detail }) => FORKS.includes(detail.operationId));
-    return recorded(own, get, { of, also: () => false });
+    const forkRoutes = routes.filter(({ detail }) => FORKS.includes(detail.operationId));
+    return recorded(forkRoutes, get, { of, also: () => false });
   });
 }
 
@@ -289,8 +289,8 @@ async function bnsExamples(routes: readonly Route[]): Promise<Examples['answers'
   const name = { label: 'alice', namespace: 'btc', operation: 'new-name', id: 1, renewalHeight: 262_901 } as const;
   const registered = bnsOperated({ ...name, from: null, to: String(example('principal')) }, BNS, 0);
   const { event } = bnsBlock(null, 'names', bnsLaunched('btc', 262_800, 101), registered);
-  const own = routes.filter(({ detail }) => BNS_NAMES.includes(detail.operationId));
-  return overChain([event], (get) => recorded(own, get, { of: () => undefined, also: () => false }));
+  const nameRoutes = routes.filter(({ detail }) => BNS_NAMES.includes(detail.operationId));
+  return overChain([event], (get) => recorded(nameRoutes, get, { of: () => undefined, also: () => false }));
 }
 
 /** Records a chain's answer to each operation that isn't deprecated, and values for parameters. */

@@ -58,7 +58,7 @@ async function formatted(source: string, file: string): Promise<string> {
 export async function pageWithFilters(): Promise<string> {
   const page = await Bun.file(chainhooksPage).text();
   const rows = Object.entries(filterSchemas).map(([type, schema]) => {
-    const parameters = parametersOf(schema).map(([name, one]) => `\`${name}\`${isOptional(one) ? '' : ' (required)'}`);
+    const parameters = parametersOf(schema).map(([name, def]) => `\`${name}\`${isOptional(def) ? '' : ' (required)'}`);
     return `| \`${type}\` | ${parameters.join(', ')} | ${schema.description ?? ''} |\n`;
   });
   const begin = page.indexOf(BEGIN) + BEGIN.length;

@@ -40,7 +40,7 @@ const prefixOf = (path: string): string => PREFIXES.find((prefix) => path.starts
 export async function pageWithRoutes(): Promise<string> {
   const page = await Bun.file(routesPage).text();
   const begin = page.indexOf(BEGIN) + BEGIN.length;
-  const routes = presentRoutes().sort((one, other) => Number(one.path > other.path) - Number(one.path < other.path));
+  const routes = presentRoutes().sort((a, b) => Number(a.path > b.path) - Number(a.path < b.path));
   const byPrefix = Map.groupBy(routes, ({ path }) => prefixOf(path));
   const tables = PREFIXES.map(
     (prefix) => `\n### Below \`${prefix}\`\n\n${HEAD}${(byPrefix.get(prefix) ?? []).map(rowOf).join('')}`,

@@ -22,11 +22,11 @@ function defaultCell(declared: Grouped, command: CommandName): string {
 /** Returns the default, followed by the defaults of commands that differ. */
 function defaultsText(declared: Grouped): string {
   const [first = 'serve', ...others] = declared.commands;
-  const usual = defaultCell(declared, first);
+  const fallback = defaultCell(declared, first);
   const exceptions = [...Map.groupBy(others, (command) => defaultCell(declared, command))]
-    .filter(([text]) => text !== usual)
+    .filter(([text]) => text !== fallback)
     .map(([text, commands]) => `${text} for ${commands.map(code).join(', ')}`);
-  return [usual, ...exceptions].filter((text) => text !== '').join('; ');
+  return [fallback, ...exceptions].filter((text) => text !== '').join('; ');
 }
 
 function rowOf(declared: Grouped): string {

@@ -48,11 +48,11 @@ function changesOf({ kind, topic, value, contract, asset, sender, recipient }: E
 
 /** All changes in the order of the chain. */
 function changes(db: Database): Placed[] {
-  const found: Placed[] = [];
+  const list: Placed[] = [];
   for (const row of db.query<EventRow, []>(events).iterate()) {
     const its = changesOf(row);
     for (const change of its?.changes ?? []) {
-      found.push({ position: row.position, index: row.event_index, contract: its!.contract, change });
+      list.push({ position: row.position, index: row.event_index, contract: its!.contract, change });
     }
   }
   for (const { position, event_count, contract, sender, raw } of db.query<CallRow, []>(calls).iterate()) {
@@ -60,10 +60,10 @@ function changes(db: Database): Placed[] {
     if (!decoded.ok || decoded.value.payload.type !== 'contract_call') continue;
     const id = primaryOfCall(decoded.value.payload.functionArgs);
     if (id !== null) {
-      found.push({ position, index: event_count, contract, change: { kind: 'primary', id, owner: sender } });
+      list.push({ position, index: event_count, contract, change: { kind: 'primary', id, owner: sender } });
     }
   }
-  return found.sort((a, b) => a.position - b.position || a.index - b.index);
+  return list.sort((a, b) => a.position - b.position || a.index - b.index);
 }
 
 /** The expected rows of the tables, as texts. */
@@ -72,17 +72,17 @@ function expectedRows(db: Database): Set<string> {
   const primaries = new Map<string, number | null>();
   const last = new Map<string, string>();
   for (const { position, index, contract, change } of changes(db)) {
-    const at = `${position} ${index}`;
+    const place = `${position} ${index}`;
     const choose = (principal: string, id: number | null): void => {
       primaries.set(`${contract} ${principal}`, id);
-      rows.add(`primary ${contract} ${principal} ${at} ${id ?? ''}`);
+      rows.add(`primary ${contract} ${principal} ${place} ${id ?? ''}`);
     };
     const primaryOf = (principal: string): number | null => primaries.get(`${contract} ${principal}`) ?? null;
     switch (change.kind) {
       case 'name': {
         const { id, name, namespace, renewalHeight } = change;
         const operation = storedBnsOperation.numberOf(change.operation);
-        const row = `name ${contract} ${id} ${at} ${operation} ${name} ${namespace} ${renewalHeight ?? ''}`;
+        const row = `name ${contract} ${id} ${place} ${operation} ${name} ${namespace} ${renewalHeight ?? ''}`;
         const token = `${contract} ${id}`;
         const before = last.get(token);
         if (before !== undefined && rows.delete(`${before} 1`)) rows.add(`${before} 0`);
@@ -91,7 +91,7 @@ function expectedRows(db: Database): Set<string> {
         break;
       }
       case 'namespace':
-        rows.add(`namespace ${contract} ${change.namespace} ${at} ${change.lifetime} ${change.launchedAt ?? ''}`);
+        rows.add(`namespace ${contract} ${change.namespace} ${place} ${change.lifetime} ${change.launchedAt ?? ''}`);
         break;
       case 'token': {
         const { id, from, to } = change;

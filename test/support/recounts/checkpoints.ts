@@ -107,10 +107,10 @@ function recomputedTokens(changes: Iterable<Change>, heights: readonly number[])
   for (const { token, asset_id, position, sent, received } of changes) {
     finish(heightOf(position));
     const key = `${token} ${asset_id}`;
-    const known = sums.get(key) ?? { sent: 0n, received: 0n };
-    sums.set(key, known);
-    known.sent += BigInt(sent);
-    known.received += BigInt(received);
+    const sum = sums.get(key) ?? { sent: 0n, received: 0n };
+    sums.set(key, sum);
+    sum.sent += BigInt(sent);
+    sum.received += BigInt(received);
     changed.add(key);
   }
   finish(Number.POSITIVE_INFINITY);
@@ -136,8 +136,8 @@ export function* checkpointProblems(db: Database, every: number): Generator<stri
   );
   for (const { principal_id, address } of accounts.all()) {
     const expected = recomputed(entries.iterate(principal_id), every);
-    const found = rows.all(principal_id).map((row) => Object.values(row));
-    if (JSON.stringify(found) !== JSON.stringify(expected)) yield `the checkpoints of ${address} are off`;
+    const stored = rows.all(principal_id).map((row) => Object.values(row));
+    if (JSON.stringify(stored) !== JSON.stringify(expected)) yield `the checkpoints of ${address} are off`;
     const heights = expected.map(([height]) => Number(height));
     const tokens = tokenRows.all(principal_id).map(({ row }) => row);
     const expectedTokens = recomputedTokens(changes.iterate(principal_id), heights);

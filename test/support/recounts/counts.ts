@@ -309,7 +309,7 @@ const supplyOfBlocks: Recount = {
 };
 
 /** Accounts of an index that starts at a block: each account that a block touched has been looked up, or waits for its lookup. */
-const asked: Recount = {
+const lookups: Recount = {
   name: 'accounts that were fetched from the node',
   *find(db) {
     const isBegun = historyStartQuery(db)() !== null;
@@ -326,7 +326,7 @@ const asked: Recount = {
 };
 
 /** Balances, and the STX supply after each block. */
-const balanceChecks: readonly Recount[] = [balances, supply, supplyOfBlocks, asked];
+const balanceChecks: readonly Recount[] = [balances, supply, supplyOfBlocks, lookups];
 
 /** Recounts of numbers. */
 export const countChecks: readonly Recount[] = [

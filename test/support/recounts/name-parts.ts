@@ -40,9 +40,9 @@ function* partProblems(db: Database): Generator<string> {
   const count = db.query<{ rows: number }, [number]>('SELECT count(*) AS rows FROM name_parts WHERE kind = ?1');
   for (const [kind, number] of Object.entries(NAME_PART) as [NamePartKind, number][]) {
     let counted = 0;
-    for (const one of db.query<Named, []>(named[kind]).iterate()) {
-      for (const { place, part, subject_id } of partsOf(kind, one)) {
-        if (find.get(number, place, part, subject_id) === null) yield `${one.name}: its part ${part} is missing`;
+    for (const row of db.query<Named, []>(named[kind]).iterate()) {
+      for (const { place, part, subject_id } of partsOf(kind, row)) {
+        if (find.get(number, place, part, subject_id) === null) yield `${row.name}: its part ${part} is missing`;
         else counted += 1;
       }
     }

@@ -55,19 +55,19 @@ function* changes(db: Database): Generator<{ position: number; index: number; ch
 function expectedRows(db: Database): Set<string> {
   const rows = new Set<string>();
   for (const { position, index, change } of changes(db)) {
-    const at = `${position} ${index}`;
+    const place = `${position} ${index}`;
     if (change.kind === 'name') {
       const { name, operation, sender, zonefileHash } = change.operation;
       rows.add(
-        `name ${name} ${at} ${storedNameOperation.numberOf(operation)} ${sender} ${zonefileHash?.toHex() ?? ''}`,
+        `name ${name} ${place} ${storedNameOperation.numberOf(operation)} ${sender} ${zonefileHash?.toHex() ?? ''}`,
       );
       continue;
     }
     const { namespace, price } = change;
-    if (change.lifetime !== null) rows.add(`namespace ${namespace} ${at} ${change.lifetime}`);
+    if (change.lifetime !== null) rows.add(`namespace ${namespace} ${place} ${change.lifetime}`);
     const { base, coefficient, exponents, nonalphaDiscount, noVowelDiscount } = price;
     rows.add(
-      `price ${namespace} ${at} ${base} ${coefficient} ${exponents.join(' ')} ${nonalphaDiscount} ${noVowelDiscount}`,
+      `price ${namespace} ${place} ${base} ${coefficient} ${exponents.join(' ')} ${nonalphaDiscount} ${noVowelDiscount}`,
     );
   }
   return rows;

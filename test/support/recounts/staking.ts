@@ -163,31 +163,31 @@ function* changes(db: Database): Generator<StakingChange> {
 
 function recount(db: Database): Recounted {
   const bonds = new Map<number, Totals>();
-  const held = new Map<string, { btc: bigint; stx: bigint }>();
+  const positions = new Map<string, { btc: bigint; stx: bigint }>();
   const claimed = new Map<string, bigint>();
   const inCycles = new Map<string, bigint>();
   const cycles = new Map<number, bigint[]>();
-  const addTo = (cycle: number, ...by: bigint[]): void => {
-    const known = cycles.get(cycle) ?? [0n, 0n, 0n, 0n];
+  const addTo = (cycle: number, ...amounts: bigint[]): void => {
+    const sums = cycles.get(cycle) ?? [0n, 0n, 0n, 0n];
     cycles.set(
       cycle,
-      known.map((sats, at) => sats + by[at]!),
+      sums.map((sats, column) => sats + amounts[column]!),
     );
   };
   const bond = (index: number): Totals => {
-    const known = bonds.get(index) ?? { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
-    bonds.set(index, known);
-    return known;
+    const bond = bonds.get(index) ?? { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
+    bonds.set(index, bond);
+    return bond;
   };
   const hold = (index: number, staker: string, btc: bigint, stx: bigint | null): void => {
     const key = `${staker} ${index}`;
-    const before = held.get(key);
+    const before = positions.get(key);
     if (before === undefined && stx === null) return;
     const after = { btc, stx: stx ?? before?.stx ?? 0n };
     const totals = bond(index);
     totals.btc += after.btc - (before?.btc ?? 0n);
     totals.stx += after.stx - (before?.stx ?? 0n);
-    held.set(key, after);
+    positions.set(key, after);
   };
   for (const change of changes(db)) {
     switch (change.kind) {
@@ -266,7 +266,7 @@ const PRECISION = 10n ** 18n;
 /** Compares accrued rewards with their shares, and claimed ones with the prints. */
 function* rewards(db: Database, { claimed, inCycles }: Recounted): Generator<string> {
   const accrued = new Map<string, bigint>();
-  const taken = new Map<string, bigint>();
+  const stored = new Map<string, bigint>();
   const shares = db.query<
     Stored<'staking_shares', 'address' | 'bond_index' | 'cycle' | 'earned' | 'claimed'> & {
       staker: string;
@@ -281,10 +281,10 @@ function* rewards(db: Database, { claimed, inCycles }: Recounted): Generator<str
     if (address !== staker) yield `a share of ${staker} has the address ${address}`;
     const key = `${address} ${bond_index}`;
     accrued.set(key, (accrued.get(key) ?? 0n) + BigInt(earned) / PRECISION);
-    if (sats !== '0') taken.set(`${key} ${signer} ${cycle}`, BigInt(sats));
+    if (sats !== '0') stored.set(`${key} ${signer} ${cycle}`, BigInt(sats));
   }
-  for (const key of new Set([...taken.keys(), ...inCycles.keys()])) {
-    const [has, should] = [taken.get(key) ?? 0n, inCycles.get(key) ?? 0n];
+  for (const key of new Set([...stored.keys(), ...inCycles.keys()])) {
+    const [has, should] = [stored.get(key) ?? 0n, inCycles.get(key) ?? 0n];
     if (has !== should) yield `${key}: stored ${has} claimed; counted ${should}`;
   }
   const seen = new Set<string>();

@@ -8,10 +8,10 @@ import { none, type Recount } from './recount.ts';
 
 type Deployed = Stored<'principals', 'address'> &
   Stored<'transactions', 'position'> & { contract_id: number; interface: string };
-type Known = Stored<'token_contracts', 'family' | 'address' | 'position'> & { identifier: string | null };
+type StoredContract = Stored<'token_contracts', 'family' | 'address' | 'position'> & { identifier: string | null };
 
 function* contractProblems(db: Database): Generator<string> {
-  const find = db.query<Known, [number]>(
+  const find = db.query<StoredContract, [number]>(
     `SELECT c.family, c.address, c.position, a.identifier FROM token_contracts c LEFT JOIN assets a ON a.id = c.asset_id
       WHERE c.contract_id = ?1`,
   );
@@ -22,16 +22,16 @@ function* contractProblems(db: Database): Generator<string> {
   );
   const seen = new Set<number>();
   for (const { contract_id, position, address, interface: json } of deployed.iterate()) {
-    const made = tokenContract(json);
-    if (made === null || seen.has(contract_id)) continue;
+    const parsed = tokenContract(json);
+    if (parsed === null || seen.has(contract_id)) continue;
     seen.add(contract_id);
-    const known = find.get(contract_id);
-    const identifier = made.asset === null ? null : `${address}::${made.asset}`;
-    if (known === null) yield `${address} is a contract of tokens and is not stored as one`;
-    else if (storedFamily.nameOf(known.family) !== made.family || known.identifier !== identifier) {
-      yield `${address}: stored as ${storedFamily.nameOf(known.family)} ${known.identifier}, by its interface ${made.family} ${identifier}`;
-    } else if (known.address !== address || known.position !== position) {
-      yield `${known.address} in ${positionText(known.position)}: the deployment is that of ${address} in ${positionText(position)}`;
+    const stored = find.get(contract_id);
+    const identifier = parsed.asset === null ? null : `${address}::${parsed.asset}`;
+    if (stored === null) yield `${address} is a contract of tokens and is not stored as one`;
+    else if (storedFamily.nameOf(stored.family) !== parsed.family || stored.identifier !== identifier) {
+      yield `${address}: stored as ${storedFamily.nameOf(stored.family)} ${stored.identifier}, by its interface ${parsed.family} ${identifier}`;
+    } else if (stored.address !== address || stored.position !== position) {
+      yield `${stored.address} in ${positionText(stored.position)}: the deployment is that of ${address} in ${positionText(position)}`;
     }
   }
   for (const { contract_id, address } of db

@@ -20,12 +20,12 @@ function* ftProblems(db: Database): Generator<string> {
   const tokens = new Map<number, { supply: bigint; events: number; holders: number }>();
   const balance = (asset: number, principal: number) => {
     const key = `${asset} ${principal}`;
-    let known = balances.get(key);
-    if (known === undefined) {
-      known = { balance: 0n, transfers: 0 };
-      balances.set(key, known);
+    let sum = balances.get(key);
+    if (sum === undefined) {
+      sum = { balance: 0n, transfers: 0 };
+      balances.set(key, sum);
     }
-    return known;
+    return sum;
   };
   for (const { asset_id, sender_id, recipient_id, amount } of db.query<FtRow, []>(ftEvents).iterate()) {
     const token = tokens.get(asset_id) ?? { supply: 0n, events: 0, holders: 0 };

@@ -16,9 +16,9 @@ interface Side {
 /** @param fate decides on each piece of bytes; `held` are never passed on, and the connection stays */
 export function cuttingProxy(target: number, fate: (to: 'server' | 'client') => Fate): CuttingProxy {
   const pass = (from: Bun.Socket<Side>, to: Bun.Socket<Side>, bytes: Uint8Array, direction: 'server' | 'client') => {
-    const what = fate(direction);
-    if (what === 'passed' || what === 'last') to.write(bytes);
-    if (what !== 'lost' && what !== 'last') return;
+    const outcome = fate(direction);
+    if (outcome === 'passed' || outcome === 'last') to.write(bytes);
+    if (outcome !== 'lost' && outcome !== 'last') return;
     to.end();
     from.terminate();
   };

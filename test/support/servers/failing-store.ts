@@ -6,29 +6,29 @@ import type { S3Server } from './s3-server.ts';
 
 /** Returns a store whose caller dies during one of its requests. The request may take effect, but is never answered. */
 export function mortal(
-  whole: ObjectStore,
+  store: ObjectStore,
   lives: { requests: number; isDone: boolean },
 ): { store: ObjectStore; died: Promise<void> } {
   const death = Promise.withResolvers<void>();
-  let left = lives.requests;
+  let remaining = lives.requests;
   const until =
-    <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
-    async (...given: A): Promise<R> => {
-      left -= 1;
-      if (left > 0) return call(...given);
-      if (left === 0 && lives.isDone) await call(...given).catch(() => {});
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      remaining -= 1;
+      if (remaining > 0) return call(...args);
+      if (remaining === 0 && lives.isDone) await call(...args).catch(() => {});
       death.resolve();
       return new Promise<R>(() => {});
     };
   return {
     died: death.promise,
     store: {
-      location: whole.location,
-      read: until(whole.read),
-      list: until(whole.list),
-      create: until(whole.create),
-      write: until(whole.write),
-      remove: until(whole.remove),
+      location: store.location,
+      read: until(store.read),
+      list: until(store.list),
+      create: until(store.create),
+      write: until(store.write),
+      remove: until(store.remove),
     },
   };
 }

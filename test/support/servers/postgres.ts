@@ -126,8 +126,8 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
     'wal_receiver_status_interval = 1s',
     'wal_retrieve_retry_interval = 50ms',
   ];
-  const startStandby = (of: PostgresServer, port: number): Promise<PostgresServer> =>
-    serverOf((data) => runAsServer(basebackup!, '-D', data, '-R', '-c', 'fast', '-N', '-d', connectionTo(of, port)), {
+  const startStandby = (from: PostgresServer, port: number): Promise<PostgresServer> =>
+    serverOf((data) => runAsServer(basebackup!, '-D', data, '-R', '-c', 'fast', '-N', '-d', connectionTo(from, port)), {
       port,
       settings,
     });
@@ -151,15 +151,16 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
 
   async function promote(): Promise<void> {
     // A standby that is ahead of the new primary couldn't follow it.
-    await Promise.all(others.map((one) => follow(one, '')));
-    const isReceiving = async (one: PostgresServer) => (await one.run('SELECT 1 FROM pg_stat_wal_receiver')).length > 0;
+    await Promise.all(others.map((server) => follow(server, '')));
+    const isReceiving = async (host: PostgresServer) =>
+      (await host.run('SELECT 1 FROM pg_stat_wal_receiver')).length > 0;
     await until(async () => !(await Promise.all(others.map(isReceiving))).includes(true), 'standbys that copy nothing');
-    const places = await Promise.all(others.map(async (one) => ({ one, bytes: await received(one) })));
-    const [{ one: next }] = places.sort((a, b) => Number(b.bytes - a.bytes)) as [(typeof places)[number]];
+    const places = await Promise.all(others.map(async (server) => ({ server, bytes: await received(server) })));
+    const [{ server: next }] = places.sort((a, b) => Number(b.bytes - a.bytes)) as [(typeof places)[number]];
     await next.run('SELECT pg_promote()');
     primary = next;
-    others = others.filter((one) => one !== next);
-    await Promise.all(others.map((one) => follow(one, connectionTo(primary, one.port))));
+    others = others.filter((server) => server !== next);
+    await Promise.all(others.map((server) => follow(server, connectionTo(primary, server.port))));
   }
 
   return {
@@ -182,7 +183,7 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
       await followed();
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([primary, ...others].map((one) => one[Symbol.asyncDispose]()));
+      await Promise.all([primary, ...others].map((server) => server[Symbol.asyncDispose]()));
     },
   };
 }

@@ -17,10 +17,10 @@ const INTERIM = /^(?:HTTP\/1\.1 100 [^\r]*\r\n(?:[^\r]+\r\n)*\r\n)+/;
 export async function rawExchange(origin: string, request: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin);
   const { promise, resolve } = Promise.withResolvers<void>();
-  let left = Buffer.from(request, 'latin1');
+  let rest = Buffer.from(request, 'latin1');
   let received = '';
   const write = (socket: Bun.Socket): void => {
-    left = left.subarray(socket.write(left));
+    rest = rest.subarray(socket.write(rest));
   };
   const socket = await Bun.connect({
     hostname,

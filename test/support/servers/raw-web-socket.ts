@@ -13,11 +13,11 @@ export function rawFrame(kind: keyof typeof FRAMES, payload = ''): Buffer {
 
 /** Returns the code of the close frame among frames of a server; null if there is none. */
 function closeCode(frames: Buffer): number | null {
-  for (let at = 0; at < frames.length; ) {
-    if (frames[at] === CLOSE) return frames.readUInt16BE(at + 2);
-    const size = frames[at + 1]!;
+  for (let offset = 0; offset < frames.length; ) {
+    if (frames[offset] === CLOSE) return frames.readUInt16BE(offset + 2);
+    const size = frames[offset + 1]!;
     if (size === 127) throw new Error('no server sends so long a frame to such a client');
-    at += size === 126 ? 4 + frames.readUInt16BE(at + 2) : 2 + size;
+    offset += size === 126 ? 4 + frames.readUInt16BE(offset + 2) : 2 + size;
   }
   return null;
 }

@@ -12,8 +12,8 @@ describeWith('Redis', hasRedis, () => {
     client.close();
     await server.kill();
     await server.restart();
-    const again = new RedisClient(server.url);
-    expect(await again.get('kept')).toBe('yes');
-    again.close();
+    const second = new RedisClient(server.url);
+    expect(await second.get('kept')).toBe('yes');
+    second.close();
   });
 });

@@ -40,7 +40,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 
 /** As the protocol encodes a name or value. */
 const encoded = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** The signature that a request should have. */
 function signatureOf(method: string, url: URL, host: string): string {
@@ -96,7 +96,7 @@ const LATE_TURNS = 20;
 const PAGE = 10;
 
 /** Returns a page of a list, with its keys in the encoding that the client requested. */
-function listed(paths: readonly string[], bucket: string, query: URLSearchParams): Response {
+function listObjects(paths: readonly string[], bucket: string, query: URLSearchParams): Response {
   const [prefix, after] = [query.get('prefix') ?? '', query.get('start-after') ?? ''];
   const keys = paths
     .filter((path) => path.startsWith(`${bucket}/`))
@@ -137,22 +137,22 @@ export function s3Server(bucket: string): S3Server {
       return new Response(null, { status: 204 });
     }
     if (url.searchParams.has('list-type')) {
-      const known = state.listsLack === 0 ? [...objects.keys()] : (names.at(-1 - state.listsLack) ?? []);
-      return listed(known, bucket, url.searchParams);
+      const keys = state.listsLack === 0 ? [...objects.keys()] : (names.at(-1 - state.listsLack) ?? []);
+      return listObjects(keys, bucket, url.searchParams);
     }
-    const found = objects.get(path);
-    if (found === undefined) return refusal(404, 'NoSuchKey');
+    const object = objects.get(path);
+    if (object === undefined) return refusal(404, 'NoSuchKey');
     return fault === 'cut' || fault === 'stalled'
-      ? halfOf(found, fault)
-      : new Response(found as Uint8Array<ArrayBuffer>);
+      ? halfOf(object, fault)
+      : new Response(object as Uint8Array<ArrayBuffer>);
   }
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const path = decodeURIComponent(url.pathname.slice(1));
-    const asked = { method: request.method, path, number: requests.length + 1 };
-    requests.push(asked);
-    const fault = state.fail(asked);
+    const entry = { method: request.method, path, number: requests.length + 1 };
+    requests.push(entry);
+    const fault = state.fail(entry);
     if (fault === 'late') for (let turn = 0; turn < LATE_TURNS; turn++) await systemClock.turn();
     if (fault !== null && typeof fault === 'object') return refusal(fault.status, fault.code);
     const refused = unsigned(request, url);

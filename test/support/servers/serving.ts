@@ -24,19 +24,19 @@ export const startOwnProcess = processesOf(command);
 export const NO_NODE = 'http://127.0.0.1:1';
 
 /**
- * @param given settings by name, as text
+ * @param overrides settings by name, as text
  * @param directory its data, which then stays; by default, a new directory that is deleted with it
  * @param variables all environment variables of the process
  * @param environment replacements for parts of the real environment
  */
 export async function serving(
-  given: Record<string, string> = {},
+  overrides: Record<string, string> = {},
   directory?: string,
   variables: Record<string, string> = {},
   environment: Partial<Environment> = {},
 ): Promise<Serving> {
-  const own = directory === undefined ? emptyDirectory(true) : null;
-  const path = directory ?? own?.path ?? '';
+  const temporary = directory === undefined ? emptyDirectory(true) : null;
+  const path = directory ?? temporary?.path ?? '';
   const fixed = {
     data: path,
     apiHost: '127.0.0.1',
@@ -46,7 +46,7 @@ export async function serving(
     logLevel: 'silent',
   };
   try {
-    const settings = readSettings({ ...fixed, ...given }, variables);
+    const settings = readSettings({ ...fixed, ...overrides }, variables);
     const { api, events, stop } = await startServing(settings, {
       ...realEnvironment,
       startOwnProcess,
@@ -63,14 +63,14 @@ export async function serving(
       async post(list) {
         await postEvents(list, events ?? '');
       },
-      get: (at, init) => fetch(`${api}${at}`, { redirect: 'manual', ...init }),
+      get: (target, init) => fetch(`${api}${target}`, { redirect: 'manual', ...init }),
       async [Symbol.asyncDispose]() {
         await stop();
-        own?.[Symbol.dispose]();
+        temporary?.[Symbol.dispose]();
       },
     };
   } catch (error) {
-    own?.[Symbol.dispose]();
+    temporary?.[Symbol.dispose]();
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 /** The handshake fields that a client sends. */
 export type Handshake = Readonly<Record<string, string>>;
 
-interface Kept {
+interface StoredMessage {
   sequence: number;
   event: ReceivedEvent;
 }
@@ -26,7 +26,7 @@ export class SnpBroker {
   readonly lost = new Set<number>();
   readonly #url: string;
   readonly #prefix: string;
-  readonly #kept: Kept[] = [];
+  readonly #kept: StoredMessage[] = [];
   #clients: string[] = [];
   #connection: { commands: RedisClient; listening: RedisClient; done: Promise<void> } | null = null;
   #heard = '0-0';
@@ -72,11 +72,11 @@ export class SnpBroker {
 
   /** Sends the clients a message again. */
   repeat(sequence: number): Promise<void> {
-    const found = this.#kept.find((one) => one.sequence === sequence)!;
-    const again = { ...found, sequence: (this.#kept.at(-1)?.sequence ?? 0) + 1 };
-    this.#kept.push(again);
+    const original = this.#kept.find((message) => message.sequence === sequence)!;
+    const copy = { ...original, sequence: (this.#kept.at(-1)?.sequence ?? 0) + 1 };
+    this.#kept.push(copy);
     return this.#inTurn(async () => {
-      for (const client of this.#clients) await this.#send(client, again);
+      for (const client of this.#clients) await this.#send(client, copy);
     });
   }
 
@@ -90,7 +90,7 @@ export class SnpBroker {
 
   /** Gives all events new numbers, and forgets the old ones. @param first number of the first event */
   renumber(first: number): void {
-    for (const [index, kept] of this.#kept.entries()) kept.sequence = first + index;
+    for (const [index, message] of this.#kept.entries()) message.sequence = first + index;
   }
 
   /** Returns the number of messages in the newest stream, read or not. */
@@ -118,7 +118,7 @@ export class SnpBroker {
     return turn;
   }
 
-  async #send(client: string, { sequence, event: { path, text, receivedAt } }: Kept): Promise<void> {
+  async #send(client: string, { sequence, event: { path, text, receivedAt } }: StoredMessage): Promise<void> {
     if (this.lost.has(sequence)) return;
     const timestamp = String(receivedAt / 1_000);
     const values = [this.#streamOf(client), `${sequence}-0`, 'timestamp', timestamp, 'path', path, 'body', text];
@@ -146,7 +146,7 @@ export class SnpBroker {
         this.#heard = id;
         await this.#welcome(
           Object.fromEntries(
-            Array.from({ length: fields.length / 2 }, (_, at) => [fields[2 * at], fields[2 * at + 1]]),
+            Array.from({ length: fields.length / 2 }, (_, index) => [fields[2 * index], fields[2 * index + 1]]),
           ),
         ).catch(() => {});
       }
@@ -157,7 +157,7 @@ export class SnpBroker {
     return this.#inTurn(async () => {
       this.handshakes.push(handshake);
       const client = handshake.client_id!;
-      for (const kept of this.#kept.slice(this.#startOf(handshake))) await this.#send(client, kept);
+      for (const message of this.#kept.slice(this.#startOf(handshake))) await this.#send(client, message);
       this.#clients.push(client);
     });
   }

@@ -33,10 +33,11 @@ export function standInNode(): StandInNode {
     port: 0,
     async fetch(request) {
       const { pathname, search } = new URL(request.url);
-      const one = { method: request.method, path: pathname + search, headers: request.headers, signal: request.signal };
-      const heard: Asked = { ...one, body: new Uint8Array(await request.arrayBuffer()) };
-      asked.push(heard);
-      return answers.get(pathname)?.(heard) ?? new Response('not here', { status: 404 });
+      const { method, headers, signal } = request;
+      const body = new Uint8Array(await request.arrayBuffer());
+      const received: Asked = { method, path: pathname + search, headers, signal, body };
+      asked.push(received);
+      return answers.get(pathname)?.(received) ?? new Response('not here', { status: 404 });
     },
   });
   return {

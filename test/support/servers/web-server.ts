@@ -23,8 +23,8 @@ export function webServer(directory: string, tls?: { cert: string; key: string }
     async fetch(request) {
       const name = new URL(request.url).pathname.split('/').at(-1) ?? '';
       asked.push(name);
-      const other = await state.answer(name, request);
-      if (other !== null) return other;
+      const override = await state.answer(name, request);
+      if (override !== null) return override;
       const path = join(directory, name);
       return name !== '' && existsSync(path)
         ? new Response(readFileSync(path))

@@ -8,9 +8,9 @@ export interface HeldClock extends Clock {
   pass(milliseconds: number): void;
 }
 
-interface Held {
+interface Timer {
   call: () => void;
-  again: boolean;
+  repeats: boolean;
 }
 
 /**
@@ -18,32 +18,32 @@ interface Held {
  * @param now returns the time, in Unix milliseconds
  */
 export function heldClock(lengths: readonly number[], now: () => number = systemClock.now): HeldClock {
-  const held = new Map(lengths.map((length) => [length, new Set<Held>()]));
-  const heldFor = (milliseconds: number): Set<Held> => {
-    const waiting = held.get(milliseconds);
+  const timers = new Map(lengths.map((length) => [length, new Set<Timer>()]));
+  const heldFor = (milliseconds: number): Set<Timer> => {
+    const waiting = timers.get(milliseconds);
     if (waiting === undefined) throw new Error(`waits of ${milliseconds} ms are not held`);
     return waiting;
   };
   /** Only {@link HeldClock.pass} moves this time, so that a slow machine makes nothing late. */
   let monotonic = 0;
-  const hold = (milliseconds: number, one: Held): (() => void) => {
-    heldFor(milliseconds).add(one);
-    return () => heldFor(milliseconds).delete(one);
+  const hold = (milliseconds: number, timer: Timer): (() => void) => {
+    heldFor(milliseconds).add(timer);
+    return () => heldFor(milliseconds).delete(timer);
   };
   return {
     now,
     monotonic: () => monotonic,
     after: (milliseconds, call) =>
-      held.has(milliseconds) ? hold(milliseconds, { call, again: false }) : systemClock.after(milliseconds, call),
+      timers.has(milliseconds) ? hold(milliseconds, { call, repeats: false }) : systemClock.after(milliseconds, call),
     every: (milliseconds, call) =>
-      held.has(milliseconds) ? hold(milliseconds, { call, again: true }) : systemClock.every(milliseconds, call),
+      timers.has(milliseconds) ? hold(milliseconds, { call, repeats: true }) : systemClock.every(milliseconds, call),
     turn: systemClock.turn,
     waiting: (milliseconds) => heldFor(milliseconds).size,
     pass(milliseconds) {
       monotonic += milliseconds;
-      for (const one of [...heldFor(milliseconds)]) {
-        if (!one.again) heldFor(milliseconds).delete(one);
-        one.call();
+      for (const timer of [...heldFor(milliseconds)]) {
+        if (!timer.repeats) heldFor(milliseconds).delete(timer);
+        timer.call();
       }
     },
   };

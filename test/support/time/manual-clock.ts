@@ -23,17 +23,17 @@ export function manualClock(): ManualClock {
   const repeated = new Set<() => void>();
   let time = 0;
   const endUntil = (moment: number): void => {
-    for (const one of [...waiting].sort((a, b) => a.due - b.due)) {
-      if (one.due <= moment && waiting.delete(one)) one.call();
+    for (const timer of [...waiting].sort((a, b) => a.due - b.due)) {
+      if (timer.due <= moment && waiting.delete(timer)) timer.call();
     }
   };
   return {
     now: () => time,
     monotonic: () => time,
     after(milliseconds, call) {
-      const one = { due: time + milliseconds, call };
-      waiting.add(one);
-      return () => void waiting.delete(one);
+      const timer = { due: time + milliseconds, call };
+      waiting.add(timer);
+      return () => void waiting.delete(timer);
     },
     every(_, call) {
       repeated.add(call);
