@@ -12,7 +12,7 @@ import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/d
 import { withholdEntries } from '../support/data/copy.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { keepToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { journalRows } from '../support/data/tables.ts';
 
 const events = simulatedEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 });

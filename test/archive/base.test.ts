@@ -38,7 +38,7 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
-import { keepToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { sendCommand } from '../support/data/random-commands.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';

@@ -16,7 +16,7 @@ import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData } from '../support/data/copy.ts';
 import { entryOf, ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { keepToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 

@@ -27,7 +27,7 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
-import { keepToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';

@@ -20,7 +20,7 @@ import { type Entry, withheld } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData, withholdEntries } from '../support/data/copy.ts';
 import { openAt } from '../support/data/ingest.ts';
-import { keepToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { logWithCommands, PRIVATE } from '../support/data/log-with-commands.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 

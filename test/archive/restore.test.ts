@@ -27,7 +27,7 @@ import { beginRebuild } from '../../src/store/ingest/rebuild.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { keepToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 
 const events = simulatedEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 });

@@ -10,7 +10,7 @@ import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
-import { keepToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 

@@ -12,7 +12,7 @@ import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import { archive, refusal } from '../support/data/archive.ts';
 import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { keepToEnd } from '../support/data/kept.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
