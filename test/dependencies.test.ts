@@ -20,7 +20,7 @@ const project = join(import.meta.dir, '..');
 const IMPORT = /^(?:import|export)\b(?:[^;']*?\bfrom)? '([^']+)'|\bimport\('([^']+)'\)/gm;
 
 /** The packages that the files of a folder import. */
-async function imported(pattern: string): Promise<Set<string>> {
+async function importedPackages(pattern: string): Promise<Set<string>> {
   const packages = new Set<string>();
   for await (const file of new Glob(pattern).scan(project)) {
     const text = await Bun.file(join(project, file)).text();
@@ -39,7 +39,7 @@ async function imported(pattern: string): Promise<Set<string>> {
   return packages;
 }
 
-const sources = await imported('src/**/*.{ts,tsx}');
+const sources = await importedPackages('src/**/*.{ts,tsx}');
 
 test('dependencies are the packages that the program imports', () => {
   expect([...sources].sort()).toEqual(Object.keys(manifest.dependencies).sort());
@@ -48,7 +48,7 @@ test('dependencies are the packages that the program imports', () => {
 test('development dependencies are imported only by tests, benchmarks and builds, or are named tools', async () => {
   const used = new Set(Object.keys(TOOLS));
   for (const pattern of ['test/**/*.ts', 'bench/**/*.ts', 'packaging/**/*.ts', '*.ts']) {
-    for (const name of await imported(pattern)) if (!sources.has(name)) used.add(name);
+    for (const name of await importedPackages(pattern)) if (!sources.has(name)) used.add(name);
   }
   expect([...used].sort()).toEqual(Object.keys(manifest.devDependencies).sort());
 });

@@ -8,7 +8,7 @@ import { assertProperty, assertSeeds, casesOf, Seen } from './support/property.t
 const long = fc.array(fc.nat(), { minLength: 30, maxLength: 60 });
 
 /** Runs a property that fails for every case. @returns the number of runs, and the report */
-async function broken(options: { shrink?: boolean; shrinkFor?: number }, how: 'sync' | 'async') {
+async function runBroken(options: { shrink?: boolean; shrinkFor?: number }, how: 'sync' | 'async') {
   let runs = 0;
   const fails = (list: readonly number[]) => {
     runs += 1;
@@ -30,13 +30,13 @@ async function broken(options: { shrink?: boolean; shrinkFor?: number }, how: 's
 }
 
 test.each(['sync', 'async'] as const)('shrinking a broken %s property stops at its limit', async (how) => {
-  const cut = await broken({ shrinkFor: 0 }, how);
+  const cut = await runBroken({ shrinkFor: 0 }, how);
   expect(cut).toEqual({ runs: 1, failure: expect.stringContaining('Shrunk 0 time(s)') });
-  const whole = await broken({}, how);
+  const whole = await runBroken({}, how);
   expect(whole.runs).toBeGreaterThan(2);
   expect(whole.failure).toMatch(/seed: -?\d+, path: "[\d:]+"/);
   expect(whole.failure).toContain(`Counterexample: [[${Array(30).fill(0).join(',')}]]`);
-  expect(await broken({ shrink: false }, how)).toMatchObject({ runs: 1 });
+  expect(await runBroken({ shrink: false }, how)).toMatchObject({ runs: 1 });
 });
 
 test('a failure of thousands of characters is written to a file, and the error has its path and a summary', async () => {

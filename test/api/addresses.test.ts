@@ -136,7 +136,7 @@ test('every list enforces a default and a maximum limit, and limit=0 means the d
 });
 
 describe('rejects with 400 and the name of the parameter:', () => {
-  const refused = async (path: string, message: string) => {
+  const rejects = async (path: string, message: string) => {
     const { status, body } = await get(path);
     expect({ path, status, message: body.message }).toEqual({
       path,
@@ -147,11 +147,11 @@ describe('rejects with 400 and the name of the parameter:', () => {
 
   test('a limit or offset out of range', async () => {
     for (const [path, , maxLimit] of lists()) {
-      await refused(and(path, 'limit=-1'), 'querystring/limit must be >= 0');
-      await refused(and(path, `limit=${maxLimit + 1}`), `querystring/limit must be <= ${maxLimit}`);
-      await refused(and(path, 'limit=x'), 'querystring/limit must be integer');
-      await refused(and(path, 'offset=-1'), 'querystring/offset must be >= 0');
-      await refused(and(path, 'offset=1&offset=2'), 'querystring/offset must be given once');
+      await rejects(and(path, 'limit=-1'), 'querystring/limit must be >= 0');
+      await rejects(and(path, `limit=${maxLimit + 1}`), `querystring/limit must be <= ${maxLimit}`);
+      await rejects(and(path, 'limit=x'), 'querystring/limit must be integer');
+      await rejects(and(path, 'offset=-1'), 'querystring/offset must be >= 0');
+      await rejects(and(path, 'offset=1&offset=2'), 'querystring/offset must be given once');
     }
   });
 
@@ -161,57 +161,57 @@ describe('rejects with 400 and the name of the parameter:', () => {
       const [version, , principal, ...rest] = path.split('/');
       const pathFor = (user: string) => [version, version === 'v1' ? 'address' : 'addresses', user, ...rest].join('/');
       expect(principal).toMatch(/^S/);
-      await refused(pathFor('nonsense'), 'params/principal must be a Stacks address, such as ');
-      await refused(pathFor('SP000.bad'), 'params/principal must be a Stacks address, such as ');
-      if (!/^v2.*\/transactions/.test(path)) await refused(pathFor(MISTYPED), 'params/principal');
+      await rejects(pathFor('nonsense'), 'params/principal must be a Stacks address, such as ');
+      await rejects(pathFor('SP000.bad'), 'params/principal must be a Stacks address, such as ');
+      if (!/^v2.*\/transactions/.test(path)) await rejects(pathFor(MISTYPED), 'params/principal');
     }
-    await refused('v1/tokens/nft/holdings', "querystring must have required property 'principal'");
-    await refused(`v1/tokens/nft/holdings?principal=${MISTYPED}`, 'querystring/principal');
+    await rejects('v1/tokens/nft/holdings', "querystring must have required property 'principal'");
+    await rejects(`v1/tokens/nft/holdings?principal=${MISTYPED}`, 'querystring/principal');
   });
 
   test('an invalid block, or one given by both height and hash', async () => {
     const [stx, inbound] = [`v1/address/${busy}/stx`, `v1/address/${busy}/stx_inbound`];
     for (const path of [stx, `v1/address/${busy}/balances`, `v1/address/${busy}/assets`, inbound]) {
       for (const until of ['0', '-1', 'x', '1.5', '0x12', `${block.hash}00`]) {
-        await refused(`${path}?until_block=${until}`, 'querystring/until_block');
+        await rejects(`${path}?until_block=${until}`, 'querystring/until_block');
       }
-      await refused(`${path}?unanchored=1`, 'querystring/unanchored must be boolean');
-      await refused(`${path}?unanchored=true&until_block=3`, "'until_block'");
+      await rejects(`${path}?unanchored=1`, 'querystring/unanchored must be boolean');
+      await rejects(`${path}?unanchored=true&until_block=3`, "'until_block'");
     }
     for (const list of ['stx_inbound', 'transactions', 'transactions_with_transfers']) {
-      await refused(`v1/address/${busy}/${list}?height=3&until_block=3`, "'until_block' and 'height'");
-      await refused(`v1/address/${busy}/${list}?height=-1`, 'querystring/height must be >= 0');
+      await rejects(`v1/address/${busy}/${list}?height=3&until_block=3`, "'until_block' and 'height'");
+      await rejects(`v1/address/${busy}/${list}?height=-1`, 'querystring/height must be >= 0');
     }
     const nonces = `v1/address/${busy}/nonces`;
-    await refused(`${nonces}?block_height=0`, 'querystring/block_height must be >= 1');
-    await refused(`${nonces}?block_hash=${block.hash.slice(2)}`, 'querystring/block_hash must be a hash: 0x and');
-    await refused(`${nonces}?block_height=3&block_hash=${block.hash}`, 'Multiple block query parameters specified');
+    await rejects(`${nonces}?block_height=0`, 'querystring/block_height must be >= 1');
+    await rejects(`${nonces}?block_hash=${block.hash.slice(2)}`, 'querystring/block_hash must be a hash: 0x and');
+    await rejects(`${nonces}?block_height=3&block_hash=${block.hash}`, 'Multiple block query parameters specified');
   });
 
   test('invalid values of the other parameters', async () => {
     const history = 'v1/tokens/nft/history';
-    await refused(`${history}?value=0x01`, "querystring must have required property 'asset_identifier'");
-    await refused(`${history}?asset_identifier=${owner.asset}`, "querystring must have required property 'value'");
-    await refused(
+    await rejects(`${history}?value=0x01`, "querystring must have required property 'asset_identifier'");
+    await rejects(`${history}?asset_identifier=${owner.asset}`, "querystring must have required property 'value'");
+    await rejects(
       `${history}?asset_identifier=${owner.asset}&value=0xzz`,
       'querystring/value must be the hexadecimal digits',
     );
-    await refused(`${history}?asset_identifier=${owner.asset}&value=0x0100`, 'querystring/value');
-    await refused(
+    await rejects(`${history}?asset_identifier=${owner.asset}&value=0x0100`, 'querystring/value');
+    await rejects(
       'v1/tokens/nft/mints?asset_identifier=nonsense',
       'querystring/asset_identifier must be an asset identifier',
     );
-    await refused(`v1/tokens/nft/holdings?principal=${busy}&asset_identifiers=a`, 'querystring/asset_identifiers/0');
-    await refused(
+    await rejects(`v1/tokens/nft/holdings?principal=${busy}&asset_identifiers=a`, 'querystring/asset_identifiers/0');
+    await rejects(
       `v1/tokens/nft/holdings?principal=${busy}&tx_metadata=yes`,
       'querystring/tx_metadata must be boolean',
     );
-    await refused(`v1/address/${busy}/0x12/with_transfers`, 'params/tx_id must be a transaction id');
-    await refused(`v1/address/${busy}/transactions?exclude_function_args=1`, 'querystring/exclude_function_args');
-    await refused(`v2/addresses/${busy}/balances/stx?include_mempool=1`, 'querystring/include_mempool must be boolean');
-    await refused(`v2/addresses/${busy}/transactions?cursor=*`, 'querystring/cursor must be a cursor from');
-    await refused(`v2/addresses/${busy}/transactions?cursor=3`, 'querystring/cursor must be a cursor');
-    await refused(`v2/addresses/${busy}/transactions/x/events`, 'params/tx_id must be a transaction id');
+    await rejects(`v1/address/${busy}/0x12/with_transfers`, 'params/tx_id must be a transaction id');
+    await rejects(`v1/address/${busy}/transactions?exclude_function_args=1`, 'querystring/exclude_function_args');
+    await rejects(`v2/addresses/${busy}/balances/stx?include_mempool=1`, 'querystring/include_mempool must be boolean');
+    await rejects(`v2/addresses/${busy}/transactions?cursor=*`, 'querystring/cursor must be a cursor from');
+    await rejects(`v2/addresses/${busy}/transactions?cursor=3`, 'querystring/cursor must be a cursor');
+    await rejects(`v2/addresses/${busy}/transactions/x/events`, 'params/tx_id must be a transaction id');
   });
 });
 

@@ -55,8 +55,8 @@ function exampleOf({ name, schema }: Parameter): string {
 }
 
 /** Invalid values of a parameter, each with the reason. */
-function refused({ type, anyOf, items, minimum, maximum, pattern, ...schema }: Schema): string[] {
-  if (type === 'array') return items === undefined ? [] : refused(items);
+function invalidValues({ type, anyOf, items, minimum, maximum, pattern, ...schema }: Schema): string[] {
+  if (type === 'array') return items === undefined ? [] : invalidValues(items);
   if (type === 'integer') {
     const below = minimum === undefined ? [] : [String(minimum - 1)];
     const above = maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER ? [] : [String(maximum + 1)];
@@ -89,7 +89,7 @@ test('the OpenAPI document has more than 80 routes to test', () => {
 test('rejects an invalid value with 400 and the name of the parameter', async () => {
   for (const route of routes) {
     for (const parameter of route.parameters) {
-      for (const value of wrongWords[parameter.name] ?? refused(parameter.schema)) {
+      for (const value of wrongWords[parameter.name] ?? invalidValues(parameter.schema)) {
         // Nothing between two slashes is another path.
         if (parameter.in === 'path' && value === '') continue;
         const address = url(route, { [parameter.name]: value });

@@ -98,19 +98,19 @@ test('the document contains exactly the declared routes', () => {
 });
 
 /** Patterns without a `rule`, which has the pattern of a text, or the choices of a union, in words. */
-function unwritten(schema: unknown, path: string): string[] {
+function patternsWithoutRule(schema: unknown, path: string): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { pattern, rule } = schema as { pattern?: unknown; rule?: unknown };
   if (typeof rule === 'string') return [];
   return [
     ...(typeof pattern === 'string' ? [`${path}: ${pattern}`] : []),
-    ...Object.entries(schema).flatMap(([name, part]) => unwritten(part, `${path}/${name}`)),
+    ...Object.entries(schema).flatMap(([name, part]) => patternsWithoutRule(part, `${path}/${name}`)),
   ];
 }
 
 test('every pattern of a parameter or body has a rule in words, so that no 400 shows a regular expression', () => {
   const patterns = [...routes.values()].flatMap(({ path, query, detail }) =>
-    unwritten([query, detail.parameters, detail.requestBody], path),
+    patternsWithoutRule([query, detail.parameters, detail.requestBody], path),
   );
   expect(patterns).toEqual([]);
 });

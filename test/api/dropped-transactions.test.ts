@@ -14,7 +14,7 @@ interface Page {
 const pathOf = (address: string): string => `/stackside/v1/principals/${address}/dropped-transactions`;
 
 /** Reads the list of an account. */
-async function dropped(directory: string, address: string, query = ''): Promise<Page> {
+async function list(directory: string, address: string, query = ''): Promise<Page> {
   using snapshots = snapshotsOf(directory);
   const { status, body } = await testApp(snapshots).json(pathOf(address) + query);
   expect(status).toBe(200);
@@ -38,24 +38,22 @@ test('the list has dropped transactions of the origin with reason and replacemen
   }
   open.ingest.receive(drop([cheap], 'ReplaceByFee', dear));
   open.ingest.receive(drop([stale, paid], 'StaleGarbageCollect'));
-  expect(rowsOf(await dropped(open.directory, alice.address))).toEqual([
+  expect(rowsOf(await list(open.directory, alice.address))).toEqual([
     [cheap.id, 'dropped_replace_by_fee', dear.id],
     [stale.id, 'dropped_stale_garbage_collect', null],
   ]);
-  expect(rowsOf(await dropped(open.directory, bob.address))).toEqual([
-    [paid.id, 'dropped_stale_garbage_collect', null],
-  ]);
+  expect(rowsOf(await list(open.directory, bob.address))).toEqual([[paid.id, 'dropped_stale_garbage_collect', null]]);
   // Neither a sponsor nor a recipient lists the transaction.
-  expect((await dropped(open.directory, sponsor.address)).results).toEqual([]);
+  expect((await list(open.directory, sponsor.address)).results).toEqual([]);
 
-  const page = await dropped(open.directory, alice.address, '?limit=1');
+  const page = await list(open.directory, alice.address, '?limit=1');
   expect([page.total, page.results[0]?.tx_id, page.cursor.previous]).toEqual([null, cheap.id, null]);
-  const next = await dropped(open.directory, alice.address, `?limit=1&cursor=${page.cursor.next}`);
+  const next = await list(open.directory, alice.address, `?limit=1&cursor=${page.cursor.next}`);
   expect([next.results[0]?.tx_id, next.cursor.next]).toEqual([stale.id, null]);
 
   // A mined or pending transaction isn't dropped.
   open.ingest.receive(block(first, 'second', [stale]).event);
   open.ingest.receive(announcement([paid], START + 9));
-  expect(rowsOf(await dropped(open.directory, alice.address))).toEqual([[cheap.id, 'dropped_replace_by_fee', dear.id]]);
-  expect(rowsOf(await dropped(open.directory, bob.address))).toEqual([]);
+  expect(rowsOf(await list(open.directory, alice.address))).toEqual([[cheap.id, 'dropped_replace_by_fee', dear.id]]);
+  expect(rowsOf(await list(open.directory, bob.address))).toEqual([]);
 });

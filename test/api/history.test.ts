@@ -113,7 +113,7 @@ class Server implements Disposable {
 
 /** Height of the block of a row or an answer; undefined if it contains none. */
 // biome-ignore lint/suspicious/noExplicitAny: rows of every list are looked into
-function heightOf(row: any, { heights }: Pick<Both, 'heights'>): number | undefined {
+function heightOf(row: any, { heights }: Pick<ServerPair, 'heights'>): number | undefined {
   if (typeof row !== 'object' || row === null) return undefined;
   for (const height of [row.block_height, row.height, row.block?.height]) if (typeof height === 'number') return height;
   const parts = [row.tx, row.transaction, row.result].map((part) => heightOf(part, { heights }));
@@ -181,7 +181,7 @@ const withoutMaking = (locked: object | null) =>
 const needsWhole = ({ history }: Route): boolean => history === 'whole' || history === 'all-payouts';
 
 /** Compares the answers of both servers to a request. @returns the outcome on the server with partial history */
-function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdict {
+function compare(route: Route, both: ServerPair, whole: Answer, since: Answer): Verdict {
   const { history } = route;
   const { from } = both;
   const named = since.headers.get(HISTORY_HEADER);
@@ -213,7 +213,7 @@ function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdic
 }
 
 /** Compares the list of the server with the later start to the other server's list of the blocks since then. */
-function compareRows({ path }: Route, both: Both, whole: Answer['body'], since: Answer['body']): 'equal' | 'cut' {
+function compareRows({ path }: Route, both: ServerPair, whole: Answer['body'], since: Answer['body']): 'equal' | 'cut' {
   const exact = ESTIMATES[path];
   if (exact !== undefined) {
     expect(exact.map((name) => since[name])).toEqual(exact.map((name) => whole[name]));
@@ -321,7 +321,7 @@ class Requests {
 }
 
 /** Both servers of a chain: one with all of it, and one that began at a block. */
-class Both implements Disposable {
+class ServerPair implements Disposable {
   private constructor(
     readonly whole: Server,
     readonly since: Server,
@@ -335,7 +335,7 @@ class Both implements Disposable {
     events: readonly NodeEvent[],
     { height, parent, events: ofBegun }: Beginning,
     isAnswered: (account: number) => boolean,
-  ): Promise<Both> {
+  ): Promise<ServerPair> {
     const above = new Set(ofBegun);
     const tree = new BlockTree();
     for (const event of events) if (event.path === '/new_block') tree.add(event);
@@ -349,7 +349,7 @@ class Both implements Disposable {
     const whole = new Server(events.filter(isKnown));
     const accounts = await whole.accountsSince(height, parent);
     const since = new Server([...ofBegun, ...accounts.filter((_, index) => isAnswered(index))], { node: whole });
-    return new Both(whole, since, height, await whole.heights());
+    return new ServerPair(whole, since, height, await whole.heights());
   }
 
   [Symbol.dispose](): void {
@@ -397,7 +397,7 @@ test(
         const possible = beginnings(events).filter((beginning) => isApart(events, beginning));
         const beginning = possible[choice % possible.length];
         if (beginning === undefined) return;
-        using both = await Both.of(events, beginning, (account) => account % 3 > 0);
+        using both = await ServerPair.of(events, beginning, (account) => account % 3 > 0);
         const requests = await Requests.of(both.whole, both.from, new Prng(`history ${seed} ${choice}`));
         for (const route of [...routes, ...routes.filter((item) => !needsWhole(item))]) {
           const target = requests.draw(route);
@@ -430,7 +430,7 @@ test(
 test("a Bitcoin block with a canonical Stacks block before the index doesn't return an orphaned block", async () => {
   const events = chainOf(5);
   const beginning = beginnings(events).find(({ height }) => height === 23)!;
-  using both = await Both.of(events, beginning, () => true);
+  using both = await ServerPair.of(events, beginning, () => true);
   const route = routes.find(({ path }) => path === '/extended/v1/block/by_burn_block_height/{burn_block_height}')!;
   const { burn_block_height: height, burn_block_hash: hash } = (await both.whole.ask('/extended/v2/blocks/22')).body;
   for (const target of [
@@ -447,11 +447,11 @@ test("a Bitcoin block with a canonical Stacks block before the index doesn't ret
 describe('an index that starts at block 20', () => {
   const events = [...devnetEvents({ seed: 3, blocks: 30, accounts: 6, transactionsPerBlock: 4, forkEvery: 0 })];
   const chosenBeginning = beginnings(events).find(({ height }) => height === 20)!;
-  let both: Both;
+  let both: ServerPair;
   let whole: Server;
   let since: Server;
   beforeAll(async () => {
-    both = await Both.of(events, chosenBeginning, (account) => account % 2 === 0);
+    both = await ServerPair.of(events, chosenBeginning, (account) => account % 2 === 0);
     ({ whole, since } = both);
   });
   afterAll(() => both[Symbol.dispose]());

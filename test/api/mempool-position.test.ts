@@ -73,7 +73,7 @@ test('a dropped transaction has a status and no position, and mined and unknown 
 });
 
 /** A first block that gives each account a sum. */
-const funded = (to: readonly Account[]) =>
+const fund = (to: readonly Account[]) =>
   block(null, 'funds', [receipt(mined, 0)], {
     events: to.map(({ address }, index) => ({
       txid: mined.id,
@@ -84,7 +84,7 @@ const funded = (to: readonly Account[]) =>
     })),
   }).event;
 
-const standing = async (app: ReturnType<typeof testApp>, { id }: Transaction) => {
+const readPosition = async (app: ReturnType<typeof testApp>, { id }: Transaction) => {
   const { body } = await app.json<Record<string, unknown>>(`/stackside/v1/mempool/transactions/${id}`);
   const { projected, awaits, fee_for_next_block } = body;
   return { projected, awaits, fee_for_next_block };
@@ -95,7 +95,7 @@ test('a projected block takes the highest fee rate first among the next nonces o
   const first = transfer(alice, 0, 300);
   const ofBob = transfer(bob, 0, 500);
   const sponsored = transfer(bob, 1, 400, { account: sponsor, nonce: 0 });
-  const app = testApp(memoryIndex([funded([alice, bob, sponsor]), announcement([second, first, ofBob, sponsored])]));
+  const app = testApp(memoryIndex([fund([alice, bob, sponsor]), announcement([second, first, ofBob, sponsored])]));
   const { body } = await app.json('/stackside/v1/mempool/blocks');
   expect(body).toMatchObject({
     total: 4,
@@ -115,13 +115,13 @@ test('a projected block takes the highest fee rate first among the next nonces o
     total: 0,
     results: [],
   });
-  expect(await standing(app, first)).toMatchObject({ projected: { block: 1 }, awaits: [] });
+  expect(await readPosition(app, first)).toMatchObject({ projected: { block: 1 }, awaits: [] });
 });
 
 test('the lower nonce of a sponsor comes first, even with a lower fee', async () => {
   const later = transfer(alice, 0, 90_000, { account: sponsor, nonce: 1 });
   const sooner = transfer(bob, 0, 400, { account: sponsor, nonce: 0 });
-  const app = testApp(memoryIndex([funded([alice, bob, sponsor]), announcement([later, sooner])]));
+  const app = testApp(memoryIndex([fund([alice, bob, sponsor]), announcement([later, sooner])]));
   const { body } = await app.json('/stackside/v1/mempool/blocks/1/transactions');
   expect((body as { results: { tx_id: string }[] }).results.map(({ tx_id }) => tx_id)).toEqual([sooner.id, later.id]);
 });
@@ -133,7 +133,7 @@ test('a transaction lists the nonce that it waits for and the funds that its acc
   const afterSponsored = transfer(bob, 1, 300);
   const poor = transfer(carol, 1, 2_000_000);
   const app = testApp(
-    memoryIndex([funded([alice, bob, sponsor, carol]), announcement([gap, afterGap, ofSponsor, afterSponsored, poor])]),
+    memoryIndex([fund([alice, bob, sponsor, carol]), announcement([gap, afterGap, ofSponsor, afterSponsored, poor])]),
   );
   const nonce = (account: Account, missing: number, waits: Transaction | null = null) => ({
     for: 'nonce',
@@ -142,11 +142,11 @@ test('a transaction lists the nonce that it waits for and the funds that its acc
     tx_id: waits?.id ?? null,
   });
   const none = { projected: null, fee_for_next_block: null };
-  expect(await standing(app, gap)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
-  expect(await standing(app, afterGap)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
-  expect(await standing(app, ofSponsor)).toEqual({ ...none, awaits: [nonce(sponsor, 0)] });
-  expect(await standing(app, afterSponsored)).toEqual({ ...none, awaits: [nonce(bob, 0, ofSponsor)] });
-  expect(await standing(app, poor)).toMatchObject({
+  expect(await readPosition(app, gap)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
+  expect(await readPosition(app, afterGap)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
+  expect(await readPosition(app, ofSponsor)).toEqual({ ...none, awaits: [nonce(sponsor, 0)] });
+  expect(await readPosition(app, afterSponsored)).toEqual({ ...none, awaits: [nonce(bob, 0, ofSponsor)] });
+  expect(await readPosition(app, poor)).toMatchObject({
     ...none,
     awaits: [{ for: 'balance', needed: '2000001' }],
   });
@@ -156,10 +156,10 @@ test('a transaction lists the nonce that it waits for and the funds that its acc
 
 test("a transaction beyond the node's limit per account waits for the account's first one", async () => {
   const chain = Array.from({ length: 27 }, (_, nonce) => transfer(alice, nonce, 300));
-  const app = testApp(memoryIndex([funded([alice]), announcement(chain)]));
-  expect(await standing(app, chain[24]!)).toMatchObject({ projected: { block: 1, place: 25 }, awaits: [] });
+  const app = testApp(memoryIndex([fund([alice]), announcement(chain)]));
+  expect(await readPosition(app, chain[24]!)).toMatchObject({ projected: { block: 1, place: 25 }, awaits: [] });
   const first = { for: 'nonce', principal: alice.address, nonce: 0, tx_id: chain[0]!.id };
   for (const late of chain.slice(25)) {
-    expect(await standing(app, late)).toEqual({ projected: null, fee_for_next_block: null, awaits: [first] });
+    expect(await readPosition(app, late)).toEqual({ projected: null, fee_for_next_block: null, awaits: [first] });
   }
 });

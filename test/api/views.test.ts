@@ -66,7 +66,7 @@ async function walk(path: string, from = api): Promise<Answer[]> {
 }
 
 /** All items of a list by offset. */
-async function paged(path: string, limit: number, from = api): Promise<Answer[]> {
+async function pages(path: string, limit: number, from = api): Promise<Answer[]> {
   const items: Answer[] = [];
   for (;;) {
     const { results } = await get(`${path}?limit=${limit}&offset=${items.length}`, from);
@@ -81,8 +81,8 @@ const isoOrNull = (seconds: number | null): string | null => (seconds === null ?
 /** Compares the rows of a view to the API's answer. @param minimum minimum number of rows */
 function expectRows(actual: Row[], expected: Row[], minimum = 3): void {
   expect(actual.length).toBeGreaterThanOrEqual(minimum);
-  const sorted = (list: Row[]) => list.map((row) => JSON.stringify(row)).sort();
-  expect(sorted(actual)).toEqual(sorted(expected));
+  const sortRows = (list: Row[]) => list.map((row) => JSON.stringify(row)).sort();
+  expect(sortRows(actual)).toEqual(sortRows(expected));
 }
 
 /** Returns some columns of a view. @param names columns of the row that {@link expectRows} compares, in its order */
@@ -112,7 +112,7 @@ test('v1_chain equals the API', async () => {
 });
 
 test('v1_blocks equals the API', async () => {
-  const expected = (await paged('/extended/v2/blocks', 30)).map((block) => ({
+  const expected = (await pages('/extended/v2/blocks', 30)).map((block) => ({
     block_height: block.height,
     block_hash: block.hash,
     index_block_hash: block.index_block_hash,
@@ -225,13 +225,13 @@ test('v1_orphaned_blocks equals the API', async () => {
 });
 
 /** An event of v3 with its transaction. */
-interface Happened {
+interface EventOfTransaction {
   transaction: Answer;
   event: Answer;
 }
 
-async function listEvents(): Promise<Happened[]> {
-  const pairs: Happened[] = [];
+async function listEvents(): Promise<EventOfTransaction[]> {
+  const pairs: EventOfTransaction[] = [];
   for (const transaction of transactions) {
     if (transaction.event_count === 0) continue;
     const events = await walk(`/extended/v3/transactions/${transaction.tx_id}/events`);
@@ -241,7 +241,7 @@ async function listEvents(): Promise<Happened[]> {
 }
 
 /** An event as the view shows it. */
-function eventRow({ transaction, event }: Happened): Row {
+function eventRow({ transaction, event }: EventOfTransaction): Row {
   const { event_index, type, contract_log, stx_lock } = event;
   const asset = event.stx_asset ?? event.ft_asset ?? event.nft_asset;
   return {
@@ -269,7 +269,7 @@ test('v1_events, v1_contract_logs and v1_principal_events equal the API', async 
   const contracts = column('SELECT DISTINCT contract_id FROM v1_contract_logs');
   const logs = [];
   for (const contract of contracts) {
-    for (const log of await paged(`/extended/v2/smart-contracts/${contract}/logs`, 50)) {
+    for (const log of await pages(`/extended/v2/smart-contracts/${contract}/logs`, 50)) {
       const { topic, value } = log.contract_log;
       logs.push({ contract_id: contract, tx_id: log.tx_id, event_index: log.event_index, topic, value: value.hex });
     }
@@ -348,7 +348,7 @@ test('v1_names equals the API', async () => {
 });
 
 test('v1_burn_blocks and v1_burn_rewards equal the API', async () => {
-  const anchors = (await paged('/extended/v2/burn-blocks', 20)).map((anchor) => ({
+  const anchors = (await pages('/extended/v2/burn-blocks', 20)).map((anchor) => ({
     burn_block_height: anchor.burn_block_height,
     burn_block_hash: anchor.burn_block_hash,
     burn_block_time: anchor.burn_block_time_iso,
@@ -357,7 +357,7 @@ test('v1_burn_blocks and v1_burn_rewards equal the API', async () => {
   }));
   expectRows(columnsOf('v1_burn_blocks', Object.keys(anchors[0]!).join(', ')), anchors);
 
-  const paid = (await paged('/extended/v1/burnchain/rewards', 100)).map((reward) => ({
+  const paid = (await pages('/extended/v1/burnchain/rewards', 100)).map((reward) => ({
     burn_block_height: reward.burn_block_height,
     burn_block_hash: reward.burn_block_hash,
     reward_index: reward.reward_index,
@@ -371,7 +371,7 @@ test('v1_burn_blocks and v1_burn_rewards equal the API', async () => {
 test('v1_reward_cycle_signers equals the API', async () => {
   const expected: Row[] = [];
   for (const cycle of column('SELECT cycle FROM reward_cycles')) {
-    for (const signer of await paged(`/extended/v2/pox/cycles/${cycle}/signers`, 100)) {
+    for (const signer of await pages(`/extended/v2/pox/cycles/${cycle}/signers`, 100)) {
       expected.push({
         cycle: Number(cycle),
         signer_key: signer.signing_key,
@@ -438,7 +438,7 @@ test('the staking views equal the API', async () => {
   }
   expect(alone.length).toBeGreaterThan(1);
 
-  const cycles = (await paged('/extended/v2/pox/cycles', 60, from)).map((item) => ({
+  const cycles = (await pages('/extended/v2/pox/cycles', 60, from)).map((item) => ({
     cycle: item.cycle_number,
     block_height: item.block_height,
     weight: item.total_weight,
@@ -456,7 +456,7 @@ test('the staking views equal the API', async () => {
   }
   const stackers: Row[] = [];
   for (const { cycle, signer_key } of stakingRows('v1_reward_cycle_signers', 'cycle, signer_key')) {
-    for (const stacker of await paged(`/extended/v2/pox/cycles/${cycle}/signers/${signer_key}/stackers`, 100, from)) {
+    for (const stacker of await pages(`/extended/v2/pox/cycles/${cycle}/signers/${signer_key}/stackers`, 100, from)) {
       stackers.push({
         cycle: cycle!,
         signer_key: signer_key!,

@@ -21,7 +21,7 @@ afterAll(() => source[Symbol.dispose]());
 const total = journalRows(source.path).length;
 const { keep, folder } = keepToEnd();
 /** Returns a copy of the journal's first events, with the same entries. */
-const beginning = (count: number): string => keep(ingestOf(events.slice(0, count)));
+const copyUpTo = (count: number): string => keep(ingestOf(events.slice(0, count)));
 
 let path = '';
 let store: ObjectStore;
@@ -70,7 +70,7 @@ test('two hosts with the same journal write the same objects, however often they
 });
 
 test("a sealed segment replaces the open part, even another host's", async () => {
-  await archive(beginning(4), store, 'dead');
+  await archive(copyUpTo(4), store, 'dead');
   const dead = openName('dead', null);
   expect((await listContents(store)).open).toEqual([dead]);
   await archive(source.path, store, 'one');
@@ -78,7 +78,7 @@ test("a sealed segment replaces the open part, even another host's", async () =>
 });
 
 test('a round without new entries writes nothing, and a round with few writes only the open part', async () => {
-  const directory = beginning(4);
+  const directory = copyUpTo(4);
   using archiver = archiverOf(directory, store);
   await archiver.round();
   const before = objects();
@@ -130,7 +130,7 @@ test('the first archive of a long journal waits between segments', async () => {
 });
 
 test('an outdated list changes nothing in the archive', async () => {
-  await archive(beginning(20), store);
+  await archive(copyUpTo(20), store);
   const late = await store.list('');
   await archive(source.path, store);
   const whole = objects();
@@ -184,19 +184,19 @@ describe('the archiver writes nothing and reports the reason if', () => {
 
   test('the journal ends before the archive, like an older copy of the data', async () => {
     await archive(source.path, store);
-    expect(await refusedIn(beginning(12))).toMatch(
+    expect(await refusedIn(copyUpTo(12))).toMatch(
       / doesn't match this log: segment-\S+ ends with entry \d+, and the log with entry 13\.$/,
     );
   });
 
   test('the journal ends before the open part', async () => {
-    await archive(beginning(5), store);
-    expect(await refusedIn(beginning(3))).toMatch(/ open-one.zst ends with entry 6, and the log with entry 4\.$/);
+    await archive(copyUpTo(5), store);
+    expect(await refusedIn(copyUpTo(3))).toMatch(/ open-one.zst ends with entry 6, and the log with entry 4\.$/);
   });
 
   test('the journal has different entries since', async () => {
     await archive(source.path, store);
-    const directory = beginning(12);
+    const directory = copyUpTo(12);
     using open = openAt(directory);
     for (const event of events.slice(12)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
     open.ingest.commit();
@@ -207,8 +207,8 @@ describe('the archiver writes nothing and reports the reason if', () => {
 });
 
 test('a conflicting segment is found even if the list is older than the segment', async () => {
-  await archive(beginning(8), store);
-  const [ownData, foreign] = [source.path, beginning(8)];
+  await archive(copyUpTo(8), store);
+  const [ownData, foreign] = [source.path, copyUpTo(8)];
   const list = await store.list('');
   {
     using open = openAt(foreign);
@@ -256,10 +256,10 @@ test('withheld entries are archived by their hashes, and verification succeeds',
 });
 
 test("keeps another host's damaged open part, and replaces the host's damaged one", async () => {
-  await archive(beginning(4), store);
+  await archive(copyUpTo(4), store);
   await store.write(openName('two', null), new Uint8Array([1, 2, 3]));
   await store.write(openName('one', null), new Uint8Array([1, 2, 3]));
-  await archive(beginning(5), store);
+  await archive(copyUpTo(5), store);
   expect(objects()[openName('two', null)]).toBe('010203');
   expect((await readSegment(readFileSync(join(path, openName('one', null))), null)).last).toBe(entryOf(5));
 });

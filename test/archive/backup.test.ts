@@ -40,7 +40,7 @@ const fresh = (): string => {
 };
 
 /** Returns a copy of the source that accepts the following events. */
-function growing() {
+function growingData() {
   const path = fresh();
   cpSync(source.path, path, { recursive: true });
   return {
@@ -68,7 +68,7 @@ test('a restored backup equals the data, and accepts the events that follow', as
 });
 
 test('a repeated backup sends only new data, and nothing if there is none', async () => {
-  const [store, data] = [fresh(), growing()];
+  const [store, data] = [fresh(), growingData()];
   const first = await backupOf(data.path, store);
   const before = readdirSync(store).sort();
   const second = await backupOf(data.path, store);
@@ -99,7 +99,7 @@ test('a repeated backup uploads every missing part of its base again', async () 
 });
 
 test('a backup during events contains at least all earlier events, and its base is one state of the index', async () => {
-  const [store, data] = [fresh(), growing()];
+  const [store, data] = [fresh(), growingData()];
   using opened = openAt(data.path);
   let next = half;
   const target = directoryFiles(store);
@@ -120,7 +120,7 @@ test('a backup during events contains at least all earlier events, and its base 
 });
 
 test('a backup and a server can write the same archive', async () => {
-  const [store, data] = [fresh(), growing()];
+  const [store, data] = [fresh(), growingData()];
   await archive(data.path, directoryFiles(store), 'server');
   await backupOf(data.path, store);
   data.grow(half, events.length);
@@ -208,7 +208,7 @@ test("a backup to another server's archive is rejected and changes nothing", asy
 });
 
 test('old bases are removed after the given days, and the newest stays', async () => {
-  const [store, data] = [fresh(), growing()];
+  const [store, data] = [fresh(), growingData()];
   const keepDays = 1;
   const day = (n: number) => ({ ...systemClock, now: () => Date.UTC(2026, 0, n), after: systemClock.after });
   await backupOf(data.path, store, { keepDays, clock: day(1) });

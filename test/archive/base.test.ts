@@ -161,7 +161,7 @@ function copy(): { path: string; store: ObjectStore } {
   return { path, store: directoryFiles(path) };
 }
 
-async function restored(store: ObjectStore, options: Partial<ArchiveRestoreOptions> = {}): Promise<string> {
+async function restoreStore(store: ObjectStore, options: Partial<ArchiveRestoreOptions> = {}): Promise<string> {
   const into = folder();
   await restoredFrom(store, into, options);
   expect(wholeIndex(into)).toEqual(expected.tables);
@@ -177,14 +177,14 @@ describe('a restore', () => {
       seen.push(name);
       return store.read(name, bounds);
     };
-    const into = await restored({ ...store, read });
+    const into = await restoreStore({ ...store, read });
     expect(new Set(seen).size).toBeGreaterThan(first.sentParts);
     expect(journalRows(into)).toEqual(rows);
   });
 
   test('continues in a server: blocks from before the base are reverted', async () => {
     const fork = simulatedEvents({ seed: 8, blocks: 34, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 });
-    const [first, second] = [await restored(directoryFiles(original)), keep(ingestOf(events))];
+    const [first, second] = [await restoreStore(directoryFiles(original)), keep(ingestOf(events))];
     for (const directory of [first, second]) {
       using open = openAt(directory);
       for (const event of fork.slice(events.length)) open.ingest.apply(event);
@@ -195,7 +195,7 @@ describe('a restore', () => {
 
   test('has the same journal without the base, and with the base of an entry', async () => {
     for (const options of [{ base: 'none' }, { base: BASE_AT }] as const) {
-      const into = await restored(directoryFiles(original), options);
+      const into = await restoreStore(directoryFiles(original), options);
       expect(journalRows(into)).toEqual(rows);
     }
   });
@@ -288,7 +288,7 @@ test('an interrupted base continues by its content, and sends nothing twice', as
   }
   expect(new Set(created).size).toBe(created.length);
   expect(await baseIn(source, store)).toBeNull();
-  await restored(store);
+  await restoreStore(store);
 });
 
 test('a base waits until the archive has its entry', async () => {
@@ -322,7 +322,7 @@ async function faults(store: ObjectStore): Promise<string[]> {
 
 describe('refused by name:', () => {
   /** Restores a copy of the archive after changing its manifest. */
-  async function changed(change: (manifest: BaseManifest) => void): Promise<string> {
+  async function edit(change: (manifest: BaseManifest) => void): Promise<string> {
     const { path, store } = copy();
     const manifest = structuredClone(first.manifest);
     change(manifest);
@@ -337,7 +337,7 @@ describe('refused by name:', () => {
     rmSync(join(path, parts[4]!));
     expect(await faults(store)).toEqual([`${parts[4]}, a part of a base, is missing`]);
     expect(await refusal(restoredFrom(store, folder()))).toContain(`${parts[4]}, a part of a base, is missing`);
-    await restored(store, { base: 'none' });
+    await restoreStore(store, { base: 'none' });
   });
 
   test('an unfinished restore rejects another base and continues with the first', async () => {
@@ -373,11 +373,9 @@ describe('refused by name:', () => {
     const { path, store } = copy();
     writeFileSync(join(path, first.name), 'nothing');
     expect(await refusal(restoredFrom(store, folder()))).toContain(`${first.name} is a damaged part of a base`);
-    await restored(store, { base: 'none' });
-    expect(await changed((manifest) => Object.assign(manifest, { format: 2 }))).toContain('has format 2');
-    expect(await changed((manifest) => Object.assign(manifest, { position: 3 }))).toContain(
-      'it is the base of entry 3',
-    );
+    await restoreStore(store, { base: 'none' });
+    expect(await edit((manifest) => Object.assign(manifest, { format: 2 }))).toContain('has format 2');
+    expect(await edit((manifest) => Object.assign(manifest, { position: 3 }))).toContain('it is the base of entry 3');
   });
 
   test('a base of another log', async () => {
@@ -395,12 +393,10 @@ describe('refused by name:', () => {
 
   test('a base that lacks a table or has an unknown one', async () => {
     const tables = "its tables don't match schema";
-    expect(await changed((manifest) => manifest.tables.pop())).toContain(tables);
-    expect(await changed((manifest) => Object.assign(manifest.tables[0]!, { name: 'sqlite_schema' }))).toContain(
-      tables,
-    );
-    expect(await changed((manifest) => manifest.tables[0]!.columns.reverse())).toContain(tables);
-    expect(await changed((manifest) => manifest.tables.push(structuredClone(manifest.tables[0]!)))).toContain(tables);
+    expect(await edit((manifest) => manifest.tables.pop())).toContain(tables);
+    expect(await edit((manifest) => Object.assign(manifest.tables[0]!, { name: 'sqlite_schema' }))).toContain(tables);
+    expect(await edit((manifest) => manifest.tables[0]!.columns.reverse())).toContain(tables);
+    expect(await edit((manifest) => manifest.tables.push(structuredClone(manifest.tables[0]!)))).toContain(tables);
   });
 
   test('rows that no index can contain', async () => {
@@ -451,9 +447,9 @@ test('a base of another schema, or made with another setting, is skipped with a 
   const manifest = { ...structuredClone(first.manifest), schema: 99 };
   writeFileSync(join(path, first.name), await packManifest(manifest));
   const options = { skipped: (name: string, why: string) => reasons.push(`${name}: ${why}`) };
-  expect(journalRows(await restored(store, options))).toEqual(rows);
+  expect(journalRows(await restoreStore(store, options))).toEqual(rows);
   writeFileSync(join(path, first.name), await packManifest({ ...first.manifest, chain_id: 1 }));
-  await restored(store, options);
+  await restoreStore(store, options);
   expect(reasons[0]).toMatch(new RegExp(`^${first.name}: its schema is 99, and this program's \\d+$`));
   expect(reasons[1]).toBe(`${first.name}: it belongs to another chain than the archive`);
 });

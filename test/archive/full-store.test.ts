@@ -19,7 +19,7 @@ const source = ingestOf(events);
 afterAll(() => source[Symbol.dispose]());
 
 /** Archives everything, and makes a snapshot. */
-async function archived(store: ObjectStore): Promise<void> {
+async function archiveAll(store: ObjectStore): Promise<void> {
   await archive(source.path, store);
   await baseIn(source.path, store);
 }
@@ -46,7 +46,7 @@ test(
   async () => {
     using folder = dataDirectory();
     const [whole, path] = [join(folder.path, 'whole'), join(folder.path, 'archive')];
-    await archived(directoryFiles(whole));
+    await archiveAll(directoryFiles(whole));
     const step = Math.ceil(sizeOf(whole) / 6);
     const files = directoryFiles(path);
     const created: string[] = [];
@@ -73,7 +73,7 @@ test(
     let refusals = 0;
     for (; ; refusals++) {
       room += step;
-      const error = await archived(store).then(
+      const error = await archiveAll(store).then(
         () => null,
         (thrown: unknown) => thrown,
       );

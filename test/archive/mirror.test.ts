@@ -77,7 +77,7 @@ interface Overrides {
 }
 
 /** Restores from a location. @returns its last entry */
-async function restored(
+async function restore(
   location: string,
   { trust = { archivePublicKey: KEY }, into = folder(), lacked = [] }: Overrides = {},
 ) {
@@ -112,40 +112,40 @@ const sign = (path: string, head: ArchiveHead): void => writeFileSync(join(path,
 test('a static web server and a key are enough', async () => {
   const { web } = mirror();
   const into = folder();
-  expect(await restored(web.url, { into })).toBe(entries());
+  expect(await restore(web.url, { into })).toBe(entries());
   expect(tables(into)).toEqual(tables(source));
   expect(web.asked.filter((name) => name === IDENTITY)).toEqual([]);
   expect(loadSeenArchive(into)).toMatchObject({ location: web.url, entry: entries() });
   for (const location of [`${web.url}/`, `${web.url}/${HEAD}`, `${web.url}/${IDENTITY}`]) {
-    expect(await restored(location)).toBe(entries());
+    expect(await restore(location)).toBe(entries());
   }
 });
 
 test('a directory can also be read with a key, and without a list', async () => {
-  expect(await restored(original)).toBe(entries());
+  expect(await restore(original)).toBe(entries());
 });
 
 describe('trust:', () => {
   test('a public archive is read without a key only if the operator allows it', async () => {
     const { path, web } = mirror();
     for (const location of [web.url, path]) {
-      const error = await failure(restored(location, { trust: {} }), OperatorError);
+      const error = await failure(restore(location, { trust: {} }), OperatorError);
       expect(error.message).toBe(`The archive at ${location} is public, but no key is given to verify it.`);
       expect(error.remedy).toContain('may have invented blocks');
-      expect(await restored(location, { trust: { archiveUnsigned: true } })).toBe(entries());
+      expect(await restore(location, { trust: { archiveUnsigned: true } })).toBe(entries());
     }
-    const both = failure(restored(web.url, { trust: { archivePublicKey: KEY, archiveUnsigned: true } }), OperatorError);
+    const both = failure(restore(web.url, { trust: { archivePublicKey: KEY, archiveUnsigned: true } }), OperatorError);
     expect((await both).message).toBe('--archive-public-key and --archive-unsigned are both given.');
   });
 
   test('a private archive is read without a key, if the storage can list its objects', async () => {
     const path = whole;
-    expect(await restored(path, { trust: {} })).toBe(entries());
-    expect((await failure(restored(path), ArchiveUntrustedError)).message).toBe(
+    expect(await restore(path, { trust: {} })).toBe(entries());
+    expect((await failure(restore(path), ArchiveUntrustedError)).message).toBe(
       `No public archive found at ${path}: ${HEAD} is missing.`,
     );
     const { web } = mirror(path);
-    expect((await failure(restored(web.url), ArchiveUntrustedError)).message).toBe(
+    expect((await failure(restore(web.url), ArchiveUntrustedError)).message).toBe(
       `No public archive found at ${web.url}: ${HEAD} is missing.`,
     );
   });
@@ -154,7 +154,7 @@ describe('trust:', () => {
     const { web } = mirror();
     const other = parseSigner(newPrivateKey())!.publicKey;
     const into = folder();
-    const error = await failure(restored(web.url, { trust: { archivePublicKey: other }, into }), ArchiveUntrustedError);
+    const error = await failure(restore(web.url, { trust: { archivePublicKey: other }, into }), ArchiveUntrustedError);
     expect(error.message).toBe(`${HEAD} of the archive at ${web.url} is signed with ${KEY}, not with ${other}.`);
     expect([existsSync(join(into, 'restore')), loadSeenArchive(into)]).toEqual([false, null]);
   });
@@ -180,7 +180,7 @@ describe('trust:', () => {
     ];
     for (const bytes of spoiled) {
       writeFileSync(join(path, HEAD), bytes);
-      expect((await failure(restored(web.url), ArchiveUntrustedError)).message).toBe(
+      expect((await failure(restore(web.url), ArchiveUntrustedError)).message).toBe(
         `The signature of ${HEAD} in the archive at ${web.url} isn't valid for ${KEY}.`,
       );
     }
@@ -195,9 +195,7 @@ describe('trust:', () => {
         // A server may end a body early, so this failure is temporary.
         continue;
       }
-      expect((await failure(restored(web.url), ArchiveDamagedError)).message).toContain(
-        `${HEAD} isn't a signed object`,
-      );
+      expect((await failure(restore(web.url), ArchiveDamagedError)).message).toContain(`${HEAD} isn't a signed object`);
     }
     const contradictions: [Partial<Record<keyof ArchiveHead, unknown>>, string][] = [
       [{ entry: '1' }, "isn't a valid list of objects"],
@@ -211,12 +209,12 @@ describe('trust:', () => {
     ];
     for (const [change, fault] of contradictions) {
       sign(path, { ...head, ...change } as ArchiveHead);
-      expect((await failure(restored(web.url), ArchiveDamagedError)).message).toBe(
+      expect((await failure(restore(web.url), ArchiveDamagedError)).message).toBe(
         `The archive at ${web.url} is damaged: ${HEAD} ${fault}.`,
       );
     }
     sign(path, { ...head, format: 2 } as unknown as ArchiveHead);
-    expect((await failure(restored(web.url), OperatorError)).message).toBe(
+    expect((await failure(restore(web.url), OperatorError)).message).toBe(
       `The archive at ${web.url} has format 2; this version reads formats up to 1.`,
     );
   });
@@ -233,7 +231,7 @@ describe('a mirror with an older state:', () => {
       entry: head.entry + 1,
       chain: head.chain,
     });
-    const error = await failure(restored(web.url, { into }), PassingError);
+    const error = await failure(restore(web.url, { into }), PassingError);
     expect(error.exitCode).toBe(EXIT.temporary);
     expect(error.message).toBe(
       `${HEAD} of the archive at ${web.url} ends with entry ${head.entry}, but an earlier version had entry ${head.entry + 1}.`,
@@ -245,7 +243,7 @@ describe('a mirror with an older state:', () => {
       entry: head.entry + 1,
       chain: head.chain,
     });
-    expect(await restored(web.url, { into })).toBe(head.entry);
+    expect(await restore(web.url, { into })).toBe(head.entry);
   });
 
   test('rejects a head that contradicts an earlier one of the same key', async () => {
@@ -253,7 +251,7 @@ describe('a mirror with an older state:', () => {
     const into = folder();
     const { archive: identity, entry } = await headOf(path);
     saveSeenArchive(into, { location: 'elsewhere', archive: identity, entry, chain: 'ab'.repeat(32) });
-    expect((await failure(restored(web.url, { into }), ArchiveUntrustedError)).message).toBe(
+    expect((await failure(restore(web.url, { into }), ArchiveUntrustedError)).message).toBe(
       `${HEAD} of the archive at ${web.url} has another entry ${entry} than an earlier version of it.`,
     );
   });
@@ -292,13 +290,13 @@ describe('a mirror with an older state:', () => {
         const into = folder();
         const lacked: number[] = [];
         if (b < a && segments.some((name) => !existsSync(join(path, name)))) {
-          const error = await failure(restored(path, { into }), ArchiveDamagedError);
+          const error = await failure(restore(path, { into }), ArchiveDamagedError);
           expect(error.message).toMatch(/segment-.* is missing\.$/);
           // Once the mirror catches up, the same command continues.
           cpSync(heads, path, { recursive: true });
-          expect(await restored(path, { into })).toBe(entry);
+          expect(await restore(path, { into })).toBe(entry);
         } else {
-          const restoredEntry = await restored(path, { into, lacked });
+          const restoredEntry = await restore(path, { into, lacked });
           older += lacked.length;
           const end = segments.length === 0 ? 0 : sealed(segments);
           expect(restoredEntry).toBe(lacked.length === 0 ? entry : end);
@@ -343,7 +341,7 @@ test('entries archived during the restore follow', async () => {
     return existsSync(join(path, name)) ? new Response(readFileSync(join(path, name))) : null;
   };
   expect(start).toBeLessThan(entries());
-  expect(await restored(web.url)).toBe(entries());
+  expect(await restore(web.url)).toBe(entries());
 });
 
 describe('a mirror that is broken or hostile is refused, with the name of the object:', () => {
@@ -387,11 +385,11 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     const copy = mirror();
     await spoil(copy);
     const into = folder();
-    const error = await failure(restored(copy.web.url, { into }), ArchiveDamagedError);
+    const error = await failure(restore(copy.web.url, { into }), ArchiveDamagedError);
     expect(error.message).toMatch(fault);
     expect(error.message).toContain(copy.web.url);
     // Another mirror has the segment, and the same restore continues there.
-    expect(await restored(mirror().web.url, { into })).toBe(entries());
+    expect(await restore(mirror().web.url, { into })).toBe(entries());
   });
 
   test('an open part that continues after the head, or is forged, adds nothing', async () => {
@@ -410,14 +408,14 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     for (const index of [0, list.length - 1]) {
       writeFileSync(file, await compressPart(segmentContent(previousChain, forge(index))));
       const lacked: number[] = [];
-      expect(await restored(web.url, { lacked })).toBe(sealed(segments));
+      expect(await restore(web.url, { lacked })).toBe(sealed(segments));
       expect(lacked).toEqual([entries()]);
     }
     // If unproven entries follow the proven ones, only the proven ones count.
     const extra = { ...list.at(-1)!, id: list.at(-1)!.id + 1 };
     extra.chain = nextChain(list.at(-1)!.chain, extra);
     writeFileSync(file, await compressPart(segmentContent(previousChain, [...list, extra])));
-    expect(await restored(web.url)).toBe(entries());
+    expect(await restore(web.url)).toBe(entries());
   });
 
   test('an endless body', async () => {
@@ -435,7 +433,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
             }),
           )
         : null;
-    expect((await failure(restored(web.url), OperatorError)).message).toMatch(
+    expect((await failure(restore(web.url), OperatorError)).message).toMatch(
       new RegExp(`^${web.url}/${HEAD} is larger than the \\d+ bytes that are allowed\\.$`),
     );
     await until(() => isCancelled, 'the server notices that nobody reads on');
@@ -444,7 +442,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
   test('an error status of the server', async () => {
     const { web, segments } = mirror();
     web.answer = (name) => (name === segments[1] ? new Response('no', { status: 403 }) : null);
-    expect((await failure(restored(web.url), OperatorError)).message).toBe(
+    expect((await failure(restore(web.url), OperatorError)).message).toBe(
       `The server refuses to send ${web.url}/${segments[1]}, with status 403.`,
     );
   });
@@ -454,17 +452,17 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     const other = webServer(path);
     servers.push(other);
     web.answer = (name) => Response.redirect(`${other.url.replace('127.0.0.1', 'localhost')}/${name}`);
-    expect(await restored(web.url)).toBe(entries());
+    expect(await restore(web.url)).toBe(entries());
     other.answer = (name) => (name.startsWith('segment-') ? new Response('something else') : null);
-    expect((await failure(restored(web.url), ArchiveDamagedError)).message).toMatch(/is a damaged segment/);
+    expect((await failure(restore(web.url), ArchiveDamagedError)).message).toMatch(/is a damaged segment/);
     web.answer = (name) => Response.redirect(`${web.url}/${name}`);
-    const looping = webFilesWith(web.url, impatient().clock);
+    const looping = webFilesWith(web.url, requestClock().clock);
     expect(await failure(looping.read(HEAD, { min: 1, max: 1_000 }), PassingError)).toBeInstanceOf(PassingError);
   });
 
   test('a URL of another machine without TLS', async () => {
     for (const location of ['http://example.com/stacks', 'http://192.0.2.1/stacks', 'http://[2001:db8::1]/stacks']) {
-      expect((await failure(restored(location), OperatorError)).message).toBe(
+      expect((await failure(restore(location), OperatorError)).message).toBe(
         `${location} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
       );
     }
@@ -474,7 +472,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
 const webFilesWith = (url: string, clock: Clock) => webSource(new URL(url), clock);
 
 /** Waits before a retry end at once. The time limit of a request ends when the test calls `pass`. */
-function impatient(): { clock: Clock; pass(): void; bounds(): number } {
+function requestClock(): { clock: Clock; pass(): void; bounds(): number } {
   const bounds = new Set<() => void>();
   return {
     clock: {
@@ -503,7 +501,7 @@ test('gives up on a mirror that sends a byte now and then, but not on one that i
   const path = folder();
   cpSync(original, path, { recursive: true });
   const body = Buffer.alloc(200_000, 'a');
-  const { clock, pass } = impatient();
+  const { clock, pass } = requestClock();
   let [sent, arrived] = [0, 0];
   const direct = fetch;
   using _ = spyOn(globalThis, 'fetch').mockImplementation((async (...request: Parameters<typeof fetch>) => {

@@ -40,7 +40,7 @@ const event = fc.record({
 });
 const events = fc.array(event, { minLength: 1, maxLength: 6 });
 
-const packed = (before: Uint8Array, entries: readonly Entry[]) => compressPart(segmentContent(before, entries));
+const pack = (before: Uint8Array, entries: readonly Entry[]) => compressPart(segmentContent(before, entries));
 const rangeOf = (entries: readonly Entry[]) => ({
   first: entries[0]!.id,
   last: entries.at(-1)!.id,
@@ -63,7 +63,7 @@ test('any entries, including a withheld one, are read as they were written', () 
       const before = new Uint8Array(32).fill(first % 256);
       const whole = entriesOf(drawn, before, first);
       const entries = whole.map((entry, index) => (index === hidden ? withheld(entry) : entry));
-      const read = await readSegment(await packed(before, entries), rangeOf(entries));
+      const read = await readSegment(await pack(before, entries), rangeOf(entries));
       expect(read.entries).toEqual(entries);
       expect(read.previousChain).toEqual(before);
       expect(parseSegmentName(segmentName(read))).toEqual(rangeOf(entries));
@@ -106,7 +106,7 @@ describe('a segment is rejected with the reason if it has', () => {
   };
 
   test('truncated, damaged or invalid data', async () => {
-    const bytes = await packed(CHAIN_START, three);
+    const bytes = await pack(CHAIN_START, three);
     expect(await refusal(bytes.subarray(0, bytes.length >> 1))).not.toBeNull();
     expect(await refusal(bytes.subarray(1))).toBe("it can't be decompressed");
     expect(await refusal(await compressPart(Buffer.from('{}\n')))).toBe("its first line isn't a header");
@@ -124,7 +124,7 @@ describe('a segment is rejected with the reason if it has', () => {
 
   test('the name of another segment', async () => {
     const named = { ...rangeOf(three), first: 2 };
-    expect(await refusal(await packed(CHAIN_START, three), named)).toBe(
+    expect(await refusal(await pack(CHAIN_START, three), named)).toBe(
       "it contains entries 1 to 3, which doesn't match its name",
     );
   });

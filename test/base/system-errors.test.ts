@@ -45,7 +45,7 @@ function withFile(name: string, change: (path: string) => void): string {
   return copy;
 }
 const text = (path: string): void => writeFileSync(path, TEXT);
-function rotten(path: string): void {
+function corrupt(path: string): void {
   const bytes = readFileSync(path);
   bytes.fill(0xff, 100, 200);
   writeFileSync(path, bytes);
@@ -80,7 +80,7 @@ test('a file that is not a database is named', () => {
 });
 
 test('a damaged database is named with the remedy', () => {
-  const { message, remedy, exitCode } = errorOf(() => openReader(withFile('index.db', rotten)));
+  const { message, remedy, exitCode } = errorOf(() => openReader(withFile('index.db', corrupt)));
   expect(message).toEndWith('index.db is damaged.');
   expect(remedy).toContain('stackside rebuild');
   expect(exitCode).toBe(EXIT.operator);

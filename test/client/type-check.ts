@@ -56,10 +56,10 @@ const formOf = (value: unknown): string =>
   });
 
 /** Removes list items with the same form as an earlier item: the compiler would report the same for them. */
-function varied(value: unknown): unknown {
-  if (Array.isArray(value)) return [...new Map(value.map(varied).map((item) => [formOf(item), item])).values()];
+function vary(value: unknown): unknown {
+  if (Array.isArray(value)) return [...new Map(value.map(vary).map((item) => [formOf(item), item])).values()];
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, varied(member)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, vary(member)]));
 }
 
 /**
@@ -68,10 +68,10 @@ function varied(value: unknown): unknown {
  */
 export function typeErrors(imports: string, bodies: readonly Typed[]): string[] {
   const different = [
-    ...new Map(bodies.map(({ type, body }) => [`${type} ${formOf(varied(body))}`, { type, body }])).values(),
+    ...new Map(bodies.map(({ type, body }) => [`${type} ${formOf(vary(body))}`, { type, body }])).values(),
   ];
   const lines = different.map(
-    ({ type, body }, index) => `export const b${index}: ${type} = ${JSON.stringify(varied(body))};`,
+    ({ type, body }, index) => `export const b${index}: ${type} = ${JSON.stringify(vary(body))};`,
   );
   const program = programOf({ [FILE]: [imports, ...lines].join('\n') }, LIBRARY);
   const file = program.getSourceFile(FILE);

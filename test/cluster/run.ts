@@ -278,7 +278,7 @@ class Run {
   }
 }
 
-interface Ran {
+interface RunResult {
   /** Trace of the run, in order. */
   trace: string[];
   /** How often a host appended several entries together. */
@@ -286,7 +286,7 @@ interface Ran {
 }
 
 /** @throws if a law doesn't hold */
-export async function run(example: Case): Promise<Ran> {
+export async function run(example: Case): Promise<RunResult> {
   const running = new Run(example);
   try {
     await running.toRest();

@@ -17,20 +17,20 @@ const directory = ingestOf(events.map(received));
 afterAll(() => directory[Symbol.dispose]());
 const node = served(chain);
 
-async function checked(rpc: NodeRpc): Promise<{ agrees: boolean; results: CheckResult[] }> {
+async function checkNode(rpc: NodeRpc): Promise<{ agrees: boolean; results: CheckResult[] }> {
   const results: CheckResult[] = [];
   const watch = { found: (result: CheckResult) => results.push(result), reading: () => {} };
   return { agrees: await checkAgainstNode(directory.path, 'http://node', rpc, atOnce, watch), results };
 }
 
 async function refusal(rpc: NodeRpc): Promise<OperatorError> {
-  const error = await checked(rpc).catch((thrown: unknown) => thrown);
+  const error = await checkNode(rpc).catch((thrown: unknown) => thrown);
   if (error instanceof OperatorError) return error;
   throw new Error("it isn't an OperatorError", { cause: error });
 }
 
 test('if index and node agree, each kind of data has a line without a problem, and the last line names the block', async () => {
-  const { agrees, results } = await checked(rpcOf(node));
+  const { agrees, results } = await checkNode(rpcOf(node));
   expect(agrees).toBe(true);
   expect(results.flatMap(({ problems }) => problems)).toEqual([]);
   expect(results.map(({ name }) => name.split(':')[0])).toContain('accounts');
@@ -45,7 +45,7 @@ test('a difference shows both values and the first block that differs', async ()
     if (url.pathname !== `/v2/accounts/${account}` || (tip?.height ?? 0) < 7) return answer;
     return Response.json({ ...((await answer.json()) as object), nonce: 99 });
   };
-  const { agrees, results } = await checked(rpcOf(node, lie));
+  const { agrees, results } = await checkNode(rpcOf(node, lie));
   expect(agrees).toBe(false);
   const problems = results.flatMap((result) => result.problems);
   const since = [...chain.ancestors(chain.tip)].find(({ height }) => height === 7)!.indexBlockHash;
@@ -82,7 +82,7 @@ test('an index above the node is compared up to the last shared block, and the r
     const height = chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;
     return height > 10 ? new Response('No such chain tip', { status: 404 }) : answer;
   };
-  const { agrees, results } = await checked(rpcOf(node, left));
+  const { agrees, results } = await checkNode(rpcOf(node, left));
   expect(agrees).toBe(true);
   expect(results.at(-1)?.name).toEndWith('; the node abandoned the branch of 2 blocks above it');
 });

@@ -42,7 +42,7 @@ const whole = keep(ingestOf(events));
 const server = keep(await serving({}, whole.path));
 
 /** Starts a server over a copy of the index that SQL statements have changed. */
-async function changed(...statements: string[]): Promise<Serving> {
+async function serveChanged(...statements: string[]): Promise<Serving> {
   const copy: DataDirectory = keep(dataDirectory());
   cpSync(whole.path, copy.path, { recursive: true });
   {
@@ -52,13 +52,13 @@ async function changed(...statements: string[]): Promise<Serving> {
   return keep(await serving({}, copy.path));
 }
 
-const twin = await changed();
+const twin = await serveChanged();
 
 const clientOf = (url: string): ThrottledClient =>
   new ThrottledClient({ url, clock: impatientClock, rate: null, key: null, userAgent: 'a test' });
 
 /** Compares the server with another one, or another pair. */
-async function compared(
+async function compareWith(
   theirs: string,
   options: Partial<CompareOptions> = {},
   ours: string = server.api,
@@ -122,7 +122,7 @@ function reference(answer: (target: string, body: unknown, status: number) => Re
 }
 
 test('comparing two servers with the same chain requests most routes and finds no differences', async () => {
-  const { tally, end } = await compared(twin.api);
+  const { tally, end } = await compareWith(twin.api);
   expect(differingIn(tally)).toEqual([]);
   expect(differingIn(tally, true)).toEqual([]);
   const { routes, equal, differing, moved, unanswered } = totalsOf(tally);
@@ -142,8 +142,8 @@ test('comparing two servers with the same chain requests most routes and finds n
 const plansFor = (routes: RegExp) => plans.filter(({ path }) => routes.test(path));
 
 test('a changed row is reported with its route, its path and both values', async () => {
-  const other = await changed('UPDATE blocks SET cost_runtime = cost_runtime + 1 WHERE height = 20');
-  const { tally } = await compared(other.api, {
+  const other = await serveChanged('UPDATE blocks SET cost_runtime = cost_runtime + 1 WHERE height = 20');
+  const { tally } = await compareWith(other.api, {
     plans: plansFor(/^\/extended\/v[12]\/(burn-)?blocks?\b/),
     requests: 250,
   });
@@ -159,12 +159,12 @@ test('a changed row is reported with its route, its path and both values', async
 test('a server that is behind is reported, and results that depend on the tip stay open', async () => {
   const shorter = keep(ingestOf(events.slice(0, Math.floor(events.length / 2))));
   const other = keep(await serving({}, shorter.path));
-  const { tally, end } = await compared(other.api, { requests: 200 });
+  const { tally, end } = await compareWith(other.api, { requests: 200 });
   expect(apartText(end)).toMatch(/^The other server is behind: it lacks the newest \d+ blocks of this one\.$/);
   expect(differingIn(tally)).toEqual([]);
   expect(totalsOf(tally).moved).toBeGreaterThan(10);
   expect(totalsOf(tally).equal).toBeGreaterThan(50);
-  const { tally: turned, end: end2 } = await compared(server.api, { requests: 60 }, other.api);
+  const { tally: turned, end: end2 } = await compareWith(server.api, { requests: 60 }, other.api);
   expect(apartText(end2)).toStartWith('This server is behind');
   expect(differingIn(turned)).toEqual([]);
 });
@@ -190,7 +190,7 @@ test('a server on another fork is reported, and only rows of shared blocks are c
   const [first, second] = [branch(), branch()];
   const here = keep(await serving({}, keep(ingestOf([...common, ...first].map(received))).path));
   const there = keep(await serving({}, keep(ingestOf([...common, ...second].map(received))).path));
-  const { tally, end } = await compared(there.api, { requests: 200 }, here.api);
+  const { tally, end } = await compareWith(there.api, { requests: 200 }, here.api);
   expect(apartText(end)).toMatch(/^The servers are on different forks: they have the same blocks up to \d+/);
   expect(tally.highest).toBeLessThan(end.common);
   expect(differingIn(tally)).toEqual([]);
@@ -199,16 +199,16 @@ test('a server on another fork is reported, and only rows of shared blocks are c
 test('a server of another chain is rejected immediately', async () => {
   const other = keep(ingestOf(simulatedEvents({ seed: 3, blocks: 3, accounts: 4 })));
   const foreign = keep(await serving({}, other.path));
-  const error = await refusal(compared(foreign.api));
+  const error = await refusal(compareWith(foreign.api));
   expect(error).not.toBeInstanceOf(PassingError);
   expect(error.message).toContain(`${foreign.api} has another chain: its block 1 is 0x`);
 });
 
 test('a server without a chain API is rejected, and a server without blocks may receive some later', async () => {
   const none = reference(() => new Response('hello'));
-  expect((await refusal(compared(none.url))).message).toContain("isn't the status of a Stacks API: it returned 200");
+  expect((await refusal(compareWith(none.url))).message).toContain("isn't the status of a Stacks API: it returned 200");
   const empty = keep(await serving());
-  expect(await refusal(compared(empty.api))).toBeInstanceOf(PassingError);
+  expect(await refusal(compareWith(empty.api))).toBeInstanceOf(PassingError);
 });
 
 const isBurnBlocks = (target: string): boolean => /^\/extended\/v2\/burn-blocks(\?|$)/.test(target);
@@ -226,7 +226,7 @@ const asReference = (target: string, body: unknown): object | null => {
 test('known differences are listed apart from others, but not between two Stackside servers', async () => {
   const other = reference(asReference);
   const plans = plansFor(/^\/extended\/(v2\/burn-blocks|v3\/(mempool|principals|tokens))/);
-  const { tally, end } = await compared(other.url, { plans, requests: 60 });
+  const { tally, end } = await compareWith(other.url, { plans, requests: 60 });
   expect(differingIn(tally)).toEqual([]);
   expect(differingIn(tally, true)).toContain('/extended/v2/burn-blocks total');
   expect(differingIn(tally, true)).toContain('/extended/v3/principals/{principal}/mempool/transactions cursor.current');
@@ -244,11 +244,11 @@ test('known differences are listed apart from others, but not between two Stacks
   const wrong = reference((target, body) =>
     isBurnBlocks(target) ? { ...Object(body), total: -1 } : asReference(target, body),
   );
-  const withOthers = await compared(wrong.url, { plans, requests: 60 });
+  const withOthers = await compareWith(wrong.url, { plans, requests: 60 });
   expect(differingIn(withOthers.tally)).toEqual(['/extended/v2/burn-blocks total']);
 
   const stackside = reference((target, body) => (target === '/extended' ? null : asReference(target, body)));
-  const ofStacksides = await compared(stackside.url, { plans, requests: 60 });
+  const ofStacksides = await compareWith(stackside.url, { plans, requests: 60 });
   expect(differingIn(ofStacksides.tally)).toContain('/extended/v2/burn-blocks total');
 });
 
@@ -260,7 +260,7 @@ test('differing responses are requested again while blocks arrive, and count as 
     return lists === 1 ? { ...Object(body), total: 0 } : null;
   });
   const blocks = plansFor(/^\/extended\/v2\/blocks$/);
-  const { tally } = await compared(later.url, { plans: blocks, requests: 12 });
+  const { tally } = await compareWith(later.url, { plans: blocks, requests: 12 });
   expect(differingIn(tally)).toEqual([]);
   expect(totalsOf(tally).equal).toBeGreaterThan(0);
 
@@ -275,7 +275,7 @@ test('differing responses are requested again while blocks arrive, and count as 
       ? { ...answer, total: 0 }
       : null;
   });
-  const moving = await compared(restless.url, { plans: blocks, requests: 12 });
+  const moving = await compareWith(restless.url, { plans: blocks, requests: 12 });
   expect(differingIn(moving.tally)).toEqual([]);
   expect(totalsOf(moving.tally)).toMatchObject({ equal: 0, differing: 0 });
   expect(totalsOf(moving.tally).moved).toBeGreaterThan(0);
@@ -285,7 +285,7 @@ test('differing responses are requested again while blocks arrive, and count as 
       ? { ...Object(body), total: 0 }
       : null,
   );
-  const standing = await compared(still.url, { plans: blocks, requests: 12 });
+  const standing = await compareWith(still.url, { plans: blocks, requests: 12 });
   expect(differingIn(standing.tally)).toEqual(['/extended/v2/blocks total']);
 });
 
@@ -299,7 +299,7 @@ test('different statuses, content types and invalid bodies are differences', asy
     return null;
   });
   const plans = plansFor(/^\/extended\/(v1\/stx_supply|v2\/mempool\/fees|v1\/info)/);
-  const { tally } = await compared(other.url, { plans, requests: 60 });
+  const { tally } = await compareWith(other.url, { plans, requests: 60 });
   expect(new Set(differingIn(tally))).toEqual(
     new Set([
       '/extended/v1/stx_supply @status',
@@ -315,9 +315,9 @@ test('different statuses, content types and invalid bodies are differences', asy
 
 test('the same seed produces the same requests', async () => {
   const [first, repeated, other] = [reference(() => null), reference(() => null), reference(() => null)];
-  await compared(first.url, { requests: 100, seed: 7 });
-  await compared(repeated.url, { requests: 100, seed: 7 });
-  await compared(other.url, { requests: 100, seed: 8 });
+  await compareWith(first.url, { requests: 100, seed: 7 });
+  await compareWith(repeated.url, { requests: 100, seed: 7 });
+  await compareWith(other.url, { requests: 100, seed: 8 });
   expect(repeated.requests).toEqual(first.requests);
   expect(other.requests).not.toEqual(first.requests);
 });

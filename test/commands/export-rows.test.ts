@@ -39,7 +39,7 @@ afterAll(() => {
 const pathOf = (name: string): string => join(directory.path, name);
 
 /** Exports to a file. @returns the file's content, and the printed text */
-async function exported(name: string, options: Omit<ExportOptions, 'overwrite' | 'output'>) {
+async function exportTo(name: string, options: Omit<ExportOptions, 'overwrite' | 'output'>) {
   printed.length = 0;
   await exportRows(directory.path, { ...options, output: pathOf(name), overwrite: false });
   return { bytes: readFileSync(pathOf(name)), printed: printed.join('') };
@@ -81,9 +81,9 @@ test('a Parquet file of each view contains its rows with their types', async () 
   for (const { name, columns } of views) {
     const expected = db.query<Record<string, unknown>, []>(`SELECT * FROM ${name}`).all();
     const { rows } = await parquetRows(outputOf(parquet, name));
-    const sorted = (list: object[]) =>
+    const sortRows = (list: object[]) =>
       list.map((row) => JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))).sort();
-    expect(sorted(rows)).toEqual(sorted(expected.map((row) => typed(row, columns))));
+    expect(sortRows(rows)).toEqual(sortRows(expected.map((row) => typed(row, columns))));
   }
 });
 
@@ -126,19 +126,19 @@ test('two exports by height contain the same rows as one full export, for each v
 });
 
 test('an export prints its blocks and the height to continue from', async () => {
-  const first = await exported('first.csv', { table: 'v1_events', toHeight: 20 });
+  const first = await exportTo('first.csv', { table: 'v1_events', toHeight: 20 });
   expect(first.printed).toMatch(/ rows of blocks 1 to 20 \(0x[0-9a-f]{64}\); continue with --from-height 21\n$/);
   expect(first.bytes).toEqual(outputOf(encoderOf('csv', false), 'v1_events', { from: 0, to: 20 }));
-  const second = await exported('second.parquet', { table: 'v1_events', fromHeight: 21 });
+  const second = await exportTo('second.parquet', { table: 'v1_events', fromHeight: 21 });
   expect(second.printed).toContain(' of blocks 21 to 40 (0x');
   expect(second.bytes).toEqual(outputOf(parquet, 'v1_events', { from: 21, to: 40 }));
 });
 
 test('the file extension selects format and compression', async () => {
-  const { bytes, printed } = await exported('named.ndjson.zst', { query: 'SELECT 1 AS one' });
+  const { bytes, printed } = await exportTo('named.ndjson.zst', { query: 'SELECT 1 AS one' });
   expect(printed).toEndWith(': 1 row\n');
   expect(Bun.zstdDecompressSync(bytes).toString()).toBe('{"one":1}\n');
-  expect((await exported('named', { query: 'SELECT 1 AS one' })).bytes.toString()).toBe('one\r\n1\r\n');
+  expect((await exportTo('named', { query: 'SELECT 1 AS one' })).bytes.toString()).toBe('one\r\n1\r\n');
 });
 
 test.each<[file: string, options: { format?: ExportFormat }, problem: string]>([
@@ -149,7 +149,7 @@ test.each<[file: string, options: { format?: ExportFormat }, problem: string]>([
   ['events.parquet.zst', {}, 'Parquet files are compressed already'],
   ['events.gz', { format: 'parquet' }, 'Parquet files are compressed already'],
 ])('an export to %s with %j is rejected', async (file, options, problem) => {
-  const exporting = exported(file, { query: 'SELECT 1', ...options });
+  const exporting = exportTo(file, { query: 'SELECT 1', ...options });
   await expect(exporting).rejects.toMatchObject({
     message: expect.stringContaining(problem),
     remedy: expect.stringContaining('--format'),
@@ -158,7 +158,7 @@ test.each<[file: string, options: { format?: ExportFormat }, problem: string]>([
 });
 
 test('--format decides the format of a file whose name has another ending', async () => {
-  const { bytes } = await exported('one.txt', { query: 'SELECT 1 AS one', format: 'ndjson' });
+  const { bytes } = await exportTo('one.txt', { query: 'SELECT 1 AS one', format: 'ndjson' });
   expect(bytes.toString()).toBe('{"one":1}\n');
 });
 
@@ -166,7 +166,7 @@ test("a query's column types come from the values in its result", async () => {
   const query = `
     SELECT n, iif(n > 60, n / 2.0, NULL) AS late, iif(n = 70, 'x', n) AS mixed, NULL AS empty, x'0a' AS same, 'text' AS same
       FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 70) SELECT n FROM c);`;
-  const { metadata, rows } = await parquetRows((await exported('query.parquet', { query })).bytes);
+  const { metadata, rows } = await parquetRows((await exportTo('query.parquet', { query })).bytes);
   expect(metadata.schema.slice(1).map(({ type }) => type)).toEqual([
     ...(['INT64', 'DOUBLE', 'BYTE_ARRAY', 'BYTE_ARRAY', 'BYTE_ARRAY', 'BYTE_ARRAY'] as const),
   ]);
@@ -213,7 +213,7 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
     'integer overflow',
   ],
 ])('%s: the export fails and writes nothing', async (_, options, problem) => {
-  await expect(exported('refused.csv', options)).rejects.toThrow(problem);
+  await expect(exportTo('refused.csv', options)).rejects.toThrow(problem);
   expect([existsSync(pathOf('refused.csv')), existsSync(pathOf('refused.csv.partial'))]).toEqual([false, false]);
 });
 

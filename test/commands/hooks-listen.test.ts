@@ -19,7 +19,7 @@ const BODY = JSON.stringify({
 });
 
 /** Starts a receiver, sends it one request, and returns its output and its response. */
-async function delivered(overrides: Partial<ReceiverOptions>, init: RequestInit) {
+async function deliver(overrides: Partial<ReceiverOptions>, init: RequestInit) {
   const lines: string[] = [];
   const clock = { ...systemClock, now: () => NOW };
   const options = { port: 0, delay: 0, printBody: false, secret: SECRET, print: (line: string) => lines.push(line) };
@@ -30,7 +30,7 @@ async function delivered(overrides: Partial<ReceiverOptions>, init: RequestInit)
   return { status: response.status, lines };
 }
 
-const signed = (secret: Uint8Array, time = NOW, body = BODY): Record<string, string> => ({
+const signedHeaders = (secret: Uint8Array, time = NOW, body = BODY): Record<string, string> => ({
   'webhook-id': 'evt_1',
   'webhook-timestamp': String(Math.floor(time / 1000)),
   ...signatureHeader({ secret, previous: null, rotatedAt: 0 }, 'evt_1', Buffer.from(body), time),
@@ -40,24 +40,24 @@ const lineOf = (signature: string, status = 204) =>
 
 describe('a delivery', () => {
   test('is shown with its blocks, its size and the result of the signature check', async () => {
-    expect(await delivered({}, { body: BODY, headers: signed(SECRET) })).toEqual({
+    expect(await deliver({}, { body: BODY, headers: signedHeaders(SECRET) })).toEqual({
       status: 204,
       lines: [lineOf('signature good')],
     });
     const wrong = [
-      signed(new Uint8Array(32)),
-      signed(SECRET, NOW - 301_000),
-      signed(SECRET, NOW, `${BODY} `),
-      { ...signed(SECRET), 'webhook-signature': 'v1,x' },
-      { ...signed(SECRET), 'webhook-timestamp': 'now' },
+      signedHeaders(new Uint8Array(32)),
+      signedHeaders(SECRET, NOW - 301_000),
+      signedHeaders(SECRET, NOW, `${BODY} `),
+      { ...signedHeaders(SECRET), 'webhook-signature': 'v1,x' },
+      { ...signedHeaders(SECRET), 'webhook-timestamp': 'now' },
     ];
     for (const headers of wrong) {
-      expect((await delivered({}, { body: BODY, headers })).lines).toEqual([lineOf('SIGNATURE WRONG')]);
+      expect((await deliver({}, { body: BODY, headers })).lines).toEqual([lineOf('SIGNATURE WRONG')]);
     }
     // During the replacement of a secret, a delivery has two signatures.
-    const headers = signed(SECRET);
+    const headers = signedHeaders(SECRET);
     const two = { ...headers, 'webhook-signature': `v1,old ${headers['webhook-signature']}` };
-    expect((await delivered({}, { body: BODY, headers: two })).lines).toEqual([lineOf('signature good')]);
+    expect((await deliver({}, { body: BODY, headers: two })).lines).toEqual([lineOf('signature good')]);
   });
 
   test('receives the given error status after the given delay', async () => {
@@ -69,7 +69,7 @@ describe('a delivery', () => {
     };
     const clock = { ...systemClock, now: () => NOW, after };
     const overrides = { fail: 500, delay: 3_000, printBody: true, secret: null, clock };
-    expect(await delivered(overrides, { body: BODY, headers: signed(SECRET) })).toEqual({
+    expect(await deliver(overrides, { body: BODY, headers: signedHeaders(SECRET) })).toEqual({
       status: 500,
       lines: [lineOf('signature not checked', 500), BODY],
     });
@@ -78,9 +78,9 @@ describe('a delivery', () => {
 
   test('may have any body', async () => {
     for (const body of ['', 'text', 'null', '[]', '{"event":{"apply":[null,1,{"transactions":3}]}}', '{"event":7}']) {
-      expect([body, (await delivered({ secret: null }, { body })).status]).toEqual([body, 204]);
+      expect([body, (await deliver({ secret: null }, { body })).status]).toEqual([body, 204]);
     }
-    expect((await delivered({}, { method: 'GET' })).status).toBe(405);
+    expect((await deliver({}, { method: 'GET' })).status).toBe(405);
   });
 });
 

@@ -27,7 +27,7 @@ const portOf = ({ url }: Receiver): number => Number(new URL(url).port);
 const connectionOf = ({ url }: HookServer) => ({ url, key: null });
 
 /** Starts a server with a chainhook whose first delivery gets the receiver's answer. */
-async function failing(target: Receiver, state: 'streaming' | 'interrupted') {
+async function serveFailingHook(target: Receiver, state: 'streaming' | 'interrupted') {
   const server = await hookServer();
   const hook = definition(target.url, [{ type: 'stx_event' }], { enable_on_registration: true });
   const { uuid } = (await server.request('POST', '/chainhooks/me', hook)).body as { uuid: string };
@@ -41,7 +41,7 @@ async function failing(target: Receiver, state: 'streaming' | 'interrupted') {
 }
 
 /** Resolves when a chainhook has delivered everything. */
-const drained = (server: HookServer, uuid: string) =>
+const untilDrained = (server: HookServer, uuid: string) =>
   until(async () => {
     const { pending_deliveries: count, failing_delivery: delivery } = await statusOf(server, uuid);
     return count === 0 && delivery === null;
@@ -53,7 +53,7 @@ const JSON_ONLY = { json: true };
 test('retry sends the failed delivery at once, and skip drops it', async () => {
   using target = receiver();
   target.answer = MUCH_LATER;
-  const { server, uuid, delivery } = await failing(target, 'streaming');
+  const { server, uuid, delivery } = await serveFailingHook(target, 'streaming');
   await using _ = server;
   const connection = connectionOf(server);
   target.answer = ({ headers }) => (headers['webhook-id'] === delivery ? new Response('thanks') : MUCH_LATER());
@@ -67,7 +67,7 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
   const second = (await next())!;
   target.answer = () => new Response('ok');
   expect(await outputOf(() => skip(connection, uuid, TEXT))).toBe(`${second}\n`);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
   expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe('No failed delivery blocks the chainhook.');
 });
@@ -75,7 +75,7 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
 test('retry fails if the receiver does not accept the delivery, and --json prints the delivery with the attempt', async () => {
   using target = receiver();
   target.answer = MUCH_LATER;
-  const { server, uuid, delivery } = await failing(target, 'streaming');
+  const { server, uuid, delivery } = await serveFailingHook(target, 'streaming');
   await using _ = server;
   const connection = connectionOf(server);
   using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
@@ -96,7 +96,7 @@ test('retry fails if the receiver does not accept the delivery, and --json print
 test('retry stops if the delivery ends without an attempt', async () => {
   using target = receiver();
   target.answer = MUCH_LATER;
-  const { server, uuid } = await failing(target, 'streaming');
+  const { server, uuid } = await serveFailingHook(target, 'streaming');
   await using _ = server;
   let isCancelled = false;
   await using proxy = Bun.serve({
@@ -123,7 +123,7 @@ test('retry waits for an attempt under way, for a minute', async () => {
       : new Promise((resolve) => {
           answer = resolve;
         });
-  const { server, uuid } = await failing(target, 'streaming');
+  const { server, uuid } = await serveFailingHook(target, 'streaming');
   await using _ = server;
   const connection = connectionOf(server);
   await until(() => target.received.length === 2);
@@ -144,7 +144,7 @@ test('retry waits for an attempt under way, for a minute', async () => {
 test('retry rejects a disabled chainhook', async () => {
   using target = receiver();
   target.answer = MUCH_LATER;
-  const { server, uuid } = await failing(target, 'streaming');
+  const { server, uuid } = await serveFailingHook(target, 'streaming');
   await using _ = server;
   await setEnabled(connectionOf(server), uuid, false);
   await expect(retry(connectionOf(server), uuid, TEXT)).rejects.toMatchObject({
@@ -161,7 +161,7 @@ test('an empty list prints one line', async () => {
 test('the list shows no past time of the next attempt while a retry is under way', async () => {
   using target = receiver();
   target.answer = () => (target.received.length === 1 ? new Response('', { status: 500 }) : new Promise(() => {}));
-  const { server } = await failing(target, 'streaming');
+  const { server } = await serveFailingHook(target, 'streaming');
   await using _ = server;
   await until(() => target.received.length === 2);
   const printed = await outputOf(() => list(connectionOf(server), { json: false }));
@@ -194,7 +194,7 @@ test('a chainhook takes one aligned line of the list, even if its name has a lin
 test('retry names the remedy for an interrupted chainhook', async () => {
   using target = receiver();
   target.answer = () => new Response('', { status: 410 });
-  const { server, uuid } = await failing(target, 'interrupted');
+  const { server, uuid } = await serveFailingHook(target, 'interrupted');
   await using _ = server;
   await expect(retry(connectionOf(server), uuid, TEXT)).rejects.toMatchObject({
     message: 'The chainhook was interrupted, so it sends nothing.',
@@ -205,7 +205,7 @@ test('retry names the remedy for an interrupted chainhook', async () => {
 test('a receiver is shown the deliveries that wait for its port, and claims them', async () => {
   using target = receiver();
   target.answer = MUCH_LATER;
-  const { server, uuid, count } = await failing(target, 'streaming');
+  const { server, uuid, count } = await serveFailingHook(target, 'streaming');
   await using _ = server;
   const connection = connectionOf(server);
   expect(await outputOf(() => printWaiting(connection, portOf(target) + 1, false))).toBe('');
@@ -216,23 +216,23 @@ test('a receiver is shown the deliveries that wait for its port, and claims them
   expect(target.received).toHaveLength(1);
   target.answer = () => new Response('ok');
   await outputOf(() => printWaiting(connection, portOf(target), true));
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
 });
 
 test('a receiver that claims enables an interrupted chainhook', async () => {
   using target = receiver();
   target.answer = () => new Response('', { status: 410 });
-  const { server, uuid } = await failing(target, 'interrupted');
+  const { server, uuid } = await serveFailingHook(target, 'interrupted');
   await using _ = server;
   target.answer = () => new Response('ok');
   expect(await outputOf(() => printWaiting(connectionOf(server), portOf(target), true))).toContain('interrupted');
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
 });
 
 test('--claim prints why a chainhook that was deleted since the list is not claimed', async () => {
   using target = receiver();
   target.answer = MUCH_LATER;
-  const { server, uuid } = await failing(target, 'streaming');
+  const { server, uuid } = await serveFailingHook(target, 'streaming');
   await using _ = server;
   // Lists the chainhook, but has deleted it at the next request.
   await using late = Bun.serve({

@@ -26,13 +26,13 @@ type Row = ReceivedEvent | string;
 const lineOf = (row: Row, index: number): string =>
   `${typeof row === 'string' ? row : recordingRow({ id: index + 1, ...row })}\n`;
 
-function written(directory: string, rows: readonly Row[], name = 'recording.tsv'): string {
+function writeRows(directory: string, rows: readonly Row[], name = 'recording.tsv'): string {
   const file = join(directory, name);
   writeFileSync(file, rows.map(lineOf).join(''));
   return file;
 }
 
-interface Imported {
+interface ImportResult {
   error: OperatorError | null;
   /** Lines on stdout. */
   output: string;
@@ -43,7 +43,7 @@ async function importFiles(
   data: string,
   files: readonly string[],
   how: Partial<ImportOptions> = {},
-): Promise<Imported> {
+): Promise<ImportResult> {
   let output = '';
   using _ = spyOn(process.stdout, 'write').mockImplementation((text) => {
     output += String(text);
@@ -62,8 +62,8 @@ async function importFiles(
 }
 
 /** Imports events as a recording. */
-const importRows = (data: string, rows: readonly Row[], how: Partial<ImportOptions> = {}): Promise<Imported> =>
-  importFiles(data, [written(data, rows)], how);
+const importRows = (data: string, rows: readonly Row[], how: Partial<ImportOptions> = {}): Promise<ImportResult> =>
+  importFiles(data, [writeRows(data, rows)], how);
 
 /** Requires that an import fails with two lines, and writes nothing. */
 async function expectRefused(
@@ -180,7 +180,7 @@ test('recordings given together are parts of one recording', async () => {
     const rows = events
       .slice(cuts[part], end)
       .map((event, index) => recordingRow({ id: cuts[part]! + index + 1, ...event }));
-    return written(directory.path, rows, `part-${part}.tsv`);
+    return writeRows(directory.path, rows, `part-${part}.tsv`);
   });
   expect((await importFiles(directory.path, files.slice(0, 1))).error?.message).toContain(
     'part-0.tsv does not begin with',

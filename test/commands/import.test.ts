@@ -17,7 +17,7 @@ const devnet = (seed: number): ReceivedEvent[] =>
 const options = { skipBad: false, restart: false };
 const settingsFor = (data: string) => readSettings({ data, logLevel: 'silent' }, {});
 
-function written(directory: string, name: string, events: readonly ReceivedEvent[]): string {
+function writeEvents(directory: string, name: string, events: readonly ReceivedEvent[]): string {
   const file = join(directory, name);
   writeFileSync(file, events.map((event, index) => `${recordingRow({ id: index + 1, ...event })}\n`).join(''));
   return file;
@@ -30,7 +30,7 @@ async function importAs(
   events: readonly ReceivedEvent[],
   how = options,
 ): Promise<void> {
-  const file = written(directory, name, events);
+  const file = writeEvents(directory, name, events);
   await runImport(settingsFor(directory), [file], { random: SAME_IDENTITY, ...how });
 }
 
@@ -51,7 +51,7 @@ test('rejects a recording of a chain other than --network with a problem and a r
     events.filter(({ path }) => path === '/new_burn_block'),
   ];
   const many = Array.from({ length: BATCH_ROWS }, () => others[0]!);
-  const file = written(directory.path, 'theirs.tsv', [...many, ...others, ...blocks.slice(1)]);
+  const file = writeEvents(directory.path, 'theirs.tsv', [...many, ...others, ...blocks.slice(1)]);
   const settings = readSettings({ data: directory.path, logLevel: 'silent', network: 'mainnet' }, {});
   const refused = await errorOf(runImport(settings, [file], options));
   expect(refused).toBeInstanceOf(OperatorError);

@@ -66,7 +66,7 @@ function write(name: string, text: string): void {
 }
 
 /** Imports as a server does before it serves. */
-async function imported(settings: Settings, log: (event: LogEvent) => void): Promise<void> {
+async function importWith(settings: Settings, log: (event: LogEvent) => void): Promise<void> {
   using open = openAt(data.path);
   const { ingest } = open;
   const options = { commander: ingest.commander(systemClock), ingest, clock: systemClock, log };
@@ -76,7 +76,7 @@ async function imported(settings: Settings, log: (event: LogEvent) => void): Pro
 async function importNames(): Promise<LogEvent[]> {
   const logged: LogEvent[] = [];
   const settings = readSettings({ data: data.path, bnsImport: source.path }, {});
-  await imported(settings, (event) => logged.push(event));
+  await importWith(settings, (event) => logged.push(event));
   return logged;
 }
 
@@ -92,7 +92,7 @@ test('the export of old names is imported once', async () => {
 
 test('without the setting, no old names are imported', async () => {
   const logged: LogEvent[] = [];
-  await imported(readSettings({ data: data.path }, {}), (event) => logged.push(event));
+  await importWith(readSettings({ data: data.path }, {}), (event) => logged.push(event));
   expect(logged).toEqual([]);
 });
 

@@ -13,7 +13,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 /** Returns its lines after this number of milliseconds. */
-function written(milliseconds: number, isTTY: boolean, size: number | null): string[] {
+function linesAfter(milliseconds: number, isTTY: boolean, size: number | null): string[] {
   let now = 0;
   const lines: string[] = [];
   const report = progressReport('a.tsv', { isTTY, write: (text) => lines.push(text) }, () => now);
@@ -24,16 +24,16 @@ function written(milliseconds: number, isTTY: boolean, size: number | null): str
 }
 
 test('on a terminal, one line is redrawn with rate, height, share and time left', () => {
-  expect(written(2_000, true, 1000)).toEqual([
+  expect(linesAfter(2_000, true, 1000)).toEqual([
     '\r\u001b[Ka.tsv: 500 rows, 250 rows/s, height 12, 25.0%, ETA 00:00:06',
     '\n',
   ]);
-  expect(written(199, true, 1000)).toEqual([]);
+  expect(linesAfter(199, true, 1000)).toEqual([]);
 });
 
 test('without a terminal, a line is written every five seconds', () => {
-  expect(written(4_999, false, null)).toEqual([]);
-  expect(written(5_000, false, null)).toEqual(['a.tsv: 500 rows, 100 rows/s, height 12\n']);
+  expect(linesAfter(4_999, false, null)).toEqual([]);
+  expect(linesAfter(5_000, false, null)).toEqual(['a.tsv: 500 rows, 100 rows/s, height 12\n']);
 });
 
 test('each step without progress gets a separate line', () => {
@@ -55,7 +55,7 @@ test('progress names only the indexes of large files', () => {
 
 describe('on a terminal, a restore', () => {
   /** Returns the text that a restore writes to stderr if a second passes between two reads of the clock. */
-  async function restoring(archive: string, into: string) {
+  async function captureRestore(archive: string, into: string) {
     let [written, now] = ['', 0];
     const { stderr } = process;
     const { isTTY } = stderr;
@@ -88,7 +88,7 @@ describe('on a terminal, a restore', () => {
     using places = dataDirectory();
     const archivePath = join(places.path, 'archive');
     await archive(data.path, directoryFiles(archivePath));
-    const { error, written } = await restoring(archivePath, join(places.path, 'new'));
+    const { error, written } = await captureRestore(archivePath, join(places.path, 'new'));
     expect(error).toBeNull();
     expect(written).toMatch(/: entry \d+ of \d+, .*, ETA [0-9:]+\n$/);
   });
@@ -100,7 +100,7 @@ describe('on a terminal, a restore', () => {
     await archive(data.path, directoryFiles(archivePath));
     const files = readdirSync(archivePath).filter((name) => parseSegmentName(name) !== null);
     writeFileSync(join(archivePath, files.sort().at(-1)!), 'torn');
-    const { error, written } = await restoring(archivePath, join(places.path, 'new'));
+    const { error, written } = await captureRestore(archivePath, join(places.path, 'new'));
     expect(error).toBeInstanceOf(OperatorError);
     expect(written).toMatch(/: entry \d+ of \d+, .*\n$/);
   });

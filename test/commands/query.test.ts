@@ -17,7 +17,7 @@ afterAll(() => directory[Symbol.dispose]());
 
 const columns = ['n', 'text', 'n'].map((name) => ({ name, form: 'mixed' as const }));
 type Rows = Parameters<Encode>[1];
-const encoded = (format: Format, rows: Rows, printable = false): string =>
+const encode = (format: Format, rows: Rows, printable = false): string =>
   [...encoderOf(format, printable)(columns, rows)].map(String).join('');
 
 const rows: Rows = [
@@ -28,7 +28,7 @@ const rows: Rows = [
 
 test('CSV quotes values if necessary, prints bytes as hex and escapes formulas', () => {
   const lines = ['n,text,n', '9007199254740993,"a ""quoted"", text\n",0xab', ",'=1+1,1.5", '-7,-12,\u001b[2J', ''];
-  expect(encoded('csv', rows)).toBe(lines.join('\r\n'));
+  expect(encode('csv', rows)).toBe(lines.join('\r\n'));
 });
 
 test('JSON keeps every digit, and both columns with the same name', () => {
@@ -37,22 +37,22 @@ test('JSON keeps every digit, and both columns with the same name', () => {
     '{"n":null,"text":"=1+1","n:3":1.5}',
     '{"n":-7,"text":"-12","n:3":"\\u001b[2J"}',
   ];
-  expect(encoded('ndjson', rows)).toBe(objects.map((object) => `${object}\n`).join(''));
-  expect(encoded('json', rows)).toBe(`[\n${objects.join(',\n')}\n]\n`);
-  expect(encoded('json', [])).toBe('[]\n');
+  expect(encode('ndjson', rows)).toBe(objects.map((object) => `${object}\n`).join(''));
+  expect(encode('json', rows)).toBe(`[\n${objects.join(',\n')}\n]\n`);
+  expect(encode('json', [])).toBe('[]\n');
 });
 
 test('a table takes its widths from its first rows and prints one line per row', () => {
   const many = Array.from({ length: 500 }, (_, i) => [BigInt(i), 'x', null]);
-  const lines = encoded('table', [[1n, 'long\ntext', null], ...many]).split('\n');
+  const lines = encode('table', [[1n, 'long\ntext', null], ...many]).split('\n');
   expect(lines.slice(0, 4)).toEqual(['n    text       n', '---  ---------  -', '  1  long text', '  0  x']);
   expect(lines.length).toBe(504);
-  expect(encoded('table', [[1n, 'x'.repeat(100), null]])).toContain(`${'x'.repeat(83)}…`);
+  expect(encode('table', [[1n, 'x'.repeat(100), null]])).toContain(`${'x'.repeat(83)}…`);
 });
 
 test('control characters are replaced on a terminal', () => {
-  expect(encoded('csv', rows, true)).toContain('?[2J');
-  expect(encoded('table', rows, true)).toContain('?[2J');
+  expect(encode('csv', rows, true)).toContain('?[2J');
+  expect(encode('table', rows, true)).toContain('?[2J');
 });
 
 const start = (sql: string, others: Partial<QueryStart> = {}): QueryStart => ({
@@ -100,15 +100,15 @@ test('a query is cancelled after its time limit and above its memory limit', asy
   const machine = { clock: { ...systemClock, every, after }, memory: () => memory };
   const limits = { seconds: 60, bytes: 200_000_000 };
   // The test doesn't read the first part, so the thread waits.
-  const limited = (reach: () => void) => {
+  const runPart = (reach: () => void) => {
     const take = () => {
       reach();
       return new Promise<void>(() => {});
     };
     return runQuery(start(ENDLESS, { maxRows: 100_000 }), limits, take, machine);
   };
-  await expect(limited(() => timeIsUp())).rejects.toThrow('The query took longer than 60 seconds and was cancelled.');
-  const greedy = limited(() => {
+  await expect(runPart(() => timeIsUp())).rejects.toThrow('The query took longer than 60 seconds and was cancelled.');
+  const greedy = runPart(() => {
     tick();
     memory = 200_000_001;
     tick();

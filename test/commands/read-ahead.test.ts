@@ -24,7 +24,7 @@ const rows = events.map((event, index) => recordingRow({ id: index + 1, ...event
 const folder = dataDirectory();
 afterAll(() => folder[Symbol.dispose]());
 
-function recording(name: string, lines: readonly string[]): string {
+function writeRecording(name: string, lines: readonly string[]): string {
   const file = join(folder.path, name);
   writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
   return file;
@@ -36,7 +36,7 @@ async function quietly(work: () => Promise<void>): Promise<void> {
   await work();
 }
 
-async function imported(
+async function importFile(
   directory: string,
   file: string,
   threads: number,
@@ -50,7 +50,7 @@ async function imported(
 /** A new directory into which a recording was imported. */
 async function importOf(file: string, threads: number, how: Partial<ImportOptions> = {}): Promise<DataDirectory> {
   const directory = dataDirectory();
-  await imported(directory.path, file, threads, how);
+  await importFile(directory.path, file, threads, how);
   return directory;
 }
 
@@ -60,12 +60,12 @@ const problemOf = (work: Promise<unknown>): Promise<unknown> =>
     ({ name, message, remedy, exitCode }) => ({ name, message, remedy, exitCode }),
   );
 
-const whole = recording('whole.tsv', rows);
+const whole = writeRecording('whole.tsv', rows);
 const alone = await importOf(whole, 0);
 afterAll(() => alone[Symbol.dispose]());
 const expected = lazy(() => everything(alone.path));
 /** A directory with an unfinished import. */
-const partial = await importOf(recording('begun.tsv', rows.slice(0, 200)), 0);
+const partial = await importOf(writeRecording('begun.tsv', rows.slice(0, 200)), 0);
 afterAll(() => partial[Symbol.dispose]());
 
 describe('an import that reads ahead on threads', () => {
@@ -76,7 +76,7 @@ describe('an import that reads ahead on threads', () => {
 
   test('continues at the end of a shorter recording', async () => {
     using directory = copyOf(partial);
-    await imported(directory.path, recording('begun.tsv', rows), 2);
+    await importFile(directory.path, writeRecording('begun.tsv', rows), 2);
     expect(everything(directory.path)).toEqual(expected());
   });
 
@@ -91,7 +91,7 @@ describe('an import that reads ahead on threads', () => {
       'no row',
     ];
     const later = events.slice(300).map((event, index) => recordingRow({ ...event, id: 303 + index }));
-    const file = recording('bad.tsv', [...rows.slice(0, 300), ...bad, ...later, rows[3]!]);
+    const file = writeRecording('bad.tsv', [...rows.slice(0, 300), ...bad, ...later, rows[3]!]);
     using first = await importOf(file, 0, { skipBad: true });
     using second = await importOf(file, 1, { skipBad: true });
     expect(everything(second.path)).toEqual(everything(first.path));
@@ -121,11 +121,11 @@ describe('an import that reads ahead on threads', () => {
       ],
     ],
   ])('rejects %s with the same error as without threads', async (_, lines) => {
-    const file = recording('refused.tsv', lines);
+    const file = writeRecording('refused.tsv', lines);
     const problems: unknown[] = [];
     for (const threads of [0, 1]) {
       using directory = copyOf(partial);
-      problems.push(await problemOf(imported(directory.path, file, threads)));
+      problems.push(await problemOf(importFile(directory.path, file, threads)));
     }
     expect(problems[0]).not.toBeNull();
     expect(problems[1]).toEqual(problems[0]);
@@ -136,7 +136,7 @@ describe('an import that reads ahead on threads', () => {
     const packed = Bun.gzipSync(rows.join('\n'));
     writeFileSync(file, packed.subarray(0, packed.length - 500));
     using directory = dataDirectory();
-    await expect(imported(directory.path, file, 1)).rejects.toThrow('cut.tsv.gz is truncated or damaged');
+    await expect(importFile(directory.path, file, 1)).rejects.toThrow('cut.tsv.gz is truncated or damaged');
   });
 
   test('fails with a temporary error if a thread dies, and succeeds when repeated', async () => {
@@ -145,8 +145,8 @@ describe('an import that reads ahead on threads', () => {
     const batches = readAhead({ source, chainId: null }, 2, dying);
     await expect(Array.fromAsync(batches)).rejects.toThrow(PassingError);
     using directory = dataDirectory();
-    await expect(imported(directory.path, whole, 2, { thread: dying })).rejects.toThrow(PassingError);
-    await imported(directory.path, whole, 2);
+    await expect(importFile(directory.path, whole, 2, { thread: dying })).rejects.toThrow(PassingError);
+    await importFile(directory.path, whole, 2);
     expect(everything(directory.path)).toEqual(expected());
   });
 });

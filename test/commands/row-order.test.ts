@@ -60,7 +60,7 @@ test('ids have a highest one, and gaps between them', () => {
   expect([ids.highest, ids.hasGaps]).toEqual([7, true]);
 });
 
-const written = (directory: DataDirectory, rows: readonly string[], name = 'recording.tsv'): string => {
+const writeRows = (directory: DataDirectory, rows: readonly string[], name = 'recording.tsv'): string => {
   const file = join(directory.path, name);
   writeFileSync(file, `${rows.join('\n')}\n`);
   return file;
@@ -69,9 +69,9 @@ const written = (directory: DataDirectory, rows: readonly string[], name = 'reco
 test('finds the first row out of order, and accepts rows that repeat earlier ids', async () => {
   using directory = dataDirectory();
   const rows = (...ids: (number | string)[]) => ids.map((id) => `${id}\tx\ty\tz`);
-  expect(await findDisorder(written(directory, rows(3, 4, 8, 4, 9, 8, 3, 20)))).toBeNull();
-  expect(await findDisorder(written(directory, rows(1, 10, 100, 11, 2)))).toEqual({ row: 4, id: 11, highest: 100 });
-  expect(await findDisorder(written(directory, ['', ...rows(1, 'no id', 5), '\\.', ...rows(4)]))).toEqual({
+  expect(await findDisorder(writeRows(directory, rows(3, 4, 8, 4, 9, 8, 3, 20)))).toBeNull();
+  expect(await findDisorder(writeRows(directory, rows(1, 10, 100, 11, 2)))).toEqual({ row: 4, id: 11, highest: 100 });
+  expect(await findDisorder(writeRows(directory, ['', ...rows(1, 'no id', 5), '\\.', ...rows(4)]))).toEqual({
     row: 6,
     id: 4,
     highest: 5,
@@ -79,7 +79,7 @@ test('finds the first row out of order, and accepts rows that repeat earlier ids
 });
 
 /** Imports a file. @returns the error; null without one */
-async function imported(data: string, file: string, skipBad = false): Promise<unknown> {
+async function importFile(data: string, file: string, skipBad = false): Promise<unknown> {
   using _ = spyOn(process.stderr, 'write').mockImplementation(() => true);
   using __ = spyOn(process.stdout, 'write').mockImplementation(() => true);
   const settings = readSettings({ data, logLevel: 'silent' }, {});
@@ -103,7 +103,7 @@ test.each<[string, string[], (text: string) => string | Uint8Array, string]>([
   const [file, data] = [join(directory.path, 'recording'), join(directory.path, 'data')];
   writeFileSync(file, write(`${rows.join('\n')}\n`));
   for (const skipBad of [false, true]) {
-    const error = await imported(data, file, skipBad);
+    const error = await importFile(data, file, skipBad);
     expect(error).toBeInstanceOf(OperatorError);
     const { message, remedy } = error as OperatorError;
     expect(message).toMatch(/are not in the order of their ids: row \d+ has id \d+, after id \d+\.$/);
@@ -114,10 +114,10 @@ test.each<[string, string[], (text: string) => string | Uint8Array, string]>([
 
 test('a recording out of order from a pipe is rejected with a hint to sort its rows', async () => {
   using directory = dataDirectory();
-  const [file, pipe] = [written(directory, asText), join(directory.path, 'pipe')];
+  const [file, pipe] = [writeRows(directory, asText), join(directory.path, 'pipe')];
   Bun.spawnSync(['mkfifo', pipe]);
   const writing = Bun.spawn(['sh', '-c', `cat ${file} > ${pipe}`]);
-  const error = await imported(directory.path, pipe);
+  const error = await importFile(directory.path, pipe);
   const { message, remedy } = error as OperatorError;
   expect(message).toMatch(/^Row \d+ of .*pipe can't be imported/);
   expect(remedy).toContain('LC_ALL=C sort -n');
@@ -126,8 +126,8 @@ test('a recording out of order from a pipe is rejected with a hint to sort its r
 
 test('an error about a block without its parent names its row', async () => {
   using directory = dataDirectory();
-  const file = written(directory, inOrder.toSpliced(parent, 1));
-  const error = await imported(directory.path, file);
+  const file = writeRows(directory, inOrder.toSpliced(parent, 1));
+  const error = await importFile(directory.path, file);
   const { message, remedy } = error as OperatorError;
   expect(message).toContain(`Row ${child} of ${file} can't be imported`);
   expect(remedy).toContain('--skip-bad');

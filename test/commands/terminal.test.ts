@@ -79,7 +79,7 @@ test('wildcard addresses are printed as loopback addresses', () => {
 });
 
 /** Returns a server that gives these responses. */
-function running(overrides: Partial<ServerInfo> = {}): ServerInfo {
+function serverInfo(overrides: Partial<ServerInfo> = {}): ServerInfo {
   return {
     api: 'http://127.0.0.1:3999',
     events: 'http://0.0.0.0:3700',
@@ -101,7 +101,7 @@ interface Setup {
 }
 
 /** Returns a presenter, and all of its output. */
-function presented({ logFormat = null, logLevel = 'info', stdoutIsTTY = true, stderrIsTTY = true, make }: Setup = {}) {
+function present({ logFormat = null, logLevel = 'info', stdoutIsTTY = true, stderrIsTTY = true, make }: Setup = {}) {
   const [stdout, stderr, time] = [output(stdoutIsTTY), output(stderrIsTTY), manualClock()];
   const logged: LogEvent[] = [];
   const clock = { ...systemClock, now: time.now, monotonic: time.now };
@@ -118,8 +118,8 @@ describe('serve', () => {
   test.each<Setup>([{ stderrIsTTY: false }, { logFormat: 'json' }, { stderrIsTTY: false, stdoutIsTTY: false }])(
     'prints JSON: %p',
     async (overrides) => {
-      const { presenter, out, err, logged } = presented(overrides);
-      await presenter.ready(running());
+      const { presenter, out, err, logged } = present(overrides);
+      await presenter.ready(serverInfo());
       presenter.log(APPLIED);
       presenter.environment.createLog('info')(APPLIED);
       expect({ out, err, logged }).toEqual({ out: [READY_LINE], err: [], logged: [APPLIED, APPLIED] });
@@ -128,8 +128,8 @@ describe('serve', () => {
   );
 
   test('prints readable log lines if --log-format is pretty, and the ready line for programs', async () => {
-    const { presenter, out, err } = presented({ logFormat: 'pretty', stderrIsTTY: false, stdoutIsTTY: false });
-    await presenter.ready(running());
+    const { presenter, out, err } = present({ logFormat: 'pretty', stderrIsTTY: false, stdoutIsTTY: false });
+    await presenter.ready(serverInfo());
     presenter.environment.createLog('info')(APPLIED);
     presenter.environment.threadLines?.print('a line of a thread');
     expect([out, err]).toEqual([
@@ -139,7 +139,7 @@ describe('serve', () => {
   });
 
   test('on a terminal, prints a banner with the addresses, the state and the next step, then log lines', async () => {
-    const { presenter, out, err } = presented();
+    const { presenter, out, err } = present();
     const readiness = state({
       ready: false,
       state: 'waiting_for_the_node',
@@ -149,7 +149,7 @@ describe('serve', () => {
       height: null,
     });
     presenter.log({ event: 'state_degraded', state: 'waiting_for_the_node', reason: null, next: 'In the banner.' });
-    await presenter.ready(running({ readiness: async () => readiness, chainId: async () => null }));
+    await presenter.ready(serverInfo({ readiness: async () => readiness, chainId: async () => null }));
     const [page = ''] = err;
     expect(page).toContain('\n  Console     http://127.0.0.1:3999/sign-in?token=x\n');
     expect(page).toContain('\n  Events      http://0.0.0.0:3700\n  Network     decided by the first block\n');
@@ -178,8 +178,8 @@ describe('serve', () => {
   });
 
   test('omits the observer section once a block has arrived, and prints the ready line if stdout is not a terminal', async () => {
-    const { presenter, out, err } = presented({ stdoutIsTTY: false });
-    await presenter.ready(running({ signInPath: () => '/' }));
+    const { presenter, out, err } = present({ stdoutIsTTY: false });
+    await presenter.ready(serverInfo({ signInPath: () => '/' }));
     expect(err[0]).not.toContain('events_observer');
     expect(err[0]).toContain('  Console     http://127.0.0.1:3999/\n  API ');
     expect(err[0]).toContain('testnet, chain id 0x80000000 (addresses of test networks)');
@@ -189,10 +189,10 @@ describe('serve', () => {
 
 test('demo shows the progress of its history, then a banner with two commands, then each block', async () => {
   const make: typeof servePresenter = (options) => devnetPresenter(options, { interval: 5, pastBlocks: 100 });
-  const { presenter, out, err, time } = presented({ make, logLevel: 'error' });
+  const { presenter, out, err, time } = present({ make, logLevel: 'error' });
   time.tick(1_000);
   presenter.log({ event: 'block_applied', height: 99, transactions: 3 });
-  await presenter.ready(running());
+  await presenter.ready(serverInfo());
   const page = `${devnetPage({ api: 'http://127.0.0.1:3999', interval: 5, accounts: [], contracts: [] })}\n`;
   expect(err).toEqual([`${ERASE}Simulating the first 100 blocks: 99`, ERASE, page]);
   const [, , first = ''] = err;
@@ -212,7 +212,7 @@ test('demo shows the progress of its history, then a banner with two commands, t
 
 test('demo shows its progress again after a log line', () => {
   const make: typeof servePresenter = (options) => devnetPresenter(options, { interval: 5, pastBlocks: 100 });
-  const { presenter, err, time } = presented({ make });
+  const { presenter, err, time } = present({ make });
   const progress = (height: number) => presenter.log({ event: 'block_applied', height, transactions: 3 });
   time.tick(1_000);
   progress(1);

@@ -37,7 +37,7 @@ afterAll(() => folder[Symbol.dispose]());
 const KILLS = 3;
 
 /** Every third request fails, in a way drawn at random. */
-function failing(random: Prng): S3Server['fail'] {
+function randomFaults(random: Prng): S3Server['fail'] {
   const faults = [{ status: 503, code: 'SlowDown' }, 'torn', 'unanswered', 'late'] as const;
   return ({ number }) => (number % 3 === 0 ? random.pick(faults) : null);
 }
@@ -49,7 +49,7 @@ test.each(seeds)(
   async (seed) => {
     const random = new Prng(String(seed));
     using s3 = s3Server('bucket');
-    s3.fail = failing(random);
+    s3.fail = randomFaults(random);
     const data = join(folder.path, `data-${seed}`);
     const args = ['--data', data, '--archive', 's3://bucket/archive', '--node-rpc', NO_NODE];
     let next = 0;

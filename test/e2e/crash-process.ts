@@ -8,7 +8,7 @@ export const stackside = (...args: string[]): Stackside =>
   Bun.spawn([...command, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
 
 /** @throws Error with the text of stderr if it failed */
-export async function finished(child: Stackside): Promise<string> {
+export async function outputOf(child: Stackside): Promise<string> {
   const [code, output, errors] = await Promise.all([
     child.exited,
     new Response(child.stdout).text(),
@@ -19,7 +19,7 @@ export async function finished(child: Stackside): Promise<string> {
 }
 
 /** @returns true if the process was still running when it was killed */
-export async function killed(child: Stackside): Promise<boolean> {
+export async function killAndWait(child: Stackside): Promise<boolean> {
   child.kill('SIGKILL');
   await child.exited;
   return child.signalCode === 'SIGKILL';

@@ -22,7 +22,7 @@ import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
-import { finished, killed, readyLine, stackside } from './crash-process.ts';
+import { killAndWait, outputOf, readyLine, stackside } from './crash-process.ts';
 import { command } from './stackside.ts';
 
 /**
@@ -136,10 +136,10 @@ test.each(seeds)(
       else await killAfter(prng.below(lines.length), directory.path);
       counts.push(storedEntries(directory.path));
     }
-    await finished(startImport(directory.path));
+    await outputOf(startImport(directory.path));
     expect(withoutIdentity(directory.path)).toEqual(withoutIdentity(undisturbed.path));
     expect(problems(directory.path)).toEqual([]);
-    expect(await finished(startImport(directory.path))).toContain(' 0 applied, 0 repeated, 0 bad');
+    expect(await outputOf(startImport(directory.path))).toContain(' 0 applied, 0 repeated, 0 bad');
     process.stderr.write(`imports killed (seed ${seed}): ${counts.length}, which left: ${counts.join(', ')}\n`);
   },
   timeout,
@@ -198,7 +198,7 @@ async function startServer(directory: string, prng: Prng, kills: Kills) {
     const early = prng.chance(0.2) ? moment(prng.between(60, 250)).then(() => null) : undefined;
     const ready = await (early === undefined ? readyLine(child) : Promise.race([readyLine(child), early]));
     if (ready !== null) return { child, url: ready.events };
-    if (!(await killed(child))) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
+    if (!(await killAndWait(child))) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
     kills.atStart += 1;
   }
 }
@@ -236,7 +236,7 @@ async function postToKilled(events: readonly NodeEvent[], directory: string, see
       const isCut = (kills.unanswered + kills.answered) % 3 === 0;
       const answer = post(server.url, isCut ? cut(event) : event);
       await moment(prng.between(0, 4));
-      expect(await killed(server.child)).toBe(true);
+      expect(await killAndWait(server.child)).toBe(true);
       const answered = await answer;
       kills[answered ? 'answered' : 'unanswered'] += 1;
       server = await startServer(directory, prng, kills);

@@ -51,7 +51,7 @@ afterAll(() => {
   for (const resource of [target, web, whole, folder]) resource[Symbol.dispose]();
 });
 
-const started = (): Promise<Server> =>
+const startFollower = (): Promise<Server> =>
   startServer(
     ...(['serve', '--data', pathOf('data'), '--from', web.url, '--archive-public-key', signer.publicKey] as const),
     ...['--node-rpc', NO_NODE, '--hook-targets', 'loopback', '--log-level', 'silent'],
@@ -72,13 +72,13 @@ async function postRefused({ events: url }: Server): Promise<void> {
 const chainTables = (directory: string) =>
   Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !(name in besideTheChain)));
 
-interface Delivered {
+interface DeliveredBlock {
   apply: { block_identifier: { hash: string } }[];
   rollback: { block_identifier: { hash: string } }[];
 }
 
 /** Applies deliveries in the order of their ids. @returns the blocks on the chain, lowest first */
-function delivered(): string[] {
+function heights(): string[] {
   const chain: string[] = [];
   const ids = new Set<string>();
   for (const { headers, payload } of target.received) {
@@ -86,7 +86,7 @@ function delivered(): string[] {
     // If a server was killed before it recorded the response, it sends the delivery again with the same id.
     if (ids.has(id)) continue;
     ids.add(id);
-    const { apply, rollback } = payload.event as Delivered;
+    const { apply, rollback } = payload.event as DeliveredBlock;
     for (const { block_identifier: block } of rollback) expect(chain.pop()).toBe(block.hash);
     for (const { block_identifier: block } of apply) {
       expect(chain).not.toContain(block.hash);
@@ -97,7 +97,7 @@ function delivered(): string[] {
 }
 
 test('a follower that is killed while it takes events loses and doubles none, for chainhooks and realtime either', async () => {
-  const first = await started();
+  const first = await startFollower();
   const start = await height(first);
   writeFileSync(
     pathOf('hook.json'),
@@ -133,7 +133,7 @@ test('a follower that is killed while it takes events loses and doubles none, fo
       stopped.resolve();
       return new Promise<Response>(() => {});
     };
-    const server = await started();
+    const server = await startFollower();
     await postRefused(server);
     await stopped.promise;
     // The server reads ahead while it applies events.
@@ -150,7 +150,7 @@ test('a follower that is killed while it takes events loses and doubles none, fo
     if (later.includes(name)) await subscribed.promise;
     return null;
   };
-  const last = await started();
+  const last = await startFollower();
   const socket = new WebSocket(`${last.api.replace('http', 'ws')}/extended/v1/ws`);
   socket.addEventListener('open', () =>
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'block' } })),
@@ -180,8 +180,8 @@ test('a follower that is killed while it takes events loses and doubles none, fo
     .filter((row) => row.height > start && tenures.has(row.height))
     .map(({ index_block_hash }) => index_block_hash);
   expect(expected.length).toBeGreaterThan(3);
-  await until(() => delivered().length >= expected.length && delivered().at(-1) === expected[0], 'the last delivery');
-  expect(delivered()).toEqual(expected.toReversed());
+  await until(() => heights().length >= expected.length && heights().at(-1) === expected[0], 'the last delivery');
+  expect(heights()).toEqual(expected.toReversed());
   socket.close();
   expect(await last.stop()).toBe(0);
   expect(chainTables(pathOf('data'))).toEqual(chainTables(whole.path));

@@ -25,7 +25,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       const { events: port, api } = JSON.parse(new TextDecoder().decode(first.value)) as Record<string, string>;
       const send = async ({ path, body }: { path: string; body: string }) =>
         (await fetch(port + path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })).status;
-      const dropped = async () => {
+      const countDropped = async () => {
         const metrics = await (await fetch(`${api}/metrics`)).text();
         return Number(/^stackside_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1]);
       };
@@ -40,10 +40,10 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       expect([...statuses].sort()).toEqual([200, 503]);
       disk.fill();
       // The last page of the log has room for some lines.
-      while ((await dropped()) === 0) expect(await send({ path: '/new_block', body: '{' })).toBe(400);
+      while ((await countDropped()) === 0) expect(await send({ path: '/new_block', body: '{' })).toBe(400);
       disk.empty();
       expect(await send(events[0]!)).toBe(200);
-      const lost = await dropped();
+      const lost = await countDropped();
       server.kill('SIGTERM');
       expect(await server.exited).toBe(0);
       const lines = readFileSync(log, 'utf8').trim().split('\n');

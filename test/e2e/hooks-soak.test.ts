@@ -17,7 +17,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
-import { killed, readyLine, type Stackside } from './crash-process.ts';
+import { killAndWait, readyLine, type Stackside } from './crash-process.ts';
 
 const BLOCKS = casesOf(26);
 const HOOKS = 50;
@@ -140,7 +140,7 @@ test(
         );
         if (blocksSent >= nextKill) {
           await moment(prng.between(0, 20));
-          if (await killed(server.child)) kills += 1;
+          if (await killAndWait(server.child)) kills += 1;
           server = await start();
           nextKill += KILL_EVERY_BLOCKS;
         }

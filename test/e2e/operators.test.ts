@@ -41,7 +41,7 @@ beforeAll(() => {
 afterAll(() => filled[Symbol.dispose]());
 
 /** Damaged bytes: cut off, changed, or empty. */
-function damaged(bytes: Buffer, prng: Prng): Buffer {
+function damage(bytes: Buffer, prng: Prng): Buffer {
   const copy = Buffer.from(bytes);
   if (prng.chance(0.5)) return copy.subarray(0, prng.below(copy.length));
   for (let bits = prng.between(1, 5); bits > 0; bits--) {
@@ -87,7 +87,7 @@ const dataStates: Readonly<Record<string, Put>> = {
   'the journal a directory': inData(journalPath, aDirectory),
   'the journal a link to itself': inData(journalPath, itself),
   'the journal damaged': inData(journalPath, (path, prng) =>
-    writeFileSync(path, damaged(readFileSync(journalPath(filled.path)), prng)),
+    writeFileSync(path, damage(readFileSync(journalPath(filled.path)), prng)),
   ),
   'the journal missing': inData(journalPath, nothing),
   'the journal of another chain': inData(journalPath, (path) => {
@@ -101,17 +101,17 @@ const dataStates: Readonly<Record<string, Put>> = {
   'the key of secrets a directory': inData(secretsKey, aDirectory),
 };
 
-const compressed = (compress: (bytes: Buffer) => Buffer): Put =>
+const compressWith = (compress: (bytes: Buffer) => Buffer): Put =>
   function put(path, prng) {
     const bytes = compress(recording);
-    writeFileSync(path, prng.chance(0.7) ? damaged(bytes, prng) : bytes);
+    writeFileSync(path, prng.chance(0.7) ? damage(bytes, prng) : bytes);
   };
 
 const inputs: Readonly<Record<string, Put>> = {
   recording: (path) => writeFileSync(path, recording),
-  'recording, damaged': (path, prng) => writeFileSync(path, damaged(recording, prng)),
-  gzip: compressed(gzipSync),
-  zstd: compressed(zstdCompressSync),
+  'recording, damaged': (path, prng) => writeFileSync(path, damage(recording, prng)),
+  gzip: compressWith(gzipSync),
+  zstd: compressWith(zstdCompressSync),
   missing: nothing,
   empty: (path) => writeFileSync(path, ''),
   'a directory': aDirectory,

@@ -63,7 +63,7 @@ beforeAll(async () => {
   const added = await stackside('hooks', 'add', pathOf('hook.json'), '--url', first.api, '--data', pathOf('first'));
   expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
   await postEvents(events.slice(20, half), first.events);
-  await allArchived();
+  await untilAllArchived();
 });
 afterAll(async () => {
   await first.stop();
@@ -72,12 +72,12 @@ afterAll(async () => {
 });
 
 /** The last entry of the archive, by its head. */
-const archived = async (): Promise<number> => (await readHead(directoryFiles(pathOf('archive')), key))?.entry ?? 0;
+const archivedEntry = async (): Promise<number> => (await readHead(directoryFiles(pathOf('archive')), key))?.entry ?? 0;
 
 /** Waits until the archive has every entry of the first server's journal. The server archives in the background. */
-async function allArchived(): Promise<number> {
+async function untilAllArchived(): Promise<number> {
   const entries = journalRows(pathOf('first')).length;
-  await until(async () => (await archived()) === entries, 'the archive has all entries');
+  await until(async () => (await archivedEntry()) === entries, 'the archive has all entries');
   return entries;
 }
 
@@ -149,7 +149,7 @@ test('a new server that is stopped while it restores ends like any server', asyn
 });
 
 test('no object has a byte of private data, and all are proven', async () => {
-  await allArchived();
+  await untilAllArchived();
   const commands = journalRows(pathOf('first'))
     .filter(({ path }) => path === '/stackside/command')
     .map(({ text }) => JSON.parse(text) as { uuid: string; type: string });
@@ -173,7 +173,7 @@ test('no object has a byte of private data, and all are proven', async () => {
 });
 
 test('the commands take the URL and the key', async () => {
-  const entries = await allArchived();
+  const entries = await untilAllArchived();
   const status = await stackside('archive', 'status', web.url, '--archive-public-key', key, '--format', 'json');
   expect(JSON.parse(status.stdout)).toMatchObject({
     location: web.url,

@@ -111,7 +111,7 @@ describe('stackside serve --print-settings', () => {
 });
 
 test('rejects a wrong value of a variable with an error that names the variable', async () => {
-  const refused = async (variables: Environment, ...args: string[]) => {
+  const problem = async (variables: Environment, ...args: string[]) => {
     Object.assign(process.env, variables);
     try {
       return await problemOf(...args, '--data', dir('refused'));
@@ -120,12 +120,12 @@ test('rejects a wrong value of a variable with an error that names the variable'
     }
   };
   for (const args of [['demo'], ['devnet'], ['rebuild'], ['import', 'none.tsv']]) {
-    expect([args, await refused({ STACKSIDE_LOG_LEVEL: 'loud' }, ...args)]).toEqual([
+    expect([args, await problem({ STACKSIDE_LOG_LEVEL: 'loud' }, ...args)]).toEqual([
       args,
       'STACKSIDE_LOG_LEVEL is "loud".\nIt must be one of debug, info, warn, error, silent.\n',
     ]);
   }
-  expect(await refused({ STACKSIDE_HOOK_TARGETS: 'here' }, 'serve')).toStartWith('STACKSIDE_HOOK_TARGETS is "here".\n');
+  expect(await problem({ STACKSIDE_HOOK_TARGETS: 'here' }, 'serve')).toStartWith('STACKSIDE_HOOK_TARGETS is "here".\n');
 });
 
 test('STACKSIDE_DATA=DIR stackside demo writes its data there, and changes no existing data', async () => {

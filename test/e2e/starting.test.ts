@@ -99,11 +99,11 @@ function posting(events: readonly NodeEvent[], { events: url }: Server) {
 const post = (events: readonly NodeEvent[], server: Server) => posting(events, server).done;
 
 /** Starts a server next to the node, unless --node-rpc names another. */
-const started = (data: string, ...args: string[]): Promise<Server> =>
+const start = (data: string, ...args: string[]): Promise<Server> =>
   startServer('serve', '--data', file(data), ...(args.includes('--node-rpc') ? [] : ['--node-rpc', node.api]), ...args);
 
 /** Stops a server. @returns the states that it logged, in order, each with the next step */
-async function stopped(server: Server, signal?: NodeJS.Signals): Promise<string[]> {
+async function stop(server: Server, signal?: NodeJS.Signals): Promise<string[]> {
   expect(await server.stop(signal)).toBe(0);
   return statesIn(await server.log());
 }
@@ -115,7 +115,7 @@ const statesIn = (log: string): string[] =>
   });
 
 /** Runs a command that fails. @returns its exit code and the lines of stderr */
-async function refused(...args: string[]) {
+async function refusal(...args: string[]) {
   const ports = args[0] === 'serve' ? ['--api-port', '0', '--event-port', '0'] : [];
   const { code, stdout, stderr } = await stackside(...args, ...ports);
   expect(stdout).toBe('');
@@ -203,33 +203,33 @@ test('a complete history: waits for the first event, also after a restart, then 
     ...({ status: 503, state: 'waiting_for_the_first_event', next: ADD_SECTION } as const),
     reason: `The node is at block ${tip()}, and no event has arrived yet.`,
   };
-  const first = await started('genesis');
+  const first = await start('genesis');
   const { observer } = await expectSays(first, 'genesis', waiting);
   expect(observer).toContain(`endpoint = "${new URL(first.events).host}"`);
   // An operator may forget the flag --data that the server has.
   expect(await statusOf(first, 'elsewhere', false)).toEndWith(
     `data           no index in ${file('elsewhere')}: give the server's directory with --data\n`,
   );
-  expect(await stopped(first)).toEqual([`waiting_for_the_first_event: ${ADD_SECTION}`]);
+  expect(await stop(first)).toEqual([`waiting_for_the_first_event: ${ADD_SECTION}`]);
 
-  const second = await started('genesis', ...archived());
+  const second = await start('genesis', ...archived());
   await expectSays(second, 'genesis', waiting);
   await post(sent, second);
   await expectSays(second, 'genesis', LIVE);
-  expect(ends(await stopped(second, 'SIGHUP'))).toEqual([
+  expect(ends(await stop(second, 'SIGHUP'))).toEqual([
     `waiting_for_the_first_event: ${ADD_SECTION}`,
     'live: Nothing to do.',
   ]);
 
-  const third = await started('genesis', ...archived());
+  const third = await start('genesis', ...archived());
   await expectSays(third, 'genesis', LIVE);
   const { stdout } = await stackside('status', '--data', file('genesis'), '--url', third.api);
   expect(stdout).toStartWith(`server         ${stateText('live', null)}\nnext           Nothing to do.\n`);
-  expect(await stopped(third)).toEqual(['live: Nothing to do.']);
+  expect(await stop(third)).toEqual(['live: Nothing to do.']);
 });
 
 test('a synced node and no token: the history starts at the first block, and again if the chain forks at or below it', async () => {
-  const server = await started('synced');
+  const server = await start('synced');
   await until(async () => (await readiness(server)).state === 'waiting_for_the_first_event', 'the first state');
   await post(await steer('mine'), server);
   const first = tip();
@@ -241,7 +241,7 @@ test('a synced node and no token: the history starts at the first block, and aga
   await post(await steer('fork', { depth: 6 }), server);
   await expectSays(server, 'synced', { ...LIVE, from: tip() - 6 });
   expect(await balances(server)).toEqual(await balances(node));
-  expect(ends(await stopped(server))).toEqual([`waiting_for_the_first_event: ${ADD_SECTION}`, 'live: Nothing to do.']);
+  expect(ends(await stop(server))).toEqual([`waiting_for_the_first_event: ${ADD_SECTION}`, 'live: Nothing to do.']);
 });
 
 test('a gap: stuck without a token, also after a restart; filled with the token of the node’s configuration', async () => {
@@ -255,7 +255,7 @@ test('a gap: stuck without a token, also after a restart; filled with the token 
     from: height - 6,
   };
   for (let times = 0; times < 2; times++) {
-    const server = await started('synced');
+    const server = await start('synced');
     const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: next.find(isBlock)!.body });
     expect([answer.status, await answer.json()]).toEqual([
       500,
@@ -266,7 +266,7 @@ test('a gap: stuck without a token, also after a restart; filled with the token 
       },
     ]);
     await expectSays(server, 'synced', stuck);
-    expect((await stopped(server)).at(-1)).toBe(`stuck: ${FILL_BY_HAND}`);
+    expect((await stop(server)).at(-1)).toBe(`stuck: ${FILL_BY_HAND}`);
   }
 
   const port = freePort();
@@ -275,10 +275,10 @@ test('a gap: stuck without a token, also after a restart; filled with the token 
     `[connection_options]\nauth_token = "${RPC_TOKEN}"\n\n[[events_observer]]\nendpoint = "127.0.0.1:${port}"\nevents_keys = ["*"]\ntimeout_ms = 60000\n`,
     { mode: 0o600 },
   );
-  const server = await started('synced', '--node-config', file('node.toml'), '--event-port', String(port));
+  const server = await start('synced', '--node-config', file('node.toml'), '--event-port', String(port));
   await post(next, server);
   await expectSays(server, 'synced', { ...LIVE, from: stuck.from });
-  const states = await stopped(server);
+  const states = await stop(server);
   expect(states.at(-1)).toBe('live: Nothing to do.');
   expect(states).not.toContain(`stuck: ${FILL_BY_HAND}`);
 });
@@ -290,21 +290,21 @@ test('next to a synced node, the history starts 100 blocks below the tip, and a 
     ...({ status: 200, state: 'starting', next: 'Wait.', from } as const),
     reason: expect.stringContaining(`Starting at block ${from}. The index is at block `),
   };
-  const first = await started('filled', ...token);
+  const first = await start('filled', ...token);
   await expectSays(first, 'filled', starting);
   expect(await first.stop('SIGKILL')).toBe(137);
-  const server = await started('filled', ...token);
+  const server = await start('filled', ...token);
   await expectSays(server, 'filled', starting);
   await post(await steer('mine'), server);
   await expectSays(server, 'filled', { ...LIVE, from });
   expect(await balances(server)).toEqual(await balances(node));
-  const states = await stopped(server);
+  const states = await stop(server);
   expect([states[0], states.at(-1)]).toEqual(['starting: Wait.', 'live: Nothing to do.']);
 });
 
 test('a token that the node refuses: the history starts at the first block, and a gap is stuck with the reason', async () => {
   writeFileSync(file('wrong'), 'wrong', { mode: 0o600 });
-  const server = await started('refused', '--node-auth-file', file('wrong'));
+  const server = await start('refused', '--node-auth-file', file('wrong'));
   await post(await steer('mine'), server);
   const from = tip();
   await expectSays(server, 'refused', { ...LIVE, from });
@@ -321,7 +321,7 @@ test('a token that the node refuses: the history starts at the first block, and 
     reason: `Blocks ${from + 1}–${from + 2} are missing. They can't be filled: The node refuses the token for replays of blocks.`,
   });
   await next.stop();
-  const states = await stopped(server);
+  const states = await stop(server);
   // The server may check its state while it asks the node for the blocks.
   expect(states).toContain('live: Nothing to do.');
   expect(states.at(-1)).toBe(`stuck: ${step}`);
@@ -330,7 +330,7 @@ test('a token that the node refuses: the history starts at the first block, and 
 test('a node that is away: waits for it with the section; the history starts with the first block that comes', async () => {
   const next =
     "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.";
-  const server = await started('away', '--node-rpc', NO_NODE);
+  const server = await start('away', '--node-rpc', NO_NODE);
   await expectSays(server, 'away', {
     status: 503,
     state: 'waiting_for_the_node',
@@ -339,12 +339,12 @@ test('a node that is away: waits for it with the section; the history starts wit
   });
   await post(await steer('mine'), server);
   await expectSays(server, 'away', { ...LIVE, from: tip() });
-  expect(ends(await stopped(server))).toEqual([`waiting_for_the_node: ${next}`, 'live: Nothing to do.']);
+  expect(ends(await stop(server))).toEqual([`waiting_for_the_node: ${next}`, 'live: Nothing to do.']);
 });
 
 test('if a node lacks the observer section, the server requests the section and a restart after three missing blocks', async () => {
   const next = 'Is this section in its configuration, and was the node restarted since?';
-  const server = await started('silent');
+  const server = await start('silent');
   await expectSays(server, 'silent', {
     status: 503,
     state: 'waiting_for_the_first_event',
@@ -359,12 +359,12 @@ test('if a node lacks the observer section, the server requests the section and 
     next,
     reason: `The node is at block ${tip()} but sends nothing.`,
   });
-  await stopped(server);
+  await stop(server);
 });
 
 test('another chain: refused by --network before files are made, by the data at the start, and later with each event', async () => {
   const chains = { node: '0x80000000', own: '0x00000001' };
-  expect(await refused('serve', '--data', file('mainnet'), '--network', 'mainnet', '--node-rpc', node.api)).toEqual(
+  expect(await refusal('serve', '--data', file('mainnet'), '--network', 'mainnet', '--node-rpc', node.api)).toEqual(
     problems(
       `The node belongs to chain ${chains.node}, but --network is ${chains.own}.`,
       'Check --node-rpc, or omit --network.',
@@ -372,7 +372,7 @@ test('another chain: refused by --network before files are made, by the data at 
   );
   expect(existsSync(file('mainnet'))).toBe(false);
 
-  const server = await started('mainnet', '--network', 'mainnet', '--node-rpc', NO_NODE);
+  const server = await start('mainnet', '--network', 'mainnet', '--node-rpc', NO_NODE);
   const block = (await steer('bitcoin')).find(isBlock)!;
   const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: block.body });
   const remedy = 'Let only nodes of one chain post to this port, and use a separate --data directory for each chain';
@@ -385,15 +385,15 @@ test('another chain: refused by --network before files are made, by the data at 
     next: `${remedy}.`,
     reason: `${error}.`,
   });
-  expect((await stopped(server)).at(-1)).toBe(`wrong_chain: ${remedy}.`);
+  expect((await stop(server)).at(-1)).toBe(`wrong_chain: ${remedy}.`);
 
-  expect(await refused('serve', '--data', file('mainnet'), '--node-rpc', node.api)).toEqual(
+  expect(await refusal('serve', '--data', file('mainnet'), '--node-rpc', node.api)).toEqual(
     problems(
       `The node belongs to chain ${chains.node}, but the data in ${file('mainnet')} to chain ${chains.own}.`,
       `Check --node-rpc, or use another --data directory for chain ${chains.node}.`,
     ),
   );
-  expect(await refused('serve', '--data', file('mainnet'), '--network', 'testnet', '--node-rpc', NO_NODE)).toEqual(
+  expect(await refusal('serve', '--data', file('mainnet'), '--network', 'testnet', '--node-rpc', NO_NODE)).toEqual(
     problems(
       `The data in ${file('mainnet')} belongs to chain ${chains.own}, but --network is ${chains.node}.`,
       'Use a separate --data directory for each chain, and check the node that posts to this port.',
@@ -403,7 +403,7 @@ test('another chain: refused by --network before files are made, by the data at 
 
 test('--history full: refuses a partial history at the start, and the first block of a synced node before it is stored', async () => {
   const full = ['--history', 'full', '--node-rpc', node.api];
-  expect(await refused('serve', '--data', file('away'), ...full)).toEqual(
+  expect(await refusal('serve', '--data', file('away'), ...full)).toEqual(
     problems(
       expect.stringMatching(
         /^The history in .*away starts at block \d+, and --history full and --cluster need the whole/,
@@ -411,7 +411,7 @@ test('--history full: refuses a partial history at the start, and the first bloc
       expect.stringContaining('Give a new directory with --data'),
     ),
   );
-  const server = await started('full', '--history', 'full');
+  const server = await start('full', '--history', 'full');
   await expectSays(server, 'full', {
     status: 503,
     state: 'waiting_for_the_first_event',
@@ -433,7 +433,7 @@ test('--history full: refuses a partial history at the start, and the first bloc
 });
 
 test('an archive: refused as a data directory, served without a node, and the source of missing blocks', async () => {
-  expect(await refused('serve', '--data', file('archive'), '--node-rpc', node.api)).toEqual(
+  expect(await refusal('serve', '--data', file('archive'), '--node-rpc', node.api)).toEqual(
     problems(
       `${file('archive')} is an archive, and not a data directory.`,
       expect.stringContaining('Name another directory with --data.'),
@@ -441,23 +441,23 @@ test('an archive: refused as a data directory, served without a node, and the so
   );
   expect(existsSync(join(file('archive'), 'admin.key'))).toBe(false);
 
-  const source = await started('genesis', ...archived());
+  const source = await start('genesis', ...archived());
   const archivedAll = async () => {
     const { archive, index } = (await (await fetch(`${source.api}/stackside/v1/status`)).json()) as ServerStatus;
     return index.height === tip() && archive?.behind_entries === 0;
   };
   await post(sent, source);
   await until(archivedAll, 'the archive of all events');
-  const alone = await started('mirror', '--from', file('archive'), '--node-rpc', NO_NODE);
+  const alone = await start('mirror', '--from', file('archive'), '--node-rpc', NO_NODE);
   await expectSays(alone, 'mirror', LIVE);
-  expect(await stopped(alone)).toEqual(['live: Nothing to do.']);
+  expect(await stop(alone)).toEqual(['live: Nothing to do.']);
 
-  const mirror = await started('mirror', '--from', file('archive'));
+  const mirror = await start('mirror', '--from', file('archive'));
   await post(await steer('mine', { count: 4 }), source);
   const next = await steer('mine');
   await Promise.all([post(next, source), post(next, mirror)]);
   const ready = await expectSays(mirror, 'mirror', LIVE);
   expect(ready.height).toBe(tip());
-  expect((await stopped(mirror)).at(-1)).toBe('live: Nothing to do.');
-  await stopped(source);
+  expect((await stop(mirror)).at(-1)).toBe('live: Nothing to do.');
+  await stop(source);
 });

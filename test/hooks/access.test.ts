@@ -24,7 +24,7 @@ const valid = definition(URL_OK, [{ type: 'coinbase' }]);
 const as = (key: string) => ({ 'x-api-key': key });
 
 const asks = (headers: Record<string, string>) => new Request('http://x/', { headers: { host: HOST, ...headers } });
-const refused = (attempt: () => unknown): HookProblem | null => {
+const problem = (attempt: () => unknown): HookProblem | null => {
   try {
     attempt();
     return null;
@@ -79,7 +79,7 @@ describe('with keys', () => {
     ];
     for (const headers of local) {
       for (const peer of ['127.0.0.1', '::1', '']) {
-        expect(refused(() => callerOf(asks(headers), peer))).toMatchObject({
+        expect(problem(() => callerOf(asks(headers), peer))).toMatchObject({
           status: 401,
           message: 'Missing or invalid API key',
         });
@@ -103,12 +103,12 @@ describe('with keys', () => {
     expect(consumerOf(forBob, operator, 'alice')).toBe('bob');
     expect(consumerOf(asks({}), alice, 'bob')).toBe('alice');
     expect(consumerOf(asks({ 'x-chainhook-consumer': 'alice' }), alice, 'bob')).toBe('alice');
-    expect(refused(() => consumerOf(forBob, alice, undefined))?.status).toBe(403);
+    expect(problem(() => consumerOf(forBob, alice, undefined))?.status).toBe(403);
   });
 
   test('a request with a foreign Host is rejected, even with a key', () => {
     const { callerOf } = withKeys(['api.example.org', 'Stacks.Internal']);
-    const answer = (host: string) => refused(() => callerOf(asks({ host, ...as(ADMIN) }), ''))?.status ?? 200;
+    const answer = (host: string) => problem(() => callerOf(asks({ host, ...as(ADMIN) }), ''))?.status ?? 200;
     const ownHosts = ['localhost', 'LOCALHOST:3999', '127.0.0.1', '[::1]:3999', '10.1.2.3:80', 'api.example.org:443'];
     for (const host of [...ownHosts, 'API.example.org.', 'stacks.internal'])
       expect([host, answer(host)]).toEqual([host, 200]);
@@ -121,12 +121,12 @@ describe('with keys', () => {
     for (const host of [...foreign, 'evil.example:3999', 'user@localhost', '[::1', 'localhost:x']) {
       expect([host, answer(host)]).toEqual([host, 421]);
     }
-    expect(refused(() => callerOf(new Request('http://x/', { headers: as(ADMIN) }), ''))?.status).toBe(421);
+    expect(problem(() => callerOf(new Request('http://x/', { headers: as(ADMIN) }), ''))?.status).toBe(421);
   });
 });
 
 describe('with open access', () => {
-  const answer = (headers: Record<string, string>) => refused(() => open().callerOf(asks(headers), ''))?.status ?? 200;
+  const answer = (headers: Record<string, string>) => problem(() => open().callerOf(asks(headers), ''))?.status ?? 200;
 
   test("any request to a loopback host is the operator's, with or without a key", () => {
     for (const host of ['127.0.0.1:3999', 'localhost', '[::1]:3999', '127.9.9.9']) {
@@ -188,14 +188,14 @@ describe('with open access', () => {
 describe('wrong keys', () => {
   const WRONG = 'wrong-key';
   const status = ({ callerOf }: Access, key: string, peer: string) =>
-    refused(() => callerOf(asks(as(key)), peer))?.status ?? 200;
+    problem(() => callerOf(asks(as(key)), peer))?.status ?? 200;
   const guess = (access: Access, peer: string, times: number) =>
     Array.from({ length: times }, () => status(access, WRONG, peer));
 
   test('are rate-limited only for the address that they come from', () => {
     const keyed = withKeys();
     expect(guess(keyed, '192.0.2.1', 12)).toEqual([...new Array(10).fill(401), 429, 429]);
-    const slow = refused(() => keyed.callerOf(asks(as(WRONG)), '192.0.2.1'));
+    const slow = problem(() => keyed.callerOf(asks(as(WRONG)), '192.0.2.1'));
     expect(slow).toBeInstanceOf(HookProblem);
     expect((slow as HookProblem).headers).toEqual({ 'retry-after': '6' });
     // A key that can be guessed isn't looked at: a guess would differ from a miss.
@@ -205,7 +205,7 @@ describe('wrong keys', () => {
     expect([status(keyed, ADMIN, '192.0.2.1'), status(keyed, 'b'.repeat(32), '192.0.2.1')]).toEqual([200, 200]);
     expect(status(keyed, 'c'.repeat(32), '192.0.2.1')).toBe(429);
     // Requests without a key don't count as guesses.
-    expect(refused(() => keyed.callerOf(asks({}), '192.0.2.1'))?.status).toBe(401);
+    expect(problem(() => keyed.callerOf(asks({}), '192.0.2.1'))?.status).toBe(401);
     keyed.clock.now += 6_000;
     expect(guess(keyed, '192.0.2.1', 2)).toEqual([401, 429]);
     keyed.clock.now += 6_000;

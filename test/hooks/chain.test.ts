@@ -41,7 +41,7 @@ const NOWHERE = 'http://127.0.0.1:9/';
 type Payload = any;
 
 /** All that was ever queued for a hook, in order. */
-function queued(server: HookServer, uuid: string, queue = 'live'): Payload[] {
+function bodies(server: HookServer, uuid: string, queue = 'live'): Payload[] {
   const { records, deliveries } = server.hooks.store;
   const record = records.find(uuid, 'default');
   if (record === undefined) throw new Error('no such hook');
@@ -94,9 +94,9 @@ test(
         const other = await register(straight, everything, started);
         feed(server, events);
         feed(straight, winningChain(events));
-        const payloads = queued(server, uuid);
+        const payloads = bodies(server, uuid);
         const standing = followed(payloads);
-        expect([...standing.values()]).toEqual([...followed(queued(straight, other)).values()]);
+        expect([...standing.values()]).toEqual([...followed(bodies(straight, other)).values()]);
         const chain = new Set(canonical(server));
         expect([...standing.keys()].filter((hash) => !chain.has(hash))).toEqual([]);
         if (payloads.some(({ event }) => event.rollback.length > 0)) seen.add('payloads with rollbacks');
@@ -139,8 +139,8 @@ test(
         await until(async () => (await away.request('GET', `/chainhooks/me/${second}`)).body.status.lag_blocks === 0);
         await until(() => store.records.find(second, 'default')?.stage === 'live');
         expect(dispatcher).toBeDefined();
-        seen.add('payloads', queued(away, second).length);
-        expect([...followed(queued(away, second)).values()]).toEqual([...followed(queued(live, first)).values()]);
+        seen.add('payloads', bodies(away, second).length);
+        expect([...followed(bodies(away, second)).values()]).toEqual([...followed(bodies(live, first)).values()]);
       }),
       { seen, cases: 1, shrink: false },
     );
@@ -171,7 +171,7 @@ test('orphaned blocks from block 1 on are rolled back as delivered, with contrac
     }
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
     await until(() => server.hooks.store.records.find(uuid, 'default')?.stage === 'live');
-    const payloads = queued(server, uuid);
+    const payloads = bodies(server, uuid);
     followed(payloads);
     const operations = payloads
       .flatMap(({ event }) => event.rollback)
@@ -196,7 +196,7 @@ test('one chain gives the same payloads live, by backfill, by evaluation and in 
   using target = receiver();
   const uuid = await register(server, everything, started);
   feed(server, chain);
-  const live = followed(queued(server, uuid));
+  const live = followed(bodies(server, uuid));
   const blocks = live.size;
   expect(blocks).toBeGreaterThan(30);
 
@@ -211,7 +211,7 @@ test('one chain gives the same payloads live, by backfill, by evaluation and in 
     next_height: 41,
     deliveries: { queued: blocks, delivered: blocks, dead: 0 },
   });
-  const backfilled = queued(server, uuid, 'backfill');
+  const backfilled = bodies(server, uuid, 'backfill');
   expect(backfilled.map(({ event }) => withoutCanonical(event.apply[0]))).toEqual([...live.values()]);
   const got = target.received.filter(({ headers }) => headers['x-chainhook-reason'] === 'backfill');
   expect(got.map(({ payload }) => payload)).toEqual(backfilled);
@@ -232,8 +232,8 @@ test('one chain gives the same payloads live, by backfill, by evaluation and in 
   const seventh = [...live.values()][6] as Payload;
   const { index, hash } = seventh.block_identifier;
   await server.request('POST', `/chainhooks/me/${uuid}/evaluate`, { block_height: index, index_block_hash: hash });
-  expect(queued(server, uuid, 'evaluate').map(({ event }) => withoutCanonical(event.apply[0]))).toEqual([seventh]);
-  for (const payload of [...queued(server, uuid), ...backfilled]) expect(payloadMistake(payload)).toBeNull();
+  expect(bodies(server, uuid, 'evaluate').map(({ event }) => withoutCanonical(event.apply[0]))).toEqual([seventh]);
+  for (const payload of [...bodies(server, uuid), ...backfilled]) expect(payloadMistake(payload)).toBeNull();
 });
 
 test('a backfill of a hook with principals reads only the blocks with them, and misses none', async () => {
@@ -241,7 +241,7 @@ test('a backfill of a hook with principals reads only the blocks with them, and 
   const full = await register(server, everything, started);
   feed(server, chain);
   const calls = new Map<string, number>();
-  for (const { event } of queued(server, full)) {
+  for (const { event } of bodies(server, full)) {
     for (const { operations } of event.apply.flatMap(({ transactions }: Payload) => transactions)) {
       for (const { type, metadata } of operations) {
         if (type === 'contract_log') {
@@ -255,7 +255,7 @@ test('a backfill of a hook with principals reads only the blocks with them, and 
   const whole = { filters: { events: [{ type: 'contract_log' }, ...filters.events] }, from_height: 1, to_height: 40 };
   const narrow = await server.request('POST', '/chainhooks/preview', { filters, from_height: 1, to_height: 40 });
   const more = await server.request('POST', '/chainhooks/preview', whole);
-  const delivered = [...followed(queued(server, full)).values()] as Payload[];
+  const delivered = [...followed(bodies(server, full)).values()] as Payload[];
   const expected = delivered.filter(({ transactions }) =>
     transactions.some(({ operations }: Payload) =>
       operations.some(

@@ -118,7 +118,7 @@ const getFrom =
     fetch(url + path);
 
 /** All blocks that a hook was notified of, in order, as changes have them. */
-function notified(server: HookServer, uuid: string): Change[] {
+function notifiedChanges(server: HookServer, uuid: string): Change[] {
   const { records, deliveries } = server.hooks.store;
   const { id } = records.find(uuid, 'default')!;
   return deliveries.inOrder(id, everyDelivery, 0, 100_000).flatMap((row) => {
@@ -178,7 +178,7 @@ test(
         feed(hooked, events);
         for (const [index, filters] of sets.entries()) {
           const changes = await pages(get, `${ALL}&${filtersIn(filters)}&limit=7`);
-          expect(changes.map(withoutCursor)).toEqual(notified(hooked, uuids[index]!));
+          expect(changes.map(withoutCursor)).toEqual(notifiedChanges(hooked, uuids[index]!));
           seen.add('matches', changes.length);
           if (index >= 3) seen.add('by principal', changes.length);
           seen.add('rollbacks', changes.filter(({ change }) => change === 'rollback').length);

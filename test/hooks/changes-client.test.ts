@@ -30,7 +30,7 @@ test('a client that is killed stores each transfer of the canonical chain exactl
   const events = [
     ...devnetEvents({ seed: 3, blocks: 24, accounts: 8, transactionsPerBlock: 4, forkEvery: 5, forkDepth: 2 }),
   ];
-  const stored = (sql: string): string[] => {
+  const readStored = (sql: string): string[] => {
     try {
       using db = new Database(file, { readonly: true });
       return db
@@ -45,7 +45,7 @@ test('a client that is killed stores each transfer of the canonical chain exactl
   };
   const isAt = async (): Promise<boolean> => {
     const { body } = await server.request('GET', '/stackside/v1/changes?after=tip');
-    return stored('SELECT cursor AS text FROM place')[0] === body.next;
+    return readStored('SELECT cursor AS text FROM place')[0] === body.next;
   };
   for (const part of [events.slice(0, 40), events.slice(40, 70), events.slice(70)]) {
     const client = start();
@@ -63,7 +63,7 @@ test('a client that is killed stores each transfer of the canonical chain exactl
     block.transactions.map(({ transaction_identifier: { hash } }) => hash),
   );
   expect(expected.length).toBeGreaterThan(20);
-  expect(stored('SELECT tx_id AS text FROM transfers ORDER BY rowid')).toEqual(expected);
+  expect(readStored('SELECT tx_id AS text FROM transfers ORDER BY rowid')).toEqual(expected);
   const { body: whole } = await server.request('GET', '/stackside/v1/changes?limit=500');
   expect(whole.results.some(({ change }: { change: string }) => change === 'rollback')).toBe(true);
 });

@@ -41,7 +41,7 @@ const bodies = ({ hooks }: DirectHooks, list: readonly { id: number }[]) =>
   list.map(({ id }) => JSON.parse(hooks.store.deliveries.body(id) ?? 'null'));
 
 /** A receiver that answers only if the test tells it to. */
-function holding() {
+function holdingTarget() {
   const target = receiver();
   const pending: ((response: Response) => void)[] = [];
   let inHand = 0;
@@ -160,7 +160,7 @@ test('a replaced secret signs along with the new one for exactly a day', async (
 });
 
 describe('during a request', () => {
-  const backfilled = async (direct: DirectHooks, url: string) => {
+  const backfill = async (direct: DirectHooks, url: string) => {
     const uuid = await direct.register(definition(url, everything));
     feed(direct, straight);
     const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
@@ -171,8 +171,8 @@ describe('during a request', () => {
 
   test.each([200, 500])('a cancelled delivery stays cancelled even if the answer is %d', async (status) => {
     await using direct = directHooks();
-    using target = holding();
-    const { uuid, job, state } = await backfilled(direct, target.url);
+    using target = holdingTarget();
+    const { uuid, job, state } = await backfill(direct, target.url);
     await until(() => target.waiting() === 1);
     await direct.trial.cancelBackfill(CONSUMER, uuid, job.id);
     const cancelled = direct.deliveries(uuid).map(() => 'cancelled');
@@ -186,7 +186,7 @@ describe('during a request', () => {
 
   test('a result for a deleted hook is not written', async () => {
     await using direct = directHooks();
-    using target = holding();
+    using target = holdingTarget();
     const uuid = await direct.register(definition(target.url, everything, started));
     feed(direct, straight);
     const [first] = direct.deliveries(uuid);
@@ -199,7 +199,7 @@ describe('during a request', () => {
 
   test('a redelivery and a skip are rejected, and nothing is sent twice', async () => {
     await using direct = directHooks();
-    using target = holding();
+    using target = holdingTarget();
     const uuid = await direct.register(definition(target.url, everything, started));
     feed(direct, straight.slice(0, upTo(straight, 1)));
     await until(() => target.waiting() === 1);
@@ -223,7 +223,7 @@ describe('during a request', () => {
 
   test('a stop waits for the request, which counts as neither a success nor a failure', async () => {
     await using direct = directHooks();
-    using target = holding();
+    using target = holdingTarget();
     const uuid = await direct.register(definition(target.url, everything, started));
     feed(direct, straight);
     await until(() => target.waiting() === 1);
@@ -329,7 +329,7 @@ test('after catching up over a fork, sequence numbers and ids continue without a
 
 test('the number of concurrent requests never exceeds the limit', async () => {
   await using direct = directHooks({ rules: { concurrency: 3 } });
-  using target = holding();
+  using target = holdingTarget();
   const uuids: string[] = [];
   for (let hook = 0; hook < 7; hook++) uuids.push(await direct.register(definition(target.url, everything, started)));
   feed(direct, straight.slice(0, upTo(straight, 2)));
@@ -345,7 +345,7 @@ test('the number of concurrent requests never exceeds the limit', async () => {
 
 test('receivers that hang during retries leave room for first attempts', async () => {
   await using direct = directHooks({ rules: { concurrency: 4 } });
-  using hanging = holding();
+  using hanging = holdingTarget();
   using healthy = receiver();
   const bad: string[] = [];
   for (let hook = 0; hook < 5; hook++) bad.push(await direct.register(definition(hanging.url, everything, started)));
@@ -373,7 +373,7 @@ test('receivers that hang during retries leave room for first attempts', async (
 
 test('a hook that catches up queues only a few deliveries, and more as the receiver accepts them', async () => {
   await using direct = directHooks();
-  using target = holding();
+  using target = holdingTarget();
   const uuid = await direct.register(definition(target.url, everything));
   feed(direct, straight);
   const { deliveries } = direct.tables;
@@ -408,7 +408,7 @@ test('a host that left its cluster delivers even if another host wrote results b
 
 test('a delivery without its body interrupts its hook with a reason', async () => {
   await using direct = directHooks();
-  using target = holding();
+  using target = holdingTarget();
   const uuid = await direct.register(definition(target.url, everything, started));
   feed(direct, straight.slice(0, upTo(straight, 2)));
   await until(() => target.waiting() === 1);
@@ -425,7 +425,7 @@ test('a delivery without its body interrupts its hook with a reason', async () =
 describe('an answer', () => {
   const guard = targetGuard({ allowed: loopback, plainHttp: false });
   /** Sends the text to every client that sends something, and leaves the connection open. */
-  async function saying(text: string, more?: (socket: net.Socket) => void) {
+  async function serveText(text: string, more?: (socket: net.Socket) => void) {
     const sockets = new Set<net.Socket>();
     const server = net.createServer((socket) => {
       sockets.add(socket);
@@ -446,7 +446,7 @@ describe('an answer', () => {
     };
   }
   const clock = heldClock([ANSWER_MS]);
-  const sent = (url: string, timeoutMs = 60_000) =>
+  const sendTo = (url: string, timeoutMs = 60_000) =>
     attempt(
       {
         url,
@@ -461,14 +461,14 @@ describe('an answer', () => {
 
   test('counts by its status, even if its body never ends', async () => {
     const sentUntilLate = async (url: string) => {
-      const sending = sent(url);
+      const sending = sendTo(url);
       await until(() => clock.waiting(ANSWER_MS) === 1, 'the status');
       clock.pass(ANSWER_MS);
       return sending;
     };
-    using target = await saying('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nthanks');
+    using target = await serveText('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nthanks');
     expect(await sentUntilLate(target.url)).toMatchObject({ statusCode: 200, error: null, excerpt: 'thanks' });
-    using broken = await saying('HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 10\r\n\r\n');
+    using broken = await serveText('HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 10\r\n\r\n');
     expect(await sentUntilLate(broken.url)).toMatchObject({ statusCode: 503, error: null, retryAfterMs: 7_000 });
   });
 
@@ -546,19 +546,19 @@ describe('an answer', () => {
       { statusCode: null, error: expect.stringContaining('socket hang up') },
     ],
   ])('%s', async (_what, text, more, expected) => {
-    using target = await saying(text, more);
-    expect(await sent(target.url)).toMatchObject(expected);
+    using target = await serveText(text, more);
+    expect(await sendTo(target.url)).toMatchObject(expected);
   });
 
   test("that arrives byte by byte is cut off at the end of the attempt's time", async () => {
-    using target = await saying('H');
-    expect(await sent(target.url, 50)).toMatchObject({ statusCode: null, error: 'no answer within 0.05 s' });
+    using target = await serveText('H');
+    expect(await sendTo(target.url, 50)).toMatchObject({ statusCode: null, error: 'no answer within 0.05 s' });
   });
 
   test('is not requested after the process stops', async () => {
     const stopping = new AbortController();
     stopping.abort();
-    using target = await saying('');
+    using target = await serveText('');
     const { url } = target;
     const { signal } = stopping;
     const sending = { url, headers: {}, body: Buffer.from('{}'), timeoutMs: 60_000, connectTimeoutMs: 60_000, signal };

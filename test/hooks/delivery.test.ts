@@ -30,7 +30,7 @@ const register = async (server: HookServer, url: string, options: object = start
   (await server.request('POST', '/chainhooks/me', definition(url, everything, options))).body.uuid;
 const status = async (server: HookServer, uuid: string) =>
   (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-const drained = (server: HookServer, uuid: string) =>
+const untilDrained = (server: HookServer, uuid: string) =>
   until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
 const sequences = (list: readonly Received[]) => list.map(({ headers }) => Number(headers['x-chainhook-sequence']));
 /** A time after everything in this test, in Unix milliseconds. */
@@ -69,7 +69,7 @@ test('a delivery has its headers and is signed with the secret, and after a rota
   expect(whsec).toBe(`whsec_${Buffer.from(oldSecret, 'hex').toString('base64')}`);
   const { secret: two } = (await server.request('POST', '/chainhooks/me/secret')).body;
   for (const event of events.slice(first + 1)) server.ingest.receive(event);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   const signed = target.received.at(-1)!;
   expect(signed.headers.authorization).toBe(`Bearer ${two}`);
   expect(signed.headers['x-chainhook-consumer-secret']).toBe(two);
@@ -83,7 +83,7 @@ test('a delivery has its headers and is signed with the secret, and after a rota
 });
 
 /** A socket that is reset as soon as something comes. */
-function resetting(): { url: string } & Disposable {
+function resettingServer(): { url: string } & Disposable {
   const server = net.createServer((socket) => {
     socket.on('error', () => {});
     socket.on('data', () => socket.resetAndDestroy());
@@ -113,7 +113,7 @@ test('a failing receiver gets every delivery in order, each only after it accept
   };
   const uuid = await register(server, target.url);
   feed(server);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   const { sequence } = server.hooks.store.records.find(uuid, 'default')!;
   expect(sequence).toBeGreaterThan(15);
   expect(accepted).toEqual(upTo(sequence));
@@ -141,7 +141,7 @@ test('a receiver that resets or refuses connections, or never answers, delays no
   await using server = await hookServer({}, undefined, { deliveryRules: { concurrency: 4 } });
   using good = receiver();
   using hanging = receiver();
-  using reset = resetting();
+  using reset = resettingServer();
   hanging.answer = () => new Promise(() => {});
   const [bad, refused, mute, fine] = [
     await register(server, reset.url),
@@ -150,7 +150,7 @@ test('a receiver that resets or refuses connections, or never answers, delays no
     await register(server, good.url),
   ] as [string, string, string, string];
   feed(server);
-  await drained(server, fine);
+  await untilDrained(server, fine);
   expect(sequences(good.received)).toEqual(upTo(good.received.length));
   await until(async () => (await status(server, bad)).consecutive_failures > 1);
   await until(async () => (await status(server, refused)).consecutive_failures > 1);
@@ -183,13 +183,13 @@ test('when the retry budget ends, the hook is interrupted, keeps its queue, and 
   const [dead] = (await log(server, uuid, '&state=dead')).results;
   expect(dead).toMatchObject({ sequence: 3, state: 'dead' });
   // When another hook has all of its deliveries, everything else was also sent.
-  await drained(server, other);
+  await untilDrained(server, other);
   expect(sequences(target.received).at(-1)).toBe(3);
 
   target.answer = () => new Response('yes');
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
   await until(async () => (await status(server, uuid)).lag_blocks === 0);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   const { sequence } = server.hooks.store.records.find(uuid, 'default')!;
   expect(sequences(target.received)).toEqual([1, 2, 3, ...upTo(sequence).slice(2)]);
   const heights = target.received.flatMap(({ payload }) =>
@@ -228,7 +228,7 @@ test('410 interrupts the hook at once, and a blocking delivery can be skipped', 
   expect((await waiting())[0]).toBe(results.length - 1);
   target.answer = () => new Response('');
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   expect(sequences(target.received).slice(0, 2)).toEqual([1, 2]);
   expect((await server.request('GET', `${path}/${results.at(-1).id}`)).body.state).toBe('dead');
 });
@@ -280,7 +280,7 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
   target.answer = () => new Response('');
   await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   expect(await status(server, uuid)).toMatchObject({ ...well, consecutive_failures: 0 });
   expect(await listIds('failing=true')).toEqual([]);
 });
@@ -296,7 +296,7 @@ test('a hook whose backfill waits for a retry stays failing while live deliverie
   const uuid = await register(server, target.url);
   const half = events.findIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height === 10);
   for (const event of events.slice(0, half)) server.ingest.receive(event);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   await server.request('POST', `/chainhooks/me/${uuid}/backfills`, { from_height: 2, to_height: 5 });
   await until(async () => {
     const { pending_deliveries: pending, consecutive_failures: failures } = await status(server, uuid);
@@ -332,7 +332,7 @@ test('a hook whose backfill waits for a retry stays failing while live deliverie
 
   target.answer = () => new Response('ok');
   await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   expect(await failingState()).toEqual([[], 0, 0]);
   expect(await status(server, uuid)).toMatchObject({ failing_delivery: null, last_error: null });
 });
@@ -349,10 +349,10 @@ test('a disabled hook keeps its queue and sends nothing', async () => {
   target.answer = () => new Response('');
   const waiting = (await status(server, uuid)).pending_deliveries;
   expect(waiting).toBeGreaterThan(10);
-  await drained(server, other);
+  await untilDrained(server, other);
   expect((await status(server, uuid)).pending_deliveries).toBeGreaterThanOrEqual(waiting - 1);
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
 });
 
 test('a retry waits for Retry-After', async () => {
@@ -368,7 +368,7 @@ test('a retry waits for Retry-After', async () => {
   target.answer = () => new Response('');
   const repeated = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${oldest.id}/redeliver`);
   expect([repeated.status, repeated.body.state]).toEqual([202, 'failed']);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   expect(sequences(target.received).slice(0, 3)).toEqual([1, 1, 2]);
 
   const now = Date.parse('2026-11-21T15:00:00Z');
@@ -391,7 +391,7 @@ test('deliveries are listed by state, reason and height, and can be walked in bo
   using target = receiver();
   const uuid = await register(server, target.url);
   feed(server);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   const all = (await log(server, uuid)).results;
   const path = `/chainhooks/me/${uuid}/deliveries`;
   const walked: unknown[] = [];
@@ -435,7 +435,7 @@ test('deliveries are listed by state, reason and height, and can be walked in bo
     to_height: 7,
   });
   expect([many.status, many.body.queued >= 2]).toEqual([202, true]);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   const resent = target.received.slice(before);
   for (const { headers, text } of resent) {
     expect(headers['x-chainhook-reason']).toBe('redelivery');
@@ -495,8 +495,8 @@ test("a payload that can't be built interrupts only that hook, before the block"
   candidates.contractInterface = contractInterface;
   await server.request('PATCH', `/chainhooks/me/${broken}/enabled`, { enabled: true });
   await until(async () => (await status(server, broken)).lag_blocks === 0);
-  await drained(server, broken);
-  await drained(server, fine);
+  await untilDrained(server, broken);
+  await untilDrained(server, fine);
   const heights = (list: Received[]) =>
     list.flatMap(({ payload }) =>
       payload.event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index),
@@ -586,7 +586,7 @@ describe("the operator's alert for an ended hook", () => {
     const short = await register(server, target.url, { ...started, expire_after_evaluations: 1 });
     const other = await register(server, target.url);
     feed(server);
-    await drained(server, other);
+    await untilDrained(server, other);
     const failed = () => server.logged.filter(({ event }) => event === 'hook_alert_failed');
     await until(() => failed().length === 1);
     const host = new URL(operator.url).host;
@@ -629,7 +629,7 @@ test('the metrics count deliveries, retries and failures', async () => {
   target.answer = () => new Response('', { status: failures-- > 0 ? 500 : 200 });
   const uuid = await register(server, target.url);
   feed(server);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   const { occurrence_count: matches } = await status(server, uuid);
   expect(server.hooks.counters()).toEqual({
     evaluatedBlocks: BLOCKS,

@@ -21,7 +21,7 @@ const beginning = beginnings(events).find(({ height }) => height === 3)!;
 const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
   type,
 }));
-const applied = (target: { received: Received[] }): number[] =>
+const appliedHeights = (target: { received: Received[] }): number[] =>
   target.received.flatMap(({ payload }) =>
     payload.event.apply.map(({ block_identifier }: { block_identifier: { index: number } }) => block_identifier.index),
   );
@@ -37,16 +37,16 @@ test('hooks receive blocks from the first one on: live, after resuming, and in a
   await direct.managed.setEnabled(CONSUMER, atTip, true);
   for (const event of beginning.events) direct.ingest.receive(received(event));
   const heights = [3, 4, 4, 5];
-  await until(() => applied(live).length >= 4);
-  expect(applied(live)).toEqual(heights);
+  await until(() => appliedHeights(live).length >= 4);
+  expect(appliedHeights(live)).toEqual(heights);
 
   await direct.managed.setEnabled(CONSUMER, resumed, true, 1);
-  await until(() => applied(later).length >= 3);
-  expect(applied(later)).toEqual([3, 4, 5]);
+  await until(() => appliedHeights(later).length >= 3);
+  expect(appliedHeights(later)).toEqual([3, 4, 5]);
 
   await direct.trial.backfill(CONSUMER, backfilled, { from: 1, to: 5, dryRun: false });
-  await until(() => applied(past).length >= 3);
-  expect(applied(past)).toEqual([3, 4, 5]);
+  await until(() => appliedHeights(past).length >= 3);
+  expect(appliedHeights(past)).toEqual([3, 4, 5]);
 });
 
 /** Nobody listens there: deliveries wait in the queue. */
@@ -66,7 +66,7 @@ test('a block with boot transactions without a chain id is accepted and delivere
   expect(direct.deliveries(uuid)).toHaveLength(1);
 });
 
-interface Notified {
+interface Notification {
   block_identifier: { hash: string };
   transactions: object[];
 }
@@ -93,11 +93,11 @@ test(
         const matched = new Set<string>();
         for (const { id } of direct.deliveries(uuid)) {
           const { event } = JSON.parse(direct.hooks.store.deliveries.body(id) ?? 'null');
-          for (const { block_identifier } of event.rollback as Notified[]) {
+          for (const { block_identifier } of event.rollback as Notification[]) {
             expect(chain.pop()).toBe(block_identifier.hash);
             seen.add('rollbacks');
           }
-          for (const { block_identifier } of event.apply as Notified[]) {
+          for (const { block_identifier } of event.apply as Notification[]) {
             expect(chain).not.toContain(block_identifier.hash);
             chain.push(block_identifier.hash);
             matched.add(block_identifier.hash);

@@ -5,7 +5,7 @@ import { liveHooks } from '../../src/hooks/evaluation/steps.ts';
 import type { HookProgress } from '../../src/store/hooks/model.ts';
 
 /** Live hooks over tables without hooks and without commits. */
-function opened() {
+function openHooks() {
   const stored: HookProgress = { evaluated: 7, cursor: { height: 3, hash: new Uint8Array(32) }, evaluatedAt: 1 };
   let reads = 0;
   const live = () => {
@@ -22,7 +22,7 @@ const block = { height: 4, indexBlockHash: new Uint8Array(32).fill(4) } as Block
 const hook = { id: 1, uuid: 'u', name: 'n', options: {}, conditions: [] };
 
 test("after a block's transaction is rolled back, only the progress is reloaded", () => {
-  const { liveOnes, stored, reads } = opened();
+  const { liveOnes, stored, reads } = openHooks();
   liveOnes.load();
   liveOnes.advance(block, 2);
   expect(liveOnes.progress().evaluated).toBe(8);
@@ -32,7 +32,7 @@ test("after a block's transaction is rolled back, only the progress is reloaded"
 });
 
 test('after a hook change is rolled back, the hooks are reloaded, even if they were loaded in that transaction', () => {
-  const { liveOnes, reads } = opened();
+  const { liveOnes, reads } = openHooks();
   liveOnes.load();
   liveOnes.include(hook);
   liveOnes.undone();

@@ -45,7 +45,7 @@ function laterLease(): { lease: Lease; gain: () => void } {
 }
 
 /** A network that answers at once, and its requests. */
-function answering() {
+function answeringNetwork() {
   const sent: { id: string; hook: string; heights: number[] }[] = [];
   const answer: Answer = { status: 200, headers: {}, body: Buffer.alloc(0) };
   return {
@@ -69,7 +69,7 @@ const begin = (direct: DirectHooks): Promise<void> =>
 
 test('hooks pause with their queues and backfills, and continue where they stopped once enabled', async () => {
   const { lease, gain } = laterLease();
-  const { sent, send } = answering();
+  const { sent, send } = answeringNetwork();
   await using direct = directHooks({ lease, send });
   const { managed, trial, ingest } = direct;
   const live = await direct.register(definition(RECEIVER, everything, started));
@@ -110,7 +110,7 @@ test('hooks pause with their queues and backfills, and continue where they stopp
 
 test('an expired hook sends its queue once it is disabled, and evaluates nothing', async () => {
   const { lease, gain } = laterLease();
-  const { sent, send } = answering();
+  const { sent, send } = answeringNetwork();
   await using direct = directHooks({ lease, send });
   const { managed, ingest } = direct;
   const expiring = { ...started, expire_after_occurrences: 2 };
@@ -132,7 +132,7 @@ test("a waiting delivery keeps its webhook id, and new deliveries get ids that t
   /** The deliveries of one hook, which two of its hosts would number equally. */
   async function deliveriesOf(isRestored: boolean): Promise<string[]> {
     const { lease, gain } = laterLease();
-    await using direct = directHooks({ lease, send: answering().send });
+    await using direct = directHooks({ lease, send: answeringNetwork().send });
     const uuid = '00000000-0000-4000-8000-000000000001';
     await direct.hooks.commands.run('hook.register', {
       uuid,

@@ -21,7 +21,7 @@ const feed = ({ ingest }: DirectHooks) => {
   for (const event of events) ingest.receive(event);
 };
 /** Heights of the blocks that are read from now on. */
-function watched({ hooks: { history } }: DirectHooks): number[] {
+function watchReads({ hooks: { history } }: DirectHooks): number[] {
   const read: number[] = [];
   const { block } = history;
   history.block = (hash) => {
@@ -41,7 +41,7 @@ test('a test delivery reads from the tip down to the first match', async () => {
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything));
   feed(direct);
-  const read = watched(direct);
+  const read = watchReads(direct);
   const { payload, searched_from_height: from } = await direct.trial.test(CONSUMER, uuid, {});
   const shownPayload = payload as { event: { apply: { block_identifier: { index: number } }[] } };
   expect(read).toEqual([BLOCKS]);
@@ -65,7 +65,7 @@ test('a test sends nothing if no block matches, and names the lowest height it s
     direct.trial.test(CONSUMER, uuid, choice).catch((error: unknown) => error);
   expect(await refusal()).toMatchObject({ status: 404, message: 'The chain has no block to search' });
   feed(direct);
-  const read = watched(direct);
+  const read = watchReads(direct);
   const message = 'No block from height 1 on matches the filters; set before_height to 1 to search older blocks';
   expect(await refusal()).toMatchObject({ status: 404, message });
   expect(read).toEqual(Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index));
@@ -95,7 +95,7 @@ test('a search stops at its transaction limit, and can continue from there', asy
   const conditions = conditionsOfDefinition({ filters: { events: [nothing] } } as never);
   const scan = scanner({ history, candidates: store.candidates }, conditions);
   const bounded = search(systemClock, 20);
-  const read = watched(direct);
+  const read = watchReads(direct);
   const ends: (number | null)[] = [];
   for (let below: number | null = BLOCKS + 1; below !== null; ) {
     const scanned = await bounded.newest('', scan, below);
@@ -117,7 +117,7 @@ test('a search for a hook with principals reads the same blocks in both directio
     for (const { sender } of history.block(history.hashAt(height)!).transactions) senders.add(sender.address);
   }
   expect(senders.size).toBeGreaterThan(3);
-  const read = watched(direct);
+  const read = watchReads(direct);
   for (const sender of senders) {
     const conditions = conditionsOfDefinition({ filters: { events: [{ type: 'contract_call', sender }] } } as never);
     const scan = scanner({ history, candidates: store.candidates }, conditions);

@@ -43,7 +43,7 @@ const sequences = (requests: readonly Received[]): number[] =>
   requests.map(({ headers }) => Number(headers['x-chainhook-sequence']));
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
-async function registered(server: HookServer, { url }: Receiver, consumer = 'default'): Promise<string> {
+async function register(server: HookServer, { url }: Receiver, consumer = 'default'): Promise<string> {
   const hook = definition(url, everything, { enable_on_registration: true });
   const { status, body } = await server.request('POST', '/chainhooks/me', hook, { 'x-chainhook-consumer': consumer });
   expect(status).toBe(200);
@@ -52,7 +52,7 @@ async function registered(server: HookServer, { url }: Receiver, consumer = 'def
 
 const statusOf = async (server: HookServer, uuid: string) =>
   (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-const drained = (server: HookServer, uuid: string): Promise<void> =>
+const untilDrained = (server: HookServer, uuid: string): Promise<void> =>
   until(async () => (await statusOf(server, uuid)).pending_deliveries === 0, 'the deliveries');
 const newSecret = async (server: HookServer, consumer = 'default'): Promise<string> =>
   (await server.request('POST', SECRET, undefined, { 'x-chainhook-consumer': consumer })).body.secret;
@@ -126,10 +126,10 @@ test.each(Object.entries(DAMAGES))(
     let uuid: string;
     {
       await using server = await hookServer(settings, directory.path);
-      uuid = await registered(server, target);
+      uuid = await register(server, target);
       await newSecret(server);
       feed(server, 0, 2);
-      await drained(server, uuid);
+      await untilDrained(server, uuid);
     }
     const { length: earlier } = target.received;
     damage(file);
@@ -159,7 +159,7 @@ test.each(Object.entries(DAMAGES))(
     const rotated = await server.request('POST', SECRET);
     expect(rotated.status).toBe(canMake ? 200 : 409);
     if (!canMake) expect((await server.request('DELETE', SECRET)).status).toBe(204);
-    await drained(server, uuid);
+    await untilDrained(server, uuid);
     const waited = target.received.slice(earlier);
     expect(waited).toHaveLength(4);
     for (const request of waited) {
@@ -193,14 +193,14 @@ test('a replaced key takes effect at the next start, and the old key can be rest
   let secret: string;
   {
     await using server = await hookServer({}, directory.path);
-    uuid = await registered(server, target);
+    uuid = await register(server, target);
     await newSecret(server);
     writeFileSync(file, `${B}\n${readFileSync(file, 'utf8')}`);
     const content = readFileSync(file, 'utf8');
     writeFileSync(file, `${B}\n`);
     secret = await newSecret(server);
     feed(server, 0, 2);
-    await drained(server, uuid);
+    await untilDrained(server, uuid);
     expect(signatures(target.received.at(-1)!)).toHaveLength(2);
     await server.stop();
     {
@@ -212,7 +212,7 @@ test('a replaced key takes effect at the next start, and the old key can be rest
     writeFileSync(file, content);
   }
   await using back = await hookServer({}, directory.path);
-  await drained(back, uuid);
+  await untilDrained(back, uuid);
   expect(target.received.at(-1)!.headers.authorization).toBe(`Bearer ${secret}`);
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
 });
@@ -229,22 +229,22 @@ test("a key that decrypts some consumers' secrets delays only the others", async
   const uuids: string[] = [];
   {
     await using server = await hookServer({ clusterKey }, directory.path);
-    uuids.push(await registered(server, first, 'one'));
+    uuids.push(await register(server, first, 'one'));
     await newSecret(server, 'one');
   }
   keys(B, A);
   {
     await using server = await hookServer({ clusterKey }, directory.path);
-    uuids.push(await registered(server, two, 'two'));
+    uuids.push(await register(server, two, 'two'));
     await newSecret(server, 'two');
     feed(server, 0, 2);
-    for (const uuid of uuids) await drained(server, uuid);
+    for (const uuid of uuids) await untilDrained(server, uuid);
   }
   keys(A);
   await using server = await hookServer({ clusterKey }, directory.path);
   const { length } = two.received;
   feed(server, 3, 5);
-  await drained(server, uuids[0]!);
+  await untilDrained(server, uuids[0]!);
   expect(await Promise.all(uuids.map(async (uuid) => (await statusOf(server, uuid)).paused_reason))).toEqual([
     null,
     'secret_unreadable',
@@ -252,7 +252,7 @@ test("a key that decrypts some consumers' secrets delays only the others", async
   expect(unreadable(server)).toEqual([{ event: 'hook_secrets_unreadable', count: 1, consumers: ['two'] }]);
   expect(two.received).toHaveLength(length);
   await newSecret(server, 'two');
-  await drained(server, uuids[1]!);
+  await untilDrained(server, uuids[1]!);
   for (const { received } of [first, two]) expect(sequences(received)).toEqual(upTo(5));
 });
 
@@ -265,10 +265,10 @@ test('a backup is restored without the key, and continues once the key is back',
   let secret: string;
   {
     await using server = await hookServer({}, directory.path);
-    uuid = await registered(server, target);
+    uuid = await register(server, target);
     secret = await newSecret(server);
     feed(server, 0, 2);
-    await drained(server, uuid);
+    await untilDrained(server, uuid);
   }
   const pathOf = (name: string) => join(places.path, name);
   await backupOf(directory.path, pathOf('backup'));
@@ -284,7 +284,7 @@ test('a backup is restored without the key, and continues once the key is back',
   }
   await using server = await hookServer({}, pathOf('with'));
   feed(server, 3, 3);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
   const last = target.received.at(-1)!;
   expect(signatures(last)).toEqual([signatureOf(secret, last)]);
@@ -324,7 +324,7 @@ test('a rotation while deliveries wait survives a restart, and the next one keep
   let uuid: string;
   {
     await using server = await hookServer({}, directory.path);
-    uuid = await registered(server, target);
+    uuid = await register(server, target);
     await newSecret(server);
   }
   rmSync(file);
@@ -340,12 +340,12 @@ test('a rotation while deliveries wait survives a restart, and the next one keep
   target.answer = () => new Response('ok');
   await using server = await hookServer({}, directory.path);
   expect(unreadable(server)).toEqual([]);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   const last = target.received.at(-1)!;
   expect(signatures(last)).toEqual([signatureOf(secret, last)]);
   const next = await newSecret(server);
   feed(server, 2, 2);
-  await drained(server, uuid);
+  await untilDrained(server, uuid);
   const newest = target.received.at(-1)!;
   expect(signatures(newest)).toEqual([signatureOf(next, newest), signatureOf(secret, newest)]);
 });
@@ -396,19 +396,19 @@ test.each(['the key that is back', 'a new secret'])(
     using target = receiver();
     target.answer = () => new Response('', { status: 500 });
     const clock = { time: 1_800_000_000_000 };
-    const opened = (key: string) => directHooks({ directory: directory.path, clock, sealing: sealingWith(key) });
+    const openWith = (key: string) => directHooks({ directory: directory.path, clock, sealing: sealingWith(key) });
     let uuid: string;
     const untilTried = (direct: DirectHooks, times: number) =>
       until(() => direct.deliveries(uuid)[0]?.attempts === times);
     {
-      await using direct = opened(A);
+      await using direct = openWith(A);
       await direct.managed.rotateSecret('default');
       uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
       for (const event of blocks(0, 1)) direct.ingest.receive(event);
       await untilTried(direct, 1);
     }
     {
-      await using direct = opened(B);
+      await using direct = openWith(B);
       await until(() => direct.deliveries(uuid)[0]?.triedSince === null);
       clock.time += 3 * DAY;
       if (end === 'a new secret') {
@@ -417,7 +417,7 @@ test.each(['the key that is back', 'a new secret'])(
       }
       expect(direct.deliveries(uuid)[0]?.state).toBe('failed');
     }
-    await using direct = opened(end === 'a new secret' ? B : A);
+    await using direct = openWith(end === 'a new secret' ? B : A);
     direct.wake(uuid);
     await untilTried(direct, 2);
     expect([direct.deliveries(uuid)[0]?.state, direct.record(uuid).status]).toEqual(['failed', 'streaming']);

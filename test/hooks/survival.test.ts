@@ -29,21 +29,21 @@ const register = async (server: HookServer, url: string): Promise<string> =>
   (await server.request('POST', '/chainhooks/me', definition(url, everything, started))).body.uuid;
 const status = async (server: HookServer, uuid: string) =>
   (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-const delivered = async (server: HookServer, uuid: string) => {
+const untilDelivered = async (server: HookServer, uuid: string) => {
   await until(async () => (await status(server, uuid)).lag_blocks === 0, 'the tip');
   await until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
 };
 /** The deliveries of a server that is never disturbed. */
-async function undisturbed() {
+async function runUndisturbed() {
   await using server = await hookServer();
   using target = receiver();
   const uuid = await register(server, target.url);
   for (const event of events) server.ingest.receive(event);
-  await delivered(server, uuid);
+  await untilDelivered(server, uuid);
   const payloads = target.received.map(({ payload }) => payload);
   return { standing: followed(payloads), deliveries: payloads.map(({ event }) => event) };
 }
-const expected = await undisturbed();
+const expected = await runUndisturbed();
 
 test('a rebuild restores hooks, queue, deliveries and secrets, and delivers nothing again', async () => {
   using directory = emptyDirectory();
@@ -54,7 +54,7 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and delivers noth
     uuid = await register(server, target.url);
     await server.request('POST', '/chainhooks/me/secret');
     for (const event of events.slice(0, third)) server.ingest.receive(event);
-    await delivered(server, uuid);
+    await untilDelivered(server, uuid);
     // These wait while it is rebuilt.
     target.answer = () => new Response('', { status: 503 });
     for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
@@ -72,9 +72,9 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and delivers noth
   const received = target.received.length;
   target.answer = () => new Response('');
   await using server = await hookServer({}, directory.path);
-  await delivered(server, uuid);
+  await untilDelivered(server, uuid);
   for (const event of events.slice(2 * third)) server.ingest.receive(event);
-  await delivered(server, uuid);
+  await untilDelivered(server, uuid);
   const bySequence = new Map(
     target.received.map(({ headers, payload }) => [Number(headers['x-chainhook-sequence']), payload]),
   );
@@ -96,7 +96,7 @@ test('an index that lost its last commits restores them from the journal, and de
     await using server = await hookServer({}, directory.path);
     uuid = await register(server, target.url);
     for (const event of events.slice(0, third)) server.ingest.receive(event);
-    await delivered(server, uuid);
+    await untilDelivered(server, uuid);
   }
   using restored = dataDirectory();
   copyData(directory.path, `${directory.path}/old`);
@@ -104,16 +104,16 @@ test('an index that lost its last commits restores them from the journal, and de
   {
     await using server = await hookServer({}, directory.path);
     for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
-    await delivered(server, uuid);
+    await untilDelivered(server, uuid);
   }
   const count = target.received.length;
   copyData(directory.path, `${directory.path}/new`);
   copyFileSync(journalPath(`${directory.path}/new`), journalPath(restored.path));
   await using server = await hookServer({}, restored.path);
-  await delivered(server, uuid);
+  await untilDelivered(server, uuid);
   expect(wholeIndex(restored.path)).toEqual(wholeIndex(directory.path));
   for (const event of events.slice(2 * third)) server.ingest.receive(event);
-  await delivered(server, uuid);
+  await untilDelivered(server, uuid);
   expect(target.received.length).toBeGreaterThan(count);
   const payloads = target.received.map(({ payload }) => payload);
   expect(new Set(target.received.map(({ headers }) => headers['webhook-id'])).size).toBe(payloads.length);
@@ -136,7 +136,7 @@ test('blocks that were imported without a server are delivered once when a serve
   }
   {
     await using server = await hookServer({}, directory.path);
-    await delivered(server, uuid);
+    await untilDelivered(server, uuid);
     expect([...followed(target.received.map(({ payload }) => payload)).values()]).toEqual([
       ...expected.standing.values(),
     ]);
@@ -144,7 +144,7 @@ test('blocks that were imported without a server are delivered once when a serve
   const count = target.received.length;
   await using server = await hookServer({}, directory.path);
   for (const event of events) server.ingest.receive(event);
-  await delivered(server, uuid);
+  await untilDelivered(server, uuid);
   expect(target.received).toHaveLength(count);
 });
 

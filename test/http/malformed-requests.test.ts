@@ -162,7 +162,7 @@ describe.each(listeners)('%s', (_, origin) => {
 });
 
 /** Each letter, digit and `_` percent-encoded, alternating between upper and lower case. */
-const encoded = (text: string): string =>
+const encode = (text: string): string =>
   text.replace(/\w/g, (letter, offset: number) => {
     const hex = letter.charCodeAt(0).toString(16);
     return `%${offset % 2 === 0 ? hex : hex.toUpperCase()}`;
@@ -193,7 +193,7 @@ describe('a percent-encoded path', () => {
     expect(routes.length).toBeGreaterThan(150);
     for (const { method, path } of routes) {
       const [plain, other] = await Promise.all(
-        [path, encoded(path)].map((url) => answer(alone.get(url, { method, headers: { 'if-none-match': '"x"' } }))),
+        [path, encode(path)].map((url) => answer(alone.get(url, { method, headers: { 'if-none-match': '"x"' } }))),
       );
       if (FIGURES.has(path)) expect(other!.status).toBe(200);
       else expect([path, other]).toEqual([path, plain!]);
@@ -203,13 +203,13 @@ describe('a percent-encoded path', () => {
 
   test('equals the plain path for realtime, the node and the event port', async () => {
     for (const { api } of [alone, threaded]) {
-      expect((await fetch(`${api}/extended/v1/${encoded('ws')}`)).status).toBe(426);
-      expect((await fetch(`${api}/socket.${encoded('io')}/?EIO=4&transport=polling`)).status).toBe(200);
+      expect((await fetch(`${api}/extended/v1/${encode('ws')}`)).status).toBe(426);
+      expect((await fetch(`${api}/socket.${encode('io')}/?EIO=4&transport=polling`)).status).toBe(200);
     }
     node.answer('/v2/there', () => new Response('yes'));
-    expect(await (await alone.get(`/${encoded('v2')}/there?x=%31`)).text()).toBe('yes');
+    expect(await (await alone.get(`/${encode('v2')}/there?x=%31`)).text()).toBe('yes');
     expect(node.forwarded.at(-1)?.path).toBe('/v2/there?x=%31');
-    const refused = await fetch(`${alone.events}/${encoded('new_block')}`, { method: 'POST', body: '{}' });
+    const refused = await fetch(`${alone.events}/${encode('new_block')}`, { method: 'POST', body: '{}' });
     expect([refused.status, await refused.text()]).toEqual([
       (await fetch(`${alone.events}/new_block`, { method: 'POST', body: '{}' })).status,
       expect.stringContaining('block_hash'),

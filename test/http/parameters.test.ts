@@ -119,7 +119,7 @@ test("a caller's error lacks a stack trace, and other errors have one", () => {
 });
 
 describe('unknown parameters', () => {
-  const refused = (documented: string[], query: string): string | null => {
+  const refusalOf = (documented: string[], query: string): string | null => {
     try {
       queryReader({}, refuseUnknown(documented))(url(`?${query}`));
       return null;
@@ -136,21 +136,21 @@ describe('unknown parameters', () => {
       ['filed.data.amount=1', 'field.data.amount'],
       ['a=1&topics=x', null],
     ] as const) {
-      const message = refused(names, query);
+      const message = refusalOf(names, query);
       expect(message).toBe(
         suggestion === null
           ? 'querystring/a is not a parameter of this route: it has limit, cursor, topic, field.NAME'
           : `querystring/${query.split('=')[0]} is not a parameter of this route: did you mean ${suggestion}?`,
       );
     }
-    expect(refused([], 'x=1')).toBe('querystring/x is not a parameter of this route: it has none');
-    expect(refused(names, '%ff=1')).toStartWith('querystring/%ff is not a parameter');
-    expect(refused(names, `${'x'.repeat(5_000)}=1`)!.length).toBeLessThan(250);
+    expect(refusalOf([], 'x=1')).toBe('querystring/x is not a parameter of this route: it has none');
+    expect(refusalOf(names, '%ff=1')).toStartWith('querystring/%ff is not a parameter');
+    expect(refusalOf(names, `${'x'.repeat(5_000)}=1`)!.length).toBeLessThan(250);
   });
 
   test('exclude names with a variable part and empty names', () => {
     for (const query of ['field.action=swap', 'field=1', 'field.a.b=1&field.c=2', '', '&', 'f%69eld.x=1']) {
-      expect([query, refused(names, query)]).toEqual([query, null]);
+      expect([query, refusalOf(names, query)]).toEqual([query, null]);
     }
   });
 });

@@ -93,7 +93,7 @@ describe('/extended/v1/ws', () => {
 describe('Socket.IO', () => {
   const connect = (query: Record<string, string>, transports = ['websocket']): Socket =>
     io(server.api, { transports, query, forceNew: true, reconnection: false });
-  const connected = (socket: Socket) =>
+  const untilConnected = (socket: Socket) =>
     new Promise<string | null>((resolve) => {
       socket.on('connect', () => resolve(null));
       socket.on('connect_error', ({ message }) => resolve(message));
@@ -147,17 +147,17 @@ describe('Socket.IO', () => {
 
   test.each([[['websocket']], [['polling']]])('checks the topics in the URL, with %p', async (transports) => {
     const good = connect({ subscriptions: `block,address-transaction:${ADDRESS}` }, transports);
-    expect(await connected(good)).toBeNull();
+    expect(await untilConnected(good)).toBeNull();
     const bad = connect({ subscriptions: 'block,nope,transaction:0x1' }, transports);
-    expect(await connected(bad)).toBe('Invalid topic: nope, transaction:0x1');
+    expect(await untilConnected(bad)).toBe('Invalid topic: nope, transaction:0x1');
     const empty = connect({ subscriptions: '' }, transports);
-    expect(await connected(empty)).toBeNull();
+    expect(await untilConnected(empty)).toBeNull();
     for (const socket of [good, bad, empty]) socket.disconnect();
   });
 
   test('subscribe rejects an unknown topic, and accepts lists', async () => {
     const socket = connect({});
-    await connected(socket);
+    await untilConnected(socket);
     expect(await socket.emitWithAck('subscribe', 'nope')).toBe('Invalid topic: nope');
     expect(await socket.emitWithAck('subscribe', ['block', 'mempool'])).toBeNull();
     expect(await socket.emitWithAck('subscribe', { not: 'a topic' })).toStartWith('Invalid topic: ');
@@ -168,7 +168,7 @@ describe('Socket.IO', () => {
     const transaction = transfer(alice, 0, 300);
     const spelled = `transaction:${transaction.id.slice(2).toUpperCase()}`;
     const socket = connect({ subscriptions: spelled });
-    await connected(socket);
+    await untilConnected(socket);
     const pushed = new Promise<{ tx_id: string }>((resolve) => socket.on(spelled, resolve));
     await post(announcement([transaction]));
     expect((await pushed).tx_id).toBe(transaction.id);
@@ -177,13 +177,13 @@ describe('Socket.IO', () => {
 
   test('sends nothing for topics that the client unsubscribed from', async () => {
     const socket = connect({ subscriptions: 'mempool,block' });
-    await connected(socket);
+    await untilConnected(socket);
     const heard: unknown[] = [];
     socket.on('mempool', (message) => void heard.push(message));
     socket.emit('unsubscribe', 'mempool', 'block');
     await socket.emitWithAck('subscribe', 'microblock');
     const other = connect({ subscriptions: 'mempool' });
-    await connected(other);
+    await untilConnected(other);
     const pushed = new Promise((resolve) => other.once('mempool', resolve));
     await post(announcement([transfer(alice, 1, 300)]));
     await pushed;
@@ -401,7 +401,7 @@ test('a server with partial history rejects address-stx-balance with a reason', 
   expect(got).toMatchObject([{ error: { message: 'Invalid params', data: reason } }, { result: { address: ADDRESS } }]);
   socket.close();
 
-  const joined = (subscriptions: string) => {
+  const join = (subscriptions: string) => {
     const options = { transports: ['websocket'], query: { subscriptions }, forceNew: true, reconnection: false };
     const client = io(late.api, options);
     return new Promise<string | null>((resolve) => {
@@ -409,6 +409,6 @@ test('a server with partial history rejects address-stx-balance with a reason', 
       client.on('connect_error', ({ message }) => resolve(message));
     }).finally(() => client.close());
   };
-  expect(await joined(`block,address-stx-balance:${ADDRESS}`)).toBe(reason);
-  expect(await joined(`block,address-transaction:${ADDRESS}`)).toBeNull();
+  expect(await join(`block,address-stx-balance:${ADDRESS}`)).toBe(reason);
+  expect(await join(`block,address-transaction:${ADDRESS}`)).toBeNull();
 });

@@ -24,7 +24,7 @@ const newest = events.findLastIndex(({ path }) => path === '/new_block');
 const INTERVAL_MS = 20;
 
 /** Snapshots that record which file was read, after each read. */
-const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snapshots => ({
+const observeReads = (snapshots: Snapshots, readFile: (file: number) => void): Snapshots => ({
   ...snapshots,
   async readLong(request) {
     const [answer, file] = await snapshots.readLong(async (read) => [await request(read), read.file] as const);
@@ -54,7 +54,7 @@ test('a replaced index pushes only its later changes, even if it has fewer chang
   };
   subscribed.add(subscriber, plainTopic('block'), 'block');
   const stop = startFeed({
-    snapshots: observed(snapshots, (file) => {
+    snapshots: observeReads(snapshots, (file) => {
       if (file === 2) followed.resolve();
     }),
     subscriptions: subscribed,

@@ -9,7 +9,7 @@ import { Message, subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 
-function counting() {
+function countMetrics() {
   const counted: string[] = [];
   const count = (name: string) => () => void counted.push(name);
   const metrics: ConnectionMetrics = {
@@ -23,8 +23,8 @@ function counting() {
   return { counted, metrics };
 }
 
-function guarded() {
-  const { counted, metrics } = counting();
+function openGuard() {
+  const { counted, metrics } = countMetrics();
   const logged: ConnectionEvent[] = [];
   const guard = connectionGuard('websocket', metrics, (event) => void logged.push(event));
   return { counted, metrics, logged, guard };
@@ -36,7 +36,7 @@ const failing = (cause: unknown) => (): never => {
 
 describe('a handler', () => {
   test('that fails ends its connection, and is logged and counted', () => {
-    const { guard, counted, logged } = guarded();
+    const { guard, counted, logged } = openGuard();
     const ends: EndReason[] = [];
     const cause = new RangeError('deep');
     guard(failing(cause), (reason) => void ends.push(reason));
@@ -46,7 +46,7 @@ describe('a handler', () => {
   });
 
   test("that rejects a client's message ends its connection, and counts as rejected", () => {
-    const { guard, counted, logged } = guarded();
+    const { guard, counted, logged } = openGuard();
     const ends: EndReason[] = [];
     guard(failing(new MessageError('too deep')), (reason) => void ends.push(reason));
     expect(ends).toEqual(['refused']);
@@ -55,7 +55,7 @@ describe('a handler', () => {
   });
 
   test('that fails twice throws nothing', () => {
-    const { guard, counted } = guarded();
+    const { guard, counted } = openGuard();
     guard(failing(new Error('one')), failing(new Error('two')));
     expect(counted).toEqual(['failed', 'failed']);
   });
@@ -63,7 +63,7 @@ describe('a handler', () => {
 
 /** Returns a connection over a fake socket, and the calls to that socket. */
 function connection(send: () => number = () => 1, count = () => {}) {
-  const { counted, metrics, guard } = guarded();
+  const { counted, metrics, guard } = openGuard();
   const all = subscriptions();
   const rpc = new RpcConnection({ subscriptions: all, metrics, guard }, count);
   const done: string[] = [];
@@ -93,7 +93,7 @@ test('a connection with failing handlers is closed with 1011, and others still g
 });
 
 test('a failing Socket.IO handler closes only the connection that failed', async () => {
-  const { counted, metrics, guard, logged } = guarded();
+  const { counted, metrics, guard, logged } = openGuard();
   const cause = new Error('subscriptions');
   const { handle, opened, received, closed } = socketIo({
     subscriptions: { ...subscriptions(), add: failing(cause) },

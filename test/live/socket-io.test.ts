@@ -11,7 +11,7 @@ import { heldClock } from '../support/time/held-clock.ts';
 
 const MAX_BACKLOG = 1_000;
 
-function shared(clock = systemClock) {
+function sharedOptions(clock = systemClock) {
   const counted: string[] = [];
   const count = (name: string) => () => void counted.push(name);
   const metrics = {
@@ -28,7 +28,7 @@ function shared(clock = systemClock) {
 
 /** A connection, and the calls it received. */
 function connection({ query = '', clock = systemClock } = {}) {
-  const { counted, options } = shared(clock);
+  const { counted, options } = sharedOptions(clock);
   const done: string[] = [];
   const engine = {
     request: { url: `http://localhost/socket.io/?EIO=4${query}` },
@@ -89,7 +89,7 @@ test("nothing of a client's first request stays in memory", async () => {
   /** Requests and their headers, as long as the server refers to them. */
   const requests: WeakRef<object>[] = [];
   const { handle, opened, received, closed } = socketIo({
-    ...shared().options,
+    ...sharedOptions().options,
     pingIntervalMs: 60_000,
     pingTimeoutMs: 60_000,
   });
@@ -120,7 +120,7 @@ test("nothing of a client's first request stays in memory", async () => {
 
 test('a late client affects no other connection if its close fails', () => {
   const clock = heldClock([JOIN_MS]);
-  const { counted, options } = shared(clock);
+  const { counted, options } = sharedOptions(clock);
   const close = () => {
     throw new Error("it can't be closed");
   };

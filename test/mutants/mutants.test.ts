@@ -20,7 +20,7 @@ declare const Promise: PromiseConstructor;
 `;
 
 /** Returns every text that one change can make of a file. */
-function changed(text: string): string[] {
+function changedTexts(text: string): string[] {
   const files = new Map([
     ['file.ts', text],
     ['library.d.ts', LIBRARY],
@@ -88,7 +88,7 @@ test.each([
   ["const a = 'a = b';", []],
   ['interface A { a: boolean }', []],
 ])('the mutants of %s', (text, expected) => {
-  expect(changed(text).sort()).toEqual(expected.toSorted());
+  expect(changedTexts(text).sort()).toEqual(expected.toSorted());
 });
 
 const LINES = ['a < b;', 'c < d;', '', 'c < d;'];
@@ -101,7 +101,7 @@ const changes = [...file.text.matchAll(/</g)].map(({ index }) => ({
 }));
 
 /** The first mutants of a seed. */
-function drawn(seed: number, count: number): Mutant[] {
+function draw(seed: number, count: number): Mutant[] {
   const source = new Mutants([{ ...file, changes }]);
   const mutants: Mutant[] = [];
   while (mutants.length < count) mutants.push(source.draw(seed, mutants));
@@ -110,17 +110,17 @@ function drawn(seed: number, count: number): Mutant[] {
 
 test('a seed draws the same mutants again, each of another line', () => {
   expect(new Mutants([{ ...file, changes }]).size).toBe(3);
-  const seeds = Array.from({ length: 20 }, (_, seed) => drawn(seed, 3));
+  const seeds = Array.from({ length: 20 }, (_, seed) => draw(seed, 3));
   for (const [seed, mutants] of seeds.entries()) {
-    expect(drawn(seed, 3)).toEqual(mutants);
-    expect(drawn(seed, 2)).toEqual(mutants.slice(0, 2));
+    expect(draw(seed, 3)).toEqual(mutants);
+    expect(draw(seed, 2)).toEqual(mutants.slice(0, 2));
     expect(mutants.map(({ line }) => line).sort()).toEqual([1, 2, 4]);
   }
   expect(new Set(seeds.map(([first]) => first!.line)).size).toBe(3);
 });
 
 test('a mutant is found in its moved line, the nearest of equal ones, and not in a changed line', () => {
-  const mutant = drawn(1, 3).find(({ line }) => line === 4)!;
+  const mutant = draw(1, 3).find(({ line }) => line === 4)!;
   const applied = (text: string) => {
     const place = placeOf(mutant, text);
     return place && withChange(text, place);

@@ -41,14 +41,14 @@ interface Outcome {
   seconds: number;
 }
 
-interface Tried extends Mutant {
+interface TriedMutant extends Mutant {
   outcome?: Outcome;
   /** Test files of the state's tree that didn't notice the mutant. */
   passed?: string[];
 }
 
 interface State {
-  tried: Tried[];
+  tried: TriedMutant[];
   /** Hash of the tree that these tests belong to. */
   digest: string;
   /** Milliseconds of each test file in the unchanged tree, and the files that fail there. */
@@ -204,14 +204,14 @@ function failingFiles(printed: string): string[] {
 const isEquivalent = (mutant: Mutant): boolean => equivalents.some((entry) => isSame(entry, mutant));
 
 /** Describes a mutant in one line. */
-function described({ file, line, kind, before, after, text, outcome }: Tried): string {
+function toLine({ file, line, kind, before, after, text, outcome }: TriedMutant): string {
   const short = (long: string) => long.replace(/\s+/g, ' ').slice(0, 100);
   const change = `${short(before) || `before «${short(text.trim())}»`} → ${short(after)}`;
   return `${file}:${line} ${kind}: ${change}${outcome ? ` · ${outcome.by}: ${short(outcome.what)} · ${outcome.seconds} s` : ''}`;
 }
 
 /** Summarizes the outcomes of all mutants. */
-function summary(tried: readonly Tried[]): string {
+function summary(tried: readonly TriedMutant[]): string {
   const judged = tried.filter(({ outcome }) => outcome !== undefined && outcome.by !== 'gone');
   const judgedBy = (...by: Outcome['by'][]) => judged.filter(({ outcome }) => by.includes(outcome!.by));
   const [survivors, equivalent] = [
@@ -224,7 +224,7 @@ function summary(tried: readonly Tried[]): string {
     `${noticed} of ${counted} noticed (${((100 * noticed) / counted).toFixed(1)} %): ${judgedBy('types').length} by the compiler, ` +
       `${judgedBy('test').length} by tests, ${judgedBy('hang').length} by hanging; ${equivalent.length} are equivalent, ` +
       `${tried.length - judged.length} not tried or gone`,
-    ...survivors.map((mutant) => `survived  ${described(mutant)}`),
+    ...survivors.map((mutant) => `survived  ${toLine(mutant)}`),
   ].join('\n');
 }
 
@@ -312,7 +312,7 @@ async function main(): Promise<void> {
   /** Runs tests on a mutant. @returns the outcome, or null if other tests remain */
   async function outcomeOf(
     copy: Copy,
-    mutant: Tried,
+    mutant: TriedMutant,
     scope: 'near' | 'all',
   ): Promise<Pick<Outcome, 'by' | 'what'> | null> {
     const { file } = mutant;
@@ -356,7 +356,7 @@ async function main(): Promise<void> {
       save();
       const judged = state.tried.filter((mutant) => mutant.outcome !== undefined).length;
       const word = outcome === null ? 'not yet' : outcome.by === 'nobody' ? 'SURVIVED' : 'noticed';
-      say(`${judged}/${state.tried.length} ${word}  ${described(mutant)}`);
+      say(`${judged}/${state.tried.length} ${word}  ${toLine(mutant)}`);
     });
   }
   say(summary(state.tried));

@@ -28,7 +28,7 @@ const LOG = '0123456789abcdef0123456789abcdef';
 const EVERY = 5_000;
 
 /** Starts an archiver whose results and clock the test controls. */
-function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = {}) {
+function startArchiver(options: { lease?: ArchiveLease; chainId?: number | null } = {}) {
   const clock = heldClock([EVERY, 10_000, 20_000, 40_000, 60_000, 2_000]);
   const log: LogEvent[] = [];
   const registry = new Registry();
@@ -86,7 +86,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
 const refused = new OperatorError('The bucket is full: place (QuotaExceeded).', 'Make room.');
 
 test('archives every few seconds, and metrics show the state of the archive', async () => {
-  const { world, pass, metric, rounds, stop, isStopped } = archiving();
+  const { world, pass, metric, rounds, stop, isStopped } = startArchiver();
   expect(await metric('entry')).toBe(0);
   world.last = 7;
   world.base = 5;
@@ -102,7 +102,7 @@ test('archives every few seconds, and metrics show the state of the archive', as
 });
 
 test('retries a failure with growing waits, and logs each problem once', async () => {
-  const { world, pass, metric, log, status, stop, rounds } = archiving();
+  const { world, pass, metric, log, status, stop, rounds } = startArchiver();
   world.last = 3;
   await pass();
   world.last = 8;
@@ -128,7 +128,7 @@ test('retries a failure with growing waits, and logs each problem once', async (
 });
 
 test('a server does not retry a failing archive when it stops', async () => {
-  const { world, pass, stop, rounds } = archiving();
+  const { world, pass, stop, rounds } = startArchiver();
   world.run = () => Promise.reject(refused);
   await pass(EVERY, 10_000);
   await stop();
@@ -136,7 +136,7 @@ test('a server does not retry a failing archive when it stops', async () => {
 });
 
 test.each(['before', 'while'] as const)('a round that never ends is ended %s the server stops', async (when) => {
-  const { world, stop, clock, rounds, isStopped } = archiving();
+  const { world, stop, clock, rounds, isStopped } = startArchiver();
   const { promise, reject } = Promise.withResolvers<void>();
   world.run = () => promise;
   if (when === 'before') {
@@ -155,7 +155,7 @@ test.each(['before', 'while'] as const)('a round that never ends is ended %s the
 });
 
 test('in a cluster, only the host with the lease archives, under its epoch', async () => {
-  const { world, pass, metric, rounds, status, stop } = archiving({ lease: () => null });
+  const { world, pass, metric, rounds, status, stop } = startArchiver({ lease: () => null });
   world.last = 4;
   await pass();
   expect([rounds.length, await metric('entry'), status()]).toEqual([0, 0, null]);
@@ -177,7 +177,7 @@ test('in a cluster, only the host with the lease archives, under its epoch', asy
 });
 
 test('archives nothing before the chain is known', async () => {
-  const { world, pass, rounds, stop } = archiving({ chainId: null });
+  const { world, pass, rounds, stop } = startArchiver({ chainId: null });
   await pass();
   expect(rounds).toEqual([]);
   world.chainId = DEVNET;
@@ -195,7 +195,7 @@ describe('a server', () => {
     Object.assign(process.env, replaced);
   });
 
-  const started = (location: string, environment: Partial<Environment> = {}): Promise<Serving> =>
+  const serveWith = (location: string, environment: Partial<Environment> = {}): Promise<Serving> =>
     serving({ archive: location, archiveBase: '0', hostName: 'one' }, undefined, {}, environment);
   const series = async (server: Serving, name: string): Promise<number> => {
     const text = await (await server.get('/metrics')).text();
@@ -207,7 +207,7 @@ describe('a server', () => {
   test('archives events from its node, and the rest when it stops', async () => {
     const path = join(folder.path, 'whole');
     // The time for the last round never ends, however busy the machine is.
-    const server = await started(path, { clock: heldClock([2_000]) });
+    const server = await serveWith(path, { clock: heldClock([2_000]) });
     using copy = dataDirectory();
     await server.post(events.slice(0, 8));
     await until(() => isArchived(server), 'the first events are archived');
@@ -224,7 +224,7 @@ describe('a server', () => {
     using other = ingestOf(events.map(received));
     await archive(other.path, directoryFiles(path), 'other');
     const before = readdirSync(path);
-    await using server = await started(path);
+    await using server = await serveWith(path);
     await server.post(events);
     await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
     expect((await server.get('/ready')).status).toBe(200);
@@ -239,7 +239,7 @@ describe('a server', () => {
     using s3 = s3Server('bucket');
     const { AWS_ENDPOINT_URL } = s3.variables;
     Object.assign(process.env, how === 'without credentials' ? { AWS_ENDPOINT_URL } : s3.variables, wrong);
-    await using server = await started('s3://bucket/archive');
+    await using server = await serveWith('s3://bucket/archive');
     await server.post(events);
     await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
     expect((await server.get('/ready')).status).toBe(200);
@@ -250,7 +250,7 @@ describe('a server', () => {
     using s3 = s3Server('bucket');
     Object.assign(process.env, s3.variables);
     s3.fail = () => ({ status: 403, code: 'RequestTimeTooSkewed' });
-    await using server = await started('s3://bucket/archive');
+    await using server = await serveWith('s3://bucket/archive');
     await server.post(events);
     await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
     s3.fail = () => null;
@@ -263,7 +263,7 @@ describe('a server', () => {
     Object.assign(process.env, s3.variables);
     s3.objects.set(`bucket/archive/${IDENTITY}`, new Uint8Array(1_000));
     s3.fail = () => 'stalled';
-    const server = await started('s3://bucket/archive');
+    const server = await serveWith('s3://bucket/archive');
     await server.post(events);
     await until(() => s3.requests.length > 0, 'a request to the archive');
     await server[Symbol.asyncDispose]();
@@ -283,7 +283,7 @@ describe('a server', () => {
     using disk = smallDisk(4_000_000)!;
     const path = join(disk.path, 'archive');
     disk.fill();
-    await using server = await started(path);
+    await using server = await serveWith(path);
     await server.post(events);
     await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
     expect((await server.get('/ready')).status).toBe(200);

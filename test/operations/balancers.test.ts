@@ -60,7 +60,7 @@ const withHosts = (text: string): string =>
  * @param command starts the balancer with a file
  * @param ports ports where it listens; the first is for readers
  */
-async function started(configuration: string, command: (file: string) => string[], port: number) {
+async function start(configuration: string, command: (file: string) => string[], port: number) {
   const directory = serverDirectory();
   const file = join(directory.path, 'configuration');
   writeFileSync(file, configuration.replaceAll('DIRECTORY', directory.path));
@@ -138,7 +138,7 @@ describeWith('nginx', nginx !== null, () => {
     const block = textOf('packaging/balancers/nginx.conf');
     const port = freePort();
     const configuration = around(withHosts(block).replace('listen 80;', `listen 127.0.0.1:${port};`));
-    await using balancer = await started(configuration, command, port);
+    await using balancer = await start(configuration, command, port);
     await requireUnharmed(balancer.api);
     const [first] = hosts;
     first!.api[Symbol.dispose]();
@@ -150,7 +150,7 @@ describeWith('nginx', nginx !== null, () => {
     const [, location] = /^```nginx\n(.*?)^```/ms.exec(textOf('docs/run.md'))!;
     const port = freePort();
     const snippet = location!.replace('127.0.0.1:3999', new URL(server.api).host);
-    await using balancer = await started(around(`server { listen 127.0.0.1:${port};\n${snippet}}`), command, port);
+    await using balancer = await start(around(`server { listen 127.0.0.1:${port};\n${snippet}}`), command, port);
     await requireUnharmed(balancer.api);
   });
 });
@@ -164,7 +164,7 @@ describeWith('HAProxy', haproxy !== null, () => {
     const configuration = withHosts(block)
       .replace('bind :3999', `bind 127.0.0.1:${readers}`)
       .replace('bind 10.0.0.9:3700', `bind 127.0.0.1:${nodes}`);
-    await using balancer = await started(configuration, (file) => [haproxy!, '-db', '-f', file], readers);
+    await using balancer = await start(configuration, (file) => [haproxy!, '-db', '-f', file], readers);
     await requireUnharmed(balancer.api);
     const { path, body } = stream.at(-1)!;
     const headers = { 'content-type': 'application/json' };

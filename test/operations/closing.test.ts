@@ -10,7 +10,7 @@ import { serving } from '../support/servers/serving.ts';
 function watchedClosing(): { closed: string[]; environment: Partial<Environment> } {
   const closed: string[] = [];
   const { listen, openSnapshots, connect } = realEnvironment;
-  const noting = <T extends object, K extends keyof T>(part: T, method: K, name: string): T => {
+  const recordCalls = <T extends object, K extends keyof T>(part: T, method: K, name: string): T => {
     const call = part[method] as (...args: unknown[]) => unknown;
     part[method] = ((...args: unknown[]) => {
       if (!closed.includes(name)) closed.push(name);
@@ -22,10 +22,10 @@ function watchedClosing(): { closed: string[]; environment: Partial<Environment>
   return {
     closed,
     environment: {
-      listen: ((options) => noting(listen(options), 'stop', options.what)) as typeof listen,
-      openSnapshots: (...args) => noting(openSnapshots(...args), 'close', 'snapshots'),
-      connect: (path, synchronous) => noting(connect(path, synchronous), 'close', path.replace(/^.*\//, '')),
-      archiveWorker: (start) => noting(realEnvironment.archiveWorker(start), 'stop', workers.shift() ?? 'archive'),
+      listen: ((options) => recordCalls(listen(options), 'stop', options.what)) as typeof listen,
+      openSnapshots: (...args) => recordCalls(openSnapshots(...args), 'close', 'snapshots'),
+      connect: (path, synchronous) => recordCalls(connect(path, synchronous), 'close', path.replace(/^.*\//, '')),
+      archiveWorker: (start) => recordCalls(realEnvironment.archiveWorker(start), 'stop', workers.shift() ?? 'archive'),
     },
   };
 }

@@ -5,13 +5,13 @@ import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.
 import { manualClock } from '../support/time/manual-clock.ts';
 
 /** Returns a system clock whose time and repeated calls a test controls. */
-function controlled() {
+function controlledClock() {
   const manual = manualClock();
   return { manual, clock: { ...systemClock, ...manual } };
 }
 
 test("the duration of an attempt is forwarded to the metrics and included in its interval's sample", () => {
-  const { manual, clock } = controlled();
+  const { manual, clock } = controlledClock();
   const lastHour = new LastHour({ clock, requests: new RequestCounts() });
   const timed: number[] = [];
   const timers = lastHour.aroundTimers({ evaluated: () => {}, attempted: (milliseconds) => timed.push(milliseconds) });
@@ -24,7 +24,7 @@ test("the duration of an attempt is forwarded to the metrics and included in its
 });
 
 test('the rate of events covers the last minute, and the last event has its time', () => {
-  const { manual, clock } = controlled();
+  const { manual, clock } = controlledClock();
   const lastHour = new LastHour({ clock, requests: new RequestCounts() });
   const events = lastHour.aroundEvents({ answered: () => {} });
   const stop = lastHour.start();
@@ -40,7 +40,7 @@ test('the rate of events covers the last minute, and the last event has its time
 });
 
 test('the growth of the data is measured from the start and returned after an hour', () => {
-  const { manual, clock } = controlled();
+  const { manual, clock } = controlledClock();
   const space = new DiskSpace(clock, () => 1_000_000 - manual.now() / 1_000);
   const stop = space.start();
   manual.tick(3_599_000);

@@ -261,15 +261,15 @@ test('the error about a port in use names the port', async () => {
 
 test('a server rejects a node of another chain before it creates files, and starts if the node does not answer', async () => {
   using directory = dataDirectory();
-  const starting = (network: string, nodeRpc: string, path?: string) => serving({ network, nodeRpc }, path);
+  const serveWith = (network: string, nodeRpc: string, path?: string) => serving({ network, nodeRpc }, path);
   node.answer('/v2/info', () => Response.json(TESTNET_INFO));
-  await using matching = await starting('0x80000000', node.url);
+  await using matching = await serveWith('0x80000000', node.url);
   expect((await matching.get('/health')).status).toBe(200);
-  await expect(starting('0x00000001', node.url, directory.path)).rejects.toThrow(
+  await expect(serveWith('0x00000001', node.url, directory.path)).rejects.toThrow(
     'The node belongs to chain 0x80000000, but --network is 0x00000001.',
   );
   expect(readdirSync(directory.path)).toEqual([]);
-  await using absent = await starting('0x80000000', NO_NODE);
+  await using absent = await serveWith('0x80000000', NO_NODE);
   expect((await absent.get('/health')).status).toBe(200);
 });
 

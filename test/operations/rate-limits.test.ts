@@ -31,7 +31,7 @@ async function untilRefused(ask: () => Promise<Response>): Promise<{ allowed: nu
 }
 
 /** Opens a WebSocket, and waits until it is open or closed. */
-async function opened(url: string, headers: Record<string, string>): Promise<WebSocket> {
+async function openSocket(url: string, headers: Record<string, string>): Promise<WebSocket> {
   const socket = new WebSocket(url, { headers } as never);
   await new Promise((resolve) => {
     socket.addEventListener('open', resolve);
@@ -115,7 +115,7 @@ describe.each([
     expect(await closeCodeBeyondLimit(WEBSOCKET, server, headers, rawFrame('TEXT', subscribe))).toBe(1008);
     const open: WebSocket[] = [];
     await until(async () => {
-      const next = await opened(url, headers);
+      const next = await openSocket(url, headers);
       if (next.readyState === WebSocket.OPEN) open.push(next);
       return next.readyState !== WebSocket.OPEN;
     }, 'a connection that is refused');

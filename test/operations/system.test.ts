@@ -58,11 +58,11 @@ test.each([
 
 test('settings are shown with their sources, but without secrets', async () => {
   const { settings, listeners, journal, data } = await ask<SystemState>('/stackside/v1/system');
-  const named = (name: string) => settings.find((setting) => setting.name === name);
-  expect(named('data')).toMatchObject({ value: server.directory });
-  expect(named('hook_retention')).toMatchObject({ source: 'default', source_name: null });
-  expect(named('btc_rpc')).toMatchObject({ value: 'http://user:***@127.0.0.1:1' });
-  expect(named('hook_alert')).toMatchObject({ value: '<set>' });
+  const settingNamed = (name: string) => settings.find((setting) => setting.name === name);
+  expect(settingNamed('data')).toMatchObject({ value: server.directory });
+  expect(settingNamed('hook_retention')).toMatchObject({ source: 'default', source_name: null });
+  expect(settingNamed('btc_rpc')).toMatchObject({ value: 'http://user:***@127.0.0.1:1' });
+  expect(settingNamed('hook_alert')).toMatchObject({ value: '<set>' });
   expect(JSON.stringify(settings)).not.toContain(PASSWORD);
   expect(listeners.map(({ url }) => url).sort()).toEqual([server.api, server.events].sort());
   expect(journal?.entries).toBeGreaterThan(12);
@@ -70,10 +70,10 @@ test('settings are shown with their sources, but without secrets', async () => {
 });
 
 test('indexes of decoded values are shown with their progress, and the log contains an event when they are complete', async () => {
-  const indexed = async () => (await ask<SystemState>('/stackside/v1/system')).value_indexes;
-  await until(async () => (await indexed()).every(({ state }) => state === 'complete'));
+  const readIndexes = async () => (await ask<SystemState>('/stackside/v1/system')).value_indexes;
+  await until(async () => (await readIndexes()).every(({ state }) => state === 'complete'));
   const contract_id = 'ST000000000000000000002AMW42H';
-  expect(await indexed()).toEqual(
+  expect(await readIndexes()).toEqual(
     (['logs', 'calls'] as const).flatMap((kind) => [
       { of: kind, contract_id: `${contract_id}.bns`, field: null, state: 'complete', from_height: 0 },
       { of: kind, contract_id: `${contract_id}.later`, field: 'name', state: 'complete', from_height: 0 },
@@ -181,7 +181,7 @@ test('the index is checked in another process, with one inspection at a time', a
 });
 
 /** A process whose output and end the test controls. */
-function scripted() {
+function scriptedProcess() {
   const lines: string[] = [];
   let wake = () => {};
   const { promise: ended, resolve: end } = Promise.withResolvers<Awaited<OwnProcess['ended']>>();
@@ -212,14 +212,14 @@ function scripted() {
   };
 }
 
-function inspecting() {
-  const child = scripted();
+function startInspections() {
+  const child = scriptedProcess();
   const inspection = inspections({ directory: '/data', clock: { now: () => 5_000 }, start: () => child.process });
   return { child, inspection };
 }
 
 test('an inspection shows its progress, and can be cancelled', async () => {
-  const { child, inspection } = inspecting();
+  const { child, inspection } = startInspections();
   expect([inspection.cancel(), inspection.start('tables'), inspection.start('check')]).toEqual([false, true, false]);
   child.print({ at: { number: 1, of: 2, name: 'blocks', detail: '' } });
   child.print({ found: { name: 'blocks', kind: 'table', table: 'blocks', bytes: 4096 } });
@@ -235,7 +235,7 @@ test.each([
   ['prints what is not known', 0, ['{"found":{"name":5}}'], 'printed an unexpected line'],
   ['prints no JSON', 0, ['Segmentation fault'], 'printed an unexpected line'],
 ])('an inspection whose process %s shows the problem', async (_, code, lines, problem) => {
-  const { child, inspection } = inspecting();
+  const { child, inspection } = startInspections();
   inspection.start('check');
   for (const line of lines) child.print(line);
   child.finish(code, 'The index is not there.\n');
@@ -341,26 +341,26 @@ test('the time until the disk is full follows from its loss in a day, and is nul
   let [seconds, free] = [0, 100_000_000_000 as number | null];
   const clock = { ...systemClock, monotonic: () => seconds * 1_000 };
   const space = new DiskSpace(clock, () => free);
-  const measured = (time: number, bytes: number | null) => {
+  const measure = (time: number, bytes: number | null) => {
     [seconds, free] = [time, bytes];
     space.sample();
     return space.growth();
   };
-  expect(measured(0, 100_000_000_000)).toBeNull();
-  expect(measured(3_599, 99_000_000_000)).toBeNull();
-  expect(measured(3_600, null)).toBeNull();
-  expect(measured(7_200, 98_000_000_000)).toEqual({
+  expect(measure(0, 100_000_000_000)).toBeNull();
+  expect(measure(3_599, 99_000_000_000)).toBeNull();
+  expect(measure(3_600, null)).toBeNull();
+  expect(measure(7_200, 98_000_000_000)).toEqual({
     seconds: 7_200,
     bytesPerDay: 24_000_000_000,
     fullInSeconds: 352_800,
   });
-  expect(measured(14_400, 101_000_000_000)).toEqual({
+  expect(measure(14_400, 101_000_000_000)).toEqual({
     seconds: 14_400,
     bytesPerDay: -6_000_000_000,
     fullInSeconds: null,
   });
   // A day later, older values no longer count.
-  for (let time = 15_000; time <= 15_000 + 86_400; time += 300) measured(time, 50_000_000_000);
+  for (let time = 15_000; time <= 15_000 + 86_400; time += 300) measure(time, 50_000_000_000);
   expect(space.growth()).toEqual({ seconds: 86_400, bytesPerDay: 0, fullInSeconds: null });
 });
 

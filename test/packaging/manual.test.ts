@@ -82,7 +82,7 @@ describe('completions', () => {
   });
 
   /** Returns bash's completions for the last word. */
-  function offered(...words: string[]): string[] {
+  function offeredOptions(...words: string[]): string[] {
     const script = `${bash}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
       compopt() { :; }; _stackside; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const { stdout, stderr } = Bun.spawnSync(['bash', '-c', script]);
@@ -91,19 +91,19 @@ describe('completions', () => {
   }
 
   test('for bash complete the word that was typed', () => {
-    expect(offered('stackside', 'reb')).toEqual(['rebuild']);
-    expect(offered('stackside', 'hooks', 'rede')).toEqual(['redeliver']);
-    expect(offered('stackside', 'serve', '--mode', '')).toEqual(['full', 'read', 'write']);
-    expect(offered('stackside', 'serve', '--mode', '=', 'r')).toEqual(['read']);
-    expect(offered('stackside', 'serve', '--api-p')).toEqual(['--api-port']);
+    expect(offeredOptions('stackside', 'reb')).toEqual(['rebuild']);
+    expect(offeredOptions('stackside', 'hooks', 'rede')).toEqual(['redeliver']);
+    expect(offeredOptions('stackside', 'serve', '--mode', '')).toEqual(['full', 'read', 'write']);
+    expect(offeredOptions('stackside', 'serve', '--mode', '=', 'r')).toEqual(['read']);
+    expect(offeredOptions('stackside', 'serve', '--api-p')).toEqual(['--api-port']);
   });
 
   test('for bash complete values and directories, but no placeholders', () => {
-    expect(offered('stackside', 'serve', '--threads', '')).toEqual(['auto']);
-    expect(offered('stackside', 'serve', '--network', '')).toEqual(['']);
+    expect(offeredOptions('stackside', 'serve', '--threads', '')).toEqual(['auto']);
+    expect(offeredOptions('stackside', 'serve', '--network', '')).toEqual(['']);
     const folders = [['serve', '--archive'], ['devnet', '--clarity'], ['restore']];
     for (const words of folders) {
-      expect(offered('stackside', ...words, `${import.meta.dir}/../packag`)).toEqual([
+      expect(offeredOptions('stackside', ...words, `${import.meta.dir}/../packag`)).toEqual([
         `${import.meta.dir}/../packaging`,
       ]);
     }

@@ -16,7 +16,7 @@ const initScript = textOf('packaging/openrc/stackside');
 const windows = textOf('packaging/windows/README.md');
 
 /** Checks a command line without the program's name. @returns the flags that its command doesn't accept */
-function refused(line: string): string[] {
+function refusedOptions(line: string): string[] {
   const [name, ...rest] = line.trim().split(/\s+/);
   const command = createProgram().commands.find((item) => item.name() === name);
   if (command === undefined) throw new Error(`there is no command ${name}`);
@@ -39,7 +39,7 @@ test.each([
   ['Windows', /-Argument "(.*?)"/.exec(windows)?.[1] ?? ''],
 ])('%s starts the server with flags that exist', (_name, line) => {
   expect(line).toStartWith('serve --');
-  expect(refused(line)).toEqual([]);
+  expect(refusedOptions(line)).toEqual([]);
 });
 
 test('variables that these files name are settings', () => {
@@ -65,7 +65,7 @@ describe('the Containerfile', () => {
     const [, command = '[]'] = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(containerfile) ?? [];
     const [program, ...words] = JSON.parse(command) as string[];
     expect([program]).toEqual(JSON.parse(instruction('ENTRYPOINT')) as string[]);
-    expect(refused(words.join(' '))).toEqual([]);
+    expect(refusedOptions(words.join(' '))).toEqual([]);
   });
 
   test('copies the files of a release, for the processors of Linux', () => {

@@ -89,7 +89,7 @@ const plain: Replies = (_, name) => {
       return uri('https://art.example/{id}.json');
   }
 };
-const saying =
+const respond =
   (replies: Record<string, Reply>, rest: Replies = plain): Replies =>
   (contract, name, argument) =>
     replies[name] ?? rest(contract, name, argument);
@@ -182,7 +182,7 @@ function next(
 }
 
 /** An index with an asker of a stub node. */
-function opened(reply: Replies = plain) {
+function make(reply: Replies = plain) {
   const directory = dataDirectory();
   const open = openAt(directory.path);
   const { ingest } = open;
@@ -319,7 +319,7 @@ test('a notification counts from the contract itself, or from its deployer throu
 });
 
 test('facts of every token family are requested once and stored as the contract returns them', async () => {
-  await using tokens = opened(saying({ 'get-last-token-id': okay(clarity.uint(3)) }));
+  await using tokens = make(respond({ 'get-last-token-id': okay(clarity.uint(3)) }));
   const failed = { ...coins, name: 'failed', status: 'abort_by_response' };
   const a = next(null, coins);
   const b = next(a, cards, (tx) => [nftMint(CARDS, tx, 0, MAX_UINT), nftMint(`${bob.address}.unknown`, tx, 1, 1)]);
@@ -353,7 +353,7 @@ test('facts of every token family are requested once and stored as the contract 
 });
 
 test('a supply changes only with mints and burns of that asset, and a fork reverts them', async () => {
-  await using index = opened();
+  await using index = make();
   const a = next(null, coins);
   const b = next(a, null);
   index.add(a, b);
@@ -372,7 +372,7 @@ test('a supply changes only with mints and burns of that asset, and a fork rever
 });
 
 test('an answer about an earlier block includes later mints, and answers from a lost or outdated block are ignored', async () => {
-  await using index = opened();
+  await using index = make();
   const a = next(null, coins);
   const b = next(a, null, (tx) => [ft('mint', `${COIN}::coin`, tx, 0, 50n)]);
   const c = next(b, null, (tx) => [print(COIN, tx, 0, notice(COIN, {}, 'ft'))]);
@@ -398,7 +398,7 @@ test('an answer about an earlier block includes later mints, and answers from a 
 });
 
 test('a fork that removes a deployment or a mint also removes the token and its metadata', async () => {
-  await using index = opened();
+  await using index = make();
   const a = next(null, cards, (tx) => [nftMint(CARDS, tx, 0, 1)]);
   const b = next(a, jewels, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 2)]);
   const c = next(b, coins, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 3)]);
@@ -418,7 +418,7 @@ test('a fork that removes a deployment or a mint also removes the token and its 
 });
 
 test('notifications queue the tokens they name, frozen tokens stay unchanged, and a fork reverts a freeze', async () => {
-  await using index = opened();
+  await using index = make();
   const a = next(null, cards, (tx) => [1, 2, 3].map((id) => nftMint(CARDS, tx, id - 1, id)));
   index.add(a);
   await index.settled();
@@ -469,7 +469,7 @@ test('notifications queue the tokens they name, frozen tokens stay unchanged, an
 });
 
 test('a dynamic token is read again after its interval, once there is a new block', async () => {
-  await using index = opened();
+  await using index = make();
   const dynamic = { 'update-mode': clarity.ascii('dynamic'), ttl: clarity.uint(0) };
   const a = next(null, cards, (tx) => [
     nftMint(CARDS, tx, 0, 1),
@@ -511,7 +511,7 @@ const wrong: [string, Record<string, Reply>, string][] = [
 test.each(wrong)(
   '%s sets the right state, is retried if a retry can help, and is never stored',
   async (_, replies, state) => {
-    await using index = opened(saying(replies));
+    await using index = make(respond(replies));
     index.add(next(null, coins));
     index.start();
     // Looks in each turn: after ten tries, which this clock lets follow at once, the state is another.
@@ -525,15 +525,15 @@ test.each(wrong)(
 );
 
 test('without a supply, the supply is null and the rest is stored; a URI of none is null', async () => {
-  await using index = opened(saying({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
+  await using index = make(respond({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
   index.add(next(null, coins));
   await index.settled();
   expect(index.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
 });
 
 test('a URI is stored with its token number, and without a locale', async () => {
-  await using index = opened(
-    saying({
+  await using index = make(
+    respond({
       'get-token-uri': uri('https://x.example/{ID}/$token_id/{locale}.json'),
       'get-last-token-id': okay(clarity.uint(2)),
     }),
@@ -545,8 +545,8 @@ test('a URI is stored with its token number, and without a locale', async () => 
 
 test('control characters and 128-bit numbers in token metadata are stored unchanged', async () => {
   const name = 'a\u0000b\u202e\u0007 “Ж”';
-  await using index = opened(
-    saying({ 'get-name': okay(clarity.utf8(name)), 'get-decimals': okay(clarity.uint(2n ** 127n)) }),
+  await using index = make(
+    respond({ 'get-name': okay(clarity.utf8(name)), 'get-decimals': okay(clarity.uint(2n ** 127n)) }),
   );
   index.add(next(null, coins));
   await index.settled();
@@ -554,12 +554,12 @@ test('control characters and 128-bit numbers in token metadata are stored unchan
 });
 
 test('a last token id above the cap lists no tokens, and one that is not a number makes the contract invalid', async () => {
-  await using index = opened(saying({ 'get-last-token-id': okay(clarity.uint(10_000_000_000)) }));
+  await using index = make(respond({ 'get-last-token-id': okay(clarity.uint(10_000_000_000)) }));
   index.add(next(null, cards));
   await index.settled();
   expect(index.all('SELECT * FROM tokens')).toEqual([]);
   expect(index.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('done');
-  index.node.reply = saying({ 'get-last-token-id': okay(clarity.ascii('no')) });
+  index.node.reply = respond({ 'get-last-token-id': okay(clarity.ascii('no')) });
   await index.commands.run('tokens.refresh', { contract: CARDS, tokens: null });
   await index.settled();
   expect(index.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('invalid');
@@ -567,7 +567,7 @@ test('a last token id above the cap lists no tokens, and one that is not a numbe
 
 test("contracts that never answer, or change their answer each time, don't prevent reading of others", async () => {
   let [calls, callsAtCoin] = [0, 0];
-  await using index = opened((contract, name, argument) => {
+  await using index = make((contract, name, argument) => {
     calls += 1;
     if (contract === COIN) {
       callsAtCoin = calls;
@@ -589,7 +589,7 @@ test("contracts that never answer, or change their answer each time, don't preve
 });
 
 test('a restored public backup contains the answers about tokens', async () => {
-  await using index = opened();
+  await using index = make();
   index.add(next(null, coins));
   await index.settled();
   using places = dataDirectory();
@@ -602,7 +602,7 @@ test('a restored public backup contains the answers about tokens', async () => {
 });
 
 test('an asker without work reads the queue only after commits, once for several, or after five seconds', async () => {
-  await using index = opened();
+  await using index = make();
   const clock = heldClock([500, 5_000]);
   let reads = 0;
   const asker = startMetadataFetcher({
@@ -639,7 +639,7 @@ test('an asker without work reads the queue only after commits, once for several
 
 test('in a cluster, only the host with the lease sends requests about tokens', async () => {
   let calls = 0;
-  await using index = opened((...args) => {
+  await using index = make((...args) => {
     calls += 1;
     return plain(...args);
   });
@@ -654,7 +654,7 @@ test('in a cluster, only the host with the lease sends requests about tokens', a
 });
 
 test('while the node is down, no try is counted and the pause is logged once', async () => {
-  await using index = opened();
+  await using index = make();
   index.node.isAway = true;
   index.add(next(null, coins));
   index.start();
@@ -667,7 +667,7 @@ test('while the node is down, no try is counted and the pause is logged once', a
 });
 
 test('a rebuild stores the same answers without requests to the node, for a contract with many tokens', async () => {
-  await using index = opened(saying({ 'get-last-token-id': okay(clarity.uint(450)) }));
+  await using index = make(respond({ 'get-last-token-id': okay(clarity.uint(450)) }));
   const a = next(null, cards);
   const b = next(a, null, (tx) => [print(CARDS, tx, 0, notice(CARDS))]);
   index.add(a);
@@ -693,7 +693,7 @@ test('a rebuild stores the same answers without requests to the node, for a cont
 
 test('fungible tokens are sorted by name or symbol, unnamed tokens last or first, in pages with a total', async () => {
   const names: Record<string, string> = { b: 'beta', a: 'Alpha', c: 'ALPHA_2', d: 'gamma' };
-  await using index = opened((contract, name, argument) => {
+  await using index = make((contract, name, argument) => {
     const key = contract.split('.')[1] ?? '';
     if (key === 'silent') return { okay: false, cause: 'no' };
     if (name === 'get-name') return okay(clarity.ascii(names[key] ?? 'x'));

@@ -159,17 +159,17 @@ export class MemoryLog {
 
 /** Wraps a client so that it sends nothing after its process has ended. */
 export function whileAlive({ append, read, head, chain, wait, close }: SharedLog, isAlive: () => boolean): SharedLog {
-  const guarded =
+  const guard =
     <A extends unknown[], T>(call: (...values: A) => Promise<T>) =>
     async (...values: A): Promise<T> => {
       if (!isAlive()) throw new LogUnavailableError('the process has ended');
       return call(...values);
     };
   return {
-    append: guarded(append),
-    read: guarded(read),
-    head: guarded(head),
-    chain: guarded(chain),
+    append: guard(append),
+    read: guard(read),
+    head: guard(head),
+    chain: guard(chain),
     wait,
     close,
   };

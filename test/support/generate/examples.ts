@@ -246,7 +246,7 @@ async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) =>
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
-async function recorded(routes: readonly Route[], ask: Ask, candidates: Candidates): Promise<Examples['answers']> {
+async function record(routes: readonly Route[], ask: Ask, candidates: Candidates): Promise<Examples['answers']> {
   const answers: Examples['answers'] = {};
   for (const route of routes) answers[route.detail.operationId] = await exampleOf(route, candidates, ask);
   return answers;
@@ -278,7 +278,7 @@ async function forkExamples(routes: readonly Route[]): Promise<Examples['answers
     const hashes = body.results.map((item: { index_block_hash: string }) => item.index_block_hash);
     const of = (_: string, name: string) => (name === 'hash' ? hashes : undefined);
     const forkRoutes = routes.filter(({ detail }) => FORKS.includes(detail.operationId));
-    return recorded(forkRoutes, get, { of, also: () => false });
+    return record(forkRoutes, get, { of, also: () => false });
   });
 }
 
@@ -290,7 +290,7 @@ async function bnsExamples(routes: readonly Route[]): Promise<Examples['answers'
   const registered = bnsOperated({ ...name, from: null, to: String(example('principal')) }, BNS, 0);
   const { event } = bnsBlock(null, 'names', bnsLaunched('btc', 262_800, 101), registered);
   const nameRoutes = routes.filter(({ detail }) => BNS_NAMES.includes(detail.operationId));
-  return overChain([event], (get) => recorded(nameRoutes, get, { of: () => undefined, also: () => false }));
+  return overChain([event], (get) => record(nameRoutes, get, { of: () => undefined, also: () => false }));
 }
 
 /** Records a chain's answer to each operation that isn't deprecated, and values for parameters. */
@@ -303,7 +303,7 @@ export async function recordExamples(): Promise<Examples> {
     const candidates = await candidatesOf(get);
     const elsewhere = [SEMI_FUNGIBLE, ...FORKS, ...BNS_NAMES];
     const others = routes.filter(({ detail }) => !elsewhere.includes(detail.operationId));
-    return { values: candidates.values, most: await recorded(others, get, candidates) };
+    return { values: candidates.values, most: await record(others, get, candidates) };
   });
   const forks = await forkExamples(routes);
   const names = await bnsExamples(routes);

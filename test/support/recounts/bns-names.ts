@@ -30,7 +30,7 @@ const calls = `SELECT t.position, t.event_count, p.address AS contract, s.addres
                  JOIN principals s ON s.id = t.sender_id JOIN transaction_bodies d ON d.position = t.position
                 WHERE t.status = ${STATUS.success} AND p.address LIKE '%.BNS-V2' AND t.function_name = '${SET_PRIMARY}'`;
 
-interface Placed {
+interface PlacedChange {
   position: number;
   index: number;
   contract: string;
@@ -47,8 +47,8 @@ function changesOf({ kind, topic, value, contract, asset, sender, recipient }: E
 }
 
 /** All changes in the order of the chain. */
-function changes(db: Database): Placed[] {
-  const list: Placed[] = [];
+function changes(db: Database): PlacedChange[] {
+  const list: PlacedChange[] = [];
   for (const row of db.query<EventRow, []>(events).iterate()) {
     const its = changesOf(row);
     for (const change of its?.changes ?? []) {

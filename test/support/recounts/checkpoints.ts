@@ -25,7 +25,7 @@ interface HistoryRow extends Stored<'principal_transactions', 'events'> {
 }
 
 /** Rows of an account that add to one column only. */
-const added = (column: 'locks' | 'inbound', from: string): string =>
+const rowsOf = (column: 'locks' | 'inbound', from: string): string =>
   `SELECT ${heightIn('position')}, NULL, 0, 0, ${Number(column === 'locks')}, ${Number(column === 'inbound')},
           '0', '0', 'A0', '-1', '0' FROM ${from}`;
 
@@ -41,9 +41,9 @@ const historyRows = `
   SELECT height, NULL, 1, 0, 0, 0, '0', '0', 'A0', '-1',
          coinbase || ' ' || fees_anchored || ' ' || fees_streamed_confirmed || ' ' || fees_streamed_produced
     FROM miner_rewards WHERE recipient_id = ?1
-   UNION ALL ${added('locks', 'stx_locks WHERE principal_id = ?1 AND amount IS NOT NULL')}
-   UNION ALL ${added('inbound', 'memo_transfers WHERE principal_id = ?1')}
-   UNION ALL ${added('inbound', `transactions WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer}`)}
+   UNION ALL ${rowsOf('locks', 'stx_locks WHERE principal_id = ?1 AND amount IS NOT NULL')}
+   UNION ALL ${rowsOf('inbound', 'memo_transfers WHERE principal_id = ?1')}
+   UNION ALL ${rowsOf('inbound', `transactions WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer}`)}
    ORDER BY height`;
 
 const stored = `
@@ -55,7 +55,7 @@ const stored = `
 const NO_NONCE = -1n;
 
 /** The expected checkpoints of an account. */
-function recomputed(items: Iterable<HistoryRow>, every: number): (string | number | null)[][] {
+function recompute(items: Iterable<HistoryRow>, every: number): (string | number | null)[][] {
   const rows: (string | number | null)[][] = [];
   let [height, count, counted] = [-1, 0, 0];
   let [transactions, sponsoredOnly, events, locks, inbound] = [0, 0, 0, 0, 0];
@@ -135,7 +135,7 @@ export function* checkpointProblems(db: Database, every: number): Generator<stri
          OR EXISTS (SELECT 1 FROM token_checkpoints c WHERE c.principal_id = p.id)`,
   );
   for (const { principal_id, address } of accounts.all()) {
-    const expected = recomputed(entries.iterate(principal_id), every);
+    const expected = recompute(entries.iterate(principal_id), every);
     const stored = rows.all(principal_id).map((row) => Object.values(row));
     if (JSON.stringify(stored) !== JSON.stringify(expected)) yield `the checkpoints of ${address} are off`;
     const heights = expected.map(([height]) => Number(height));

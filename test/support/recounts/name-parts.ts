@@ -5,7 +5,7 @@ import { NAME_PART, type NamePartKind, STATUS } from '../../../src/store/rows/en
 import { type NamePartRow, nameParts } from '../../../src/store/rows/name-parts.ts';
 import type { Recount } from './recount.ts';
 
-interface Named {
+interface NameRow {
   id: number;
   name: string;
 }
@@ -20,7 +20,7 @@ const named: Readonly<Record<NamePartKind, string>> = {
   token_symbol: 'SELECT contract_id AS id, symbol_key AS name FROM token_contracts WHERE symbol_key IS NOT NULL',
 };
 
-function partsOf(kind: NamePartKind, { id, name }: Named): NamePartRow[] {
+function partsOf(kind: NamePartKind, { id, name }: NameRow): NamePartRow[] {
   switch (kind) {
     case 'contract':
       return nameParts(kind, id, contractNameOf(name), name);
@@ -40,7 +40,7 @@ function* partProblems(db: Database): Generator<string> {
   const count = db.query<{ rows: number }, [number]>('SELECT count(*) AS rows FROM name_parts WHERE kind = ?1');
   for (const [kind, number] of Object.entries(NAME_PART) as [NamePartKind, number][]) {
     let counted = 0;
-    for (const row of db.query<Named, []>(named[kind]).iterate()) {
+    for (const row of db.query<NameRow, []>(named[kind]).iterate()) {
       for (const { place, part, subject_id } of partsOf(kind, row)) {
         if (find.get(number, place, part, subject_id) === null) yield `${row.name}: its part ${part} is missing`;
         else counted += 1;

@@ -129,7 +129,7 @@ interface Totals {
   paidOut: bigint;
 }
 
-interface Recounted {
+interface RecountedTotals {
   bonds: Map<number, Totals>;
   /** Sats claimed, by `staker bond`. */
   claimed: Map<string, bigint>;
@@ -161,7 +161,7 @@ function* changes(db: Database): Generator<StakingChange> {
   }
 }
 
-function recount(db: Database): Recounted {
+function recount(db: Database): RecountedTotals {
   const bonds = new Map<number, Totals>();
   const positions = new Map<string, { btc: bigint; stx: bigint }>();
   const claimed = new Map<string, bigint>();
@@ -226,7 +226,7 @@ function recount(db: Database): Recounted {
 const text = ({ allowed, capacity, registered, btc, stx, paidOut }: Totals): string =>
   `${allowed} allowed ${capacity} sats, ${registered} registered, ${btc} sats and ${stx} micro-STX locked, ${paidOut} paid`;
 
-function* bondTotals(db: Database, counted: Recounted['bonds']): Generator<string> {
+function* bondTotals(db: Database, counted: RecountedTotals['bonds']): Generator<string> {
   const rows = db.query<
     {
       bond_index: number;
@@ -264,7 +264,7 @@ const TIP = Number.MAX_SAFE_INTEGER;
 const PRECISION = 10n ** 18n;
 
 /** Compares accrued rewards with their shares, and claimed ones with the prints. */
-function* rewards(db: Database, { claimed, inCycles }: Recounted): Generator<string> {
+function* rewards(db: Database, { claimed, inCycles }: RecountedTotals): Generator<string> {
   const accrued = new Map<string, bigint>();
   const stored = new Map<string, bigint>();
   const shares = db.query<
@@ -306,7 +306,7 @@ function* rewards(db: Database, { claimed, inCycles }: Recounted): Generator<str
   }
 }
 
-function* cycleRewards(db: Database, { cycles }: Recounted): Generator<string> {
+function* cycleRewards(db: Database, { cycles }: RecountedTotals): Generator<string> {
   const stored = new Map(
     db
       .query<Stored<'cycle_rewards'>, []>('SELECT * FROM cycle_rewards')

@@ -6,7 +6,7 @@ import { STATUS, storedFamily, TOKEN_EVENT } from '../../../src/store/rows/enums
 import type { Stored } from '../../../src/store/rows/statement.ts';
 import { none, type Recount } from './recount.ts';
 
-type Deployed = Stored<'principals', 'address'> &
+type DeployedRow = Stored<'principals', 'address'> &
   Stored<'transactions', 'position'> & { contract_id: number; interface: string };
 type StoredContract = Stored<'token_contracts', 'family' | 'address' | 'position'> & { identifier: string | null };
 
@@ -15,7 +15,7 @@ function* contractProblems(db: Database): Generator<string> {
     `SELECT c.family, c.address, c.position, a.identifier FROM token_contracts c LEFT JOIN assets a ON a.id = c.asset_id
       WHERE c.contract_id = ?1`,
   );
-  const deployed = db.query<Deployed, []>(
+  const deployed = db.query<DeployedRow, []>(
     `SELECT t.contract_id, t.position, p.address, d.contract_interface AS interface
        FROM transactions t JOIN transaction_bodies d ON d.position = t.position JOIN principals p ON p.id = t.contract_id
       WHERE t.type IN (1, 6) AND t.status = ${STATUS.success} AND d.contract_interface IS NOT NULL ORDER BY t.contract_id, t.position`,

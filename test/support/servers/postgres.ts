@@ -109,7 +109,7 @@ const connectionTo = (primary: PostgresServer, standby: number): string =>
   `host=127.0.0.1 port=${primary.port} user=${USER} application_name=${nameOf(standby)}`;
 
 /** How much of the log of changes a standby has. */
-async function received(standby: PostgresServer): Promise<bigint> {
+async function receivedBytes(standby: PostgresServer): Promise<bigint> {
   // A standby that was started without a primary received nothing since.
   const [row] = await standby.run<{ bytes: string }>(
     "SELECT greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'::pg_lsn AS bytes",
@@ -135,12 +135,12 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
   let primary = await serverOf(initialise, { port: ports[0]!, settings });
   let others = await Promise.all(ports.slice(1).map((port) => startStandby(primary, port)));
   /** Until one follows, nothing can be committed. */
-  const followed = () =>
+  const untilFollowed = () =>
     until(async () => {
       const rows = await primary.run("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum'");
       return rows.length === others.length;
     }, 'a standby');
-  await followed();
+  await untilFollowed();
   const killed: number[] = [];
 
   /** Makes a standby copy a server, or none. */
@@ -155,7 +155,7 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
     const isReceiving = async (host: PostgresServer) =>
       (await host.run('SELECT 1 FROM pg_stat_wal_receiver')).length > 0;
     await until(async () => !(await Promise.all(others.map(isReceiving))).includes(true), 'standbys that copy nothing');
-    const places = await Promise.all(others.map(async (server) => ({ server, bytes: await received(server) })));
+    const places = await Promise.all(others.map(async (server) => ({ server, bytes: await receivedBytes(server) })));
     const [{ server: next }] = places.sort((a, b) => Number(b.bytes - a.bytes)) as [(typeof places)[number]];
     await next.run('SELECT pg_promote()');
     primary = next;
@@ -180,7 +180,7 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
     },
     async replace() {
       for (const port of killed.splice(0)) others = [...others, await startStandby(primary, port)];
-      await followed();
+      await untilFollowed();
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([primary, ...others].map((server) => server[Symbol.asyncDispose]()));

@@ -39,14 +39,14 @@ export interface S3Server extends Disposable {
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /** As the protocol encodes a name or value. */
-const encoded = (text: string): string =>
+const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** The signature that a request should have. */
 function signatureOf(method: string, url: URL, host: string): string {
   const query = [...url.searchParams]
     .filter(([name]) => name !== 'X-Amz-Signature')
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
     .sort()
     .join('&');
   const canonical = [method, url.pathname, query, `host:${host}`, '', 'host', 'UNSIGNED-PAYLOAD'].join('\n');
@@ -65,7 +65,7 @@ const refusal = (status: number, code: string): Response =>
   new Response(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>as a test says</Message></Error>`, { status });
 
 /** Returns the error for a request with a bad signature, or null if the signature is correct. */
-function unsigned(request: Request, url: URL): Response | null {
+function refuseUnsigned(request: Request, url: URL): Response | null {
   const [key, , region] = (url.searchParams.get('X-Amz-Credential') ?? '').split('/');
   if (key === undefined || key === '') return refusal(403, 'AccessDenied');
   if (key !== S3_KEYS.accessKeyId) return refusal(403, 'InvalidAccessKeyId');
@@ -129,7 +129,7 @@ export function s3Server(bucket: string): S3Server {
     return new Response();
   }
 
-  function answered(request: Request, url: URL, path: string, fault: S3Fault | null): Response | Promise<Response> {
+  function handle(request: Request, url: URL, path: string, fault: S3Fault | null): Response | Promise<Response> {
     if (request.method === 'PUT') return put(request, path, fault);
     if (request.method === 'DELETE') {
       objects.delete(path);
@@ -155,10 +155,10 @@ export function s3Server(bucket: string): S3Server {
     const fault = state.fail(entry);
     if (fault === 'late') for (let turn = 0; turn < LATE_TURNS; turn++) await systemClock.turn();
     if (fault !== null && typeof fault === 'object') return refusal(fault.status, fault.code);
-    const refused = unsigned(request, url);
+    const refused = refuseUnsigned(request, url);
     if (refused !== null) return refused;
     if (!path.startsWith(`${bucket}/`)) return refusal(404, 'NoSuchBucket');
-    const response = await answered(request, url, path, fault);
+    const response = await handle(request, url, path, fault);
     return fault === 'unanswered' ? refusal(500, 'InternalError') : response;
   }
 
