@@ -68,7 +68,7 @@ function invalidValues({ type, anyOf, items, minimum, maximum, pattern, ...schem
   return [];
 }
 
-/** The path of a route with its parameters filled in; a required one of the query too. */
+/** The URL of a route with its required parameters and the given values. */
 function url({ path, parameters }: GetRoute, values: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams();
   let filled = path;

@@ -152,7 +152,7 @@ describe('logs of several contracts', () => {
   const searchLogs = (query: string): Promise<Answer<ContractLog>> => app.json(`/stackside/v1/logs?${query}`);
   const BNS = `${BOOT}.bns`;
 
-  /** All pages of a list, one after the other. */
+  /** Reads all pages of a list. */
   async function walkLogs(query: string, limit: number): Promise<ContractLog[]> {
     const rows: ContractLog[] = [];
     for (let cursor = ''; ; ) {

@@ -158,7 +158,7 @@ test('every parameter has a description and a valid example', async () => {
     const needed = parameters.filter(({ required }) => required).map(({ name }) => name);
     for (const { name, description, example } of parameters) {
       const { schema } = route.detail.parameters.find((parameter) => parameter.name === name)!;
-      // A cursor is one of an earlier answer.
+      // Cursors come from an earlier answer.
       const accepted = name === 'cursor' ? example === undefined : Value.Check(schema, example);
       expect([operationId, name, typeof description, accepted]).toEqual([operationId, name, 'string', true]);
       // A request checks rules that a schema can't express, such as a checksum. NAME stands for names from a contract.

@@ -320,7 +320,7 @@ class Requests {
   }
 }
 
-/** Both servers of a chain: one with all of it, and one that began at a block. */
+/** Two servers of a chain: one with the whole chain, and one that starts at a block. */
 class ServerPair implements Disposable {
   private constructor(
     readonly whole: Server,

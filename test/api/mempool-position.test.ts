@@ -72,7 +72,7 @@ test('a dropped transaction has a status and no position, and mined and unknown 
   expect([(await answer(mined.id)).status, (await answer(`0x${'00'.repeat(32)}`)).status]).toEqual([404, 404]);
 });
 
-/** A first block that gives each account a sum. */
+/** A first block that gives each account an STX balance. */
 const fund = (to: readonly Account[]) =>
   block(null, 'funds', [receipt(mined, 0)], {
     events: to.map(({ address }, index) => ({

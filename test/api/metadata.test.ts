@@ -103,7 +103,7 @@ function tokenChain() {
       mine([receipt(deployed, 0, { contract_interface: { variables: [], maps: [], ...interfaces[family] } })]);
       return { id: `${by.address}.${name}`, deployed };
     },
-    /** Mints the token 1 of a contract of semi-fungible ones. */
+    /** Mints token 1 of a contract of semi-fungible tokens. */
     mintSft(id: string): void {
       const value = clarity.tuple({
         type: clarity.ascii('sft_mint'),
@@ -143,7 +143,7 @@ function tokenChain() {
     async facts(id: string, token: string, answer: TokenFacts | FailedTry): Promise<void> {
       await chain.say({ work: 'facts', contract: id, token, tip: tip!.hash, answer });
     },
-    /** Has tokens 1 to a number in a contract of non-fungible ones. */
+    /** Stores the node's answer with the last token id of a contract of non-fungible tokens. */
     async last(id: string, answer: { last: number | null } | FailedTry): Promise<void> {
       await chain.say({ work: 'last_token_id', contract: id, tip: tip!.hash, answer });
       if ('last' in answer) await runBatches('tokens.spread', { contract: id });
@@ -276,7 +276,7 @@ describe.each(families)('one token of %s', (family) => {
         body: null,
       });
     }
-    // A block that has nothing of the token.
+    // A block without events of the token.
     chain.mine();
     expect((await chain.get(url(id), { 'if-none-match': etag })).status).toBe(304);
     await chain.refresh(id);

@@ -40,9 +40,9 @@ const notZero = (sums: Map<string, bigint>) => Object.fromEntries([...sums].filt
 const OPTIONS = { seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30, forkEvery: 6 };
 
 describe('over a simulated chain with forks', () => {
-  /** Each account's history, from the beginning and in one answer. */
+  /** Each account's whole history, in one answer. */
   const histories = new Map<string, Body>();
-  /** Steps of a few rows, so that places inside transactions are taken up again. */
+  /** An application that reads few rows in each step, so that steps also start within a transaction. */
   let app: ReturnType<typeof testApp>;
 
   const busiest = () => [...histories].sort(([, a], [, b]) => b.movements.length - a.movements.length).slice(0, 6);

@@ -12,7 +12,7 @@ import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { uncounted } from '../support/api/app.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 
-/** Without data, unless it is given. */
+/** A context of routes without data, except for the overrides. */
 export function routeContext(overrides: Partial<RouteContext> = {}): RouteContext {
   const respond = overrides.respond ?? responder('test');
   const snapshots =

@@ -1,6 +1,6 @@
 /**
- * Search while typing: it finds everything on the canonical chain by each searchable part, and nothing else. No text and no
- * chain makes a search read many rows.
+ * Search while typing: it finds everything on the canonical chain by each searchable part, and nothing else. A search never
+ * reads many rows, for any text and chain.
  */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';

@@ -63,7 +63,7 @@ describe('returns 200:', () => {
   });
 
   test.each(['stx_supply/total/plain', 'stx_supply/circulating/plain'])('%s returns only the text', async (path) => {
-    // The second answer is the kept one of the first.
+    // Later answers come from the cache.
     for (let time = 0; time < 3; time++) {
       const response = await get(path);
       expect(await response.text()).toBe('1234567890.123456');

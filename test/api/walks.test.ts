@@ -20,7 +20,7 @@ interface RandomSource {
   below(limit: number): number;
 }
 
-/** Lists that are too dear to count. */
+/** Lists without a total, because counting them is too expensive. */
 const isUncounted = (target: string): boolean =>
   /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions|contracts|tokens\/n?ft|names|names\/bns-v2|principals\/[^/]+\/dropped-transactions|forks)\?/.test(
     target,

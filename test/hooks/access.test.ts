@@ -431,7 +431,7 @@ describe('a server', () => {
     );
   };
 
-  /** A request from another address of the loopback, which only Linux lets any program have. */
+  /** A request from another loopback address, which only Linux allows for any program. */
   const statusFrom = (localAddress: string, api: string, headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(api);

@@ -40,7 +40,7 @@ const states = (direct: DirectHooks, uuid: string) => direct.deliveries(uuid).ma
 const bodies = ({ hooks }: DirectHooks, list: readonly { id: number }[]) =>
   list.map(({ id }) => JSON.parse(hooks.store.deliveries.body(id) ?? 'null'));
 
-/** A receiver that answers only if the test tells it to. */
+/** A receiver that answers a request when the test calls `answer`. */
 function holdingTarget() {
   const target = receiver();
   const pending: ((response: Response) => void)[] = [];
@@ -208,7 +208,7 @@ describe('during a request', () => {
     direct.clock.time += 10_000;
     direct.wake(uuid);
     await until(() => target.waiting() === 1);
-    // Its row alone shows a failed delivery that can be sent again.
+    // Only its row shows a failed delivery that can be sent again.
     const [row] = direct.deliveries(uuid);
     expect(row?.state).toBe('failed');
     await expect(direct.log.redeliver(CONSUMER, uuid, row!.webhookId)).rejects.toThrow('The delivery is in flight');

@@ -38,7 +38,7 @@ interface Overrides {
   rules?: Partial<HookRules>;
   guard?: TargetGuard;
   clock?: MovedTime;
-  /** Timers of one call; by the real clock if it isn't given. */
+  /** Timers of one call (default: the real clock). */
   after?: Clock['after'];
   lease?: Lease;
   send?: Send;
@@ -135,7 +135,7 @@ export function directHooks(overrides: Overrides = {}) {
     record,
     /** @returns its uuid */
     register: async (definition: object): Promise<string> => (await managed.register(CONSUMER, definition)).uuid,
-    /** All that was ever made for a hook, in order. */
+    /** All deliveries of a hook, in order. */
     deliveries: (uuid: string): Delivery[] => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000),
     /** Makes waiting deliveries in the live queue check the clock again. */
     wake: (uuid: string) => hooks.dispatcher.wake(record(uuid).id, 'live'),

@@ -132,7 +132,7 @@ describe('every filter', () => {
   }
 });
 
-/** A block with transactions made of the sample's. */
+/** A block with changed copies of the sample's transaction. */
 function blockWith(...transactions: Partial<ChainTransaction>[]): Block {
   const block = sample(full.contract_call);
   const [base] = block.transactions;
@@ -281,7 +281,7 @@ describe('the rules', () => {
   });
 });
 
-/** The rules read plainly, one filter and one transaction at a time. */
+/** A plain model of the filters' rules, for one filter and one transaction. */
 function plainly(filter: Filter, transaction: ChainTransaction): boolean {
   const { payload, sender, events, status, fee, sponsor } = transaction;
   const values: Record<string, unknown> = filter;

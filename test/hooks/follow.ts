@@ -16,8 +16,8 @@ export const withoutCanonical = (block: unknown): unknown =>
   JSON.parse(JSON.stringify(block), (key, value) => (key === 'canonical' ? undefined : value));
 
 /**
- * Follows the payloads in the order they came; checks what a receiver relies on: nothing is rolled back that wasn't applied,
- * and as it was applied; no block is applied twice while it is canonical; parents come before their children.
+ * Applies the payloads in order of arrival. Checks that only applied blocks are rolled back, with the same transactions, that no
+ * canonical block is applied twice, and that parents come before their children.
  */
 export function followed(payloads: readonly Payload[]): Map<string, unknown> {
   const standing = new Map<string, unknown>();

@@ -25,7 +25,7 @@ const mined = events.flatMap(({ path }, index) => (path === '/new_block' ? [inde
 /** The events up to the block of a height. */
 const upTo = (height: number) => events.slice(0, mined[height]! + 1);
 
-/** A lease that the test gives and takes. */
+/** A lease that the test grants and withdraws. */
 function givenLease() {
   let work: LeasedWork | null = null;
   let isHeld = false;
@@ -176,7 +176,7 @@ const loss = (delivery: number): DeliveryResult => ({
   outcome: 'lost',
 });
 
-/** Delays writes of results until the test allows them, and makes them fail if the test wants. */
+/** Delays writes of results until the test lets each of them succeed or fail. */
 function heldWrites() {
   const writes: { results: number[]; epoch: number; done: () => void; fail: (error: Error) => void }[] = [];
   const write = ({ epoch, marks: results }: DeliveryResults): Promise<boolean[]> =>

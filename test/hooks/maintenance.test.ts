@@ -26,7 +26,7 @@ const feed = ({ ingest, clock }: DirectHooks) => {
 };
 const hasBody = ({ hooks }: DirectHooks, id: number) => hooks.store.deliveries.hasBody(id);
 
-/** Puts the deliveries of a hook into states, one after the other. */
+/** Sets the states of a hook's deliveries, in order. */
 function setStates(direct: DirectHooks, uuid: string, states: readonly DeliveryState[]) {
   const deliveries = direct.deliveries(uuid).slice(0, states.length);
   expect(deliveries).toHaveLength(states.length);

@@ -393,7 +393,7 @@ describe('after a write', () => {
     using target = receiver();
     const uuid = await register(server, target.url, { enable_on_registration: true }, everything);
     const url = `/chainhooks/me/${uuid}`;
-    // Each height is requested through another route, and nothing else makes the events commit.
+    // Each height is requested through a different route, and only these requests commit the events.
     feed(server, -1, 1);
     expect(await statusOf(server, uuid)).toMatchObject({ last_evaluated_block_height: 1, lag_blocks: 0 });
     feed(server, 1, 2);

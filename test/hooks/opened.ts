@@ -1,4 +1,4 @@
-/** An open data directory with its chainhooks, and the tables that its entries made. */
+/** An open data directory with its chainhooks and their tables. */
 import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import type { HookStore } from '../../src/store/hooks/store.ts';

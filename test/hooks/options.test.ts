@@ -89,7 +89,7 @@ describe('each option changes only the documented part of the payload', () => {
       const value = name.startsWith('expire') ? 3 : name === 'alert_url' ? 'https://127.0.0.1/' : true;
       const changed = payload({ [name]: value });
       const paths = [...new Set(differences(plain, changed))].sort();
-      // A memo of zeros gives an empty text.
+      // A memo of zeros is shown as an empty text.
       expect(paths.filter((path) => !path.endsWith('.memo: string to null'))).toEqual([...expected].sort());
       for (const none of [null, name.startsWith('expire') ? 0 : false]) {
         expect(differences(plain, payload({ [name]: none }))).toEqual([]);
@@ -275,7 +275,7 @@ test('the types of stackside/test match the options and payloads', () => {
   }
   kinds.clear();
   const hex = { type: 'HookPayload<string>', body: fewer(plain) };
-  // The types are so tight that the one doesn't take the other.
+  // The types are so strict that neither accepts a payload of the other.
   const errors = typeErrors(imports, [decoded, hex, { ...hex, type: 'HookPayload' }, { ...hex, type: 'Decoded' }]);
   expect(errors.filter((error) => !error.startsWith('Decoded: '))).toEqual([]);
   expect(errors).not.toEqual([]);

@@ -82,7 +82,7 @@ test.each([200, 500])(
     await requested.promise;
 
     feed(direct, forked.slice(third));
-    // Its queue comes after the one that is held.
+    // The other hook's queue comes after the queue of the waiting request.
     await until(() => other.received.length === 1);
     const [applied, rollback] = direct.deliveries(uuid);
     expect([applied?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);

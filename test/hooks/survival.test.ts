@@ -1,5 +1,4 @@
 /** Hooks survive failures of the process and the index: every delivery is sent exactly once. */
-
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync } from 'node:fs';
 import { silentMachine } from '../../src/hooks/machine.ts';

@@ -16,7 +16,7 @@ const VERSION = 'stackside v0.0.0 (test:test)';
 /** Counts nothing. */
 export const uncounted: RequestMetrics = { route: () => () => {} };
 
-/** The application over an index; the options replace the usual ones. */
+/** The application over an index; the options replace the defaults. */
 export const appOf = (options: Pick<ApiOptions, 'snapshots'> & Partial<ApiOptions>) =>
   createApp({
     ...noMainThreadParts,

@@ -103,7 +103,7 @@ export class Subjects {
 
 const BITCOIN_ADDRESS = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
 const FALLBACK_HASH = `0x${'ab'.repeat(32)}`;
-/** A trait that every contract has, and one that hardly any has, whichever its functions are called. */
+/** A trait that every contract has, and a trait that hardly any contract has. Function names are ignored. */
 const TRAITS = ['{"functions":[]}', '{"functions":[{"args":[{"type":"bool"},{"type":"int128"}]}]}'];
 const FALLBACK_PRINCIPAL = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 

@@ -144,7 +144,7 @@ export const cursorRoutes = (): readonly Route[] =>
 /** The end of an offset's name. The name starts with the part of the answer that contains the offset. */
 const OFFSET = /offset$/;
 
-/** The words that a parameter may be, and a switch is turned on; null for one that names a subject. */
+/** Returns the words that a parameter accepts, `true` for a switch, and null if the parameter names a subject. */
 const wordsOf = ({ type, anyOf }: Schema): (string | null)[] =>
   type === 'boolean' ? ['true'] : (anyOf?.map((item) => item.const ?? null) ?? [null]);
 
@@ -347,7 +347,7 @@ function listOf(route: Route, subjectOf: SubjectOf): WalkedList {
   return { route: path, target: `${target}?${query}` };
 }
 
-/** The rows of a page: the list itself, or the events of a transaction, which may be one of several by their ids. */
+/** The rows of a page: its list, or the events of a transaction, also in an answer for several ids. */
 function rowsIn(body: Record<string, unknown>): unknown[] {
   const rows = body.results ?? body.events;
   if (rows !== undefined) return rows as unknown[];
@@ -449,7 +449,7 @@ const presentPage = <T, R>({ items, ...page }: Page<T>, item: (row: T) => R): Pa
   items: items.map(item),
 });
 
-/** The key in a cursor's text, behind its side and its check sum. */
+/** Returns the key in a cursor's text, which follows the side and the checksum. */
 const keyIn = (cursor: string | null): string =>
   Buffer.from(cursor ?? '', 'base64url')
     .subarray(5)
@@ -475,7 +475,7 @@ export interface GrowingChain {
   mine(parent: string): { events: readonly ReceivedEvent[]; hash: string };
 }
 
-/** The chain of a simulated node: of everything that happens on one a little. */
+/** The chain of a simulated node, with a few events of every kind. */
 export function simulatedChain(seed: number): GrowingChain {
   const chain = new SimulatedChain({ seed, accounts: 8, staking: 40 });
   return {
@@ -695,7 +695,7 @@ export class WalkedWorld implements Disposable {
     });
   }
 
-  /** Mines on the block that stands `below` the tip; as many blocks as make it the tip. */
+  /** Mines on the block that is `below` blocks under the tip, until the new branch has the tip. */
   mine(below: number): void {
     const length = this.#hashes.length;
     this.#hashes.length = Math.max(1, length - below);

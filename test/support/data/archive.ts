@@ -1,4 +1,4 @@
-/** Archives of data directories, as a test makes and restores them, with short segments. */
+/** Writes and restores archives of data directories, with short segments. */
 import { Archiver, type ArchiverOptions, type Round } from '../../../src/archive/archiver.ts';
 import { type BaseWriterOptions, makeBase, type NewBase } from '../../../src/archive/base-writer.ts';
 import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
@@ -16,7 +16,7 @@ const SHORT = { entries: 7, bytes: 60_000 };
 
 export const DEVNET = 0x8000_0000;
 
-/** An archiver of a directory that another one may be writing; `using` closes its journal. */
+/** An archiver of a directory that another process may be writing; `using` closes its journal. */
 export function archiverOf(directory: string, store: ObjectStore, options: Partial<ArchiverOptions> = {}) {
   const journal = openJournalReader(directory);
   const archived: number[] = [];

@@ -1,4 +1,4 @@
-/** Backups of data directories, as a test makes and restores them. */
+/** Writes and restores backups of data directories. */
 import { type Backup, type BackupOptions, backUp } from '../../../src/archive/backup.ts';
 import type { ArchiveRestoreOptions } from '../../../src/archive/restore.ts';
 import { directoryFiles } from '../../../src/storage/location.ts';

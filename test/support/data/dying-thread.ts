@@ -1,4 +1,4 @@
-/** A thread that reads ahead, and ends after its first batch, as one that the system ends. */
+/** A read-ahead thread that ends after its first batch, as if the system had killed it. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ReaderStart } from '../../../src/commands/data/read-ahead.ts';
 import { preparedRows, type RecordingSource } from '../../../src/commands/data/recording-rows.ts';

@@ -1,4 +1,4 @@
-/** Events into a data directory, as a test gives them. */
+/** Data directories with the events of a test. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { lazy } from '../../../src/base/cache.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
@@ -90,7 +90,7 @@ export function openNew(options: Partial<IngestOptions> = {}): OpenIngest {
   };
 }
 
-/** A new directory that holds the events, closed. They are made durable together, which is quicker than one by one. */
+/** Returns a new, closed directory with the events. One commit for all events is faster than one for each. */
 export function ingestOf(events: Iterable<ReceivedEvent>, options: Partial<IngestOptions> = {}): DataDirectory {
   const directory = emptyDirectory();
   try {

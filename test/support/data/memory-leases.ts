@@ -1,4 +1,4 @@
-/** Leases in memory, as an engine behind a network has them: calls take time, get lost, or are done late. */
+/** Leases in memory that behave like leases behind a network: calls take time, get lost, or arrive late. */
 import type { LeaseEngine, LeaseHolder, LeaseOptions } from '../../../src/cluster/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/cluster/shared-log.ts';
 import type { Way } from './memory-log.ts';

@@ -1,4 +1,4 @@
-/** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
+/** A shared log in memory that behaves like one behind a network: calls take time, get lost, or arrive late. */
 import { systemClock } from '../../../src/base/clock.ts';
 import {
   type AppendResult,
@@ -22,7 +22,7 @@ export type Fate = 'done' | 'unavailable' | 'lost' | 'late' | 'never' | 'refused
 export interface Way {
   /** Draws the outcome of a call. */
   fate(call: Call): Fate;
-  /** Time that a call takes to arrive, or its answer. */
+  /** Waits for the time that a call or its answer travels. */
   travel(): Promise<void>;
   /** Time after which a late call arrives. */
   late(): Promise<void>;

@@ -13,7 +13,7 @@ export interface Loss {
   act(path: string): void;
 }
 
-/** Removes one row of a table by SQL. */
+/** Returns a loss that deletes one row of a table by SQL. */
 export const byStatement = (table: string, place: Place): Loss => ({
   what: `a row at the ${place} of ${table}, by SQL`,
   table,

@@ -1,4 +1,4 @@
-/** A log that a test gives a server, in place of one in PostgreSQL. */
+/** A log in memory for a server, in place of a log in PostgreSQL. */
 
 import type { LeaseEngine } from '../../../src/cluster/leases.ts';
 import type { SharedLog } from '../../../src/cluster/shared-log.ts';

@@ -1,4 +1,4 @@
-/** A real file system that is small, for tests of a disk that is full. Only root may mount one, on Linux. */
+/** A small file system for tests of a full disk. Only root can mount it, and only on Linux. */
 import { spawnSync } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ export function smallDisk(bytes: number): SmallDisk | null {
   };
 }
 
-/** Whether tests may mount one. */
+/** Whether tests can mount a file system. */
 export const canMount = ((): boolean => {
   const disk = smallDisk(65_536);
   disk?.[Symbol.dispose]();

@@ -115,7 +115,7 @@ export function tables(directory: string): Tables {
   return tablesThrough(db);
 }
 
-/** Every table of the index as it is, numbers of the dictionaries too; but not the changes for subscribers, which imports don't make. */
+/** Every table of the index with its dictionary numbers, except for the changes for subscribers, which imports don't write. */
 export function wholeIndex(directory: string, withoutColumns: string[] = []): Tables {
   using db = openExact(indexPath(directory));
   return tablesThrough(db, { without: ['changes'], withoutColumns, resolved: false });

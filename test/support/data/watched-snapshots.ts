@@ -1,4 +1,4 @@
-/** Snapshots that check their files when a test tells them to. */
+/** Snapshots that check their files when a test calls `look`. */
 import { openSnapshots, type SnapshotEvent, type Snapshots } from '../../../src/store/read/snapshots.ts';
 import { manualClock } from '../time/manual-clock.ts';
 

@@ -31,9 +31,9 @@ export const unaskedIn = (index: Database): { below: Uint8Array; principal: stri
     .all();
 
 /**
- * Takes events, and after each of them answers for some of the accounts that wait; at the end for all.
- * @param answered whether the account of a number is answered for at once
- * @param took is called with each event that was taken
+ * Applies events, and after each event answers some of the waiting account lookups. Answers all of them at the end.
+ * @param answered whether the lookup of the account with a number is answered at once
+ * @param took is called with each applied event
  */
 export async function begun(
   events: readonly NodeEvent[],

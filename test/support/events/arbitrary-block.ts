@@ -250,7 +250,7 @@ const reward: fc.Arbitrary<MinerReward> = fc.record({
 
 const unlockHeight = fc.option(height, { nil: null });
 
-/** Its height is a chain's to give. */
+/** A block without its height, which depends on the chain. */
 const block: fc.Arbitrary<Omit<Block, 'height'>> = fc.record({
   blockHash: hash,
   indexBlockHash: hash,

@@ -11,7 +11,7 @@ export interface Beginning {
   events: NodeEvent[];
 }
 
-/** Whether Bitcoin forks nowhere below the blocks that the events announce. */
+/** Reports whether all announced Bitcoin blocks descend from one of them. */
 export function isOneBitcoin(events: readonly NodeEvent[]): boolean {
   const { blocks } = treesOf(events).burnBlocks;
   const roots = [...blocks.values()].filter(({ head }) => !blocks.has(head.parent_burn_block_hash));

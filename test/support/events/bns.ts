@@ -14,7 +14,7 @@ export interface BnsTransaction {
   events: readonly object[];
 }
 
-/** The token of a name: from one owner to another, or null. */
+/** A move of a name's token between owners; null as sender is a mint, as receiver a burn. */
 interface Move {
   id: number;
   from: string | null;

@@ -1,4 +1,4 @@
-/** The events of a chain with forks, from any of them on, as a node posts them that was there before. */
+/** The later events of a chain with forks, as a node posts them to an observer that was added late. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import type { Ingest } from '../../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../../src/store/ingest/known-blocks.ts';
@@ -6,7 +6,7 @@ import { received } from '../data/ingest.ts';
 
 /**
  * Cuts the beginning off a chain.
- * @returns the events from there on, and a function that gives an event to an index, and before it the blocks of a gap
+ * @returns the remaining events, and a function that applies an event to an index after the blocks of a gap before it
  */
 export function fromAnywhere(events: readonly NodeEvent[], choice: number) {
   const read = ({ body }: NodeEvent) => JSON.parse(body);

@@ -142,7 +142,7 @@ export const drop = (
 
 export interface Microblock {
   label: string;
-  /** Label of the one before, null for the first. */
+  /** Label of the previous microblock, null for the first. */
   after: string | null;
   sequence: number;
   transactions: readonly Transaction[];

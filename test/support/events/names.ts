@@ -15,7 +15,7 @@ export interface Operation {
   /** As the contract prints it: `name-register`. */
   op: string;
   zonefile?: string;
-  /** Without its namespace; `alice` if not given. */
+  /** Name without its namespace (default: `alice`). */
   name?: string;
   /** Event that mints or moves the token: see {@link mintTo} and {@link moveTo}. */
   token?: object;

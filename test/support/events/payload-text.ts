@@ -1,4 +1,4 @@
-/** A payload's JSON changed in one place, with the numbers that no double holds as they were. */
+/** Changes a payload's JSON in one place, and keeps numbers that a double can't represent. */
 
 import { exactJson as jsonOf } from '../../../src/base/json.ts';
 import { parseJson } from '../../../src/chain/payload-reader.ts';

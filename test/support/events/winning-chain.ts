@@ -47,8 +47,8 @@ export class BlockTree {
 }
 
 /**
- * The Bitcoin blocks of the stream. Its tip is the last one announced that was not below the tip already: the node speaks
- * of a block of Bitcoin when it is on the chain.
+ * The Bitcoin blocks of the stream. The node announces a Bitcoin block when it is on the chain, so the tip is the last announced
+ * block that was not already below the tip.
  */
 export class BurnTree {
   readonly blocks = new Map<string, ChainBlock<BurnBlockHead>>();

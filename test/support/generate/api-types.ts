@@ -63,7 +63,7 @@ const withoutWords = (document: OpenAPI3): OpenAPI3 =>
 /** Characters of a line. */
 const WIDTH = 150;
 
-/** The text without comments and members that aren't there, and with each type on one line that is short enough. */
+/** Removes comments and members of type `never`, and puts each type that is short enough on one line. */
 function compact(text: string): string {
   const lines: string[] = [];
   const open: number[] = [];

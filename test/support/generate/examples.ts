@@ -71,7 +71,7 @@ function cut(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, cut(value)]));
 }
 
-/** Each choice of one value a name, the first value of each name first. */
+/** Yields every combination of one value for each name, starting with the first values. */
 function* combinations(
   names: readonly string[],
   valuesOf: (name: string) => readonly unknown[],

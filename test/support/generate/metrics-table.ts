@@ -1,4 +1,4 @@
-/** The table of metrics in docs/logs.md, made of their help texts: `bun test/support/generate/metrics-table.ts` writes it. */
+/** The table of metrics in docs/logs.md, from their help texts: `bun test/support/generate/metrics-table.ts` writes it. */
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { archiveMetrics, baseMetrics } from '../../../src/metrics/archive.ts';

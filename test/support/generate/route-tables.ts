@@ -1,4 +1,4 @@
-/** The tables of routes in docs/api.md, made of their declarations: `bun test/support/generate/route-tables.ts` writes them. */
+/** The tables of routes in docs/api.md, from their declarations: `bun test/support/generate/route-tables.ts` writes them. */
 import { join } from 'node:path';
 import { devnetRoutes } from '../../../src/api/devnet/routes.ts';
 import { systemRoutes } from '../../../src/api/stackside/system.ts';

@@ -1,4 +1,4 @@
-/** The tables of settings in docs/settings.md, made of their declarations: `bun test/support/generate/settings-table.ts` writes them. */
+/** The tables of settings in docs/settings.md, from their declarations: `bun test/support/generate/settings-table.ts` writes them. */
 import { join } from 'node:path';
 import { settings } from '../../../src/settings/config.ts';
 import { defaultText, printedValue } from '../../../src/settings/describe.ts';

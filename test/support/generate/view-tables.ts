@@ -1,4 +1,4 @@
-/** The tables of views in docs/sql.md, made of their declarations: `bun test/support/generate/view-tables.ts` writes them. */
+/** The tables of views in docs/sql.md, from their declarations: `bun test/support/generate/view-tables.ts` writes them. */
 import { join } from 'node:path';
 import type { View } from '../../../src/store/views/view.ts';
 import { views } from '../../../src/store/views/views.ts';

@@ -15,7 +15,7 @@ export interface CutProxy extends Disposable {
   count(): Record<Cut['of'], number>;
   /** Ends all connections. */
   sever(): void;
-  /** Whether bytes are held back from now on, as by a network that carries nothing. */
+  /** Sets whether the proxy holds all bytes back, like a network that carries nothing. */
   hold(isHeld: boolean): void;
 }
 

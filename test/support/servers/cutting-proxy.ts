@@ -13,7 +13,7 @@ interface Side {
   early: Uint8Array[];
 }
 
-/** @param fate decides on each piece of bytes; `held` are never passed on, and the connection stays */
+/** @param fate decides for each piece of bytes; `held` bytes are never passed on, and the connection stays open */
 export function cuttingProxy(target: number, fate: (to: 'server' | 'client') => Fate): CuttingProxy {
   const pass = (from: Bun.Socket<Side>, to: Bun.Socket<Side>, bytes: Uint8Array, direction: 'server' | 'client') => {
     const outcome = fate(direction);

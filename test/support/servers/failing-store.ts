@@ -1,4 +1,4 @@
-/** Places of an archive as they are at their worst: requests fail, and the one who writes ends at any of them. */
+/** Object stores of an archive that fail: requests fail, and the writer ends during any of them. */
 import fc from 'fast-check';
 import type { ObjectStore } from '../../../src/storage/object-store.ts';
 import type { Seen } from '../property.ts';

@@ -94,7 +94,7 @@ export interface PostgresQuorum extends AsyncDisposable {
   readonly url: string;
   primary(): PostgresServer;
   standbys(): readonly PostgresServer[];
-  /** Kills the primary, unless it is dead. The standby that has most becomes the primary, and the others copy that one. */
+  /** Kills the primary, unless it is dead. The standby with the most WAL becomes the primary, and the others follow it. */
   failOver(): Promise<void>;
   /** Promotes a standby as `failOver` does, but leaves the old primary running, cut off. @returns the old primary, for the caller to stop */
   cutOff(): Promise<PostgresServer>;
@@ -134,7 +134,7 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
 
   let primary = await serverOf(initialise, { port: ports[0]!, settings });
   let others = await Promise.all(ports.slice(1).map((port) => startStandby(primary, port)));
-  /** Until one follows, nothing can be committed. */
+  /** Until a standby follows, nothing can be committed. */
   const untilFollowed = () =>
     until(async () => {
       const rows = await primary.run("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum'");

@@ -88,7 +88,7 @@ export class SnpBroker {
     });
   }
 
-  /** Gives all events new numbers, and forgets the old ones. @param first number of the first event */
+  /** Renumbers all events. @param first number of the first event */
   renumber(first: number): void {
     for (const [index, message] of this.#kept.entries()) message.sequence = first + index;
   }

@@ -1,4 +1,4 @@
-/** A small server in the place of a node's RPC interface. */
+/** A small server in place of a node's RPC interface. */
 
 /** A request that the node received. */
 export interface Asked {
@@ -14,7 +14,7 @@ export interface Asked {
 export interface StandInNode extends Disposable {
   readonly url: string;
   readonly asked: Asked[];
-  /** The requests among them that the server forwarded. It also sends its own, such as for the node's tip, at any time. */
+  /** The requests that the server forwarded. It also sends its own requests at any time, such as for the node's tip. */
   readonly forwarded: readonly Asked[];
   /** Changes the answer for a path without query; undefined for 404. */
   answer(path: string, response: ((asked: Asked) => Response | Promise<Response>) | undefined): void;

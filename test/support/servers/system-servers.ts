@@ -85,10 +85,10 @@ export async function startAsServer(
 
 /** Port range below the ports that systems assign to connections and to servers without a fixed port. */
 const PORTS = { first: 21_000, end: 32_000 };
-/** Ports of each process that runs test files. None takes as many, so two of them never take the same port. */
+/** Ports of each process that runs test files. No process uses that many, so two processes never use the same port. */
 const PORTS_PER_WORKER = 200;
 const worker = Number(process.env.BUN_TEST_WORKER_ID ?? 0);
-/** Different suites begin at different ports, too. */
+/** Suites that run at the same time also start at different ports. */
 let next = (process.ppid * 7 + worker) * PORTS_PER_WORKER;
 
 /** Returns a port of the loopback that nobody uses. No other process gets it before its server is started, or while it is down. */

@@ -1,4 +1,4 @@
-/** The system's clock, except that waits of the lengths that a test gives last until the test ends them. */
+/** The system's clock, except that waits of chosen lengths last until the test ends them. */
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 
 export interface HeldClock extends Clock {
@@ -24,7 +24,7 @@ export function heldClock(lengths: readonly number[], now: () => number = system
     if (waiting === undefined) throw new Error(`waits of ${milliseconds} ms are not held`);
     return waiting;
   };
-  /** Only {@link HeldClock.pass} moves this time, so that a slow machine makes nothing late. */
+  /** Only {@link HeldClock.pass} moves this time, so that nothing is late on a slow machine. */
   let monotonic = 0;
   const hold = (milliseconds: number, timer: Timer): (() => void) => {
     heldFor(milliseconds).add(timer);

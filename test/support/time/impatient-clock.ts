@@ -1,4 +1,4 @@
-/** A clock for servers that fail: waits before another try are over at once, and no request is given up. */
+/** A clock for tests of failing servers: waits before a retry end at once, and requests never time out. */
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 
 /** Timers of at least this many milliseconds limit a request; shorter ones are waits between requests. */

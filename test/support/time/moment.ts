@@ -1,7 +1,6 @@
-/** A moment of the real time, for a process that nothing but time can find at another place. */
+/** A pause in real time, for tests that kill a process at a random point of its work. */
 
 /**
- * Gives other processes some time to work, before one of them is killed. Their progress depends on the machine, so no test may
- * rely on it.
+ * Lets other processes work before a test kills one of them. Their progress depends on the machine, so no test may rely on it.
  */
 export const moment = (milliseconds: number): Promise<void> => Bun.sleep(milliseconds);

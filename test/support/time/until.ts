@@ -1,8 +1,8 @@
 /** Waits for conditions that become true at an unknown time. */
 
-/** Looks between which a moment passes. Only ends a hang: on a busy machine a look takes as much longer as all else. */
+/** Number of checks before the wait fails. It only ends a hang: on a busy machine, checks are as slow as everything else. */
 const MAX_LOOKS = 10_000;
-/** The first moment, and the longest. Each is a quarter longer than the one before: a look may cost a request. */
+/** The first and the longest pause between two checks. Pauses grow by a quarter, because a check may cost a request. */
 const FIRST_MS = 1;
 const MAX_PAUSE_MS = 30;
 const LONGER = 1.25;
