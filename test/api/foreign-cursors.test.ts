@@ -222,7 +222,7 @@ describe("an item's name used as a cursor", () => {
     return [...new Set(contracts)];
   }
 
-  test('returns nothing of another list', async () => {
+  test('returns no rows of another list', async () => {
     const listed = await routesWithCursors();
     const flat = listed.filter((route) => takesNames(route) && route.parameters.some((item) => item.in === 'path'));
     expect(flat.map(({ path }) => path).sort()).toEqual([

@@ -255,7 +255,7 @@ test('withheld entries are archived by their hashes, and verification succeeds',
   expect(journalRows(restored).some((row) => row.path === '')).toBe(true);
 });
 
-test("keeps another host's damaged open part, and replaces the host's damaged one", async () => {
+test('keeps a damaged open part of another host, and replaces its own damaged open part', async () => {
   await archive(copyUpTo(4), store);
   await store.write(openName('two', null), new Uint8Array([1, 2, 3]));
   await store.write(openName('one', null), new Uint8Array([1, 2, 3]));

@@ -207,7 +207,7 @@ test("a backup to another server's archive is rejected and changes nothing", asy
   expect(readdirSync(store).map((name) => [name, readFileSync(join(store, name)).toHex()])).toEqual(before);
 });
 
-test('old bases are removed after the given days, and the newest stays', async () => {
+test('bases older than the chosen days are removed, except for the newest', async () => {
   const [store, data] = [fresh(), growingData()];
   const keepDays = 1;
   const day = (n: number) => ({ ...systemClock, now: () => Date.UTC(2026, 0, n), after: systemClock.after });

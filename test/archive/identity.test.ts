@@ -195,7 +195,7 @@ test('a restore of an unfinished upload advises to restore the archive that the 
   expect(everything(finished)).toEqual(everything(into));
 });
 
-test('a restore that is killed at any moment has one new identity when it is complete', async () => {
+test('a restore that was killed at any moment has one new identity when it completes', async () => {
   const until = { entry: last - 2 };
   const killed = folder();
   const copies: string[] = [];

@@ -150,7 +150,7 @@ describe('trust:', () => {
     );
   });
 
-  test('rejects another key than the one that signed the head', async () => {
+  test('rejects a public key that does not belong to the signature of the head', async () => {
     const { web } = mirror();
     const other = parseSigner(newPrivateKey())!.publicKey;
     const into = folder();
@@ -221,7 +221,7 @@ describe('trust:', () => {
 });
 
 describe('a mirror with an older state:', () => {
-  test('rejects a head that is older than the newest one this directory saw', async () => {
+  test('rejects a head that is older than the newest head that this directory used', async () => {
     const { path, web } = mirror();
     const into = folder();
     const head = await headOf(path);
@@ -246,7 +246,7 @@ describe('a mirror with an older state:', () => {
     expect(await restore(web.url, { into })).toBe(head.entry);
   });
 
-  test('rejects a head that contradicts an earlier one of the same key', async () => {
+  test('rejects a head that contradicts an earlier head of the same key', async () => {
     const { path, web } = mirror();
     const into = folder();
     const { archive: identity, entry } = await headOf(path);
@@ -497,7 +497,7 @@ function requestClock(): { clock: Clock; pass(): void; bounds(): number } {
   };
 }
 
-test('gives up on a mirror that sends a byte now and then, but not on one that is only slow', async () => {
+test('stops reading a mirror that sends a byte now and then, but not a mirror that is only slow', async () => {
   const path = folder();
   cpSync(original, path, { recursive: true });
   const body = Buffer.alloc(200_000, 'a');

@@ -101,7 +101,7 @@ test('commands about tokens are published, and all others are withheld', () => {
   expect(() => publicEntry({ ...refresh, text: 'no command' })).toThrow('The entry is no command');
 });
 
-test('a journal that has commands and one that withholds them make the same objects', async () => {
+test('a journal with commands and a journal that withholds them make the same objects', async () => {
   const copy = folder();
   copyData(source, copy);
   openAt(copy)[Symbol.dispose]();
@@ -188,7 +188,7 @@ test('a host with another key is refused, until the head is removed', async () =
   expect((await readHead(ownStore, other.publicKey))!.open).toBe('open-two.zst');
 });
 
-test('a torn head is written again', async () => {
+test('the next round replaces a torn head', async () => {
   const place = folder();
   const ownStore = directoryFiles(place);
   await archive(source, ownStore, 'one', { signer });
@@ -232,7 +232,7 @@ test('a public base is signed, omits private commands, and starts a new server',
   expect(wholeIndex(into)).toEqual(wholeIndex(replayed));
 });
 
-test('a base is signed once it is made, whether or not anything came since', async () => {
+test('the next round signs a new base, even without new entries', async () => {
   const ownStore = directoryFiles(folder());
   using archiver = archiverOf(source, ownStore, { signer });
   await archiver.round();
@@ -243,7 +243,7 @@ test('a base is signed once it is made, whether or not anything came since', asy
   expect([before.base, after.base?.name, after.entry]).toEqual([null, base.name, before.entry]);
 });
 
-test('another base than the one that was signed is refused by its name', async () => {
+test('a base that differs from the signed base is rejected with its name', async () => {
   const place = folder();
   const ownStore = directoryFiles(place);
   await archive(source, ownStore, 'one', { signer });

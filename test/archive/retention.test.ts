@@ -91,7 +91,7 @@ test('old bases are deleted except the newest, and parts are deleted after two r
   await requireRestorable(store);
 });
 
-test('an unneeded part is sent again by a base that needs it, and stays', async () => {
+test('a base uploads an unneeded part again if it needs the part, and the part stays', async () => {
   const store = directoryFiles(copyOf(aged));
   const created: string[] = [];
   const noting: ObjectStore = {

@@ -142,7 +142,7 @@ test('a backup of a host has its chainhooks', async () => {
   expect(entry).toBe(log.head.id);
 });
 
-test('a host leaves its cluster with all that it has, and a rebuild makes it again', async () => {
+test('a host that leaves its cluster keeps its data, and a rebuild makes the same index', async () => {
   const log = new MemoryLog();
   using directory = dataDirectory();
   {

@@ -74,7 +74,7 @@ test('an event is in the log before it is in the journal, and in both and the in
 });
 
 test.each([indexPath, journalPath])(
-  'an event whose transaction SQLite ended while the log took it is followed',
+  'a host follows an event whose transaction SQLite ended during its append',
   async (fileOf) => {
     const log = filledLog();
     const client = log.client();
@@ -639,7 +639,7 @@ test("in a batch, repeated events add no entries, and a rejected event doesn't a
   expect(journalRows(hostA.directory)).toHaveLength(log.head.id);
 });
 
-test('an event is rejected if its transaction ends during its append, and is a repetition when it comes again', async () => {
+test('an event is rejected if its transaction ends during its append, and counts as repeated when it is sent again', async () => {
   const log = filledLog();
   const client = log.client();
   let meanwhile = (): void => {};
@@ -717,7 +717,7 @@ test("a host appends a batch again, after another host's entry, if the first app
   expect(journalRows(hostB.directory)).toEqual(journalRows(hostA.directory));
 });
 
-test('a batch is appended after the entries of another host, without the events that these have', async () => {
+test('a batch is appended after the entries of another host, without the events in those entries', async () => {
   const log = filledLog();
   await using hostB = openHost(log.client());
   await hostB.follow(log.head.id);
@@ -745,7 +745,7 @@ test('a batch is appended after the entries of another host, without the events 
   expect(journalRows(hostB.directory)).toEqual(journalRows(hostA.directory));
 });
 
-test("if the log doesn't answer an append, all that waits behind it is rejected at once", async () => {
+test("if the log doesn't answer an append, all waiting events and commands are rejected at once", async () => {
   const log = filledLog();
   const client = log.client();
   let appends = 0;

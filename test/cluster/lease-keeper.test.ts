@@ -245,7 +245,7 @@ function scene(seed = 1) {
   };
 }
 
-test('a host that stops ends its work first, and another one has the lease with its next question', async () => {
+test('a host that stops ends its work first, and another host gets the lease with its next request', async () => {
   const { world, leases, host } = scene();
   const first = host('one');
   await world.until(() => first.working !== null, PATIENCE, 'work');
@@ -278,7 +278,7 @@ test('a host that was halted beyond the end of its lease stops before it sends a
   expect(first.sent.length).toBe(length);
 });
 
-test('a holder that lacks a key gives the lease to a host that has it, and takes it back if there is none', async () => {
+test('a holder without a key passes the lease to a host with the key, and gets it back if no host has the key', async () => {
   const { world, host } = scene();
   let lacking: string | null = 'it lacks the key';
   const first = host('one', { lacks: () => lacking });

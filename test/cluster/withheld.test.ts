@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.dispose]());
 
-test('a withheld entry has the chain value of the whole one, and no other hashes have it', () => {
+test('a withheld entry has the chain value of the whole entry, and different hashes do not', () => {
   const entry = fc.record({
     id: fc.integer({ min: 1 }),
     receivedAt: fc.maxSafeInteger(),

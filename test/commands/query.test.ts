@@ -42,7 +42,7 @@ test('JSON keeps every digit, and both columns with the same name', () => {
   expect(encode('json', [])).toBe('[]\n');
 });
 
-test('a table takes its widths from its first rows and prints one line per row', () => {
+test('a table has the widths of its first rows, and one line per row', () => {
   const many = Array.from({ length: 500 }, (_, i) => [BigInt(i), 'x', null]);
   const lines = encode('table', [[1n, 'long\ntext', null], ...many]).split('\n');
   expect(lines.slice(0, 4)).toEqual(['n    text       n', '---  ---------  -', '  1  long text', '  0  x']);

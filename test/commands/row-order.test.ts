@@ -50,7 +50,7 @@ test('a million consecutive ids need only one range', () => {
   expect(seen.add(500_000)).toBe(false);
 });
 
-test('ids have a highest one, and gaps between them', () => {
+test('the highest id and the gaps between ids are known', () => {
   const ids = new SeenIds();
   expect([ids.highest, ids.hasGaps]).toEqual([-1, false]);
   ids.add(1);

@@ -49,7 +49,7 @@ test('the executable does not name the folder that it was compiled in', () => {
   expect(readFileSync(binary).includes(project)).toBe(false);
 });
 
-test('the executable runs nothing of the folder it is started in, and reads no settings there', () => {
+test('the executable runs no file and reads no settings of its working directory', () => {
   const folder = join(directory.path, 'folder');
   mkdirSync(folder);
   writeFileSync(join(folder, '.env'), 'STACKSIDE_DATA=of-dotenv\n');

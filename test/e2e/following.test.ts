@@ -96,7 +96,7 @@ function heights(): string[] {
   return chain;
 }
 
-test('a follower that is killed while it takes events loses and doubles none, for chainhooks and realtime either', async () => {
+test('a follower that is killed while it applies events loses and repeats none, also for chainhooks and realtime', async () => {
   const first = await startFollower();
   const start = await height(first);
   writeFileSync(

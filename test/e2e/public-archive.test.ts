@@ -195,7 +195,7 @@ test('the commands take the URL and the key', async () => {
   expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('This archive is not verified')]);
 });
 
-test('without a key, or with another, nothing is restored', async () => {
+test('a missing or wrong public key prevents a restore', async () => {
   const otherKey = (await stackside('archive', 'key', '--data', pathOf('other'))).stdout.trim();
   expect(otherKey).not.toBe(key);
   for (const [flags, problem] of [

@@ -362,7 +362,7 @@ test('if a node lacks the observer section, the server requests the section and 
   await stop(server);
 });
 
-test('another chain: refused by --network before files are made, by the data at the start, and later with each event', async () => {
+test('another chain is rejected by --network before files exist, by the data at the start, and later with each event', async () => {
   const chains = { node: '0x80000000', own: '0x00000001' };
   expect(await refusal('serve', '--data', file('mainnet'), '--network', 'mainnet', '--node-rpc', node.api)).toEqual(
     problems(

@@ -118,7 +118,7 @@ describe('threads, and two processes that only read', () => {
   });
 });
 
-test('a port that is in use is named, by threads too', async () => {
+test('an error names a port that is in use, also with threads', async () => {
   const directory = temporaryDirectory();
   const { port } = new URL(writer.api);
   const flags = ['--data', directory.path, '--event-port', '0', '--api-host', '127.0.0.1', '--api-port', port];

@@ -93,7 +93,7 @@ function resettingServer(): { url: string } & Disposable {
   return { url: `http://127.0.0.1:${port}/`, [Symbol.dispose]: () => void server.close() };
 }
 
-test('a failing receiver gets every delivery in order, each only after it accepted the one before', async () => {
+test('a failing receiver gets every delivery in order, each only after it accepted the previous one', async () => {
   const timeoutMs = 300;
   const clock = heldClock([timeoutMs]);
   await using server = await hookServer({}, undefined, { clock, deliveryRules: { timeoutMs } });

@@ -317,7 +317,7 @@ test('the alert of a hook with an unreadable secret is unsigned', async () => {
   expect(alerts[0]!.get('webhook-id')).toStartWith('evt_');
 });
 
-test('a rotation while deliveries wait survives a restart, and the next one keeps the previous secret', async () => {
+test('a rotation while deliveries wait survives a restart, and the next rotation keeps the previous secret', async () => {
   using directory = emptyDirectory();
   using target = receiver();
   const file = secretsKeyFile(directory.path);

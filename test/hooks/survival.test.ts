@@ -44,7 +44,7 @@ async function runUndisturbed() {
 }
 const expected = await runUndisturbed();
 
-test('a rebuild restores hooks, queue, deliveries and secrets, and delivers nothing again', async () => {
+test('a rebuild restores hooks, queue, deliveries and secrets, and repeats no delivery', async () => {
   using directory = emptyDirectory();
   using target = receiver();
   let uuid: string;

@@ -91,7 +91,7 @@ describe('subscriptions', () => {
     expect(all.counts().block).toBe(2);
   });
 
-  test('end one by one, and all together with the connection', () => {
+  test('end one at a time, and all at once with the connection', () => {
     const all = subscriptions();
     const { client, got } = subscriber();
     const topics = ['0x01', '0x02', '0x03'].map(transactionTopic);

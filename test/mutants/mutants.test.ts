@@ -119,7 +119,7 @@ test('a seed draws the same mutants again, each of another line', () => {
   expect(new Set(seeds.map(([first]) => first!.line)).size).toBe(3);
 });
 
-test('a mutant is found in its moved line, the nearest of equal ones, and not in a changed line', () => {
+test('a mutant is found in its moved line, the nearest of equal lines, and not in a changed line', () => {
   const mutant = draw(1, 3).find(({ line }) => line === 4)!;
   const applied = (text: string) => {
     const place = placeOf(mutant, text);

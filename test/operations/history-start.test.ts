@@ -250,7 +250,7 @@ test('the first block of a node that starts after Stackside waits until the hist
   expect((await stateOf(directory.path)).from).toBe(LOWEST);
 });
 
-test('a node without Nakamoto blocks is asked for them once, and again when it posts the first block', async () => {
+test('requests Nakamoto blocks once from a node without any, and again when it posts its first block', async () => {
   using directory = dataDirectory();
   using files = dataDirectory();
   let requests = 0;

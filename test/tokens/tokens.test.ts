@@ -181,7 +181,7 @@ function next(
   return block(parent, `tokens ${serial}`, [listed], { events: events(transaction.id) });
 }
 
-/** An index with an asker of a stub node. */
+/** An index with a metadata fetcher and a stub node. */
 function make(reply: Replies = plain) {
   const directory = dataDirectory();
   const open = openAt(directory.path);
@@ -601,7 +601,7 @@ test('a restored public backup contains the answers about tokens', async () => {
   expect(snapshots.read((read) => read.tokenMetadata.token(COIN, 1n))?.name).toBe('River Coin');
 });
 
-test('an asker without work reads the queue only after commits, once for several, or after five seconds', async () => {
+test('a fetcher without work reads the queue only after commits, once for several, or after five seconds', async () => {
   await using index = make();
   const clock = heldClock([500, 5_000]);
   let reads = 0;

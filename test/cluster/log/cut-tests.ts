@@ -177,7 +177,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       };
     }
 
-    test('with an error wrote nothing, and the next one is taken', async () => {
+    test('with an error writes nothing, and the next append succeeds', async () => {
       await using log = await fixture().newLog();
       const first = entryAfter(START);
       await log.append([first], START);
@@ -185,7 +185,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       expect(await log.append([entryAfter(first)], first)).toBe('appended');
     });
 
-    test('with its session leaves the outcome unknown, and the next one is taken', async () => {
+    test('with its session leaves the outcome unknown, and the next append succeeds', async () => {
       await using log = await fixture().newLog();
       const first = entryAfter(START);
       await log.append([first], START);
@@ -193,7 +193,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       expect(await log.append([entryAfter(first)], first)).toBe('appended');
     });
 
-    test('while it waits for standbys is not taken for durable', async () => {
+    test('while it waits for standbys does not count as durable', async () => {
       const clock = heldClock([STATEMENT_MS]);
       await using log = await fixture().newLog({ clock });
       const setStandbys = async (names: string) => {
@@ -243,7 +243,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       await log.close();
     });
 
-    test('because it only reads wrote nothing, and another server is looked for', async () => {
+    test('because it is read-only writes nothing, and the host looks for another server', async () => {
       const prefix = await fixture().newTables();
       const log = await fixture().openAt(fixture().server.url, prefix, { connections: 1 });
       const setReadOnly = (value: string) =>

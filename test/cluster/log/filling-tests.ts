@@ -81,7 +81,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     expect((await clusterStatus(log, null)).chainId).toBe(0x8000_0000);
   });
 
-  test('a host of another chain than the log is refused before its first entry', async () => {
+  test('the log rejects a host of another chain before its first entry', async () => {
     const events = simulatedEvents({ seed: 5, blocks: 1 });
     const blocks = events.filter(({ path }) => path === '/new_block');
     const burnBlock = events.find(({ path }) => path === '/new_burn_block');
@@ -127,7 +127,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     await log.close();
   });
 
-  test('a log of another chain gets nothing back from a host that has more entries', async () => {
+  test('a host with more entries does not restore them to a log of another chain', async () => {
     await using log = await fixture().newLog();
     expect(await log.chain(1)).toBe(1);
     using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));

@@ -27,7 +27,7 @@ async function acquire(access: EngineAccess, holder: string): Promise<number> {
 
 export function leaseTests(fixture: () => EngineFixture): void {
   describe('a lease', () => {
-    test('is held by one host at a time, and by each with a higher epoch', async () => {
+    test('belongs to one host at a time, and each new holder has a higher epoch', async () => {
       await using log = await fixture().newLog();
       const { access } = log;
       expect(await acquire(access, 'a')).toBe(1);
@@ -52,7 +52,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       expect(await give('filling', 'c')).toEqual({ holder: 'b', epoch: 5 });
     });
 
-    test('is given to one of several hosts that request it at once', async () => {
+    test('is granted to one of several hosts that request it at once', async () => {
       await using log = await fixture().newLog();
       const answers = await Promise.all(['a', 'b', 'c'].map((holder) => ask(log.access, holder)));
       expect(answers.filter((answer) => 'newEpoch' in answer)).toHaveLength(1);
@@ -76,7 +76,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       expect(await acquire(log.access, 'b')).toBe(2);
     });
 
-    test('is given again to the same host, but to nobody else, if the answer was lost', async () => {
+    test('is granted to the same host again, but to no other host, if the answer was lost', async () => {
       using proxy = cutProxy(fixture().server.port);
       const prefix = await fixture().newTables();
       const url = fixture().server.url.replace(`:${fixture().server.port}`, `:${proxy.port}`);

@@ -63,7 +63,7 @@ export function logTests(fixture: () => EngineFixture): void {
     expect((await log.head()).id).toBe(1);
   });
 
-  test('if hosts append at once, one of them gets each number', async () => {
+  test('if hosts append at once, each number goes to only one of them', async () => {
     await using log = await fixture().newLog();
     const other = await fixture().openAt(fixture().server.url, log.access.tables.log.replace('stackside_log', ''));
     let head = START;

@@ -141,7 +141,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect((await verify()).isSound).toBe(true);
   });
 
-  test('a log of another chain is refused, and one that is not there', async () => {
+  test('rejects a log of another chain, and a missing log', async () => {
     const settings = { cluster: quorum.url, clusterPrefix: 'mainnet_', clusterKey: null, data: '/nowhere' };
     await expect(reportCluster(settings, { format: 'json', verify: false })).rejects.toThrow(
       "doesn't contain a shared log with this prefix",
@@ -164,7 +164,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     );
   });
 
-  test('cluster init takes chainhooks along, with their sealed secrets, and names the file of their key', async () => {
+  test('cluster init copies chainhooks with their sealed secrets, and names the key file', async () => {
     using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 2 }));
     const data = directory.path;
     const sealing = madeSealing({ data, clusterKey: null });
@@ -284,7 +284,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  test('a primary that was cut off and lives on is left for the one that was promoted', async () => {
+  test('hosts switch from a primary that was cut off, but still runs, to the promoted one', async () => {
     const clock = heldClock([STATEMENT_MS]);
     const log = await newLog('cut_');
     await log.close();
