@@ -48,10 +48,7 @@ const app = appOf({
   openHooks: true,
 });
 
-const [user, other] = accounts('cursors', 'user', 2, networks.testnet).map(({ address }) => address) as [
-  string,
-  string,
-];
+const [user = '', other = ''] = accounts('cursors', 'user', 2, networks.testnet).map(({ address }) => address);
 /** Two values of each parameter that selects the list. */
 const values: Readonly<Record<string, readonly [string, string]>> = {
   principal: [user, other],

@@ -304,8 +304,8 @@ class Requests {
       height_or_hash: isBurn ? [block.burn_block_height, 'latest'] : [block.height, block.index_block_hash, 'latest'],
     };
     const others = this.candidates.of(route.detail.operationId, name) ?? [];
-    const own = prng.chance(0.2) ? [] : (ofBlock[name] ?? []);
-    return prng.pick([own, others, [example]].find(({ length }) => length > 0)!);
+    const atBlock = prng.chance(0.2) ? [] : (ofBlock[name] ?? []);
+    return prng.pick([atBlock, others, [example]].find(({ length }) => length > 0)!);
   }
 
   /** Draws a request with the required parameters of the route, and some optional ones. */

@@ -65,8 +65,8 @@ async function readAll(chain: GrowingChain, blocks: number, below: (limit: numbe
       // Past the end of a list there may be no page.
       const page = (await world.offsetPage(list, limit, offset)) ?? { items: [] };
       // A limit of 0 returns only the total, or means the default.
-      const usedLimit = page.limit ?? (limit === 0 ? limits.usual : limit);
-      expect([limit, ...(limit === 0 ? [limits.usual] : [])]).toContain(usedLimit);
+      const usedLimit = page.limit ?? (limit === 0 ? limits.fallback : limit);
+      expect([limit, ...(limit === 0 ? [limits.fallback] : [])]).toContain(usedLimit);
       expect({ target, limit, ...page }).toEqual({
         target,
         limit,

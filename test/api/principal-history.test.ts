@@ -97,10 +97,8 @@ describe('over a simulated chain with forks', () => {
     const ids = [...payers.keys()];
     const sponsored = new Set<string>();
     for (let start = 0; start < ids.length && sponsored.size === 0; start += 50) {
-      const answer = await app.json(
-        '/stackside/v1/transactions/multiple',
-        posted({ tx_ids: ids.slice(start, start + 50) }),
-      );
+      const tx_ids = ids.slice(start, start + 50);
+      const answer = await app.json('/stackside/v1/transactions/multiple', posted({ tx_ids }));
       const { results } = answer.body as { results: { tx_id: string; transaction: { sender: { address: string } } }[] };
       for (const { tx_id, transaction } of results) {
         if (transaction.sender.address !== payers.get(tx_id)) sponsored.add(tx_id);

@@ -547,10 +547,10 @@ test('an added row changes few parts, because rows decide where a part ends', ()
   const hashes = (rows: typeof lines): string[] => [...partsOfRows(rows, 0, size)].map(({ sha256 }) => sha256);
   const whole = hashes(lines);
   expect(whole.length).toBeGreaterThan(100);
-  const known = new Set(whole);
+  const earlier = new Set(whole);
   for (const index of [0, 2_000, 3_999]) {
     const more = [...lines.slice(0, index), { at: null, line: '[-1,"more"]' }, ...lines.slice(index)];
-    expect(hashes(more).filter((hash) => !known.has(hash)).length).toBeLessThanOrEqual(3);
+    expect(hashes(more).filter((hash) => !earlier.has(hash)).length).toBeLessThanOrEqual(3);
   }
   for (const { bytes } of partsOfRows(lines, 0, size)) expect(bytes).toBeLessThan(size.max + 100);
 });
@@ -567,8 +567,8 @@ test('a growing table sends few parts again, and a long one has few parts', () =
   for (let count = 3_000; count < 19_000; count += 997) {
     const before = [...partsOfRows(rows(count), 0, size)];
     const after = [...partsOfRows(rows(Math.ceil(1.01 * count)), 0, size)];
-    const known = new Set(before.map(({ sha256 }) => sha256));
-    const sent = after.filter(({ sha256 }) => !known.has(sha256));
+    const earlier = new Set(before.map(({ sha256 }) => sha256));
+    const sent = after.filter(({ sha256 }) => !earlier.has(sha256));
     expect(bytesOf(sent) / bytesOf(after)).toBeLessThan(0.04);
     // Reused parts count as rows that were read. The remaining rows are divided the same way.
     const reused = before.slice(0, -1);

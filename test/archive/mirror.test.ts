@@ -482,12 +482,12 @@ function requestClock(): { clock: Clock; pass(): void; bounds(): number } {
           queueMicrotask(call);
           return () => {};
         }
-        const one = () => {
-          bounds.delete(one);
+        const timer = () => {
+          bounds.delete(timer);
           call();
         };
-        bounds.add(one);
-        return () => bounds.delete(one);
+        bounds.add(timer);
+        return () => bounds.delete(timer);
       },
     },
     pass() {
@@ -515,7 +515,7 @@ test('stops reading a mirror that sends a byte now and then, but not a mirror th
     return new Response(response.body?.pipeThrough(count), response);
   }) as typeof fetch);
   /** Bytes that the server sends before each look at the clock. */
-  for (const [least, step] of [
+  for (const [isFast, step] of [
     [false, 10],
     [true, 70_000],
   ] as const) {
@@ -556,11 +556,11 @@ test('stops reading a mirror that sends a byte now and then, but not a mirror th
       await systemClock.turn();
       pass();
       // The server continues only the response that the client still reads.
-      if (least) go.resolve();
+      if (isFast) go.resolve();
       go = Promise.withResolvers();
     }
     const outcome = await reading;
-    if (least) expect([outcome, tries]).toEqual([body.length, 1]);
+    if (isFast) expect([outcome, tries]).toEqual([body.length, 1]);
     else {
       expect(outcome).toBeInstanceOf(PassingError);
       expect((outcome as PassingError).message).toContain(`${web.url}/${HEAD} can't be reached`);

@@ -111,7 +111,7 @@ test('stackside devnet mines a block when a transaction arrives', async () => {
 
 describeWith('Clarity', hasClarity, () => {
   test('stackside devnet that a signal stops while it starts exits with 0 and prints no error', async () => {
-    const contracts = Array.from({ length: 40 }, (_, at) => [`c${at}`, '(define-constant x u1)']);
+    const contracts = Array.from({ length: 40 }, (_, index) => [`c${index}`, '(define-constant x u1)']);
     using project = await clarityProject(Object.fromEntries(contracts));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const ports = ['--api-port', '0', '--event-port', '0', '--log-level', 'info'];

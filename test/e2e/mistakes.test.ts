@@ -79,26 +79,23 @@ const otherCanRun = ((): boolean => {
     throw error;
   }
 })();
-test.skipIf(!otherCanRun)(
-  'data of another user ends with 1, and names the file and the user without access',
-  async () => {
-    mkdirSync(pathOf('theirs'));
-    chmodSync(pathOf('theirs'), 0o500);
-    chmodSync(directory.path, 0o755);
-    const child = Bun.spawn([...command, 'serve', '--data', pathOf('theirs'), '--api-port', '0', '--event-port', '0'], {
-      ...user,
-      stdin: 'ignore',
-      stdout: 'ignore',
-      stderr: 'pipe',
-    });
-    const stderr = await new Response(child.stderr).text();
-    expect(stderr).toMatch(TWO_LINES);
-    expect(stderr).toContain(`${pathOf('theirs')}`);
-    expect(stderr).toContain('chown');
-    expect(await child.exited).toBe(1);
-    chmodSync(pathOf('theirs'), 0o700);
-  },
-);
+test.skipIf(!otherCanRun)('data of another user ends with 1, and names the file and the user', async () => {
+  mkdirSync(pathOf('theirs'));
+  chmodSync(pathOf('theirs'), 0o500);
+  chmodSync(directory.path, 0o755);
+  const child = Bun.spawn([...command, 'serve', '--data', pathOf('theirs'), '--api-port', '0', '--event-port', '0'], {
+    ...user,
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  const stderr = await new Response(child.stderr).text();
+  expect(stderr).toMatch(TWO_LINES);
+  expect(stderr).toContain(`${pathOf('theirs')}`);
+  expect(stderr).toContain('chown');
+  expect(await child.exited).toBe(1);
+  chmodSync(pathOf('theirs'), 0o700);
+});
 
 /** Files are limited to 50 KB: further writes fail as on a full disk. */
 const SMALL_FILES = 'trap "" XFSZ; ulimit -f 50; exec "$@"';

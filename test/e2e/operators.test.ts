@@ -215,8 +215,8 @@ async function wrongs(seed: number): Promise<object[]> {
     'open to others': has('missing') ? pathsOpenToOthers(data) : [],
     problems: has('whole') ? checkAndRecount(data).flatMap((result) => result.problems) : [],
   };
-  const found = Object.entries(wrong).filter(([, what]) => what.length > 0);
-  return found.map(([what, values]) => ({ ...mistake, stderr, [what]: values }));
+  const problems = Object.entries(wrong).filter(([, what]) => what.length > 0);
+  return problems.map(([what, values]) => ({ ...mistake, stderr, [what]: values }));
 }
 
 /** Seeds that failed once: both rebuild an index. */

@@ -120,8 +120,8 @@ test('a failing receiver gets every delivery in order, each only after it accept
   expect(sequences(target.received)).toEqual(sequences(target.received).toSorted((a, b) => a - b));
   const ids = new Map<string, Set<string>>();
   for (const { headers } of target.received) {
-    const known = ids.get(headers['x-chainhook-sequence']!) ?? new Set();
-    ids.set(headers['x-chainhook-sequence']!, known.add(headers['webhook-id']!));
+    const earlier = ids.get(headers['x-chainhook-sequence']!) ?? new Set();
+    ids.set(headers['x-chainhook-sequence']!, earlier.add(headers['webhook-id']!));
   }
   expect([...ids.values()].every(({ size }) => size === 1)).toBe(true);
   const page = await log(server, uuid);

@@ -83,7 +83,7 @@ test(
     const routes = getRoutes(await (await fetch(`${server.url}/docs/json`)).json());
     const seen = { statuses: new Set<number>(), found: 0 };
     for (const route of routes) {
-      for (let made = 0; made < casesOf(3); made++) {
+      for (let count = 0; count < casesOf(3); count++) {
         const { status } = await asGet(randomUrl(route, subjects, prng));
         seen.statuses.add(status);
         seen.found += Number(status === 200);

@@ -43,10 +43,10 @@ test.each([
 });
 
 test('variables that these files name are settings', () => {
-  const known = new Set(ownVariables());
+  const variables = new Set(ownVariables());
   for (const text of [unit, plist, containerfile, windows, textOf('packaging/openrc/stackside.confd')]) {
     const named = [...text.matchAll(/\bSTACKSIDE_[A-Z_]*[A-Z]\b/g)].map(([name]) => name);
-    expect(named.filter((name) => !known.has(name))).toEqual([]);
+    expect(named.filter((name) => !variables.has(name))).toEqual([]);
   }
 });
 

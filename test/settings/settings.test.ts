@@ -101,8 +101,8 @@ describe('the pages', () => {
 
     test(`${name} uses commands only with flags that they accept`, () => {
       const lines = spans.flatMap((span) => [...span.matchAll(/\bstackside ([a-z-]+)((?: .*)?)$/g)]);
-      const known = lines.filter(([, command]) => program.commands.some((item) => item.name() === command));
-      const refused = known.flatMap(([line, command = '', rest = '']) =>
+      const commandLines = lines.filter(([, command]) => program.commands.some((item) => item.name() === command));
+      const refused = commandLines.flatMap(([line, command = '', rest = '']) =>
         [...(rest.split('#')[0] ?? '').matchAll(/ (--[a-z0-9-]+)/g)]
           .filter(([, flag = '']) => !commandsNamed(command).some((item) => takes(item, flag)))
           .map(([, flag]) => `${flag}: ${line}`),

@@ -269,10 +269,8 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await expect(standby!.run(WAITING_COMMIT)).rejects.toThrow('during recovery');
     const prefix = 'together_';
     await (await newLog(prefix)).close();
-    const [first, second] = [
-      await openPostgresLog(quorum.url, { prefix }),
-      await openPostgresLog(quorum.url, { prefix }),
-    ];
+    const open = () => openPostgresLog(quorum.url, { prefix });
+    const [first, second] = [await open(), await open()];
     expect(await first.append([entryAfter(START)], START)).toBe('appended');
     await first.access.engine.write(async ({ run }) => {
       // The first host's commit is not done as long as its transaction is open.

@@ -90,7 +90,7 @@ type Argument = readonly [name: string, word: string | null];
 export interface OffsetList extends WalkedList {
   /** The route, with the optional parameters of the request. */
   name: string;
-  limit: { name: string; minimum: number; maximum: number; usual: number };
+  limit: { name: string; minimum: number; maximum: number; fallback: number };
   offset: { name: string; maximum: number };
 }
 
@@ -728,13 +728,13 @@ export class WalkedWorld implements Disposable {
       const { path } = route;
       const offset = parametersOf(route).find((parameter) => OFFSET.test(parameter.name))!;
       const limit = parametersOf(route).find((parameter) => parameter.name === offset.name.replace(OFFSET, 'limit'))!;
-      const { minimum = 0, maximum = 0, default: usual = 0 } = limit.schema;
+      const { minimum = 0, maximum = 0, default: fallback = 0 } = limit.schema;
       const values = args.map(([name, word]) => `&${name}=${encodeURIComponent(word ?? subjectOf(path, name))}`);
       return {
         route: path,
         target: listOf(route, subjectOf).target + values.join(''),
         name,
-        limit: { name: limit.name, minimum, maximum, usual },
+        limit: { name: limit.name, minimum, maximum, fallback },
         offset: { name: offset.name, maximum: offset.schema.maximum ?? Number.MAX_SAFE_INTEGER },
       };
     });
@@ -804,9 +804,9 @@ export class WalkedWorld implements Disposable {
     const { status, body } = await this.get(`${target}&limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`);
     if (status === 404) return null;
     if (status !== 200) throw new Error(`${target} answers ${status}: ${JSON.stringify(body)}`);
-    const { results, total, cursor: of, next_cursor, prev_cursor } = body;
+    const { results, total, cursor: cursors, next_cursor, prev_cursor } = body;
     const isFlat = 'prev_cursor' in body;
-    const links = isFlat ? { current: of, next: prev_cursor, previous: next_cursor } : of;
+    const links = isFlat ? { current: cursors, next: prev_cursor, previous: next_cursor } : cursors;
     return {
       items: (results as unknown[]).map((item) => JSON.stringify(item)),
       total,

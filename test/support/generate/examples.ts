@@ -299,15 +299,15 @@ export async function recordExamples(): Promise<Examples> {
     ({ hidden, deprecated }) => !hidden && deprecated === null,
   );
   const simulated = simulatedEvents(chainOptions);
-  const { values, most } = await overChain(simulated, async (get) => {
+  const { values, simple } = await overChain(simulated, async (get) => {
     const candidates = await candidatesOf(get);
     const elsewhere = [SEMI_FUNGIBLE, ...FORKS, ...BNS_NAMES];
     const others = routes.filter(({ detail }) => !elsewhere.includes(detail.operationId));
-    return { values: candidates.values, most: await record(others, get, candidates) };
+    return { values: candidates.values, simple: await record(others, get, candidates) };
   });
   const forks = await forkExamples(routes);
   const names = await bnsExamples(routes);
-  const answers = { ...most, ...forks, ...names, getSftMetadata: await semiFungibleExample(routes) };
+  const answers = { ...simple, ...forks, ...names, getSftMetadata: await semiFungibleExample(routes) };
   const hooks = await hookExamples(simulated.slice(0, EVENTS_OF_HOOKS), asking, cut, VERSION);
   const devnet = await devnetExamples(asking, cut, VERSION);
   return { values, answers: { ...answers, ...hooks, ...devnet } };
