@@ -55,7 +55,7 @@ async function start({
   const turns = new Turns(systemClock);
   const snapshots = openSnapshots(settings.data, {
     log: snapshotLog(registry, log),
-    before: () => commitCount.await(),
+    beforeSnapshot: () => commitCount.await(),
     sharing: { turn: systemClock.turn, commits: () => commitCount.now() },
     turns,
   });

@@ -9,7 +9,7 @@ import { OperatorError } from '../base/errors.ts';
 import { compressPart, hashOfPart, type ObjectStore } from '../storage/object-store.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
-import { type Entry, firstEntries, type Head, LOG_START, type MostEntries, sameChain } from '../store/log/entry.ts';
+import { type BatchLimits, type Entry, firstEntries, type Head, LOG_START, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
   type Contents,
@@ -67,7 +67,7 @@ export interface ArchiverOptions {
   /** Called with the number of the last entry that the archive has. */
   archived: (entry: number) => void;
   /** Maximum size of a segment; tests use smaller segments. */
-  segment?: MostEntries;
+  segment?: BatchLimits;
 }
 
 const otherLocationRemedy = (location: string, identity: string): string =>

@@ -4,7 +4,7 @@
  */
 
 import { type Clock, pause } from '../base/clock.ts';
-import { PassingError } from '../base/errors.ts';
+import { TemporaryError } from '../base/errors.ts';
 import { compressPart, type ObjectStore } from '../storage/object-store.ts';
 import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapshot.ts';
 import type { BaseTable } from '../store/base/tables.ts';
@@ -117,11 +117,11 @@ async function missingPart(store: ObjectStore, parts: Iterable<string>): Promise
   return [...parts].find((name) => !stored.has(name));
 }
 
-/** @throws PassingError if the archive lacks a part that a base relies on: another host removed it in the meantime */
+/** @throws TemporaryError if the archive lacks a part that a base relies on: another host removed it in the meantime */
 async function requireParts(store: ObjectStore, existing: ReadonlySet<string>): Promise<void> {
   const missing = await missingPart(store, existing);
   if (missing === undefined) return;
-  throw new PassingError(
+  throw new TemporaryError(
     `The archive at ${store.location} lacks ${missing}, which it had at the start of the base.`,
     'Stackside starts another base, which uploads it again.',
   );

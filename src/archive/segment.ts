@@ -24,7 +24,7 @@ import { Value } from '@sinclair/typebox/value';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { hashOfPart } from '../storage/object-store.ts';
-import { type Entry, type MostEntries, nextChain, sameChain } from '../store/log/entry.ts';
+import { type BatchLimits, type Entry, nextChain, sameChain } from '../store/log/entry.ts';
 
 /** Version of the format of segments, and of the archive. */
 export const FORMAT = 1;
@@ -34,7 +34,7 @@ export const FORMAT = 1;
  * while the segment is open, and the memory of readers. Compressed, about 600 KB remain. The entry limit is for small entries,
  * such as mempool events. Changing a limit changes the format.
  */
-export const SEGMENT: MostEntries = { entries: 4_000, bytes: 4_000_000 };
+export const SEGMENT: BatchLimits = { entries: 4_000, bytes: 4_000_000 };
 
 /** Maximum bytes of a segment before and after compression: an entry may be a whole genesis block, and is never divided. */
 export const MAX_SEGMENT_BYTES = 1_000_000_000;
@@ -82,7 +82,7 @@ export const openName = (host: string, epoch: number | null): string =>
 export const isOpenName = (name: string): boolean => /^open-[\w.-]+\.zst$/.test(name);
 
 /** Whether a segment of these entries is complete. */
-export function isComplete(entries: readonly Entry[], limits: MostEntries): boolean {
+export function isComplete(entries: readonly Entry[], limits: BatchLimits): boolean {
   const bytes = entries.reduce((sum, { text }) => sum + text.length, 0);
   return entries.length >= limits.entries || bytes >= limits.bytes;
 }

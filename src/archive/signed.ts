@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { PassingError } from '../base/errors.ts';
+import { TemporaryError } from '../base/errors.ts';
 import { writeWhole } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile } from '../base/system-errors.ts';
@@ -50,11 +50,11 @@ export function saveSeenArchive(directory: string, archive: SeenArchive): void {
 /** The newest head of an archive that a reader has seen. */
 type SeenHead = Pick<ArchiveHead, 'archive' | 'entry' | 'chain'>;
 
-/** @throws PassingError if a head is older than the seen head; ArchiveUntrustedError if it contradicts the seen head */
+/** @throws TemporaryError if a head is older than the seen head; ArchiveUntrustedError if it contradicts the seen head */
 function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | null): void {
   if (seen === null || seen.archive.identity !== head.archive.identity) return;
   if (head.entry < seen.entry) {
-    throw new PassingError(
+    throw new TemporaryError(
       `${HEAD} of the archive at ${location} ends with entry ${head.entry}, but an earlier version had entry ${seen.entry}.`,
       'The mirror is older than before: run the command again later, or give another mirror of the same archive.',
     );
@@ -80,7 +80,7 @@ export interface SignedArchiveOptions {
 
 /**
  * Reads an archive by its head: lists only objects that the head names, and reads only entries of the open part that it proves.
- * @throws (each function) as {@link readHead}; PassingError
+ * @throws (each function) as {@link readHead}; TemporaryError
  */
 export function signedArchive({ source, key, saw, lacks, ...options }: SignedArchiveOptions): ObjectStoreReads {
   let { seen } = options;

@@ -26,8 +26,8 @@ export class OperatorError extends Error {
 }
 
 /** Thrown for a temporary error: running the command again may help. */
-export class PassingError extends OperatorError {
-  override readonly name: string = 'PassingError';
+export class TemporaryError extends OperatorError {
+  override readonly name: string = 'TemporaryError';
   override readonly exitCode = EXIT.temporary;
 }
 
@@ -49,11 +49,11 @@ export interface ErrorMessage {
 export const messageOfError = (error: OperatorError): ErrorMessage => ({
   problem: error.message,
   remedy: error.remedy,
-  kind: error instanceof DiskFullError ? 'disk full' : error instanceof PassingError ? 'passing' : 'operator',
+  kind: error instanceof DiskFullError ? 'disk full' : error instanceof TemporaryError ? 'passing' : 'operator',
 });
 
 export function errorOfMessage({ problem, remedy, kind }: ErrorMessage): OperatorError {
-  const kinds = { operator: OperatorError, passing: PassingError, 'disk full': DiskFullError };
+  const kinds = { operator: OperatorError, passing: TemporaryError, 'disk full': DiskFullError };
   return new kinds[kind](problem, remedy);
 }
 

@@ -154,7 +154,7 @@ const OTHERS_MASK = 0o007;
 /** Only the owner may read and write. */
 const OWNER_ONLY = 0o600;
 /** Number of random bytes of a generated secret. */
-export const MADE_BYTES = 32;
+export const SECRET_BYTES = 32;
 
 /** Reads from a file that the operator named. @throws OperatorError with the reason and a remedy */
 function readNamedFile<T>(file: string, remedy: string, read: () => T): T {
@@ -216,7 +216,7 @@ export function storedSecret(file: string): string | null {
  * @throws OperatorError if the file can't be written
  */
 export function createSecret(file: string): string {
-  const text = crypto.getRandomValues(new Uint8Array(MADE_BYTES)).toHex();
+  const text = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toHex();
   try {
     writeWhole(file, `${text}\n`, OWNER_ONLY);
   } catch (cause) {

@@ -1,12 +1,12 @@
 /** Numbers, sizes and spans of time in a readable form. */
 
 /** Separates the thousands of digits: `1,234,567`. */
-export const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ',');
+export const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ',');
 
 /** Returns a whole number with thousands separated: `1,234,567`. */
 export function count(value: number | bigint | string): string {
   const text = String(value);
-  return text.startsWith('-') ? `−${grouped(text.slice(1))}` : grouped(text);
+  return text.startsWith('-') ? `−${groupDigits(text.slice(1))}` : groupDigits(text);
 }
 
 const UNITS = [

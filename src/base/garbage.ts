@@ -11,7 +11,7 @@ const FULL_EVERY = 4;
  * Makes a function to call after each part of long work. It collects garbage at every n-th call.
  * @param calls number of calls between two collections; with few enough, only some megabytes of garbage remain
  */
-export function collecting(calls: number): () => void {
+export function makeCollector(calls: number): () => void {
   let call = 0;
   return () => {
     call += 1;

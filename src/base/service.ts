@@ -43,7 +43,7 @@ export interface Backoff {
   /** Milliseconds after the first failure. */
   firstMs: number;
   /** Maximum milliseconds, before the random part. */
-  mostMs: number;
+  maxMs: number;
   /** Returns a number from 0 to 1, so that processes don't try again all at once. */
   random: () => number;
 }
@@ -52,8 +52,8 @@ export interface Backoff {
 export const JITTER = 0.2;
 
 /** Returns the wait after failed attempts. @param failures number of failures in a row, at least 1 @returns milliseconds */
-export const backoff = (failures: number, { firstMs, mostMs, random }: Backoff): number =>
-  Math.round(Math.min(firstMs * 2 ** (failures - 1), mostMs) * (1 - JITTER + 2 * JITTER * random()));
+export const backoff = (failures: number, { firstMs, maxMs, random }: Backoff): number =>
+  Math.round(Math.min(firstMs * 2 ** (failures - 1), maxMs) * (1 - JITTER + 2 * JITTER * random()));
 
 /** Reports whether a service tries again after a failure: it may pass, or the operator can resolve it. */
 const mayPass = (error: unknown): error is Error => isTransient(error) || error instanceof OperatorError;

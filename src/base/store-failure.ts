@@ -2,7 +2,7 @@
  * Failures of the store, as opposed to mistakes in the requested work. The same call may succeed when the disk has
  * room, the lock is free, or the operator has acted.
  */
-import { DiskFullError, PassingError, TransientError } from './errors.ts';
+import { DiskFullError, TemporaryError, TransientError } from './errors.ts';
 
 const reasons = {
   busy: 'the database is busy',
@@ -78,6 +78,6 @@ export function unavailable(error: unknown): StoreUnavailableError | null {
 /** Reports whether a failure passes without a restart: without help, or after the operator has acted. */
 export const isTransient = (error: unknown): error is Error =>
   error instanceof TransientError ||
-  error instanceof PassingError ||
+  error instanceof TemporaryError ||
   error instanceof DiskFullError ||
   unavailable(error) !== null;

@@ -1,5 +1,5 @@
 /** Texts for errors of the operating system and SQLite: the problem and the remedy, for operators. */
-import { DiskFullError, OperatorError, PassingError } from './errors.ts';
+import { DiskFullError, OperatorError, TemporaryError } from './errors.ts';
 
 /** Makes the problem and the remedy for a file or directory. */
 type Explanation = (path: string) => readonly [problem: string, remedy: string];
@@ -97,7 +97,7 @@ export function operatorErrorOf(error: unknown, defaultPath: string): OperatorEr
   const code = primary(field(error, 'code') ?? '');
   const path = field(error, 'path') ?? defaultPath;
   if (fullDiskCodes.has(code)) return new DiskFullError(...diskFull(path), { cause: error });
-  if (temporaryErrors[code] !== undefined) return new PassingError(...temporaryErrors[code](path), { cause: error });
+  if (temporaryErrors[code] !== undefined) return new TemporaryError(...temporaryErrors[code](path), { cause: error });
   if (permanentErrors[code] !== undefined) return new OperatorError(...permanentErrors[code](path), { cause: error });
   return operatorErrorOf(error.cause, defaultPath);
 }

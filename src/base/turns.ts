@@ -48,7 +48,7 @@ export function atMost(limit: number) {
  * Spaces requests to another server. @param rate maximum requests per second; null for no limit
  * @returns a function that waits until the next request is allowed, and for more milliseconds before a retry
  */
-export function paced(rate: number | null, clock: Pick<Clock, 'monotonic' | 'after'>, signal?: AbortSignal) {
+export function makePacer(rate: number | null, clock: Pick<Clock, 'monotonic' | 'after'>, signal?: AbortSignal) {
   let next = 0;
   return async (moreMs = 0): Promise<void> => {
     signal?.throwIfAborted();

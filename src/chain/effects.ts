@@ -1,6 +1,6 @@
 /**
  * The effects of a block on the canonical tables. Applying a block applies the list; reverting it applies the list that
- * {@link undone} makes. Nothing else changes a canonical table, so a reorg back and forth ends in the same rows as no
+ * {@link reverseEffects} makes. Nothing else changes a canonical table, so a reorg back and forth ends in the same rows as no
  * reorg. Only block 0 is reverted in another way: by emptying the tables.
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
@@ -19,7 +19,7 @@ import { tokenContract, tokenNews } from './token-contracts.ts';
  * Returns the effects that revert a block: the same list with opposite signs. The order is reversed because later rows
  * refer to earlier rows.
  */
-export const undone = (effects: Iterable<Effect>): Effect[] =>
+export const reverseEffects = (effects: Iterable<Effect>): Effect[] =>
   [...effects].reverse().map((effect) => ({ ...effect, sign: effect.sign === 1 ? -1 : 1 }));
 
 const unknownKind = (what: UnknownKind, reason: string): Effect => ({ kind: 'unknown_kind', sign: 1, what, reason });

@@ -1,7 +1,7 @@
 /** Events of a node's block payload: parsed, and by transaction. */
 
 import { zstdCompressSync, zstdDecompressSync } from 'bun';
-import { collecting } from '../base/garbage.ts';
+import { makeCollector } from '../base/garbage.ts';
 import { exactJson } from '../base/json.ts';
 import { fromHex } from '../codec/hex.ts';
 import type { ChainEvent, ChainEvents } from './block.ts';
@@ -173,7 +173,7 @@ class PackedEvents implements ChainEvents {
    */
   constructor(texts: Iterable<string>, parse: (json: string) => ChainEvent[]) {
     this.#parse = parse;
-    const collect = collecting(CHUNKS_OF_A_COLLECTION);
+    const collect = makeCollector(CHUNKS_OF_A_COLLECTION);
     let length = 0;
     let chunk: string[] = [];
     let characters = 0;
@@ -192,7 +192,7 @@ class PackedEvents implements ChainEvents {
   }
 
   *[Symbol.iterator](): Generator<ChainEvent> {
-    const collect = collecting(CHUNKS_OF_A_COLLECTION);
+    const collect = makeCollector(CHUNKS_OF_A_COLLECTION);
     for (const chunk of this.#chunks) {
       yield* this.#parse(decoder.decode(zstdDecompressSync(chunk)));
       collect();

@@ -1,5 +1,5 @@
 /** The principals that a transaction involves, and how. */
-import { collecting } from '../base/garbage.ts';
+import { makeCollector } from '../base/garbage.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import type { Involvement } from './effect.ts';
 
@@ -91,7 +91,7 @@ const EVENTS_OF_A_COLLECTION = 20_000;
 function involvementsWithin(transaction: ChainTransaction, isWithin: IsWithin): Involvements {
   const involvements: Involvements = new Map();
   addSigners(transaction, involvements, isWithin);
-  const collect = collecting(EVENTS_OF_A_COLLECTION);
+  const collect = makeCollector(EVENTS_OF_A_COLLECTION);
   for (const event of transaction.events) {
     addParties(event, involvements, isWithin);
     collect();

@@ -16,7 +16,7 @@ import {
 } from './block.ts';
 import { eventsByTransaction, withPrefix } from './event-payloads.ts';
 import { MAINNET_CHAIN_ID, type Network, TESTNET_CHAIN_ID } from './network.ts';
-import { type EventPayloads, PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
+import { type EventPayloads, type ParsedBlock, PayloadError, readPayload } from './payload-reader.ts';
 import { type BlockPayload, isKnownStatus, MAX_STORED_INTEGER, type TransactionPayload } from './payload-schemas.ts';
 
 const BITCOIN_OPERATION = '0x00';
@@ -207,7 +207,7 @@ const sequenceOf = (transaction: ChainTransaction): number => transaction.microb
 const chainOrder = (a: ChainTransaction, b: ChainTransaction): number =>
   sequenceOf(a) - sequenceOf(b) || a.txIndex - b.txIndex;
 
-function rewardSetOf({ reward_set, cycle_number }: ReadBlock): RewardSet | null {
+function rewardSetOf({ reward_set, cycle_number }: ParsedBlock): RewardSet | null {
   if (reward_set == null || cycle_number == null) return null;
   return {
     cycle: cycle_number,
@@ -223,7 +223,7 @@ function rewardSetOf({ reward_set, cycle_number }: ReadBlock): RewardSet | null 
  * Converts a block's payload.
  * @throws PayloadError if a transaction can't be decoded, or an event belongs to no transaction
  */
-export function blockOf(payload: ReadBlock, network: Network): Block {
+export function blockOf(payload: ParsedBlock, network: Network): Block {
   const time = payload.block_time ?? payload.burn_block_time ?? null;
   if (time === null) throw new PayloadError('Block message has no block_time or burn_block_time');
   const transactions = chainTransactions(payload.transactions, payload.events, {

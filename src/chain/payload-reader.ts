@@ -3,7 +3,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
 import { lazy } from '../base/cache.ts';
-import { collecting } from '../base/garbage.ts';
+import { makeCollector } from '../base/garbage.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../base/json.ts';
 import { elementsOf, type JsonElements } from './json-elements.ts';
 import {
@@ -126,7 +126,7 @@ export class LazyEvents implements Iterable<EventPayload> {
   }
 
   *[Symbol.iterator](): Generator<EventPayload> {
-    const collect = collecting(EVENTS_OF_A_COLLECTION);
+    const collect = makeCollector(EVENTS_OF_A_COLLECTION);
     for (let index = 0; index < this.#elements.length; index++) {
       yield parseJson(this.textAt(index)) as EventPayload;
       collect();
@@ -141,10 +141,10 @@ export class LazyEvents implements Iterable<EventPayload> {
 const MIN_LAZY_LENGTH = 16_000_000;
 
 /** A block with its events, which are parsed at once or one by one. */
-export type ReadBlock = Omit<BlockPayload, 'events'> & { events: EventPayloads };
+export type ParsedBlock = Omit<BlockPayload, 'events'> & { events: EventPayloads };
 export type EventPayloads = readonly EventPayload[] | LazyEvents;
 
-function readBlock(text: string, lazyFrom: number): ReadBlock {
+function readBlock(text: string, lazyFrom: number): ParsedBlock {
   const cut = text.length < lazyFrom ? null : elementsOf(text, 'events');
   const block = check(checks.block(), parseJson(cut?.rest ?? text));
   if (cut !== null) return { ...block, events: new LazyEvents(cut.elements) };
@@ -157,7 +157,7 @@ export const eventBody = <T extends EventType>(event: EventPayload, type: T) =>
   (event as unknown as Record<T, Static<(typeof eventBodies)[T]>>)[type];
 
 export type NodePayload =
-  | { kind: 'block'; block: ReadBlock }
+  | { kind: 'block'; block: ParsedBlock }
   | { kind: 'burn_block'; burnBlock: BurnBlockPayload }
   | { kind: 'mempool'; rawTransactions: MempoolPayload }
   | { kind: 'dropped'; dropped: DroppedPayload }

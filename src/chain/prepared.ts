@@ -7,7 +7,7 @@ import type { Effect } from './effect.ts';
 import { effectsOf } from './effects.ts';
 import { networkOf } from './network.ts';
 import { type AnnouncedTransactions, announcedTransactions, blockOf, chainIdOf } from './normalise.ts';
-import { PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
+import { type ParsedBlock, PayloadError, readPayload } from './payload-reader.ts';
 
 /** A prepared event that replaces the payload for the writer. */
 export type PreparedPayload =
@@ -27,7 +27,7 @@ export type Prepare = (path: string, text: string) => PreparedPayload | null;
  * Reports whether the block can be prepared. The writer handles blocks that block 0 completes, and blocks with events
  * that are parsed one by one.
  */
-const isWhole = ({ block_height, events }: ReadBlock): boolean => block_height > 1 && Array.isArray(events);
+const isWhole = ({ block_height, events }: ParsedBlock): boolean => block_height > 1 && Array.isArray(events);
 
 /**
  * Makes a function that prepares events. It returns null for an event that the writer must handle: a cheap kind, or an

@@ -24,7 +24,7 @@ export const recordingFormats = ['copy', 'raw'] as const;
 export type RecordingFormat = (typeof recordingFormats)[number];
 
 /** The format of a recording, and the number of the row that shows it. The first row is 1. */
-export interface ShownFormat {
+export interface RowFormat {
   format: RecordingFormat;
   row: number;
 }
@@ -38,12 +38,12 @@ export class FormatError extends Error {
   constructor(
     readonly row: number,
     /** Null if no row shows the format. */
-    readonly shown: ShownFormat | null,
+    readonly rowFormat: RowFormat | null,
   ) {
     super(
-      shown === null
+      rowFormat === null
         ? `row ${row} can be read with and without the escapes of COPY`
-        : `row ${row} is not written in the format that row ${shown.row} shows, ${shown.format}`,
+        : `row ${row} is not written in the format that row ${rowFormat.row} shows, ${rowFormat.format}`,
     );
   }
 }
@@ -141,7 +141,7 @@ function columnStarts(line: string): [timestamp: number, path: number, payload: 
  * Returns the format that a line shows; null if the line is valid in both formats or in neither.
  * @throws PayloadError if it doesn't have four columns
  */
-export function formatShownBy(line: string): RecordingFormat | null {
+export function formatOfLine(line: string): RecordingFormat | null {
   if (!line.includes('\\') || line === END_MARK) return null;
   const [, , payload] = columnStarts(line);
   const formats = formatsOf(line.slice(payload));
@@ -150,7 +150,7 @@ export function formatShownBy(line: string): RecordingFormat | null {
 
 /** Makes a reader of a recording's lines. @param fixedFormat the format; null if it is unknown */
 export function recordingReader(fixedFormat: RecordingFormat | null = null) {
-  let rowFormat: ShownFormat | null = null;
+  let rowFormat: RowFormat | null = null;
 
   function parsePayload(column: string, row: number): string {
     if (!column.includes('\\')) return column;
@@ -185,7 +185,7 @@ export function recordingReader(fixedFormat: RecordingFormat | null = null) {
       return { id, receivedAt, path: line.slice(path, payload - 1), text };
     },
     /** Sets the format that a later row shows. The unreadable line can then be read again. */
-    decide(shownFormat: ShownFormat): void {
+    decide(shownFormat: RowFormat): void {
       rowFormat = shownFormat;
     },
   };

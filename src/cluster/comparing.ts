@@ -2,7 +2,7 @@
  * Compares the log with a host's journal, and gives the log entries that it lost. Both are chains of hashes: if they have the
  * same chain value at a number, they have the same entries up to it.
  */
-import { OperatorError, PassingError } from '../base/errors.ts';
+import { OperatorError, TemporaryError } from '../base/errors.ts';
 import type { ForeignEntryError } from '../store/ingest/writer.ts';
 import { type Entry, firstEntries, type Head, LOG_START, nextChain, sameChain } from '../store/log/entry.ts';
 import {
@@ -184,7 +184,7 @@ function requireContinuation(journal: OwnJournal, { id, chain }: Head): void {
  * continues an interrupted one.
  * @param filled called after each transaction with the number of the newest entry
  * @returns the log's newest entry
- * @throws OperatorError if the log is not a beginning of the journal, or the journal is damaged; PassingError if
+ * @throws OperatorError if the log is not a beginning of the journal, or the journal is damaged; TemporaryError if
  *   another host appends at the same time; LogUnavailableError
  */
 export async function fillLog(log: SharedLog, journal: OwnJournal, filled: (id: number) => void): Promise<Head> {
@@ -193,7 +193,7 @@ export async function fillLog(log: SharedLog, journal: OwnJournal, filled: (id: 
   for (const last = journal.head().id; head.id < last; filled(head.id)) {
     const newest = await appendNext(log, journal, head, last);
     if (newest === null) {
-      throw new PassingError(
+      throw new TemporaryError(
         `Another host appended entry ${head.id + 1} to the shared log at the same time.`,
         'Run the command again: it continues at the end of the log.',
       );

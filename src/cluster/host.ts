@@ -17,7 +17,7 @@ import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
-import { type Change, ForeignEntryError, type Submitted } from '../store/ingest/writer.ts';
+import { type Change, type ChangeResult, ForeignEntryError } from '../store/ingest/writer.ts';
 import { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import { appendAndConfirm, explainMismatch, heal } from './comparing.ts';
@@ -77,7 +77,7 @@ export interface ClusterHostOptions {
 /** An event or a command that waits to be appended. */
 interface Submission {
   change: Change;
-  resolve: (outcome: Submitted) => void;
+  resolve: (outcome: ChangeResult) => void;
   reject: (error: unknown) => void;
 }
 
@@ -182,7 +182,7 @@ export class ClusterHost {
   }
 
   /** Appends an event or a command, together with others that wait for the writer's turn. */
-  #submit(change: Change): Promise<Submitted> {
+  #submit(change: Change): Promise<ChangeResult> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
       // With others that wait, a turn is requested already.
@@ -212,7 +212,7 @@ export class ClusterHost {
     }
   }
 
-  async #appendChanges(changes: readonly Change[]): Promise<readonly (Submitted | null)[]> {
+  async #appendChanges(changes: readonly Change[]): Promise<readonly (ChangeResult | null)[]> {
     // The host may have ended while these waited.
     if (this.#end !== null) throw this.#fail(this.#end);
     if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
@@ -228,7 +228,7 @@ export class ClusterHost {
    * @returns as `#attempt`
    * @throws LogUnavailableError if it can't succeed now, and the error of a single change
    */
-  async #race(changes: readonly Change[]): Promise<readonly (Submitted | null)[]> {
+  async #race(changes: readonly Change[]): Promise<readonly (ChangeResult | null)[]> {
     const { entries, say } = this.#options;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts++) {
       if (this.#head !== null && !this.isNear()) throw new HostBehindError();
@@ -258,7 +258,7 @@ export class ClusterHost {
    *   has changed
    * @throws the error of a single change, StoreUnavailableError, and the errors of the append; then nothing has changed
    */
-  async #attempt(changes: readonly Change[]): Promise<(Submitted | null)[] | 'conflict'> {
+  async #attempt(changes: readonly Change[]): Promise<(ChangeResult | null)[] | 'conflict'> {
     const { entries } = this.#options;
     const head = entries.position();
     const outcomes = changes.map((change) => this.#applyChange(change, changes.length === 1));
@@ -281,7 +281,7 @@ export class ClusterHost {
   }
 
   /** Applies a change. @returns its outcome; null if one of several failed, which leaves the others applied */
-  #applyChange(change: Change, isOnly: boolean): Submitted | null {
+  #applyChange(change: Change, isOnly: boolean): ChangeResult | null {
     try {
       return this.#options.entries.apply(change, 'end');
     } catch (error) {

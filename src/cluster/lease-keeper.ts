@@ -48,7 +48,7 @@ export interface Lease {
    * Whether this host certainly has the lease. Check it before anything leaves the process: if the lease has ended, the work is
    * stopped before this returns.
    */
-  isHeld(): boolean;
+  hasLease(): boolean;
   /** Ends the work, then releases the lease, so that another host need not wait. */
   stop(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export function ownLease(epochSeen: () => number): Lease {
       stop = () => work.stop();
       work.start(epochSeen());
     },
-    isHeld: () => true,
+    hasLease: () => true,
     stop: () => stop(),
   };
 }
@@ -144,14 +144,14 @@ export class LeaseKeeper implements Lease {
       clock,
       everyMs: ASK_MS,
       firstMs: 0,
-      waits: { firstMs: LOOK_MS, mostMs: ASK_MS, random: random.number },
+      waits: { firstMs: LOOK_MS, maxMs: ASK_MS, random: random.number },
       turn: (signal) => this.#update(signal),
       // The lease stays valid until its end, and is renewed by then or lost.
       failed: (cause) => say({ event: 'service_failing', service: 'delivery_lease', reason: cause.message, cause }),
     });
   }
 
-  isHeld(): boolean {
+  hasLease(): boolean {
     if (this.#lease === null) return false;
     if (this.#remaining(this.#lease) <= 0) this.#lose(LATE);
     // Results of this lease would no longer count, so its deliveries would be sent again and again.

@@ -11,7 +11,7 @@ export type ClarityFields = ReadonlyMap<string, ClarityField>;
 export const MAX_FIELDS = 256;
 
 /** Unwraps `some`, `ok` and `err`. */
-export function unwrapped(value: ClarityValue): ClarityField | Extract<ClarityValue, { type: 'tuple' }> {
+export function unwrap(value: ClarityValue): ClarityField | Extract<ClarityValue, { type: 'tuple' }> {
   let inner = value;
   while (inner.type === 'some' || inner.type === 'ok' || inner.type === 'err') inner = inner.value;
   return inner;
@@ -21,7 +21,7 @@ const joinPath = (path: string, name: string): string => (path === '' ? name : `
 
 /** Collects the fields of a value. @returns whether there is room for more fields */
 function collect(value: ClarityValue, path: string, fields: Map<string, ClarityField>): boolean {
-  const inner = unwrapped(value);
+  const inner = unwrap(value);
   if (inner.type !== 'tuple') {
     // A name can contain a dot if no contract made the bytes. The first field of a path counts.
     if (!fields.has(path)) fields.set(path, inner);

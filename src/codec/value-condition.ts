@@ -12,7 +12,7 @@
 import { canonicalPrincipal } from './address.ts';
 import { decodeClarity } from './clarity.ts';
 import { clarity } from './clarity-encode.ts';
-import { type ClarityField, unwrapped } from './clarity-fields.ts';
+import { type ClarityField, unwrap } from './clarity-fields.ts';
 import { MAX_INT, MAX_UINT, MIN_INT } from './clarity-integers.ts';
 import { fromHex } from './hex.ts';
 
@@ -117,7 +117,7 @@ function unwrapForm(form: Uint8Array): Uint8Array {
   if (!value.ok || value.value.bytes.length !== form.length) {
     throw new ConditionError('must have the hex digits of a serialized Clarity value after 0x');
   }
-  const inner = unwrapped(value.value);
+  const inner = unwrap(value.value);
   if (inner.type === 'tuple') throw new ConditionError('must not be a tuple: name the fields of the tuple');
   return inner.bytes;
 }

@@ -229,7 +229,7 @@ function parseArgument(form: Form | undefined, sender: string): Uint8Array | nul
  * Returns the serialized value of an argument's text. @param sender the deployer of the contract `.name` @returns null
  * for other texts
  */
-export function argumentOf(text: string, sender: string): Uint8Array | null {
+export function parseArgumentText(text: string, sender: string): Uint8Array | null {
   try {
     const forms = readForms(text);
     return forms.length === 1 ? parseArgument(forms[0], sender) : null;

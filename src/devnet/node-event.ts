@@ -63,7 +63,7 @@ export async function postEvent(event: NodeEvent, eventsUrl: string, options: Po
     if (cause === undefined) return;
     signal?.throwIfAborted();
     // A node adds up to 99 ms of jitter, which a single node doesn't need.
-    const waitMs = backoff(failures, { firstMs: FIRST_WAIT_MS, mostMs: TIMEOUT_MS * 3, random: () => 0.5 });
+    const waitMs = backoff(failures, { firstMs: FIRST_WAIT_MS, maxMs: TIMEOUT_MS * 3, random: () => 0.5 });
     onRetry?.(event, cause, waitMs);
     await pause(clock, waitMs, signal);
   }

@@ -20,7 +20,7 @@ import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-e
 import { type ObserverOptions, observer } from './observer.ts';
 import { Scenario } from './scenario.ts';
 import { type Mint, type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
-import { type Account, accounts, impersonated } from './wallet.ts';
+import { type Account, accounts, impersonate } from './wallet.ts';
 
 export interface NodeOptions {
   readonly seed: number;
@@ -800,7 +800,7 @@ export class SimulatedNode {
         throw fieldError('amount', `must be <= ${balance + this.#faucetFunds}`);
       }
       const signing = this.#signing(principal);
-      const account = signing?.account ?? impersonated(principal, this.chain.network);
+      const account = signing?.account ?? impersonate(principal, this.chain.network);
       if (account === null) {
         throw fieldError('amount', `must be >= ${balance}, because only its code can send the STX of a contract`);
       }
@@ -888,7 +888,7 @@ export class SimulatedNode {
   #signing(address: string): Signing | null {
     const account = this.#keyed.find((keyed) => keyed.address === address);
     if (account !== undefined) return { account, isSigned: true };
-    const impersonatedAccount = this.options.impersonates ? impersonated(address, this.chain.network) : null;
+    const impersonatedAccount = this.options.impersonates ? impersonate(address, this.chain.network) : null;
     return impersonatedAccount === null ? null : { account: impersonatedAccount, isSigned: false };
   }
 

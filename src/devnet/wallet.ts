@@ -36,7 +36,7 @@ export function accounts(seed: string, group: string, count: number, network: Ne
  * @param address a single-signature address
  * @returns null for any other address
  */
-export function impersonated(address: string, network: Network): Account | null {
+export function impersonate(address: string, network: Network): Account | null {
   const parsed = parseStacksAddress(address);
   if (parsed?.version !== network.addressVersion) return null;
   // An arbitrary key: its signatures are invalid for every account.

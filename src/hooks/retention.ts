@@ -27,7 +27,7 @@ export function retentionCommands({ store }: Pick<HookEngine, 'store'>) {
   return {
     /** Removes bodies of finished deliveries made before a time. @returns how many, and the last */
     'upkeep.aged_bodies': ({ after, before, limit }: Limit & { after: DeliveryKey; before: number }) =>
-      deliveries.forgetBodies(after, before, limit),
+      deliveries.deleteBodies(after, before, limit),
 
     /** Removes bodies of a hook's delivered deliveries except the newest. @returns how many, and the last */
     'upkeep.surplus_bodies': ({ hook, most, after, limit }: Limit & { hook: number; most: number; after: number }) =>

@@ -94,7 +94,7 @@ export function startChainhooks(options: HookOptions) {
     request,
     results,
     roomMade: () => tasks.wake(),
-    hasLease: () => lease.isHeld(),
+    hasLease: () => lease.hasLease(),
     canSign: secrets.canSign,
   });
   const tasks = hookTasks({ store, commands, log, clock });
@@ -137,7 +137,7 @@ export function startChainhooks(options: HookOptions) {
     /** Returns the reason why the deliveries of a hook wait on this host; null if they don't wait. */
     pausedReason(record: HookRecord): PausedReason | null {
       if (isPaused(record)) return 'log_restored';
-      return lease.isHeld() && !secrets.isReadable(record.consumer) ? 'secret_unreadable' : null;
+      return lease.hasLease() && !secrets.isReadable(record.consumer) ? 'secret_unreadable' : null;
     },
     dispatcher: deliveries,
     /** Sends a request outside the queues. Its result is not stored. */

@@ -7,7 +7,7 @@ export interface ArchiveState {
   /** Number of the last entry in the archive. */
   entry: number;
   /** Number of missing entries, and the seconds since no entry was missing; 0 if none is missing. */
-  behind: number;
+  missingEntries: number;
   seconds: number;
   /** Number of failed uploads. */
   failures: number;
@@ -17,7 +17,10 @@ export interface ArchiveState {
 export function archiveMetrics(registry: Registry, state: () => ArchiveState): void {
   collected(registry, {
     stackside_archive_entry: ['Last entry in the archive, on the host that writes the archive', () => state().entry],
-    stackside_archive_behind_entries: ['Entries of the log that are missing in the archive', () => state().behind],
+    stackside_archive_behind_entries: [
+      'Entries of the log that are missing in the archive',
+      () => state().missingEntries,
+    ],
     stackside_archive_behind_seconds: [
       'Seconds since the archive last contained every entry of the log; should stay below 60',
       () => state().seconds,

@@ -74,9 +74,12 @@ export function storeMetrics(registry: Registry, health: WriterHealth, unknown: 
 }
 
 /** Registers the metrics of accounts that Stackside looks up at the node. @param counts read when metrics are collected */
-export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
+export function accountMetrics(registry: Registry, counts: Readonly<{ fetched: number; waiting: number }>): void {
   collected(registry, {
-    stackside_account_lookups_total: ['Partial history: accounts that were fetched from the node', () => counts.asked],
+    stackside_account_lookups_total: [
+      'Partial history: accounts that were fetched from the node',
+      () => counts.fetched,
+    ],
     stackside_account_lookups_pending: ['Partial history: accounts that wait for the node', () => counts.waiting],
   });
 }

@@ -3,7 +3,7 @@
  * (`?tip=`), for which a node's answer never changes. New blocks and forks during the comparison therefore cause no
  * differences.
  */
-import { OperatorError, PassingError } from '../base/errors.ts';
+import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { BOOT_ADDRESS } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
@@ -45,7 +45,7 @@ export interface KindReport {
 /** The block at which the index and the node are compared. */
 export interface CommonBlock extends BlockAt {
   /** Number of higher blocks in the index, which the node doesn't have. */
-  above: number;
+  blocksAbove: number;
   /** Whether the node is behind: it has seen fewer Bitcoin blocks than the index. */
   isBehind: boolean;
 }
@@ -96,9 +96,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   /**
    * Finds the block to compare at: the tip, or the highest lower block that the node has. If the index is above its node, the
    * node has reverted blocks, and reports the fork only with its next block.
-   * @throws OperatorError if the node follows another chain; PassingError if it has no block yet; NodeUnreachableError
+   * @throws OperatorError if the node follows another chain; TemporaryError if it has no block yet; NodeUnreachableError
    */
-  async function common(): Promise<CommonBlock | null> {
+  async function findCommonBlock(): Promise<CommonBlock | null> {
     const info = await rpc.info();
     burnHeight = info.burnBlockHeight;
     const { tip, chainId } = snapshots.read((reader) => ({
@@ -110,7 +110,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     const block = isOtherChain ? null : await findHighestKnown(tip.height, info.chainId);
     const isBehind = info.burnBlockHeight < tip.burnBlockHeight;
     if (block === null && isBehind && !isOtherChain) {
-      throw new PassingError(
+      throw new TemporaryError(
         `The node is behind: it is at height ${info.height}, which is below the blocks of the index.`,
         'Run the command again once the node has caught up.',
       );
@@ -121,8 +121,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
         'Set --node-rpc to the node that sends events to this index.',
       );
     }
-    const above = tip.height - block.height;
-    return { ...block, above, isBehind: above > 0 && isBehind };
+    const blocksAbove = tip.height - block.height;
+    return { ...block, blocksAbove, isBehind: blocksAbove > 0 && isBehind };
   }
 
   /** Reads the index while a block is canonical. @throws ChainReplacedError */
@@ -195,7 +195,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   return {
-    common,
+    common: findCommonBlock,
 
     /**
      * Compares the facts of a block and lower blocks: the requested number of each kind, from the newest blocks that

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value';
 import { memoizeByObject } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
 import { exactJson, isTooDeep, MAX_FOREIGN_DEPTH, parsedJson } from '../base/json.ts';
-import { paced } from '../base/turns.ts';
+import { makePacer } from '../base/turns.ts';
 import { signerBits } from '../chain/normalise.ts';
 import { PayloadError, parseJson } from '../chain/payload-reader.ts';
 import { BOOT_ADDRESS, splitPrincipal } from '../codec/address.ts';
@@ -98,13 +98,13 @@ const FIRST_RETRY_MS = 250;
 
 /** A client of the node with a limited rate of requests. */
 export class ThrottledNode {
-  readonly #turn: ReturnType<typeof paced>;
+  readonly #turn: ReturnType<typeof makePacer>;
 
   constructor(
     private readonly rpc: NodeRpc,
     private readonly options: RequestOptions,
   ) {
-    this.#turn = paced(options.rate, options.clock, options.signal);
+    this.#turn = makePacer(options.rate, options.clock, options.signal);
   }
 
   /**

@@ -2,11 +2,11 @@
 import { MD5 } from 'bun';
 import { readUpTo } from '../base/bounded-read.ts';
 import { type Clock, pause } from '../base/clock.ts';
-import { OperatorError, PassingError } from '../base/errors.ts';
+import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { backoff } from '../base/service.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 
-const WAITS = { firstMs: 1_000, mostMs: 16_000 };
+const WAITS = { firstMs: 1_000, maxMs: 16_000 };
 /** Maximum attempts of a request, including the first. */
 const MAX_ATTEMPTS = 6;
 /**
@@ -144,7 +144,7 @@ async function attemptOnce<T>(
 
 /**
  * Repeats an attempt until it succeeds or fails permanently.
- * @throws OperatorError for a permanent rejection; PassingError if all attempts fail
+ * @throws OperatorError for a permanent rejection; TemporaryError if all attempts fail
  */
 async function withRetries<T>({ location, clock, random, retrying }: Transfer, attempt: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
@@ -153,7 +153,7 @@ async function withRetries<T>({ location, clock, random, retrying }: Transfer, a
     } catch (error) {
       if (!(error instanceof RetryError)) throw error;
       if (failures === MAX_ATTEMPTS) {
-        throw new PassingError(
+        throw new TemporaryError(
           `${location} can't be reached: ${error.message}.`,
           'Run the command again when the server answers. A restore or an import continues from the same position.',
           { cause: error },
@@ -171,7 +171,7 @@ export interface SizeBounds {
   max: number;
 }
 
-/** Gets a file. @returns null if there is no such file @throws OperatorError, PassingError */
+/** Gets a file. @returns null if there is no such file @throws OperatorError, TemporaryError */
 export function getFile(transfer: Transfer, url: UrlOf, { min, max }: SizeBounds): Promise<Uint8Array | null> {
   return withRetries(transfer, () =>
     attemptOnce(url, {}, transfer, async (response, guard) => {
@@ -203,7 +203,7 @@ async function put(
   return (await withRetries(transfer, () => attemptOnce(url, init, transfer, async () => true))) !== null;
 }
 
-/** Puts a file. Replaces an existing file. @throws OperatorError, PassingError */
+/** Puts a file. Replaces an existing file. @throws OperatorError, TemporaryError */
 export async function putFile(transfer: Transfer, url: UrlOf, bytes: Uint8Array): Promise<void> {
   if (await put(transfer, url, bytes, {})) return;
   throw new OperatorError(`Nothing can be written to ${transfer.location}.`, 'Check the address.');
@@ -212,12 +212,12 @@ export async function putFile(transfer: Transfer, url: UrlOf, bytes: Uint8Array)
 /**
  * Puts a file if none exists.
  * @returns false if one exists; a previous attempt with a lost response may have put it
- * @throws OperatorError, PassingError
+ * @throws OperatorError, TemporaryError
  */
 export const putNewFile = (transfer: Transfer, url: UrlOf, bytes: Uint8Array): Promise<boolean> =>
   put(transfer, url, bytes, { 'if-none-match': '*' });
 
-/** Deletes a file, if it exists. @throws OperatorError, PassingError */
+/** Deletes a file, if it exists. @throws OperatorError, TemporaryError */
 export async function deleteFile(transfer: Transfer, url: UrlOf): Promise<void> {
   await withRetries(transfer, () => attemptOnce(url, { method: 'DELETE' }, transfer, async () => true));
 }

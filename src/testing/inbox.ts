@@ -1,7 +1,7 @@
 /** Receives deliveries: verifies each, and stores it for the test that waits for it. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { verified } from '../hooks/delivery/signature.ts';
+import { verifySignature } from '../hooks/delivery/signature.ts';
 import { DevnetError } from './errors.ts';
 import { within } from './limit.ts';
 import type { Delivery, HookPayload, ReceiverAnswer } from './types.ts';
@@ -149,7 +149,7 @@ export class Inbox {
   async #receive(request: IncomingMessage): Promise<{ status: number | null; delayMs: number }> {
     const body = await readBody(request);
     const headers = new Headers(request.headers as Record<string, string>);
-    if (!verified(this.#secret, headers, body, Date.now())) {
+    if (!verifySignature(this.#secret, headers, body, Date.now())) {
       this.fail(new DevnetError('wrong_signature', `The signature of ${headers.get('webhook-id')} is wrong.`));
       return { status: UNAUTHORIZED, delayMs: 0 };
     }

@@ -28,7 +28,7 @@ const SPREAD_MS = 50;
 /** Maximum consecutive attempts without an answer. Then the job fails. */
 const MAX_ATTEMPTS = 10;
 /** Milliseconds after the first attempt. The wait doubles with each attempt, up to a maximum, plus a random part. */
-const BACKOFF = { firstMs: 5_000, mostMs: 600_000 };
+const BACKOFF = { firstMs: 5_000, maxMs: 600_000 };
 
 export type TokenLogEvent =
   | ServiceEvent
@@ -57,9 +57,9 @@ export interface MetadataFetcherOptions {
 const keyOf = ({ work, contract, token }: TokenJobItem): string => `${work} ${contract} ${token ?? ''}`;
 
 /** Generates the jobs of each order in turn, each job once. */
-function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem> {
+function* inTurn({ oldest, newest, repeated }: TokenQueue): Generator<TokenJobItem> {
   const seen = new Set<string>();
-  const orders = [oldest, again, newest];
+  const orders = [oldest, repeated, newest];
   for (let index = 0; orders.some((order) => index < order.length); index++) {
     for (const order of orders) {
       const item = order[index];

@@ -294,7 +294,7 @@ class Requests {
     const isBurn = /burn-blocks|burn_block/.test(route.path);
     const ofBlock: Record<string, readonly unknown[]> = {
       tx_id: block.txs,
-      id: [...block.txs, block.hash, ...(this.candidates.of('', 'principal') ?? [])],
+      id: [...block.txs, block.hash, ...(this.candidates.valuesFor('', 'principal') ?? [])],
       hash: [block.hash],
       block_hash: [block.hash],
       height: [block.height],
@@ -303,7 +303,7 @@ class Requests {
       until_block: [block.height],
       height_or_hash: isBurn ? [block.burn_block_height, 'latest'] : [block.height, block.index_block_hash, 'latest'],
     };
-    const others = this.candidates.of(route.detail.operationId, name) ?? [];
+    const others = this.candidates.valuesFor(route.detail.operationId, name) ?? [];
     const atBlock = prng.chance(0.2) ? [] : (ofBlock[name] ?? []);
     return prng.pick([atBlock, others, [example]].find(({ length }) => length > 0)!);
   }

@@ -110,7 +110,7 @@ test("a successor link writes an instance's value with 0x, however the request w
 });
 
 test('a successor link of holdings keeps the requested assets', async () => {
-  const owners = candidates.of('getPrincipalNftBalances', 'principal') as string[];
+  const owners = candidates.valuesFor('getPrincipalNftBalances', 'principal') as string[];
   const owned = await Promise.all(
     owners.map(async (owner) => (await ask(`/extended/v3/principals/${owner}/balances/nft?limit=50`)).body.results),
   );
@@ -135,7 +135,7 @@ test("the successor link for an owner's names filters by the asset of names", as
 });
 
 test('rewards of a Stacks address link to the staking routes', async () => {
-  const [principal] = candidates.of('getStakingBondRegistration', 'principal') as string[];
+  const [principal] = candidates.valuesFor('getStakingBondRegistration', 'principal') as string[];
   const rewards = `/extended/v1/burnchain/rewards/${principal}`;
   const staking = `/extended/v3/principals/${principal}/staking`;
   expect(await successors(rewards)).toEqual([`${staking}/bonds`]);

@@ -242,7 +242,7 @@ describe('a balance', () => {
     const locked = {
       amount: 400_000n,
       poxVersion: 4,
-      made: { txId: bytes(9), blockHeight: 3, burnBlockHeight: 4 },
+      transaction: { txId: bytes(9), blockHeight: 3, burnBlockHeight: 4 },
       unlockHeight: 1000,
     };
     expect(

@@ -17,7 +17,7 @@ import { parseSegmentName, readSegment, segmentContent } from '../../src/archive
 import { loadSeenArchive, saveSeenArchive, signedArchive } from '../../src/archive/signed.ts';
 import { envelopeBytes, newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { EXIT, OperatorError, PassingError } from '../../src/base/errors.ts';
+import { EXIT, OperatorError, TemporaryError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
@@ -114,7 +114,7 @@ test('a static web server and a key are enough', async () => {
   const into = folder();
   expect(await restore(web.url, { into })).toBe(entries());
   expect(tables(into)).toEqual(tables(source));
-  expect(web.asked.filter((name) => name === IDENTITY)).toEqual([]);
+  expect(web.requestedNames.filter((name) => name === IDENTITY)).toEqual([]);
   expect(loadSeenArchive(into)).toMatchObject({ location: web.url, entry: entries() });
   for (const location of [`${web.url}/`, `${web.url}/${HEAD}`, `${web.url}/${IDENTITY}`]) {
     expect(await restore(location)).toBe(entries());
@@ -231,7 +231,7 @@ describe('a mirror with an older state:', () => {
       entry: head.entry + 1,
       chain: head.chain,
     });
-    const error = await failure(restore(web.url, { into }), PassingError);
+    const error = await failure(restore(web.url, { into }), TemporaryError);
     expect(error.exitCode).toBe(EXIT.temporary);
     expect(error.message).toBe(
       `${HEAD} of the archive at ${web.url} ends with entry ${head.entry}, but an earlier version had entry ${head.entry + 1}.`,
@@ -269,7 +269,7 @@ describe('a mirror with an older state:', () => {
     const half = folder();
     await archive(await dataUpTo(0.5), directoryFiles(half), 'one', { signer });
     cpSync(join(half, HEAD), join(path, HEAD));
-    await failure(store.list(''), PassingError);
+    await failure(store.list(''), TemporaryError);
   });
 
   test('objects of two moments restore an earlier state, or the missing object is named', async () => {
@@ -457,7 +457,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     expect((await failure(restore(web.url), ArchiveDamagedError)).message).toMatch(/is a damaged segment/);
     web.answer = (name) => Response.redirect(`${web.url}/${name}`);
     const looping = webFilesWith(web.url, requestClock().clock);
-    expect(await failure(looping.read(HEAD, { min: 1, max: 1_000 }), PassingError)).toBeInstanceOf(PassingError);
+    expect(await failure(looping.read(HEAD, { min: 1, max: 1_000 }), TemporaryError)).toBeInstanceOf(TemporaryError);
   });
 
   test('a URL of another machine without TLS', async () => {
@@ -562,8 +562,8 @@ test('stops reading a mirror that sends a byte now and then, but not a mirror th
     const outcome = await reading;
     if (isFast) expect([outcome, tries]).toEqual([body.length, 1]);
     else {
-      expect(outcome).toBeInstanceOf(PassingError);
-      expect((outcome as PassingError).message).toContain(`${web.url}/${HEAD} can't be reached`);
+      expect(outcome).toBeInstanceOf(TemporaryError);
+      expect((outcome as TemporaryError).message).toContain(`${web.url}/${HEAD} can't be reached`);
       expect(tries).toBe(6);
     }
   }

@@ -12,7 +12,7 @@ import { until } from '../support/time/until.ts';
 class Away extends TransientError {}
 
 const EVERY = 1_000;
-const WAITS = { firstMs: 2_000, mostMs: 5_000, random: () => 0.5 };
+const WAITS = { firstMs: 2_000, maxMs: 5_000, random: () => 0.5 };
 
 /** A loop that runs the given functions as its turns. */
 function looping(turns: (() => number | null | undefined)[], firstMs = EVERY) {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
 import type { Effect, EffectOf, Involvement } from '../../src/chain/effect.ts';
-import { effectsOf, undone } from '../../src/chain/effects.ts';
+import { effectsOf, reverseEffects } from '../../src/chain/effects.ts';
 import { involvementsOf } from '../../src/chain/involvements.ts';
 import { transactionContent } from '../../src/chain/normalise.ts';
 import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
@@ -141,8 +141,8 @@ test('undoing twice restores the effects', () => {
       if (block === undefined) return;
       const effects = [...effectsOf(block)];
       seen.add('effects', effects.length);
-      expect(undone(undone(effects))).toEqual(effects);
-      expect(undone(effects).at(-1)).toEqual({ kind: 'block', sign: -1, block });
+      expect(reverseEffects(reverseEffects(effects))).toEqual(effects);
+      expect(reverseEffects(effects).at(-1)).toEqual({ kind: 'block', sign: -1, block });
     }),
     { seen },
   );

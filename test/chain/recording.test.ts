@@ -4,7 +4,7 @@ import { MAX_FOREIGN_DEPTH } from '../../src/base/json.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import {
   FormatError,
-  formatShownBy,
+  formatOfLine,
   recordingFormats,
   recordingReader,
   recordingRow,
@@ -78,9 +78,9 @@ test('a recording with a row that is only valid with escapes is read with escape
 
 test('a single backslash that COPY never writes means a row without escapes', () => {
   for (const column of ['"a\\u0001b"', '"\\ud83d\\ude00"', '"a\\/b"', '["a\\",\\"b"]'])
-    expect(formatShownBy(line(column))).toBe('raw');
-  expect(formatShownBy(line(EITHER))).toBeNull();
-  expect(formatShownBy(line('{"a":1}'))).toBeNull();
+    expect(formatOfLine(line(column))).toBe('raw');
+  expect(formatOfLine(line(EITHER))).toBeNull();
+  expect(formatOfLine(line('{"a":1}'))).toBeNull();
 });
 
 test('an ambiguous row is rejected, and read once a later row shows the format', () => {
@@ -108,7 +108,7 @@ test('a row valid only in another format than earlier rows is rejected with both
       error = thrown;
     }
     expect(error).toBeInstanceOf(FormatError);
-    expect(error).toMatchObject({ row: 3, shown: { row: 1 } });
+    expect(error).toMatchObject({ row: 3, rowFormat: { row: 1 } });
   }
 });
 
@@ -159,7 +159,7 @@ test('a recording without escapes is read unchanged or rejected', () => {
 test('a row with COPY escapes that would also be valid without them gets a backslash that COPY drops', () => {
   const row = recordingRow({ id: 1, receivedAt: 0, path: '/p', text: '{"a":"C:\\new"}' });
   expect(row).toEndWith('\t/p\t\\{"a":"C:\\\\new"}');
-  expect(recordingFormats.filter((format) => format === formatShownBy(row))).toEqual(['copy']);
+  expect(recordingFormats.filter((format) => format === formatOfLine(row))).toEqual(['copy']);
 });
 
 for (const [text, microseconds] of [

@@ -102,7 +102,7 @@ class Host {
   /** Sends at intervals, and checks the lease each time. */
   #send(epoch: number): void {
     if (!this.isAlive || this.working !== epoch) return;
-    if (this.keeper.isHeld()) {
+    if (this.keeper.hasLease()) {
       this.sent.push(epoch);
       // By the engine's clock nobody else has the lease, so nobody else sends.
       if (this.leases.holder(NAME) !== this.holder) {
@@ -257,7 +257,7 @@ test('a host that stops ends its work first, and another host gets the lease wit
     { isHeld: false, holder: 'one', epoch: 1, changes: 0 },
   ]);
   const stopped = first.keeper.stop();
-  expect(first.keeper.isHeld()).toBe(false);
+  expect(first.keeper.hasLease()).toBe(false);
   await world.outcome(stopped, PATIENCE, 'the end');
   expect([first.working, leases.holder(NAME)]).toEqual([null, null]);
   await world.until(() => second.working === 2, ASK_MS + 100, 'the next holder');
@@ -323,7 +323,7 @@ test.each([true, false])(
     let open = way.close();
     const first = host('one', { way, isIdle });
     await world.until(pastIn(world, (LEASE_SECONDS + 1) * 1000), PATIENCE, 'time');
-    expect(first.keeper.isHeld()).toBe(false);
+    expect(first.keeper.hasLease()).toBe(false);
     // The request and its answer arrive seven seconds late.
     open();
     await world.until(() => first.working !== null, PATIENCE, 'work');
@@ -429,9 +429,9 @@ test("a new holder starts work after it has the previous holder's entries, with 
   const caughtUp = Promise.withResolvers<void>();
   let epoch = 0;
   const first = host('one', { caughtUp: () => caughtUp.promise, epochSeen: () => epoch });
-  await world.until(() => first.keeper.isHeld(), PATIENCE, 'the lease');
+  await world.until(() => first.keeper.hasLease(), PATIENCE, 'the lease');
   await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
-  expect([first.keeper.isHeld(), first.working]).toEqual([true, null]);
+  expect([first.keeper.hasLease(), first.working]).toEqual([true, null]);
   // An engine that was restored gives epochs again that it gave before.
   epoch = 5;
   caughtUp.resolve();
@@ -445,6 +445,6 @@ test('a host stops at once if it reads a higher epoch', async () => {
   const first = host('one', { epochSeen: () => epoch });
   await world.until(() => first.working === 1, PATIENCE, 'work');
   epoch = 5;
-  expect(first.keeper.isHeld()).toBe(false);
+  expect(first.keeper.hasLease()).toBe(false);
   await world.until(() => first.working === 6, PATIENCE, 'work with an epoch above all that it knows');
 });

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
-import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { OperatorError, TemporaryError } from '../../src/base/errors.ts';
 import { apartText, type CommonChain } from '../../src/commands/compare/common-chain.ts';
 import { type CompareOptions, compare } from '../../src/commands/compare/compare.ts';
 import { plansOf } from '../../src/commands/compare/questions.ts';
@@ -200,7 +200,7 @@ test('a server of another chain is rejected immediately', async () => {
   const other = keep(ingestOf(simulatedEvents({ seed: 3, blocks: 3, accounts: 4 })));
   const foreign = keep(await serving({}, other.path));
   const error = await refusal(compareWith(foreign.api));
-  expect(error).not.toBeInstanceOf(PassingError);
+  expect(error).not.toBeInstanceOf(TemporaryError);
   expect(error.message).toContain(`${foreign.api} has another chain: its block 1 is 0x`);
 });
 
@@ -208,7 +208,7 @@ test('a server without a chain API is rejected, and a server without blocks may 
   const none = reference(() => new Response('hello'));
   expect((await refusal(compareWith(none.url))).message).toContain("isn't the status of a Stacks API: it returned 200");
   const empty = keep(await serving());
-  expect(await refusal(compareWith(empty.api))).toBeInstanceOf(PassingError);
+  expect(await refusal(compareWith(empty.api))).toBeInstanceOf(TemporaryError);
 });
 
 const isBurnBlocks = (target: string): boolean => /^\/extended\/v2\/burn-blocks(\?|$)/.test(target);

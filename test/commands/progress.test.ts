@@ -47,7 +47,7 @@ test('each step without progress gets a separate line', () => {
 test('progress names only the indexes of large files', () => {
   const written: string[] = [];
   const { making } = secondaryIndexReport(progressLines({ write: (text) => written.push(text) }));
-  const step = { index: 'transactions_by_fee', number: 8, of: 34 } as const;
+  const step = { index: 'transactions_by_fee', number: 8, total: 34 } as const;
   making({ ...step, bytes: 199_999_999 });
   making({ ...step, bytes: 200_000_000 });
   expect(written).toEqual(['index 8 of 34: transactions_by_fee\n']);

@@ -1,7 +1,7 @@
 /** Requests to a server: rate, waits, size limits and retries. */
 import { afterAll, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { PassingError } from '../../src/base/errors.ts';
+import { TemporaryError } from '../../src/base/errors.ts';
 import {
   ANSWER_MS,
   NoAnswer,
@@ -56,10 +56,10 @@ function serverOf(answer: (request: Request, number: number) => Response | Promi
 const clientOf = (url: string, clock: Clock, options: Partial<ThrottledClientOptions> = {}): ThrottledClient =>
   new ThrottledClient({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
 
-const refusal = async (asking: Promise<unknown>): Promise<PassingError> => {
+const refusal = async (asking: Promise<unknown>): Promise<TemporaryError> => {
   const error = await asking.catch((thrown: unknown) => thrown);
-  if (error instanceof PassingError) return error;
-  throw new Error('it is no passing error', { cause: error });
+  if (error instanceof TemporaryError) return error;
+  throw new Error('it is not a TemporaryError', { cause: error });
 };
 
 test('requests keep to the rate and send the program name and the API key', async () => {

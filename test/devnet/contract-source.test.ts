@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { argumentOf, formPositions, readSource } from '../../src/devnet/contract-source.ts';
+import { formPositions, parseArgumentText, readSource } from '../../src/devnet/contract-source.ts';
 import { templates } from '../../src/devnet/traffic.ts';
 import { bytesOf, clarityValue } from '../codec/arbitraries.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -109,7 +109,7 @@ test.each([
     '(tuple (a u1) (b "x"))',
   ],
 ])('an argument is the value of %s', (text) => {
-  const bytes = argumentOf(text, SENDER);
+  const bytes = parseArgumentText(text, SENDER);
   expect(bytes === null ? null : toHex(bytes)).toBe(`0x${Cl.serialize(Cl.parse(text))}`);
 });
 
@@ -123,7 +123,7 @@ test('an argument may be any repr that the API prints', () => {
       seen.add('escapes', Number(value.repr.includes('\\')));
       // The library sorts a tuple's names differently than the chain, so the bytes may differ.
       const repr = clarityRepr(bytes);
-      expect(clarityRepr(argumentOf(repr, SENDER) ?? new Uint8Array())).toBe(repr);
+      expect(clarityRepr(parseArgumentText(repr, SENDER) ?? new Uint8Array())).toBe(repr);
     }),
     { seen },
   );
@@ -138,11 +138,11 @@ test.each([
   ['"a\\\\b\\n\\x01"', Cl.stringAscii('a\\b\n\x01')],
   ['0x6d79', Cl.buffer(new Uint8Array([0x6d, 0x79]))],
 ])('an argument is the value of the escapes in %s', (text, value) => {
-  expect(toHex(argumentOf(text, SENDER)!)).toBe(`0x${Cl.serialize(value)}`);
+  expect(toHex(parseArgumentText(text, SENDER)!)).toBe(`0x${Cl.serialize(value)}`);
 });
 
 test('an argument names contracts of the deployer by their end', () => {
-  expect(argumentOf('(list .shop)', SENDER)).toEqual(clarity.list([clarity.principal(`${SENDER}.shop`)]));
+  expect(parseArgumentText('(list .shop)', SENDER)).toEqual(clarity.list([clarity.principal(`${SENDER}.shop`)]));
 });
 
 test.each([
@@ -150,7 +150,7 @@ test.each([
   ...['"\\q"', '"\\u{e9}"', '"é"', 'u"\\u{110000}"', 'u"\\u{d800}"'],
   ...['{}', '{ a: x }', '{ a: u1, a: u2 }', '{ 1: u1 }', '(tuple a)', '(tuple)', `{ ${'a'.repeat(129)}: u1 }`],
 ])('%s is no argument', (text) => {
-  expect(argumentOf(text, SENDER)).toBeNull();
+  expect(parseArgumentText(text, SENDER)).toBeNull();
 });
 
 test('each form has its first line and column, and its end', () => {

@@ -77,7 +77,7 @@ async function everything(): Promise<void> {
   expect(await status('GET', '/metrics')).toBe(200);
   await fetch(`${server.api}/extended/v1/faucets/stx?address=${ADDRESS}`, { method: 'POST' });
   await fetch(`${server.api}/extended/v1/faucets/btc/mqkhEMH6NCeYjFybv7pvFC22MFeaNT9AQC`);
-  expect(bitcoin.asked.length).toBeGreaterThan(0);
+  expect(bitcoin.requests.length).toBeGreaterThan(0);
 
   // The thread's request to the node.
   const requested = Promise.withResolvers<void>();
@@ -89,7 +89,7 @@ async function everything(): Promise<void> {
   expect(await status('POST', '/v2/transactions', 'transaction')).toBe(200);
   await requested.promise;
   expect(await status('GET', '/ready')).toBe(200);
-  expect(new Set(node.asked.map(({ path }) => path))).toContain('/v2/transactions');
+  expect(new Set(node.requests.map(({ path }) => path))).toContain('/v2/transactions');
   expect(await (await fetch(`${server.api}/v2/info`)).json()).toEqual(TESTNET_INFO);
 
   // A command that calls the server, and a delivery.

@@ -107,7 +107,7 @@ async function answers({ api }: Server, routes: readonly string[]): Promise<Reco
 test('a server that starts from a static web server returns the same responses and follows its node', async () => {
   const args = ['--data', pathOf('second'), '--node-rpc', NO_NODE, '--from', web.url, '--archive-public-key', key];
   const second = await startServer('serve', ...args);
-  expect(web.asked.some((name) => name.startsWith('open-'))).toBe(true);
+  expect(web.requestedNames.some((name) => name.startsWith('open-'))).toBe(true);
   const before = await answers(second, ROUTES);
   expect(before).toEqual(await answers(first, ROUTES));
   for (const { events: url } of [first, second]) await postEvents(events.slice(half), url);

@@ -15,7 +15,7 @@ import { emptyIndex, testApp } from '../api/test-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
-import { type Asked, type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
+import { type ReceivedRequest, type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 
 const KEYS = ['11'.repeat(32), `${'22'.repeat(32)}01`];
 const ACCOUNTS = KEYS.map((key) => getAddressFromPrivateKey(key, 'testnet'));
@@ -46,7 +46,7 @@ const variables = () => ({
 const start = (more: Record<string, string> = {}, environment: Partial<Environment> = {}): Promise<Serving> =>
   serving({ nodeRpc: node.url }, directory.path, { ...variables(), ...more }, environment);
 
-function bitcoinNode({ headers, body }: Asked): Response {
+function bitcoinNode({ headers, body }: ReceivedRequest): Response {
   expect(headers.get('authorization')).toBe(`Basic ${btoa('user:secret')}`);
   const { method, params } = JSON.parse(new TextDecoder().decode(body));
   const answer = (result: unknown) => Response.json({ result, error: null, id: 'stackside' });
@@ -104,7 +104,7 @@ function sent(body: Record<string, string>) {
   if (!decoded.ok) throw decoded.error;
   return decoded.value;
 }
-const broadcasts = () => node.asked.filter(({ path }) => path === '/v2/transactions');
+const broadcasts = () => node.requests.filter(({ path }) => path === '/v2/transactions');
 
 describe('STX', () => {
   test('sends 500 STX from one of the accounts, on the node’s chain', async () => {

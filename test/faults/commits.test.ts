@@ -213,7 +213,7 @@ test('a probe finds that writes succeed again, and applies the entries that only
   expect(open.ingest.health.failing()).toBeNull();
   expect(open.ingest.tipHeight()).toBe(height + 1);
   expect(open.woken).toContain('all');
-  expect(open.said.map(({ event }) => event).filter((event) => event.startsWith('service_'))).toEqual([
+  expect(open.logged.map(({ event }) => event).filter((event) => event.startsWith('service_'))).toEqual([
     'service_failing',
     'service_resumed',
   ]);
@@ -255,7 +255,7 @@ test("a small write that succeeds on a full disk doesn't end the failure of even
   open.store.follow(never);
   expect(open.ingest.receive(nextBlock)).toBe('applied');
   expect(open.ingest.health.failing()).toBeNull();
-  const words = open.said.map(({ event }) => event).filter((event) => event.startsWith('service_'));
+  const words = open.logged.map(({ event }) => event).filter((event) => event.startsWith('service_'));
   expect(words).toEqual(['service_failing', 'service_resumed']);
 });
 

@@ -117,5 +117,5 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   open.ingest.publish();
   open.ingest.probe();
   open.ingest.close();
-  return { files: contentsOf(directory.path), calls, failed, logged: open.said.map(({ event }) => event), directory };
+  return { files: contentsOf(directory.path), calls, failed, logged: open.logged.map(({ event }) => event), directory };
 }

@@ -83,7 +83,7 @@ const resultOf = (events: readonly ReceivedEvent[]) => {
 const reverts = (events: readonly ReceivedEvent[]): boolean => {
   using open = openCopy();
   open.receive(events);
-  return open.said.some(({ event }) => event === 'block_reverted');
+  return open.logged.some(({ event }) => event === 'block_reverted');
 };
 
 /** The events up to the first fork that wins, and some more. */
@@ -210,7 +210,7 @@ const senderOf = ({ stx_transfer_event: transfer }: { stx_transfer_event?: { sen
 
 /** The snapshots of the process that writes. */
 const snapshotsOf = ({ directory, ingest }: ReturnType<typeof openCopy>) =>
-  openSnapshots(directory, { before: ingest.publish, writer: ingest.writer });
+  openSnapshots(directory, { beforeSnapshot: ingest.publish, writer: ingest.writer });
 
 test('this process reads acknowledged events at once, without a commit', () => {
   using open = openCopy();
@@ -448,7 +448,7 @@ test('a pending group is committed at the end', () => {
   open.ingest.close();
   expect(everything(open.directory)).toEqual(whole);
   using reopened = openWithHooks(open.directory);
-  expect(reopened.said).toEqual([]);
+  expect(reopened.logged).toEqual([]);
 });
 
 /** Returns the result of an import of events. */
@@ -494,7 +494,7 @@ test('a stopped import loses only uncommitted rows', () => {
     for (const event of lostEvents) open.ingest.apply(event);
   }
   using reopened = openAt(stoppedCopy.path);
-  expect(reopened.said).toContainEqual({ event: 'journal_replayed', events: safeEvents.length });
+  expect(reopened.logged).toContainEqual({ event: 'journal_replayed', events: safeEvents.length });
   reopened.ingest.close();
   {
     using open = openAt(undisturbed.path);

@@ -6,7 +6,7 @@ import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf } from '../support/data/ingest.ts';
-import { begun } from '../support/events/answered.ts';
+import { applyWithAnswers } from '../support/events/answered.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { grown } from '../support/events/forked-chain.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
@@ -19,7 +19,7 @@ const overtake = { mine: 'overtake' as const, end: 1, tenure: 'same' as const, t
 const { chain, events } = grown({ seed: 11, steps: [grow, grow, grow, grow, grow, fork, overtake, grow, fork, grow] });
 const stream: ReceivedEvent[] = [];
 const first = beginnings(events).find(({ height }) => height === 3)!;
-const open = await begun(
+const open = await applyWithAnswers(
   first.events,
   chain,
   (number) => number % 3 > 0,

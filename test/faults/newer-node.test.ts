@@ -244,7 +244,7 @@ describe('an event by a path that no release posts to', () => {
       const event = { path: '/new_thing', text: `{"id":${id}}`, receivedAt: id };
       expect(open.ingest.receive(event)).toBe('applied');
     }
-    expect(open.said).toEqual([{ event: 'unknown_kind', what: 'path', reason: '/new_thing' }]);
+    expect(open.logged).toEqual([{ event: 'unknown_kind', what: 'path', reason: '/new_thing' }]);
     expect(open.ingest.unknownCounts).toEqual({ transaction: 0, event: 0, status: 0, path: 2 });
     const { directory } = open;
     open.ingest.close();
@@ -291,7 +291,7 @@ test('parts of an unknown kind are counted, and logged once for each kind', () =
     { events },
   );
   open.ingest.receive(newBlock.event);
-  const logged = open.said.filter(({ event }) => event === 'unknown_kind');
+  const logged = open.logged.filter(({ event }) => event === 'unknown_kind');
   expect<unknown>(logged).toEqual([
     {
       event: 'unknown_kind',
@@ -329,7 +329,7 @@ test('logs only a few of many new kinds, shortened, and also the kinds of other 
   const transactions = statuses.map((status, index) => receipt(transfer(alice, index, 200), index, { status }));
   const events = [{ ...newEvent(transactions[0]!.txid), event_index: 0 }].map((event) => parseJson(exactJson(event)));
   open.ingest.receive(block(null, 'newer', transactions, { events }).event);
-  const logged = open.said.filter(({ event }) => event === 'unknown_kind');
+  const logged = open.logged.filter(({ event }) => event === 'unknown_kind');
   expect(logged.length).toBeLessThan(50);
   expect(Math.max(...logged.map((entry) => JSON.stringify(entry).length))).toBeLessThan(1_000);
   expect<unknown>(logged).toContainEqual({ event: 'unknown_kind', what: 'event', reason: 'stx_melt_event' });

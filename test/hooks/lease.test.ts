@@ -37,7 +37,7 @@ function givenLease() {
     start: (job) => {
       work = job;
     },
-    isHeld: () => isHeld,
+    hasLease: () => isHeld,
     stop: lose,
   };
   return {
@@ -50,7 +50,7 @@ function givenLease() {
     isLost: () => !isHeld,
     /** Ends the lease. This host learns of the end at its next request. */
     end(): void {
-      lease.isHeld = () => {
+      lease.hasLease = () => {
         if (isHeld) void lose();
         return false;
       };

@@ -34,7 +34,7 @@ function laterLease(): { lease: Lease; gain: () => void } {
       start: (job) => {
         work = job;
       },
-      isHeld: () => isHeld,
+      hasLease: () => isHeld,
       stop: async () => work?.stop(),
     },
     gain() {

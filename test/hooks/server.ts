@@ -64,7 +64,7 @@ export async function hookServer(
   const options = { directory, chainId: settings.network, log, ...(after === undefined ? {} : { after }) };
   const { ingest, machine, tables } = openedHooks(options);
   const registry = new Registry();
-  const snapshots = openSnapshots(directory, { before: ingest.publish });
+  const snapshots = openSnapshots(directory, { beforeSnapshot: ingest.publish });
   const { hooks, api } = serveHooks({
     settings,
     snapshots,

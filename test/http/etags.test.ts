@@ -254,7 +254,7 @@ async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<stri
     const target = (more: readonly unknown[]): string => {
       const chosen = parameters.filter((item) => item.required || more.includes(item));
       const values = chosen.map(({ name, example }) => {
-        const samples = candidates.of(operationId, name)?.slice(0, 3) ?? [];
+        const samples = candidates.valuesFor(operationId, name)?.slice(0, 3) ?? [];
         return [name, samples.length === 0 ? example : prng.pick(samples)];
       });
       return targetOf(route, Object.fromEntries(values));

@@ -12,7 +12,7 @@ test('a body over the limit is rejected before it is forwarded', async () => {
     413,
     { statusCode: 413, error: 'Payload Too Large', message: 'The body must not be longer than 10 bytes' },
   ]);
-  expect(server.asked).toEqual([]);
+  expect(server.requests).toEqual([]);
 });
 
 test('a disconnected client is not an error, but an unreachable server is', async () => {

@@ -1,7 +1,7 @@
 /** Comparison of the index with its node: they agree after any forks, and each wrong answer is reported. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { OperatorError, TemporaryError } from '../../src/base/errors.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { comparison, type KindReport } from '../../src/node/comparison.ts';
@@ -17,7 +17,7 @@ import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simu
 
 interface Compared {
   height: number;
-  above: number;
+  blocksAbove: number;
   isBehind: boolean;
   reports: Map<FactKind, KindReport>;
 }
@@ -344,7 +344,7 @@ test('a node that fails every block lookup is unreachable, not on another chain'
 test('a node without any block of the index is behind', async () => {
   const unknownTip: Lie = () => new Response('No such chain tip', { status: 404 });
   await expect(runComparison(snapshots, rpcOf(node, unknownTip, { height: 0, burnBlockHeight: 1 }))).rejects.toThrow(
-    PassingError,
+    TemporaryError,
   );
 });
 
@@ -354,7 +354,7 @@ test('an index above its node is compared at the highest block that the node has
     (url, answer) =>
       heightOf(url) > height ? new Response('No such chain tip', { status: 404 }) : answer;
   const forked = await runComparison(snapshots, rpcOf(node, blocksUpTo(57)));
-  expect(forked).toMatchObject({ height: 57, above: 3, isBehind: false });
+  expect(forked).toMatchObject({ height: 57, blocksAbove: 3, isBehind: false });
   expect(differences(forked)).toEqual([]);
   expect(await runComparison(snapshots, rpcOf(node, blocksUpTo(31), { burnBlockHeight: 1 }), 1)).toMatchObject({
     height: 31,

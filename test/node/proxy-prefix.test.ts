@@ -20,7 +20,7 @@ afterAll(async () => {
   service[Symbol.dispose]();
 });
 
-const last = () => service.asked.at(-1)!;
+const last = () => service.requests.at(-1)!;
 
 test('a prefix is replaced by the URL, and the rest of the path and the query stay', async () => {
   for (const path of ['/metadata', '/metadata/v1/ft/SP1.token', '/v1/cycles']) {
@@ -46,12 +46,12 @@ test('bodies up to the limit and HEAD are forwarded, and preflights are answered
   expect(await (await server.get('/metadata/echo', { method: 'POST', body: 'text' })).text()).toBe('POST text');
   const head = await server.get('/metadata/echo', { method: 'HEAD' });
   expect([head.status, await head.text(), last().method]).toEqual([200, '', 'HEAD']);
-  const before = service.asked.length;
+  const before = service.requests.length;
   const headers = { origin: 'https://wallet', 'access-control-request-method': 'POST' };
   const preflight = await server.get('/metadata/echo', { method: 'OPTIONS', headers });
   expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
   const large = await server.get('/metadata/echo', { method: 'POST', body: new Uint8Array(10_000_001) });
-  expect([large.status, service.asked.length]).toEqual([413, before]);
+  expect([large.status, service.requests.length]).toEqual([413, before]);
 });
 
 test('keys and cookies of this server stay here, and the service sets none', async () => {
@@ -97,7 +97,7 @@ test('redirects of the service lead below the prefix', async () => {
 });
 
 test('no path leads out of the prefix', async () => {
-  const before = service.asked.length;
+  const before = service.requests.length;
   const paths = [
     '..%2fsecret',
     'a/..%5csecret',
@@ -110,7 +110,7 @@ test('no path leads out of the prefix', async () => {
     const { status } = await rawExchange(server.api, `GET /metadata/${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
     expect([path, status]).toEqual([path, 400]);
   }
-  expect(service.asked.length).toBe(before);
+  expect(service.requests.length).toBe(before);
 });
 
 describe('failures', () => {

@@ -48,7 +48,7 @@ afterAll(async () => {
  * Copies of one broadcast that the additional endpoint received. An earlier broadcast may read the list of endpoints
  * only now.
  */
-const broadcastOf = (sent: Uint8Array) => other.asked.filter(({ body }) => Buffer.compare(body, sent) === 0);
+const broadcastOf = (sent: Uint8Array) => other.requests.filter(({ body }) => Buffer.compare(body, sent) === 0);
 
 const transfer = () =>
   makeSTXTokenTransfer({ recipient: ADDRESS, amount: 5n, senderKey: KEY, network: 'testnet', fee: 200n, nonce: 0n });

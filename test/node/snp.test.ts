@@ -298,7 +298,7 @@ describeWith('Redis', hasRedis, () => {
     await untilReached(subscriber, events.length + 3);
     await until(async () => (await broker.waiting()) === 0, 'the last acknowledgement');
     expect(subscriber.eventsNamed('snp_message_skipped')).toMatchObject([{ path: wrong.path }]);
-    expect(open.said).toContainEqual({ event: 'unknown_kind', what: 'path', reason: newer.path });
+    expect(open.logged).toContainEqual({ event: 'unknown_kind', what: 'path', reason: newer.path });
     expect(journalRows(open.directory).at(-1)).toMatchObject({ path: newer.path, text: newer.text });
   });
 

@@ -26,11 +26,11 @@ test('several requests for one account at one tip query the node once', async ()
   answers.push(await ask(alice.address, tip));
   // The balance includes the locked amount.
   for (const answer of answers) expect(answer).toEqual({ balance: 105n, locked: 5n, unlockHeight: 900, nonce: 3n });
-  expect(node.asked.map(({ path }) => path)).toEqual([`/v2/accounts/${alice.address}?proof=0&tip=${tip.toHex()}`]);
+  expect(node.requests.map(({ path }) => path)).toEqual([`/v2/accounts/${alice.address}?proof=0&tip=${tip.toHex()}`]);
 
   node.answer(`/v2/accounts/${alice.address}`, account('0x65'));
   expect((await ask(alice.address, next)).balance).toBe(106n);
-  expect(node.asked.length).toBe(2);
+  expect(node.requests.length).toBe(2);
 });
 
 test('the next request queries the node again if the node failed or lacked the tip', async () => {
@@ -43,7 +43,7 @@ test('the next request queries the node again if the node failed or lacked the t
     expect(error).toMatchObject({ status: 503, code: 'NODE_AWAY', headers: { 'retry-after': '5' } });
     expect((error as Error).message).toContain(bob.address);
   }
-  expect(node.asked.length).toBe(3);
+  expect(node.requests.length).toBe(3);
   node.answer(`/v2/accounts/${bob.address}`, account('0x01'));
   expect((await ask(bob.address, tip)).balance).toBe(6n);
 });

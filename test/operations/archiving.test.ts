@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import type { Round } from '../../src/archive/archiver.ts';
-import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { OperatorError, TemporaryError } from '../../src/base/errors.ts';
 import { type ArchiveLease, startArchiving } from '../../src/commands/serve/archiving.ts';
 import type { Environment } from '../../src/commands/serve/environment.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
@@ -115,7 +115,7 @@ test('retries a failure with growing waits, and logs each problem once', async (
   expect([await metric('entry'), await metric('behind_entries'), await metric('failures_total')]).toEqual([3, 5, 6]);
   expect(await metric('behind_seconds')).toBe(195);
   expect(status()).toEqual({ entry: 3, behind_entries: 5, behind_seconds: 195, failing: true });
-  world.run = () => Promise.reject(new PassingError("place can't be reached.", 'Wait.'));
+  world.run = () => Promise.reject(new TemporaryError("place can't be reached.", 'Wait.'));
   await pass(60_000, 60_000);
   expect(log).toHaveLength(2);
   world.run = async (archived) => archived(8);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { listBases } from '../../src/archive/base.ts';
-import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { OperatorError, TemporaryError } from '../../src/base/errors.ts';
 import type { ArchiveNews, BaseSummary } from '../../src/commands/serve/archive-client.ts';
 import { type ArchiveLease, startBases } from '../../src/commands/serve/archiving.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -220,7 +220,7 @@ test('retries a failed base with growing waits, and logs each problem once', asy
   world.run = () => Promise.reject(full);
   await pass(LOOK, 10_000);
   await pass(10_000, 20_000);
-  world.run = () => Promise.reject(new PassingError('The bucket is away.', 'Wait.'));
+  world.run = () => Promise.reject(new TemporaryError('The bucket is away.', 'Wait.'));
   await pass(20_000, 40_000);
   expect(log.map((event) => 'reason' in event && event.reason)).toEqual(['The bucket is full.', 'The bucket is away.']);
   expect(state().failing).toBe(true);

@@ -29,7 +29,7 @@ function server(open: OpenIngest, { lie = honest, claim = async () => noLease as
   const log = (event: FillEvent | IntakeEvent) => void logged.push(event);
   let now = 0;
   const clock = { ...atOnce.clock, now: () => 1_700_000_000_000, monotonic: () => now };
-  const snapshots = openSnapshots(open.directory, { before: open.ingest.publish });
+  const snapshots = openSnapshots(open.directory, { beforeSnapshot: open.ingest.publish });
   const { receive } = open.ingest;
   const filling = gapFilling({
     authorization: RPC_TOKEN,

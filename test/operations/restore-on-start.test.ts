@@ -84,13 +84,13 @@ test('continues an interrupted restore', async () => {
   expect(await refusal(restoreFrom(web.url, data))).toContain(`${second}, with status 403.`);
   web.answer = () => null;
   expect(existsSync(join(data, 'restore'))).toBe(true);
-  const count = web.asked.length;
+  const count = web.requestedNames.length;
   await restoreFrom(web.url, data);
   expect(tables(data)).toEqual(tables(source));
   const [first = ''] = readdirSync(path)
     .filter((name) => name.startsWith('segment-'))
     .sort();
-  expect(web.asked.slice(count)).not.toContain(first);
+  expect(web.requestedNames.slice(count)).not.toContain(first);
 });
 
 test('restores nothing without a key, except with --archive-unsigned', async () => {

@@ -53,7 +53,7 @@ beforeAll(async () => {
   clusterMetrics(new Registry(), 'a host', unread);
   leaseMetrics(new Registry(), unread);
   verificationMetrics(new Registry(), unread);
-  accountMetrics(new Registry(), { asked: 0, waiting: 0 });
+  accountMetrics(new Registry(), { fetched: 0, waiting: 0 });
   archiveMetrics(new Registry(), unread);
   baseMetrics(new Registry(), unread);
   snpMetrics(new Registry(), { failing: unread, counted: unread });

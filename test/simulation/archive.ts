@@ -10,7 +10,7 @@ import { ArchiveDamagedError, verifySegments } from '../../src/archive/archive.t
 import { Archiver } from '../../src/archive/archiver.ts';
 import { verifyBases } from '../../src/archive/base.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { OperatorError, TemporaryError } from '../../src/base/errors.ts';
 import type { ArchiveWorker } from '../../src/commands/serve/archive-client.ts';
 import { runBase } from '../../src/commands/serve/archive-thread.ts';
 import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
@@ -225,10 +225,10 @@ export class Archive {
 
   async #request<T>(delay: number, fate: Fate, isAlive: () => boolean, call: () => Promise<T>): Promise<T> {
     await this.#world.pause(delay);
-    if (fate === 'refused' || !isAlive()) throw new PassingError('The archive does not answer.', 'Wait.');
+    if (fate === 'refused' || !isAlive()) throw new TemporaryError('The archive does not answer.', 'Wait.');
     const result = await call();
     await this.#world.pause(delay);
-    if (fate === 'unanswered' || !isAlive()) throw new PassingError('The archive did not answer.', 'Wait.');
+    if (fate === 'unanswered' || !isAlive()) throw new TemporaryError('The archive did not answer.', 'Wait.');
     return result;
   }
 

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
-import { effectsOf, undone } from '../../src/chain/effects.ts';
+import { effectsOf, reverseEffects } from '../../src/chain/effects.ts';
 import { involvementsOf } from '../../src/chain/involvements.ts';
 import { memoTransfers } from '../../src/chain/memo-transfers.ts';
 import { openWriter } from '../../src/store/files/database.ts';
@@ -155,7 +155,7 @@ test(
           }
           for (const block of chain.toReversed()) {
             expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(undone(effectsOf(block)));
+            apply(reverseEffects(effectsOf(block)));
           }
           expect(tablesThrough(db)).toEqual(stages.pop()!);
         } finally {

@@ -77,7 +77,7 @@ test('block 1 may fork on a Bitcoin fork that the node announced, however deep',
     take(ours);
   }
   take(chain.mine(null, { newTenure: true, newBurnBlock: true, burnFork: true }));
-  expect(open.said.filter(({ event }) => event === 'block_applied')).toHaveLength(10);
+  expect(open.logged.filter(({ event }) => event === 'block_applied')).toHaveLength(10);
 });
 
 test('a fork of a devnet at block 1 is followed', () => {

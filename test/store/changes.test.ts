@@ -56,9 +56,9 @@ describe('changes', () => {
     let forks = 0;
     let last = 0;
     for (const event of events) {
-      const logged = open.said.length;
+      const logged = open.logged.length;
       open.ingest.receive(received(event));
-      const reverted = open.said.slice(logged).filter((entry) => entry.event === 'block_reverted').length;
+      const reverted = open.logged.slice(logged).filter((entry) => entry.event === 'block_reverted').length;
       await snapshots.readLong(async (read) => {
         const changes = read.changes.after(last, 1000);
         last = changes.at(-1)?.id ?? last;

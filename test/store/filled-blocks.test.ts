@@ -124,7 +124,7 @@ test("a filled block gets its miner's transaction from the node's own event, wit
   expect(open.ingest.receive(block2.event)).toBe('applied');
   expect(open.ingest.receive(block2.event)).toBe('repeated');
   expect(open.ingest.receive(fill(block2))).toBe('repeated');
-  expect(open.said.filter(({ event }) => event === 'block_reverted')).toEqual([]);
+  expect(open.logged.filter(({ event }) => event === 'block_reverted')).toEqual([]);
   expect(tables(open.directory)).toEqual(afterAll([block1.event, block2.event, fill(block3)]));
   // The blocks are read again from their payloads.
   for (const event of eventsOf([...rivals, block3, ...back])) open.ingest.receive(event);

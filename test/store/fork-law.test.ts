@@ -8,7 +8,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
 import type { Effect } from '../../src/chain/effect.ts';
-import { effectsOf, undone } from '../../src/chain/effects.ts';
+import { effectsOf, reverseEffects } from '../../src/chain/effects.ts';
 import type { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -244,7 +244,7 @@ test(
           seen.add('changed tables', Object.values(stages.at(-1)!).filter((rows) => rows.length > 0).length);
           for (const block of blocks.toReversed()) {
             expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(undone(effectsOf(block)));
+            apply(reverseEffects(effectsOf(block)));
           }
           expect(tablesThrough(db)).toEqual(stages.pop()!);
         } finally {
@@ -312,7 +312,7 @@ test(
           apply(effects(block));
           return tablesThrough(db);
         });
-        for (const block of blocks.toReversed()) apply(undone(effects(block)));
+        for (const block of blocks.toReversed()) apply(reverseEffects(effects(block)));
         return [...stages, tablesThrough(db)];
       } finally {
         db.run('ROLLBACK');
@@ -356,15 +356,15 @@ test(
         const events = eventsOf(generated);
         using directory = ingestOf(events.map(received));
         const rows = mempoolRows(directory.path);
-        const { known, inBlocks, minedIds } = mempoolModel(events);
+        const { transactions, inBlocks, minedIds } = mempoolModel(events);
         const isPending = (id: string): boolean => rows.get(id)?.state === MEMPOOL_STATE.pending;
 
         for (const id of rows.keys()) seen.add(isPending(id) ? 'waiting' : 'not waiting');
-        const unmined = [...known].filter(([, { mined }]) => !mined).map(([id]) => id);
+        const unmined = [...transactions].filter(([, { mined }]) => !mined).map(([id]) => id);
         expect([...rows.keys()].sort()).toEqual(unmined.sort());
 
         const users = new Map<string, Set<string>>();
-        for (const content of [...inBlocks, ...[...known.values()].map(({ content }) => content)]) {
+        for (const content of [...inBlocks, ...[...transactions.values()].map(({ content }) => content)]) {
           for (const nonce of noncesOf(content)) {
             const ids = users.get(nonce) ?? new Set();
             users.set(nonce, ids.add(content.txId.toHex()));
@@ -373,10 +373,10 @@ test(
         const rivalsOf = (id: string, nonces: readonly string[]) =>
           new Set(nonces.flatMap((nonce) => [...(users.get(nonce) ?? [])]).filter((other) => other !== id));
         const contents = new Map(inBlocks.map((content) => [content.txId.toHex(), content]));
-        for (const [id, { content }] of known) contents.set(id, content);
+        for (const [id, { content }] of transactions) contents.set(id, content);
         const originOf = (id: string): string | undefined => spendsOf(contents.get(id)!)[0];
         const spenders = new Map<string, string[]>();
-        for (const [id, { content, stands, mined }] of known) {
+        for (const [id, { content, stands, mined }] of transactions) {
           const rivals = [...rivalsOf(id, noncesOf(content))];
           // If two share only the payer's nonce, the later one stays; `mempool.test.ts` tests this.
           const isBest = rivals.every(
@@ -391,13 +391,14 @@ test(
         for (const [spent, ids] of spenders) {
           const waiting = ids.filter(isPending);
           expect({ spent, waiting: waiting.length > 1 ? waiting : [] }).toEqual({ spent, waiting: [] });
-          if (ids.some((id) => known.get(id)?.mined)) expect({ spent, waiting }).toEqual({ spent, waiting: [] });
+          if (ids.some((id) => transactions.get(id)?.mined)) expect({ spent, waiting }).toEqual({ spent, waiting: [] });
         }
         for (const { id, state, replacer } of rows.values()) {
-          const entry = known.get(id);
+          const entry = transactions.get(id);
           if (state === MEMPOOL_STATE.pending || entry === undefined || entry.dropped) continue;
           // Nobody but a rival, mined or waiting, takes an undropped transaction out.
-          const rival = known.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
+          const rival =
+            transactions.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
           const noncesUsed = minedIds.has(replacer ?? '') ? noncesOf : spendsOf;
           const shared =
             rival === undefined ? [] : noncesUsed(rival).filter((key) => noncesUsed(entry.content).includes(key));

@@ -389,7 +389,7 @@ test("answers about the mempool change when the node sends an account's state", 
   for (const event of beginnings(events).find(({ height }) => height === 6)!.events)
     open.ingest.receive(received(event));
   using snapshots = snapshotsOf(open.directory);
-  const look = () => snapshots.readLong(async (read) => ({ tag: mempool(read), ...read.principals.unasked(0, 1) }));
+  const look = () => snapshots.readLong(async (read) => ({ tag: mempool(read), ...read.principals.listPending(0, 1) }));
   const { tag, accounts } = await look();
   using index = indexOf(open);
   const parent_index_block_hash = startOf(index)!.parent;

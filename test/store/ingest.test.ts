@@ -294,7 +294,7 @@ test('unreadable transactions of an announcement are left out, and each is logge
   const text = JSON.stringify([first.raw, '0x00', 'not hex', `${last.raw.slice(0, -4)}`, last.raw]);
   expect(open.ingest.receive({ path: '/new_mempool_tx', text, receivedAt: START * 1_000_000 })).toBe('applied');
   expect(tablesOfMempool(open.directory)).toEqual([first.id, last.id].sort());
-  expect(open.said.map(({ event }) => event)).toEqual(Array(3).fill('node_data_unread'));
+  expect(open.logged.map(({ event }) => event)).toEqual(Array(3).fill('node_data_unread'));
 });
 
 const tablesOfMempool = (directory: string): string[] => {
@@ -432,7 +432,7 @@ test('an index that is behind its journal is brought up to it when it is opened,
     open.ingest.close();
     copyIndex(old.path, open.directory);
     using reopened = openAt(open.directory);
-    expect(reopened.said.some(({ event }) => event === 'journal_replayed')).toBe(true);
+    expect(reopened.logged.some(({ event }) => event === 'journal_replayed')).toBe(true);
     reopened.ingest.close();
     expect(everything(open.directory)).toEqual(everything(whole.path));
   }

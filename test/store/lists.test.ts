@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
-import { down, type List, type ListedRows, ordered, reversed, up, walked } from '../../src/store/queries/list.ts';
+import { down, type List, type ListedRows, orderedList, reversed, up, walked } from '../../src/store/queries/list.ts';
 import { type PageSource, readPage } from '../../src/store/queries/page.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
@@ -22,15 +22,15 @@ afterAll(() => db.close());
 
 const select = 'SELECT r.n, r.name, r.id FROM rows r';
 const lists: Record<string, List<Row>> = {
-  'one column down': ordered({ select, where: "r.name = 'a' AND r.id = x''" }, [down('r.n')]),
-  'one column up': ordered({ select, where: "r.name = 'a' AND r.id = x''" }, [up('r.n')]),
-  'columns of each form down': ordered({ select }, [down('r.n'), down('r.name', 'text'), down('r.id', 'bytes')]),
-  'columns of each form up': ordered({ select }, [up('r.n'), up('r.name', 'text'), up('r.id', 'bytes')]),
-  'columns in opposite orders': ordered({ select, where: "r.id = x''" }, [down('r.n'), up('r.name', 'text')]),
-  'columns that are sought apart': ordered({ select, where: "r.id = x''" }, [up('r.n'), up('r.name', 'text')], {
+  'one column down': orderedList({ select, where: "r.name = 'a' AND r.id = x''" }, [down('r.n')]),
+  'one column up': orderedList({ select, where: "r.name = 'a' AND r.id = x''" }, [up('r.n')]),
+  'columns of each form down': orderedList({ select }, [down('r.n'), down('r.name', 'text'), down('r.id', 'bytes')]),
+  'columns of each form up': orderedList({ select }, [up('r.n'), up('r.name', 'text'), up('r.id', 'bytes')]),
+  'columns in opposite orders': orderedList({ select, where: "r.id = x''" }, [down('r.n'), up('r.name', 'text')]),
+  'columns that are sought apart': orderedList({ select, where: "r.id = x''" }, [up('r.n'), up('r.name', 'text')], {
     isSplit: true,
   }),
-  'two selections': ordered(
+  'two selections': orderedList(
     ['a', 'b'].map((name) => ({ select, where: `r.name = '${name}' AND r.n <> ?1` })),
     [down('r.n'), down('r.name', 'text'), down('r.id', 'bytes')],
   ),
@@ -55,13 +55,13 @@ const textOf = ({ n, name, id }: Row): string => `${n} ${name} ${id.toHex()}`;
 
 /** Reads a list down to its last page and up to its first, and compares both with the expected rows. */
 function compare(
-  source: Omit<PageSource<Row, string>, 'limit' | 'at' | 'total' | 'itemOf'>,
+  source: Omit<PageSource<Row, string>, 'limit' | 'cursor' | 'total' | 'itemOf'>,
   limit: number,
   rows: string[],
 ) {
   function read(cursor: Cursor | null): Page<string> {
-    const page = readPage({ limit, at: cursor, total: 0, ...source, itemOf: textOf });
-    const repeated = readPage({ limit, at: page.current, total: 0, ...source, itemOf: textOf });
+    const page = readPage({ limit, cursor, total: 0, ...source, itemOf: textOf });
+    const repeated = readPage({ limit, cursor: page.current, total: 0, ...source, itemOf: textOf });
     // A bounded page that begins at its first item may reach further.
     if (source.maxRows === undefined) expect(repeated).toEqual(page);
     return page;
@@ -117,7 +117,7 @@ test.each(Object.keys(lists))('a list by %s has all rows in order, in both direc
 
 test('a bounded list has the rows between its bounds, in either order', () => {
   const key = lists['columns of each form down']!.key;
-  const read = ordered<Row>({ select }, key, { isBounded: true }).prepared(db);
+  const read = orderedList<Row>({ select }, key, { isBounded: true }).prepared(db);
   const seen = new Seen({ rows: 100 });
   assertProperty(
     fc.property(rows, limits, fc.nat({ max: 6 }), fc.nat({ max: 6 }), (rowList, limit, first, last) => {
@@ -149,7 +149,7 @@ test('a list with a condition reads at most its limit of rows, and returns all m
           return meets(row);
         },
       };
-      const { items, next } = readPage({ limit, at: null, total: 0, ...source, itemOf: textOf });
+      const { items, next } = readPage({ limit, cursor: null, total: 0, ...source, itemOf: textOf });
       expect(judged).toBeLessThanOrEqual(maxRows);
       if (items.length < limit && next !== null) seen.add('short');
       compare(source, limit, expected);

@@ -122,7 +122,7 @@ test('a lost lock keeps the pending group from the index, and the next process a
   expect(lockErrors).toHaveLength(1);
   expect(everything(directory.path)).toEqual(before);
   using next = openAt(directory.path);
-  expect(next.said).toContainEqual({ event: 'journal_replayed', events: before.journal.length });
+  expect(next.logged).toContainEqual({ event: 'journal_replayed', events: before.journal.length });
   const after = everything(directory.path);
   expect(after.journal).toEqual(before.journal);
   open.ingest.close();

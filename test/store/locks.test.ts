@@ -57,7 +57,7 @@ test('a lock names its transaction and the heights of its block and its Bitcoin 
   const { locked: lock } = snapshots.read((read) => read.principals.stxBalance(bob.address));
   const { transactions } = JSON.parse(lockBlock.event.text) as { transactions: { txid: string }[] };
   const txId = Uint8Array.fromHex(transactions[0]!.txid.slice(2));
-  expect(lock?.made).toEqual({ txId, blockHeight: 2, burnBlockHeight: 130 });
+  expect(lock?.transaction).toEqual({ txId, blockHeight: 2, burnBlockHeight: 130 });
 });
 
 /** Returns the locked STX around the end of a lock that is older than the index. @param begins Bitcoin height at the index's start */

@@ -178,7 +178,7 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
       .map(toListed);
     const order = draw(2) === 0 ? 'asc' : 'desc';
     const fields = condition === null ? [] : [condition.field];
-    const filter: LogsFilter = { of: source, topic, sender, functionName, heights, fields, order };
+    const filter: LogsFilter = { contracts: source, topic, sender, functionName, heights, fields, order };
     const reader = readerIn(db, { logs: limits[draw(limits.length)]! });
     const read: ReadPage = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
     const { items, isShort } = await walk(read, 1 + draw(5));
@@ -247,7 +247,7 @@ test(
         const { walkLogs } = readerIn(db, { logs: { rows: 2, principals: [3, 20_000][draw(2)]! } }).contracts;
         const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
         const filter: LogsFilter = {
-          of: { deployer: BOOT },
+          contracts: { deployer: BOOT },
           topic: 'print',
           sender: null,
           functionName: null,
@@ -313,7 +313,7 @@ function chainOf(
 
 const idOf = (name: string): string => `${alice.address}.${name}`;
 const EVERYTHING: LogsFilter = {
-  of: { deployer: alice.address },
+  contracts: { deployer: alice.address },
   topic: null,
   sender: null,
   functionName: null,
@@ -354,7 +354,7 @@ test("a prefix of a deployer's address finds no contracts", async () => {
   for (const limits of [{}, { merged: 0 }]) {
     const { walkLogs } = readerIn(db, { logs: limits }).contracts;
     const countListed = async (source: LoggingContracts) =>
-      (await walkLogs({ ...EVERYTHING, of: source }, 5, null)).items.length;
+      (await walkLogs({ ...EVERYTHING, contracts: source }, 5, null)).items.length;
     expect(await countListed({ deployer: alice.address })).toBe(1);
     expect(await countListed({ deployer: alice.address.slice(0, -1) })).toBe(0);
     expect(await countListed({ deployer: bob.address })).toBe(0);
@@ -421,7 +421,7 @@ test('rare logs are on the first page by the index of their field, and by their 
   });
   // With an index of another field, or of only one contract, the other logs must still be read.
   expect(await firstOf({ fields: [fieldOf('m', '3')] })).toEqual({ found: [], isAll: false });
-  expect(await firstOf({ of: { contracts: [idOf('pool')] }, fields: [fieldOf('m', '3')] })).toEqual({
+  expect(await firstOf({ contracts: { contracts: [idOf('pool')] }, fields: [fieldOf('m', '3')] })).toEqual({
     found: both.slice(1),
     isAll: true,
   });

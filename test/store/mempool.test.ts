@@ -86,7 +86,7 @@ for (const [reason, state] of Object.entries(reasons)) {
     expect(open.ingest.receive(drop([transaction], reason, replacement))).toBe('applied');
     const by = replacement?.id ?? null;
     expect(standingOf(open, transaction, other)).toEqual([{ state, by }, pending]);
-    expect(open.said).toEqual([]);
+    expect(open.logged).toEqual([]);
   });
 }
 
@@ -98,7 +98,7 @@ for (const reason of ['BadWeather', 'constructor']) {
     open.ingest.receive(announcement([transaction]));
     open.ingest.receive(drop([transaction], reason));
     expect(standingOf(open, transaction)).toEqual([{ state: -15, by: null }]);
-    expect(open.said).toEqual([{ event: 'node_data_unread', what: 'drop_reason', reason }]);
+    expect(open.logged).toEqual([{ event: 'node_data_unread', what: 'drop_reason', reason }]);
   });
 }
 

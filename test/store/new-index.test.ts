@@ -62,8 +62,8 @@ describe('a rebuild next to a writer', () => {
     writer[Symbol.dispose]();
 
     using reopened = openAt(directory.path);
-    expect(reopened.said[0]).toEqual({ event: 'new_index', outcome: 'used' });
-    expect(reopened.said.map(({ event }) => event)).toContain('journal_replayed');
+    expect(reopened.logged[0]).toEqual({ event: 'new_index', outcome: 'used' });
+    expect(reopened.logged.map(({ event }) => event)).toContain('journal_replayed');
     expect(inode(indexPath(directory.path))).not.toBe(before);
     for (const event of events.slice(almostAll)) reopened.ingest.receive(event);
     reopened[Symbol.dispose]();
@@ -142,7 +142,7 @@ describe('a new index that is offered', () => {
   ])('%s is removed', (_, change) => {
     using directory = offerIndex(change);
     using open = openAt(directory.path);
-    expect(open.said[0]).toEqual({ event: 'new_index', outcome: 'unfit' });
+    expect(open.logged[0]).toEqual({ event: 'new_index', outcome: 'unfit' });
     open[Symbol.dispose]();
     expect(existsSync(newIndexPath(directory.path))).toBe(false);
     expect(contents(directory.path)).toEqual(contents(plain.path));
@@ -151,7 +151,7 @@ describe('a new index that is offered', () => {
   test('stays unchanged if a newer program made it', () => {
     using directory = offerIndex(version(SCHEMA_VERSION + 1));
     using open = openAt(directory.path);
-    expect(open.said[0]).toEqual({ event: 'new_index', outcome: 'newer' });
+    expect(open.logged[0]).toEqual({ event: 'new_index', outcome: 'newer' });
     expect(existsSync(newIndexPath(directory.path))).toBe(true);
   });
 
@@ -166,6 +166,6 @@ describe('a new index that is offered', () => {
     using directory = dataDirectory();
     copyFileSync(indexPath(plain.path), newIndexPath(directory.path));
     using open = openAt(directory.path);
-    expect(open.said[0]).toEqual({ event: 'new_index', outcome: 'unfit' });
+    expect(open.logged[0]).toEqual({ event: 'new_index', outcome: 'unfit' });
   });
 });

@@ -23,7 +23,7 @@ class Numbers {
     const rows = this.rows();
     return readPage({
       limit,
-      at: cursor,
+      cursor,
       total: rows.length,
       rows: (key, isBackward, count) =>
         (isBackward ? rows.toReversed() : rows)

@@ -122,7 +122,7 @@ test('an interrupted load continues where it was, and the next start finishes it
   ]);
   {
     using server = openAt(directory.path);
-    const started = server.said.flatMap((entry) => (entry.event === 'secondary_index_begun' ? [entry.index] : []));
+    const started = server.logged.flatMap((entry) => (entry.event === 'secondary_index_begun' ? [entry.index] : []));
     expect(started).toEqual(secondaryIndexes.slice(2));
   }
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);

@@ -207,7 +207,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     walkLogs: ({ contracts }) => {
       const heights = { from: null, to: null };
       const filter = {
-        of: { deployer: holder },
+        contracts: { deployer: holder },
         topic: null,
         sender: null,
         functionName: null,
@@ -219,7 +219,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     },
     search: ({ search }) => search('o', 20),
     knowledge: ({ principals: queries }) => queries.knowledge(holder),
-    unasked: ({ principals: queries }) => queries.unasked(0, 10),
+    unasked: ({ principals: queries }) => queries.listPending(0, 10),
     start: ({ chain }) => chain.start(),
     isKnown: ({ principals: queries }) => queries.isKnown(holder),
     factsOfBlock: ({ facts }) => facts.block(height),

@@ -62,7 +62,7 @@ describe('an index that is replaced', () => {
     expect(await reading).toEqual([before, before, 1]);
     expect(await snapshots.readLong(async (read) => read.file)).toBe(2);
     if (process.platform === 'linux') expect(deletedAndOpen(old.path)).toEqual([]);
-    expect(snapshots.said).toEqual([{ event: 'index_reopened' }]);
+    expect(snapshots.logged).toEqual([{ event: 'index_reopened' }]);
   });
 
   test('is noticed by later connections, which never differ from earlier ones in their file', async () => {
@@ -173,18 +173,18 @@ describe('a reader without an index', () => {
     expect(await whyNot(snapshots)).toBe(missing);
     snapshots.look();
     snapshots.look();
-    expect(snapshots.said).toMatchObject([{ event: 'service_failing', service: 'index', reason: missing }]);
+    expect(snapshots.logged).toMatchObject([{ event: 'service_failing', service: 'index', reason: missing }]);
     const height = heightIn(whole.path);
     renameSync(journalPath(whole.path), journalPath(directory.path));
     moveIndex(whole.path, directory.path);
     snapshots.look();
     expect(await heightOf(snapshots)).toBe(height);
-    expect(snapshots.said[1]).toEqual({ event: 'index_reopened' });
+    expect(snapshots.logged[1]).toEqual({ event: 'index_reopened' });
 
     rmSync(indexPath(directory.path));
     snapshots.look();
     expect(await whyNot(snapshots)).toBe(missing);
-    expect(snapshots.said.length).toBe(3);
+    expect(snapshots.logged.length).toBe(3);
   });
 
   test.each([
@@ -217,7 +217,7 @@ describe('a reader without an index', () => {
     using snapshots = watchedSnapshots(directory.path);
     const reason = `${indexPath(directory.path)} is not a database.`;
     expect(await whyNot(snapshots)).toBe(reason);
-    expect(snapshots.said).toMatchObject([
+    expect(snapshots.logged).toMatchObject([
       { event: 'service_failing', service: 'index', reason, remedy: expect.stringMatching(/./) },
     ]);
   });
@@ -229,7 +229,7 @@ describe('a reader without an index', () => {
     using snapshots = watchedSnapshots(file);
     const reason = `${indexPath(file)} can't be used: a part of the path is a file, not a directory.`;
     expect(await whyNot(snapshots)).toBe(reason);
-    expect(snapshots.said).toMatchObject([
+    expect(snapshots.logged).toMatchObject([
       { event: 'service_failing', service: 'index', reason, remedy: expect.stringMatching(/./) },
     ]);
   });

@@ -436,7 +436,7 @@ test('unknown topics of pox-5, and topics without their fields, are stored as lo
     read.contracts.logs('ST000000000000000000002AMW42H.pox-5', 20, { cursor: null, item: null, offset: 0 }, models),
   ]);
   expect([bond?.index, logs?.total]).toEqual([3, 4]);
-  expect(open?.said.filter(({ event }) => event === 'node_data_unread')).toMatchObject([
+  expect(open?.logged.filter(({ event }) => event === 'node_data_unread')).toMatchObject([
     { contract: 'pox-5', topic: 'a-topic-to-come' },
     { contract: 'pox-5', topic: 'stake' },
   ]);

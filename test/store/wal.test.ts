@@ -84,9 +84,9 @@ test('a reader that holds its snapshot for too long is cut off, and the log is e
   snapshots.look(SNAPSHOT_LIMIT_MS - 1);
   clock.tick();
   expect(indexWal()).toBeGreaterThan(LIMIT);
-  expect(snapshots.said).toEqual([]);
+  expect(snapshots.logged).toEqual([]);
   snapshots.look(1);
-  expect(snapshots.said).toEqual([{ event: 'read_timed_out', seconds: SNAPSHOT_LIMIT_MS / 1000 }]);
+  expect(snapshots.logged).toEqual([{ event: 'read_timed_out', seconds: SNAPSHOT_LIMIT_MS / 1000 }]);
   clock.tick();
   expect(indexWal()).toBe(0);
   request.goOn();
@@ -106,7 +106,7 @@ test('rows read before the timeout are answered, and younger readers continue', 
   const young = await heldRequest();
   receiveAll();
   snapshots.look(SNAPSHOT_LIMIT_MS / 2);
-  expect(snapshots.said.length).toBe(1);
+  expect(snapshots.logged.length).toBe(1);
   end();
   young.goOn();
   expect(await old).toBeNull();
@@ -142,7 +142,7 @@ function startCopying() {
   stop = startCheckpointer({
     directory: open.directory,
     copiedPages: 50,
-    before() {
+    beforeTruncate() {
       copied.commits += 1;
     },
     async copy(path) {

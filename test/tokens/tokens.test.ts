@@ -192,7 +192,7 @@ function make(reply: Replies = plain) {
   const snapshots = openSnapshots(directory.path, {
     every: () => () => {},
     now: clock.monotonic,
-    before: ingest.publish,
+    beforeSnapshot: ingest.publish,
   });
   const db = new Database(indexPath(directory.path), { readonly: true });
   const logged: object[] = [];

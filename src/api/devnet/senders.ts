@@ -9,11 +9,11 @@ import { clarityRepr } from '../../codec/clarity-text.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { Block } from '../../devnet/block.ts';
-import { argumentOf } from '../../devnet/contract-source.ts';
+import { parseArgumentText } from '../../devnet/contract-source.ts';
 import type { Signing, SimulatedNode } from '../../devnet/node.ts';
 import { readFunction } from '../../devnet/rpc.ts';
 import { contractCall, tokenTransfer } from '../../devnet/transaction.ts';
-import { type Account, impersonated } from '../../devnet/wallet.ts';
+import { type Account, impersonate } from '../../devnet/wallet.ts';
 import { ApiError, notFound, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
 import { named } from '../shared/fields.ts';
@@ -109,7 +109,7 @@ const Read = named('DevnetRead', { result: describedHex('The serialized Clarity 
 /** Returns the account that signs (default: the faucet), or the impersonated account. @throws ParameterError */
 function findSigner(node: SimulatedNode, name: string | undefined): Signing {
   if (name === undefined) return { account: node.faucet, isSigned: true };
-  const account = node.options.impersonates ? impersonated(name, node.chain.network) : null;
+  const account = node.options.impersonates ? impersonate(name, node.chain.network) : null;
   return account === null ? { account: requireAccount(node, name), isSigned: true } : { account, isSigned: false };
 }
 
@@ -170,7 +170,7 @@ function findOutcome(id: string, { receipts }: Block) {
  * @throws ParameterError
  */
 function argumentBytes(text: string, index: number, contract: string, type: AbiType | undefined): Uint8Array {
-  const value = serializedValue(text, type) ?? argumentOf(text, contract);
+  const value = serializedValue(text, type) ?? parseArgumentText(text, contract);
   if (value !== null) return value;
   throw new ParameterError(
     { location: 'body', path: ['arguments', String(index)] },

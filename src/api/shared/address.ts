@@ -49,11 +49,11 @@ const stx = fields<StxHistory, [withPending: boolean]>()({
   total_miner_rewards_received: [SignedAmount, ({ mined }) => String(mined)],
   lock_tx_id: [
     Type.String({ description: 'Transaction that locked the STX; empty if nothing is locked' }),
-    ({ locked }) => (locked?.made == null ? '' : toHex(locked.made.txId)),
+    ({ locked }) => (locked?.transaction == null ? '' : toHex(locked.transaction.txId)),
   ],
   locked: [SignedAmount, ({ locked }) => String(locked?.amount ?? 0n)],
-  lock_height: [Height, ({ locked }) => locked?.made?.blockHeight ?? 0],
-  burnchain_lock_height: [Height, ({ locked }) => locked?.made?.burnBlockHeight ?? 0],
+  lock_height: [Height, ({ locked }) => locked?.transaction?.blockHeight ?? 0],
+  burnchain_lock_height: [Height, ({ locked }) => locked?.transaction?.burnBlockHeight ?? 0],
   burnchain_unlock_height: [Height, ({ locked }) => locked?.unlockHeight ?? 0],
 });
 

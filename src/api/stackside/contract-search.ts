@@ -243,7 +243,7 @@ export const contractSearch = [
       // A cursor is valid for the list of its conditions only.
       const name = inOrder(`logs ${exactJson({ of: loggers, topic, sender, functionName, fields, ...window })}`, order);
       const heights = read.chain.heightsOf(parseWindow(window));
-      const filter = { of: loggers, topic, sender, functionName, order, heights, fields };
+      const filter = { contracts: loggers, topic, sender, functionName, order, heights, fields };
       const list = cursorList(name, { limit, cursor });
       return list.page(await read.contracts.walkLogs(filter, ...list.start), listedLog);
     },

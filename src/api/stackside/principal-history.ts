@@ -257,7 +257,7 @@ const Counted = named('Counterparties', {
   }),
 });
 
-const toCounted = ({ transfers, most: largest }: Counterparties): Static<typeof Counted> => ({
+const toCounted = ({ transfers, largest }: Counterparties): Static<typeof Counted> => ({
   transfers,
   results: largest.map((party) => ({ ...party, amount: String(party.amount) })),
 });
@@ -285,7 +285,7 @@ export const principalHistory = [
     long: true,
     cost: 1,
     handle: async ({ params: { principal }, read }) => {
-      const { first, last, received, sent } = await read.activity.of(principal);
+      const { first, last, received, sent } = await read.activity.summary(principal);
       return { first: toSeen(first), last: toSeen(last), received: toCounted(received), sent: toCounted(sent) };
     },
   }),

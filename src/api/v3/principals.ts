@@ -24,10 +24,10 @@ import { PendingSummary, pendingRows, TransactionSummary, transactionSummary } f
 const [Lock, lock] = object<NonNullable<StoredStxBalance['locked']>>()({
   amount: [Amount, ({ amount }) => String(amount)],
   // The node doesn't return the version of a lock that is older than the index.
-  pox_version: [nullable(Type.Integer()), ({ made, poxVersion }) => (made === null ? null : poxVersion)],
-  lock_tx_id: [nullable(Hash), ({ made }) => (made === null ? null : toHex(made.txId))],
-  stacks_lock_height: [nullable(Height), ({ made }) => made?.blockHeight ?? null],
-  burn_lock_height: [nullable(Height), ({ made }) => made?.burnBlockHeight ?? null],
+  pox_version: [nullable(Type.Integer()), ({ transaction, poxVersion }) => (transaction === null ? null : poxVersion)],
+  lock_tx_id: [nullable(Hash), ({ transaction }) => (transaction === null ? null : toHex(transaction.txId))],
+  stacks_lock_height: [nullable(Height), ({ transaction }) => transaction?.blockHeight ?? null],
+  burn_lock_height: [nullable(Height), ({ transaction }) => transaction?.burnBlockHeight ?? null],
   burn_unlock_height: [Height, ({ unlockHeight }) => unlockHeight],
 });
 

@@ -93,8 +93,8 @@ const LARGE_FILE = 200_000_000;
 /** Draws a line for each secondary index that is made at the end of an import. */
 export function secondaryIndexReport(lines: ProgressLines = progressLines(process.stderr)) {
   return {
-    making({ index, number, of, bytes }: SecondaryIndexProgress): void {
-      if (bytes >= LARGE_FILE) lines.begin(`index ${number} of ${of}: ${index}`);
+    making({ index, number, total, bytes }: SecondaryIndexProgress): void {
+      if (bytes >= LARGE_FILE) lines.begin(`index ${number} of ${total}: ${index}`);
     },
     done: lines.done,
   };

@@ -1,6 +1,6 @@
 /** `stackside cluster init` and `stackside cluster status`. */
 import { existsSync } from 'node:fs';
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../cluster/cluster-status.ts';
 import { fillHole, fillLog, type LogFault, type VerifiedEntry, verifyRange } from '../../cluster/comparing.ts';
@@ -43,7 +43,7 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 const RIGHTS_REMEDY =
   'Name a role that has this right in --cluster: stackside cluster init is run by the owner of the tables, and prints the statements that give other roles their rights.';
 
-/** Runs work on the log's engine. @throws OperatorError; PassingError if the engine fails */
+/** Runs work on the log's engine. @throws OperatorError; TemporaryError if the engine fails */
 async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
   if (settings.cluster === null) {
     throw new OperatorError('This command needs the URL of a shared log.', 'Set --cluster or STACKSIDE_CLUSTER.');
@@ -56,7 +56,7 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
     const lacksRight = hasState(error, INSUFFICIENT_PRIVILEGE);
     if (lacksRight) throw new OperatorError(error.message, RIGHTS_REMEDY, { cause: error });
     const remedy = 'Check --cluster and the server; then repeat the command.';
-    throw new PassingError(error.message, remedy, { cause: error });
+    throw new TemporaryError(error.message, remedy, { cause: error });
   } finally {
     await access.engine.close();
   }

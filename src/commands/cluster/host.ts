@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { StateReadings } from '../../api/server-state.ts';
 import type { ClusterLog, HostsState } from '../../api/stackside/server.ts';
 import type { Clock, RandomSource } from '../../base/clock.ts';
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { durationInWords } from '../../base/format.ts';
 import { type Service, startLoop } from '../../base/service.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
@@ -151,7 +151,7 @@ export interface JoinOptions {
 
 /**
  * Refuses data of a public backup, which lack the effects of commands in the log, unless the log began with such data.
- * @throws OperatorError if the journal withholds an entry that the log has, PassingError if the log can't be read
+ * @throws OperatorError if the journal withholds an entry that the log has, TemporaryError if the log can't be read
  */
 async function requireNothingWithheld(directory: string, log: SharedLog): Promise<void> {
   const last = lastWithheldIn(directory);
@@ -163,7 +163,7 @@ async function requireNothingWithheld(directory: string, log: SharedLog): Promis
     if (!(error instanceof LogUnavailableError)) throw error;
     const remedy =
       'Start this host again once the log can be reached. It must check the data, which come from a public backup.';
-    throw new PassingError(error.message, remedy, { cause: error });
+    throw new TemporaryError(error.message, remedy, { cause: error });
   }
   throw new OperatorError(
     `The data in ${directory} come from a public backup, which lacks the private commands up to entry ${last}.`,
@@ -223,7 +223,7 @@ export async function joinCluster(options: JoinOptions) {
     settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, random, say });
   if (deliveries !== null) leaseMetrics(registry, () => deliveries.status());
   const { log, missing } = opened;
-  const isHeld = () => deliveries?.isHeld() ?? false;
+  const isHeld = () => deliveries?.hasLease() ?? false;
   const verification = deliveries === null ? null : startVerifying({ log, missing, entries, isHeld, clock, say });
   if (verification !== null) verificationMetrics(registry, verification.state);
   const process = random.uuid();

@@ -1,5 +1,5 @@
 /** Compares the chains of two servers: their identity, the tips, and the highest common block. */
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
 
 type Server = Pick<ThrottledClient, 'ask' | 'url'>;
@@ -41,12 +41,12 @@ async function readStatus(server: Server): Promise<{ version: string; tip: Tip; 
     );
   }
   if (typeof height !== 'number' || typeof hash !== 'string') {
-    throw new PassingError(`${server.url} doesn't have a block yet.`, 'Run the command again when it is synced.');
+    throw new TemporaryError(`${server.url} doesn't have a block yet.`, 'Run the command again when it is synced.');
   }
   return { version, lowest: Number(from), tip: { height, hash, burnHeight: Number(burnHeight) } };
 }
 
-/** The tips of both servers now. @throws PassingError, OperatorError */
+/** The tips of both servers now. @throws TemporaryError, OperatorError */
 export async function readTips(ours: Server, theirs: Server): Promise<Tips> {
   return { ours: (await readStatus(ours)).tip, theirs: (await readStatus(theirs)).tip };
 }
@@ -60,7 +60,7 @@ async function readHash(server: Server, height: number): Promise<string | null> 
 
 /**
  * Finds the newest block that both servers have.
- * @throws OperatorError if they have different chains, or one isn't a Stacks API; PassingError if a server can't be reached,
+ * @throws OperatorError if they have different chains, or one isn't a Stacks API; TemporaryError if a server can't be reached,
  *   has no block yet, or has none of the other's blocks
  */
 export async function findCommonChain(ours: Server, theirs: Server): Promise<CommonChain> {
@@ -68,7 +68,7 @@ export async function findCommonChain(ours: Server, theirs: Server): Promise<Com
   const lowest = Math.max(here.lowest, there.lowest);
   const highest = Math.min(here.tip.height, there.tip.height);
   if (highest < lowest) {
-    throw new PassingError(
+    throw new TemporaryError(
       `The servers don't share a block: ${here.lowest} to ${here.tip.height} here, ${there.lowest} to ${there.tip.height} there.`,
       'Run the command again once both have caught up.',
     );

@@ -1,6 +1,6 @@
 /** `stackside compare`: sends the same requests to two servers of one chain, and prints how their responses differ. */
 import { type Clock, pause, systemClock, systemRandom } from '../../base/clock.ts';
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { Prng } from '../../devnet/prng.ts';
 import { HISTORY_HEADER } from '../../http/history.ts';
 import type { SettingsOf } from '../../settings/config.ts';
@@ -159,7 +159,7 @@ const hasOutcome = ({ equal, known, differing, moved, unanswered }: Tally['route
 /**
  * Compares until the maximum number of requests is reached.
  * @returns the common chain at the end
- * @throws OperatorError if the servers have different chains; PassingError if one can't be reached
+ * @throws OperatorError if the servers have different chains; TemporaryError if one can't be reached
  */
 export async function compare(options: CompareOptions): Promise<CommonChain> {
   const { ours, theirs, plans, requests, seed, started, compared } = options;
@@ -221,7 +221,7 @@ function requireUrl(text: string, api: string): string {
 /**
  * Compares, and prints the findings, even if the comparison fails halfway.
  * @returns whether all differences have known reasons
- * @throws OperatorError for bad input or another chain; PassingError if a server can't be reached, or the two are apart
+ * @throws OperatorError for bad input or another chain; TemporaryError if a server can't be reached, or the two are apart
  */
 export async function runCompare(
   { url: api, compareKey }: SettingsOf<'compare'>,
@@ -270,12 +270,12 @@ export async function runCompare(
     );
     now = { tally: now!.tally, chain: end };
   } catch (error) {
-    if (error instanceof PassingError) printFindings();
+    if (error instanceof TemporaryError) printFindings();
     throw error;
   }
   printFindings();
   const apart = apartText(now.chain);
   if (totalsOf(now.tally).differing > 0) return false;
-  if (apart !== null) throw new PassingError(apart, 'Run the command again once both are at the same block.');
+  if (apart !== null) throw new TemporaryError(apart, 'Run the command again once both are at the same block.');
   return true;
 }

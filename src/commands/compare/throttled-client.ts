@@ -1,10 +1,10 @@
 /** Sends questions to a server: one at a time, with a limited rate, and with limits for its answers. */
 
 import { type Clock, pause } from '../../base/clock.ts';
-import { PassingError } from '../../base/errors.ts';
+import { TemporaryError } from '../../base/errors.ts';
 import { plural } from '../../base/format.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
-import { paced } from '../../base/turns.ts';
+import { makePacer } from '../../base/turns.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { MAX_ANSWER_BYTES, UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 
@@ -116,10 +116,10 @@ export class ThrottledClient {
   #failures = 0;
   #hasAnswered = false;
 
-  readonly #turn: ReturnType<typeof paced>;
+  readonly #turn: ReturnType<typeof makePacer>;
 
   constructor(private readonly options: ThrottledClientOptions) {
-    this.#turn = paced(options.rate, options.clock);
+    this.#turn = makePacer(options.rate, options.clock);
   }
 
   get url(): string {
@@ -129,7 +129,7 @@ export class ThrottledClient {
   /**
    * Sends a question, with retries after temporary failures.
    * @param target path and query
-   * @throws PassingError if the server can't be reached, or requests a longer wait
+   * @throws TemporaryError if the server can't be reached, or requests a longer wait
    */
   async ask(target: string): Promise<Answer | NoAnswer> {
     for (let attempts = 0; ; attempts++) {
@@ -171,20 +171,20 @@ export class ThrottledClient {
     return parseRetryAfter(headers.get('retry-after'), this.options.clock.now()) ?? 0;
   }
 
-  #tooBusyError(status: number, seconds: number): PassingError {
+  #tooBusyError(status: number, seconds: number): TemporaryError {
     const asks = seconds === 0 ? '' : ` with Retry-After ${plural(seconds, 'second')}`;
-    return new PassingError(
+    return new TemporaryError(
       `${this.url} is too busy: it returned ${status}${asks}.`,
       'Run the command again later with a lower --rate.',
     );
   }
 
-  /** @throws PassingError if the server isn't there, or leaves one question after the other unanswered */
+  /** @throws TemporaryError if the server isn't there, or leaves one question after the other unanswered */
   #countFailure({ message, cause }: RequestFailure): NoAnswer {
     this.#failures += 1;
     if (cause === undefined && this.#failures < MAX_FAILURES) return new NoAnswer(message);
     const what = cause === undefined ? 'gives no answers' : "can't be reached";
-    throw new PassingError(`${this.url} ${what}: ${message}.`, 'Run the command again once the server answers.', {
+    throw new TemporaryError(`${this.url} ${what}: ${message}.`, 'Run the command again once the server answers.', {
       cause,
     });
   }

@@ -1,6 +1,6 @@
 /** `stackside check --node`: the index compared with the node that feeds it, at one block. */
 import type { Clock } from '../../base/clock.ts';
-import { PassingError } from '../../base/errors.ts';
+import { TemporaryError } from '../../base/errors.ts';
 import { plural } from '../../base/format.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type CommonBlock, comparison, differenceText, type KindReport } from '../../node/comparison.ts';
@@ -54,7 +54,7 @@ function nameOf({ kind, compared, unanswered }: KindReport): string {
 /**
  * Compares the index of a data directory with a node. The findings have a line for each kind of facts.
  * @returns whether nothing differs
- * @throws OperatorError if the node follows another chain; PassingError if the node doesn't answer or is behind
+ * @throws OperatorError if the node follows another chain; TemporaryError if the node doesn't answer or is behind
  */
 export async function checkAgainstNode(
   directory: string,
@@ -68,7 +68,7 @@ export async function checkAgainstNode(
   try {
     const comparison = await repeatOnFork(() => compareOnce(snapshots, node, options, watch.reading));
     if (comparison === null) {
-      throw new PassingError(
+      throw new TemporaryError(
         "The index doesn't contain a block yet.",
         'Run the command again once the node has sent one.',
       );
@@ -78,13 +78,13 @@ export async function checkAgainstNode(
     watch.found({ name: placeText(block), problems: [] });
     if (reports.some(({ differing }) => differing > 0)) return false;
     if (!block.isBehind) return true;
-    throw new PassingError(
-      `The node is behind: it lacks the newest ${plural(block.above, 'block')} of the index.`,
+    throw new TemporaryError(
+      `The node is behind: it lacks the newest ${plural(block.blocksAbove, 'block')} of the index.`,
       'Run the command again once the node has caught up.',
     );
   } catch (error) {
     if (!(error instanceof NodeUnreachableError)) throw error;
-    throw new PassingError(
+    throw new TemporaryError(
       `The index can't be compared with the node at ${nodeUrl}: ${error.message}.`,
       'Start the node, or name the URL of its RPC interface with --node-rpc.',
       { cause: error },
@@ -94,9 +94,9 @@ export async function checkAgainstNode(
   }
 }
 
-const placeText = ({ height, hash, above, isBehind }: CommonBlock): string =>
+const placeText = ({ height, hash, blocksAbove, isBehind }: CommonBlock): string =>
   `compared at block ${height} (${toHex(hash)})${
-    above === 0 || isBehind ? '' : `; the node abandoned the branch of ${plural(above, 'block')} above it`
+    blocksAbove === 0 || isBehind ? '' : `; the node abandoned the branch of ${plural(blocksAbove, 'block')} above it`
   }`;
 
 /** Repeats a comparison while forks orphan its block. */
@@ -107,7 +107,7 @@ async function repeatOnFork<T>(compare: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!(error instanceof ChainReplacedError)) throw error;
       if (forks < MAX_FORKS) continue;
-      throw new PassingError(
+      throw new TemporaryError(
         `${MAX_FORKS} forks happened during the comparison.`,
         'Repeat the command, with a smaller --sample.',
         { cause: error },

@@ -6,7 +6,7 @@ import type { RecordingFormat } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import type { Imported } from '../../store/files/journal.ts';
+import type { ImportProgress } from '../../store/files/journal.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
 import { PreparedEvent, type ReceivedEvent } from '../../store/ingest/event.ts';
 import { PartialHistoryError } from '../../store/ingest/history-start.ts';
@@ -55,7 +55,7 @@ const isBadRow = (error: unknown): error is Error =>
   error instanceof PayloadError || error instanceof UnknownParentError || error instanceof PartialHistoryError;
 
 /** Returns the progress of an earlier import of the same recording; none if another recording begins with the same rows. */
-const findProgress = async (file: string, imported: Imported): Promise<Imported> =>
+const findProgress = async (file: string, imported: ImportProgress): Promise<ImportProgress> =>
   imported.rows === 0 || (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
 
 const otherRecordingError = (file: string, rows: number): OperatorError =>
@@ -134,7 +134,7 @@ class RecordingImport {
   readonly #seen = new SeenIds();
   /** Identifies the recording by its first row; null for a stream until that row is read. */
   #source: string | null;
-  #imported: Imported;
+  #imported: ImportProgress;
   #beginning: LogBeginning;
   /** Whether the recording was found to belong to this chain. Until then, none of its rows become durable. */
   #isOurs: boolean;
@@ -150,7 +150,7 @@ class RecordingImport {
     private readonly input: Input,
     private readonly options: ImportOptions & Destination,
     source: string | null,
-    imported: Imported,
+    imported: ImportProgress,
   ) {
     this.#source = source;
     this.#imported = imported;
@@ -372,13 +372,13 @@ const logOf = (source: string): string => `${source} log`;
 
 const digestText = (digest: bigint): string => digest.toString(16);
 
-const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
+const NOTHING_IMPORTED: ImportProgress = { rows: 0, digest: '' };
 
 /**
  * Whether a recording begins with the rows of an earlier import, which had the same first row.
  * @param file not stdin, since the rows are read
  */
-async function beginsWith(file: string, { rows, digest }: Imported): Promise<boolean> {
+async function beginsWith(file: string, { rows, digest }: ImportProgress): Promise<boolean> {
   let [count, read] = [0, 0n];
   for await (const row of openInput(file).lines()) {
     read = rowDigest(row, read);

@@ -9,11 +9,11 @@ import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import {
   FormatError,
-  formatShownBy,
+  formatOfLine,
   type RecordedEvent,
   type RecordingFormat,
+  type RowFormat,
   recordingReader,
-  type ShownFormat,
 } from '../../chain/recording.ts';
 import { strictText } from '../../codec/utf8.ts';
 
@@ -208,7 +208,7 @@ const REMEDY =
 function detectFormat(bytes: Uint8Array): RecordingFormat | null {
   if (!bytes.includes(BACKSLASH)) return null;
   try {
-    return formatShownBy(textOf(bytes));
+    return formatOfLine(textOf(bytes));
   } catch (error) {
     if (error instanceof PayloadError) return null;
     throw error;
@@ -216,7 +216,7 @@ function detectFormat(bytes: Uint8Array): RecordingFormat | null {
 }
 
 /** Finds the first row of a recording that shows its format; null if none does. */
-async function findFormat(file: string): Promise<ShownFormat | null> {
+async function findFormat(file: string): Promise<RowFormat | null> {
   let row = 0;
   for await (const bytes of openInput(file).lines()) {
     row += 1;
@@ -238,7 +238,7 @@ export function rowReader(file: string, canReread: boolean, fixedFormat: Recordi
   const reader = recordingReader(fixedFormat);
 
   async function decideFormat(cause: FormatError): Promise<void> {
-    const { row, shown: earlier } = cause;
+    const { row, rowFormat: earlier } = cause;
     if (earlier !== null) {
       const format = `the format that row ${earlier.row} shows, ${earlier.format}`;
       throw new OperatorError(`Row ${row} of ${file} is not written in ${format}.`, REMEDY, { cause });

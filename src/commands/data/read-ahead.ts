@@ -3,7 +3,7 @@
  * depend on each other. The writer takes the batches in order. The number of waiting batches is bounded.
  */
 import { availableParallelism } from 'node:os';
-import { PassingError } from '../../base/errors.ts';
+import { TemporaryError } from '../../base/errors.ts';
 import { startStream } from '../../base/thread-stream.ts';
 import type { Prepare } from '../../chain/prepared.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
@@ -66,14 +66,14 @@ const MAX_THREADS = 8;
 /** Returns how many threads read ahead on this machine: the writer keeps one core. With 0, the writer reads by itself. */
 export const threadsOfCores = (): number => Math.min(MAX_THREADS, availableParallelism() - 1);
 
-const lostThreadError = (cause: unknown): PassingError =>
-  new PassingError('A reading thread stopped before the end of its input.', 'Repeat the command.', { cause });
+const lostThreadError = (cause: unknown): TemporaryError =>
+  new TemporaryError('A reading thread stopped before the end of its input.', 'Repeat the command.', { cause });
 
 /**
  * Reads with several threads.
  * @param threads 1 or more
  * @param module the module that the threads run; tests replace it
- * @throws OperatorError of a reading thread; PassingError if a thread ends
+ * @throws OperatorError of a reading thread; TemporaryError if a thread ends
  */
 export function readAhead(
   input: ReadAheadInput<RecordingSource>,

@@ -5,7 +5,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
 import { plural } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
-import { verified } from '../../hooks/delivery/signature.ts';
+import { verifySignature } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
 import { settings } from '../../settings/config.ts';
@@ -107,7 +107,7 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
 
   function signatureText({ headers }: Request, text: string): string {
     if (secret === null) return 'signature not checked';
-    return verified(secret, headers, text, clock.now()) ? 'signature good' : 'SIGNATURE WRONG';
+    return verifySignature(secret, headers, text, clock.now()) ? 'signature good' : 'SIGNATURE WRONG';
   }
 
   async function receive(request: Request): Promise<Response> {

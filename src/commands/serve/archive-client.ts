@@ -3,7 +3,7 @@
 import type { Round } from '../../archive/archiver.ts';
 import type { BaseProgress } from '../../archive/base-writer.ts';
 import type { RetentionResult } from '../../archive/retention.ts';
-import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
+import { type ErrorMessage, errorOfMessage, TemporaryError } from '../../base/errors.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
 import { archiveThreadUrl } from '../../thread-urls.ts';
 
@@ -52,7 +52,7 @@ export function archiveClient(start: ArchiveThreadStart) {
 
   function ended(cause: unknown): void {
     thread = null;
-    current.done.reject(new PassingError('The archive thread stopped.', 'Stackside starts another one.', { cause }));
+    current.done.reject(new TemporaryError('The archive thread stopped.', 'Stackside starts another one.', { cause }));
   }
 
   function heard(message: FromArchiveThread): void {

@@ -70,8 +70,8 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   }
 
   archiveMetrics(registry, () => {
-    const { entry: last = 0, behind_entries: behind = 0, behind_seconds: since = 0 } = status() ?? {};
-    return { entry: last, behind, seconds: since, failures };
+    const { entry: last = 0, behind_entries: missingEntries = 0, behind_seconds: since = 0 } = status() ?? {};
+    return { entry: last, missingEntries, seconds: since, failures };
   });
 
   async function archive(signal: AbortSignal): Promise<void> {
@@ -118,7 +118,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   const loop = startLoop({
     clock,
     everyMs,
-    waits: { firstMs: 2 * everyMs, mostMs: MAX_WAIT_MS, random: random.number },
+    waits: { firstMs: 2 * everyMs, maxMs: MAX_WAIT_MS, random: random.number },
     turn: round,
     passes: (error) => error instanceof OperatorError,
     failed: logFailure,
@@ -282,7 +282,7 @@ export function startBases(options: BasesOptions) {
   const loop = startLoop({
     clock,
     everyMs: LOOK_MS,
-    waits: { firstMs: 2 * LOOK_MS, mostMs: MAX_BASE_WAIT_MS, random: random.number },
+    waits: { firstMs: 2 * LOOK_MS, maxMs: MAX_BASE_WAIT_MS, random: random.number },
     turn,
     passes: (error) => error instanceof OperatorError,
     failed({ message: reason, remedy, cause }) {

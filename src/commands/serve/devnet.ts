@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
-import { ContractDeployment, isAbortError, watching } from '../../devnet/clarity/contract-deployment.ts';
+import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
 import { realNetwork } from '../../devnet/clarity/network.ts';
 import { type ClarinetProject, clarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
@@ -234,7 +234,7 @@ async function readProject(
       if (!settings.watch || files.length === 0 || !(error instanceof OperatorError)) throw error;
       log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
       const change = Promise.withResolvers<void>();
-      const end = watching(
+      const end = watchFiles(
         () => files,
         clock,
         async () => change.resolve(),
@@ -301,7 +301,7 @@ export async function startDevnet(
         ? null
         : await realNetwork(project, engine, {
             node: options,
-            saved: savedState,
+            savedNetwork: savedState,
             readAgain: (files) => readWhole({ ...settings, clarity: project.directory }, files),
           });
     const node = real?.node ?? new SimulatedNode(options);

@@ -184,7 +184,7 @@ interface StartingAccountsOptions {
 
 /** Requests the accounts at the start of a partial history from the node, in the background. */
 export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, registry, log }: StartingAccountsOptions) {
-  const counts = { asked: 0, waiting: 0 };
+  const counts = { fetched: 0, waiting: 0 };
   accountMetrics(registry, counts);
 
   /** @returns why the index still lacks the account; null if the node returned it @throws NodeUnreachableError */
@@ -193,7 +193,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
     if (account instanceof NoAnswer) return `the node answered /v2/accounts/${principal} with ${account.reason}`;
     const event = { path: STARTING_ACCOUNT_PATH, text: JSON.stringify(account), receivedAt: microseconds(clock) };
     try {
-      if ((await ingest.queue.run(() => ingest.receive(event))) === 'applied') counts.asked += 1;
+      if ((await ingest.queue.run(() => ingest.receive(event))) === 'applied') counts.fetched += 1;
       return null;
     } catch (error) {
       // The node returned a value that no account can have.
@@ -215,7 +215,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
     const start = snapshots.read((reader) => reader.chain.start());
     let failure: string | null = null;
     for (let lastId = 0; start !== null; ) {
-      const { accounts, waiting } = snapshots.read((reader) => reader.principals.unasked(lastId, BATCH));
+      const { accounts, waiting } = snapshots.read((reader) => reader.principals.listPending(lastId, BATCH));
       counts.waiting = waiting;
       for (let index = 0; index < accounts.length; index += AT_ONCE) {
         const batch = accounts.slice(index, index + AT_ONCE);

@@ -71,7 +71,7 @@ function archiveLog(
   if (isPublic) loadServerSigner(directory, cluster !== null);
   const lease = (): ReturnType<ArchiveLease> => {
     if (cluster === null) return { epoch: null };
-    return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;
+    return cluster.deliveries?.hasLease() ? { epoch: cluster.deliveries.status().epoch } : null;
   };
   const { clock, random, archiveSeconds: seconds } = environment;
   const worker = () => environment.archiveWorker({ directory, location, isPublic });
@@ -145,7 +145,7 @@ function fetchMetadata(base: Base, ingest: Ingest, commander: Commander, cluster
   const { settings, environment, registry, snapshots, node, log } = base;
   if (settings.tokenMetadata === 'off') return null;
   const { clock, random } = environment;
-  const isHeld = () => cluster?.deliveries?.isHeld() ?? true;
+  const isHeld = () => cluster?.deliveries?.hasLease() ?? true;
   const { commits, tokenJobs } = ingest;
   const fetcher = startMetadataFetcher({ snapshots, node, commander, isHeld, log, commits, clock, random });
   tokenMetrics(registry, fetcher.counters, tokenJobs);

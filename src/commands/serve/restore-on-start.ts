@@ -4,7 +4,7 @@ import { filesAt, openArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
 import { loadSeenArchive, saveSeenArchive } from '../../archive/signed.ts';
 import type { Clock } from '../../base/clock.ts';
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { isLogged, type Log } from '../../log.ts';
@@ -80,7 +80,7 @@ async function requireSameChain(options: StartRestore, { chainId, position }: Da
     );
   } catch (error) {
     // The data is served in any case. The server follows the archive once it can be read.
-    if (!(error instanceof PassingError)) throw error;
+    if (!(error instanceof TemporaryError)) throw error;
     log({ event: 'service_failing', service: 'following', place: location, reason: error.message });
   }
 }

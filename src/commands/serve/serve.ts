@@ -1,6 +1,6 @@
 /** `stackside serve`: accepts the node's events and serves the API, until a signal. */
 import { pause } from '../../base/clock.ts';
-import { DiskFullError, OperatorError, PassingError } from '../../base/errors.ts';
+import { DiskFullError, OperatorError, TemporaryError } from '../../base/errors.ts';
 import { isTransient } from '../../base/store-failure.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { ResolvedSettings, Settings } from '../../settings/config.ts';
@@ -139,7 +139,7 @@ export async function runServe({ settings, sources }: ResolvedSettings<'serve'>)
     const operatorError = operatorErrorOf(error, settings.data);
     // A supervisor restarts the server, and no event is lost.
     if (operatorError instanceof DiskFullError)
-      throw new PassingError(operatorError.message, operatorError.remedy, { cause: error });
+      throw new TemporaryError(operatorError.message, operatorError.remedy, { cause: error });
     throw error;
   }
 }

@@ -85,7 +85,7 @@ async function startServices(
     every: clock.every,
     sharing: { turn: clock.turn, commits: () => commits.now() },
     turns,
-    ...(ingest === null ? {} : { before: ingest.publish, writer: ingest.writer }),
+    ...(ingest === null ? {} : { beforeSnapshot: ingest.publish, writer: ingest.writer }),
   });
   services.use('snapshots', { stop: () => snapshots.close() });
   if (ingest !== null && !requiresWhole(settings)) {

@@ -55,14 +55,22 @@ export function openWriting(options: WritingOptions): Writing | null {
   if (nodeChain !== null) ingest.holdTo(nodeChain);
   requireWholeHistory(settings, ingest.history);
   warnOfOthers(settings.data, log);
-  const { publish: before, local: write, valueIndexes } = ingest;
+  const { publish: beforeTruncate, local: write, valueIndexes } = ingest;
   const every = inTurn(ingest, clock.every);
   const { copy } = services.use(
     'copies of logs',
     checkpointClient((cause) => crash(log, cause)),
   );
   services.use('checkpoints', {
-    stop: startCheckpointer({ directory: settings.data, log, limitBytes, copy, now: clock.monotonic, every, before }),
+    stop: startCheckpointer({
+      directory: settings.data,
+      log,
+      limitBytes,
+      copy,
+      now: clock.monotonic,
+      every,
+      beforeTruncate,
+    }),
   });
   services.use('value indexes', startValueIndexing({ write, batch: valueIndexes.batch, clock, log }));
   storeMetrics(registry, ingest.health, ingest.unknownCounts);

@@ -6,7 +6,7 @@ import { deploymentPayload } from '../../codec/boot-transaction.ts';
 import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
 import { networks } from '../network.ts';
 import { type Deployment, type NodeOptions, RefusedDeployment, SimulatedNode } from '../node.ts';
-import { impersonated } from '../wallet.ts';
+import { impersonate } from '../wallet.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner, EPOCH } from './miner.ts';
 import type { ClarinetProject, ProjectContract } from './project.ts';
@@ -15,7 +15,7 @@ import type { SavedNetwork } from './state.ts';
 interface RealNetworkOptions {
   readonly node: NodeOptions;
   /** The network to continue; null for a new one. */
-  readonly saved: SavedNetwork | null;
+  readonly savedNetwork: SavedNetwork | null;
   /** Reads the project again. @param files receives the paths of its files @throws OperatorError */
   readAgain(files: string[]): Promise<ClarinetProject>;
 }
@@ -36,7 +36,7 @@ function toDeployment({ accounts }: ClarinetProject, contract: ProjectContract):
   if (account !== undefined) return { account, payload, network: networks.testnet, isSigned: true };
   // Requirements keep their address, also of another network. Nobody here has its key.
   const network = deployer.startsWith('SP') || deployer.startsWith('SM') ? networks.mainnet : networks.testnet;
-  const owner = impersonated(deployer, network);
+  const owner = impersonate(deployer, network);
   if (owner === null) throw contractError(contract, 'its deployer has more than one signature');
   return { account: owner, payload, network, isSigned: false };
 }
@@ -156,20 +156,20 @@ const savedContracts = ({ contracts }: SavedNetwork, project: ClarinetProject): 
 export async function realNetwork(
   project: ClarinetProject,
   engine: ClarityEngine,
-  { node: options, saved, readAgain }: RealNetworkOptions,
+  { node: options, savedNetwork, readAgain }: RealNetworkOptions,
 ) {
   const { seed, clock, isInRealTime = false } = options;
   const funds =
-    saved === null
+    savedNetwork === null
       ? fundsOf(project, seed)
-      : new Map(Object.entries(saved.funds).map(([address, amount]) => [address, BigInt(amount)]));
-  const start = saved?.start ?? (isInRealTime ? startTime(clock, project) : DEFAULT_START);
+      : new Map(Object.entries(savedNetwork.funds).map(([address, amount]) => [address, BigInt(amount)]));
+  const start = savedNetwork?.start ?? (isInRealTime ? startTime(clock, project) : DEFAULT_START);
   const credits = [...funds].map(([address, amount]) => ({ address, amount }));
   const miner = await ClarityMiner.begin(engine, credits, start);
   const engineOptions = { clarity: miner, accounts: project.accounts, history: 1, traffic: 0, pox5Height: null };
-  const node = new SimulatedNode({ ...options, ...engineOptions, saved: saved?.chain });
-  let contracts = saved === null ? project.contracts : savedContracts(saved, project);
-  let ids = new Set(saved?.deployments);
+  const node = new SimulatedNode({ ...options, ...engineOptions, saved: savedNetwork?.chain });
+  let contracts = savedNetwork === null ? project.contracts : savedContracts(savedNetwork, project);
+  let ids = new Set(savedNetwork?.deployments);
   const network = {
     node,
     project,
@@ -180,9 +180,9 @@ export async function realNetwork(
      * @throws OperatorError
      */
     async deployAll(): Promise<ContractsEvent> {
-      const event = saved === null ? null : await network.update([]);
+      const event = savedNetwork === null ? null : await network.update([]);
       if (event !== null) return event;
-      if (saved === null) for (const contract of contracts) await deploy(node, project, contract, ids);
+      if (savedNetwork === null) for (const contract of contracts) await deploy(node, project, contract, ids);
       return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined: 0, dropped: 0 };
     },
     /**

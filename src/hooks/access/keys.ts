@@ -8,7 +8,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { lruCache } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { createSecret, fileText, MADE_BYTES, secretFileText, storedSecret } from '../../base/files.ts';
+import { createSecret, fileText, SECRET_BYTES, secretFileText, storedSecret } from '../../base/files.ts';
 import { digestOfKey, keyLines } from '../../base/key-file.ts';
 import { addressGroup } from '../../http/client-address.ts';
 import type { HookLog } from '../log-event.ts';
@@ -81,8 +81,8 @@ export function namedAdminKey(file: string): string {
   const key = secretFileText(file, '--admin-key');
   if (ADMIN_KEY_PATTERN.test(key)) return key;
   throw new OperatorError(
-    `${file} holds no admin key, which has ${2 * MADE_BYTES} hex digits in lower case.`,
-    `Make one with (umask 077; openssl rand -hex ${MADE_BYTES} > FILE), and give --admin-key the same file on all hosts.`,
+    `${file} holds no admin key, which has ${2 * SECRET_BYTES} hex digits in lower case.`,
+    `Make one with (umask 077; openssl rand -hex ${SECRET_BYTES} > FILE), and give --admin-key the same file on all hosts.`,
   );
 }
 

@@ -42,7 +42,7 @@ const FIRST_WAIT_MS = 2_000;
  * @returns milliseconds
  */
 export const retryWait = (attempts: number, capMs: number, random: () => number): number =>
-  backoff(attempts, { firstMs: FIRST_WAIT_MS, mostMs: capMs, random });
+  backoff(attempts, { firstMs: FIRST_WAIT_MS, maxMs: capMs, random });
 
 /** Returns the maximum wait between two attempts in milliseconds. A retry is only due later if the clock was set back. */
 export const maxWait = ({ retryCapMs }: DeliveryRules): number =>

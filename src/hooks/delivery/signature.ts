@@ -53,7 +53,7 @@ const TOLERANCE = 5 * 60;
  * Verifies the signature and time of a delivery, as receivers do.
  * @param now Unix milliseconds
  */
-export function verified(secret: Uint8Array, headers: globalThis.Headers, body: string, now: number): boolean {
+export function verifySignature(secret: Uint8Array, headers: globalThis.Headers, body: string, now: number): boolean {
   const [id, time] = [headers.get('webhook-id') ?? '', headers.get('webhook-timestamp') ?? ''];
   if (!/^\d+$/.test(time) || Math.abs(now / 1000 - Number(time)) > TOLERANCE) return false;
   const expected = Buffer.from(signature(secret, id, Number(time), Buffer.from(body)));

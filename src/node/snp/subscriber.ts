@@ -137,7 +137,7 @@ export class SnpSubscriber {
     this.#source = sourceOf(options.url, options.prefix);
     this.#sequence = options.positionOf(this.#source).rows;
     const { clock, log, random } = options;
-    this.#waits = { firstMs: FIRST_WAIT_MS, mostMs: MAX_WAIT_MS, random: random.number };
+    this.#waits = { firstMs: FIRST_WAIT_MS, maxMs: MAX_WAIT_MS, random: random.number };
     this.#loop = startLoop({
       clock,
       everyMs: 0,

@@ -1,6 +1,6 @@
 /** Applies effects: passes each kind to its writer. Only the writers write the tables of the canonical chain. */
 import type { Database } from 'bun:sqlite';
-import { collecting } from '../../base/garbage.ts';
+import { makeCollector } from '../../base/garbage.ts';
 import type { Effect, EffectOf } from '../../chain/effect.ts';
 import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
 import { accountWriter, checkpointWriter, type TouchMarks, touchMarks } from './account-writer.ts';
@@ -138,7 +138,7 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
     apply(effects: Iterable<Effect>): void {
       values.begin();
       marks.begin();
-      const collect = collecting(EFFECTS_OF_A_COLLECTION);
+      const collect = makeCollector(EFFECTS_OF_A_COLLECTION);
       for (const effect of effects) {
         applyOne(effect);
         collect();

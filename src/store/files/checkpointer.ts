@@ -28,7 +28,7 @@ interface CheckpointerOptions {
   /** Pages of a log above which it is copied; {@link COPIED_PAGES} if omitted. */
   copiedPages?: number;
   /** Called before a log is emptied: ends this process's open transactions on the files. */
-  before?: () => void;
+  beforeTruncate?: () => void;
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
   every?: Every;
@@ -106,7 +106,7 @@ export function truncateWal(path: string): string | null {
 /** Copies a log while it is short enough that nobody needs to wait. @param signal aborted when the checkpointer stops */
 function logCopier(
   path: string,
-  { copy, copiedPages = COPIED_PAGES, before = () => {} }: CheckpointerOptions,
+  { copy, copiedPages = COPIED_PAGES, beforeTruncate = () => {} }: CheckpointerOptions,
   signal: AbortSignal,
 ) {
   /** Time of the log's last write when it was last copied, in Unix milliseconds. */
@@ -122,7 +122,7 @@ function logCopier(
         return;
       }
       if (round === MAX_ROUNDS || !(await copy(path)) || signal.aborted) return;
-      before();
+      beforeTruncate();
     }
   }
 
@@ -139,7 +139,7 @@ function logCopier(
 }
 
 function logCheckpointer(path: string, options: CheckpointerOptions, signal: AbortSignal) {
-  const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, before = () => {} } = options;
+  const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, beforeTruncate = () => {} } = options;
   const copy = logCopier(path, options, signal);
   /** When the log was first too large; null if it isn't. */
   let since: number | null = null;
@@ -148,7 +148,7 @@ function logCheckpointer(path: string, options: CheckpointerOptions, signal: Abo
     const { size: bytes = 0, mtimeMs = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {};
     const isTooLarge = bytes > limitBytes;
     if (!isTooLarge) void copy(bytes, mtimeMs);
-    if (isTooLarge) before();
+    if (isTooLarge) beforeTruncate();
     const reason = isTooLarge ? truncateWal(path) : null;
     if (reason === null) {
       since = null;

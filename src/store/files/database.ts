@@ -121,7 +121,7 @@ interface WriterOptions {
   connect?: Connect;
   load?: Load;
   /** Maximum bytes of the file; beyond it SQLite reports a full disk. */
-  mostBytes?: number;
+  maxBytes?: number;
   /** Upgrades that tests use in place of the program's. */
   steps?: readonly string[];
   /** False for a file without queries: it gets no views, and each connection to it opens in half the time. */
@@ -133,7 +133,7 @@ const pageSizeOf = (db: Database): number =>
 
 /** Opens the one connection that writes. Commits aren't synced, because lost commits are replayed from the journal. */
 export function openWriter(directory: string, options: WriterOptions = {}): Connection {
-  const { connect = openToWrite, load = 'events', steps = upgrades, mostBytes, views = true } = options;
+  const { connect = openToWrite, load = 'events', steps = upgrades, maxBytes, views = true } = options;
   makePrivateDirectory(directory);
   const path = indexPath(directory);
   let hadStatistics = false;
@@ -141,7 +141,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
     setUp(connect(path, 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -32768');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
-      if (mostBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(mostBytes / pageSizeOf(db))}`);
+      if (maxBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSizeOf(db))}`);
       bringUpToDate(db, path, { load, steps, views });
       requireOneRows(db, path);
       hadStatistics = dropStatistics(db);

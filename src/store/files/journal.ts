@@ -90,18 +90,18 @@ function makeIfEmpty(db: Database, file: string): void {
 }
 
 /** Number of rows of a recording that were read, and their hash; or number and id of the last message of a stream. */
-export interface Imported {
+export interface ImportProgress {
   rows: number;
   digest: string;
 }
 
 function importProgress(db: Database) {
-  const find = db.prepare<Imported, [string]>('SELECT rows, digest FROM imports WHERE source = ?1');
+  const find = db.prepare<ImportProgress, [string]>('SELECT rows, digest FROM imports WHERE source = ?1');
   const set = query<null, [string, number, string]>`
     INSERT INTO imports VALUES (?1, ?2, ?3) ON CONFLICT (source) DO UPDATE SET rows = ?2, digest = ?3`.prepared(db);
   return {
-    get: (source: string): Imported => find.get(source) ?? { rows: 0, digest: '' },
-    set: (source: string, { rows, digest }: Imported) => void set.run(source, rows, digest),
+    get: (source: string): ImportProgress => find.get(source) ?? { rows: 0, digest: '' },
+    set: (source: string, { rows, digest }: ImportProgress) => void set.run(source, rows, digest),
   };
 }
 

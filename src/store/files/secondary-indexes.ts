@@ -103,7 +103,7 @@ export interface SecondaryIndexProgress {
   /** Number of the index among those to make, from 1 on. */
   number: number;
   /** Number of indexes to make. */
-  of: number;
+  total: number;
   /** Bytes of the file and of its write-ahead log. */
   bytes: number;
 }
@@ -130,7 +130,7 @@ function* makeIndexes(db: Database, path: string, missing: readonly string[]): G
     SELECT page_count AS pages, page_size AS size FROM pragma_page_count, pragma_page_size`.prepared(db);
   for (const [index, name] of missing.entries()) {
     const file = pages.get();
-    yield { index: name, number: index + 1, of: missing.length, bytes: (file?.pages ?? 0) * (file?.size ?? 0) };
+    yield { index: name, number: index + 1, total: missing.length, bytes: (file?.pages ?? 0) * (file?.size ?? 0) };
     sortingIn(dirname(path), db, () => db.run(creationOf(name)));
   }
 }

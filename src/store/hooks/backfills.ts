@@ -1,7 +1,7 @@
 /** Backfills: jobs that deliver past blocks to a hook. */
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
-import { down, ordered } from '../queries/list.ts';
+import { down, orderedList } from '../queries/list.ts';
 import { readPage } from '../queries/page.ts';
 import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
@@ -25,7 +25,7 @@ const columns = Object.keys(hookBackfillsTable.columns).join(', ');
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  newest: ordered<Row>({ select: `SELECT ${columns} FROM hook_backfills`, where: 'hook_id = ?1' }, [down('id')]),
+  newest: orderedList<Row>({ select: `SELECT ${columns} FROM hook_backfills`, where: 'hook_id = ?1' }, [down('id')]),
   byUuid: query<Row, [string, number]>`SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
   byId: query<Row, [number]>`SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
   // The oldest of each hook: a hook's backfills run one after the other.
@@ -67,7 +67,7 @@ export function backfillReads(db: Database) {
     openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
     /** Backfills of a hook, newest first. */
     page: (hookId: number, limit: number, cursor: Cursor | null): Page<Backfill> =>
-      readPage({ limit, at: cursor, total: total.get(hookId)?.total ?? 0, ...newest([hookId]), itemOf: toBackfill }),
+      readPage({ limit, cursor, total: total.get(hookId)?.total ?? 0, ...newest([hookId]), itemOf: toBackfill }),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { decompressed } from '../log/entry.ts';
 import type { Cursor, CursorKey, Page } from '../model/page.ts';
-import { down, ordered } from '../queries/list.ts';
+import { down, orderedList } from '../queries/list.ts';
 import { readPage } from '../queries/page.ts';
 import {
   type DeliveryState,
@@ -28,7 +28,7 @@ export const isOpen = `state <= ${storedState.numberOf('failed')}`;
 export const isFinished = `state IN (${storedState.numberOf('delivered')}, ${storedState.numberOf('cancelled')})`;
 
 /** @throws Error for a number without a name */
-export const deliveryOf = (row: DeliveryRow): Delivery => ({
+export const toDelivery = (row: DeliveryRow): Delivery => ({
   id: row.id,
   webhookId: row.webhook_id,
   hookId: row.hook_id,
@@ -80,7 +80,7 @@ const narrowed = `hook_id = ?1 AND (?2 IS NULL OR reason = ?2) AND max_height >=
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  ofState: ordered<DeliveryRow>(
+  ofState: orderedList<DeliveryRow>(
     { select: `SELECT ${deliveryColumns} FROM hook_deliveries`, where: `${narrowed} AND state = ?7` },
     [down('id')],
   ),
@@ -138,27 +138,27 @@ export function deliveryLog(db: Database) {
 
   return {
     find: (webhookId: string, hookId: number): Delivery | undefined =>
-      optional(read.byWebhookId.get(webhookId, hookId), deliveryOf),
-    get: (id: number): Delivery | undefined => optional(read.byId.get(id), deliveryOf),
+      optional(read.byWebhookId.get(webhookId, hookId), toDelivery),
+    get: (id: number): Delivery | undefined => optional(read.byId.get(id), toDelivery),
     /** The few deliveries of a hook that failed and wait for a retry, oldest first. */
-    failed: (hookId: number): Delivery[] => read.allOfState.all(hookId, storedState.numberOf('failed')).map(deliveryOf),
+    failed: (hookId: number): Delivery[] => read.allOfState.all(hookId, storedState.numberOf('failed')).map(toDelivery),
     /** The newest delivery of a hook that was given up. */
     lastDead: (hookId: number): Delivery | undefined =>
-      optional(read.lastOfState.get(hookId, storedState.numberOf('dead')), deliveryOf),
+      optional(read.lastOfState.get(hookId, storedState.numberOf('dead')), toDelivery),
     /** Deliveries of a hook, newest first. */
     page: (hookId: number, filter: DeliveryFilter, limit: number, cursor: Cursor | null): Page<Delivery> =>
       readPage({
         limit,
-        at: cursor,
+        cursor,
         total: filter.states.reduce((sum, word) => sum + countOf(hookId, filter, word), 0),
         ...newest(hookId, filter),
-        itemOf: deliveryOf,
+        itemOf: toDelivery,
       }),
     /** Deliveries in the order of creation, after the id `after`. */
     inOrder: (hookId: number, filter: DeliveryFilter, afterId: number, limit: number): Delivery[] =>
       newest(hookId, filter)
         .rows([afterId + 1], true, limit)
-        .map(deliveryOf),
+        .map(toDelivery),
     /** Attempts of a delivery, newest first. */
     attempts: (id: number, limit = MAX_ATTEMPTS): Attempt[] => read.attempts.all(id, limit),
     /** The body, JSON text; undefined if it is no longer stored. */

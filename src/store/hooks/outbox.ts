@@ -21,10 +21,10 @@ import {
   type DeliveryRow,
   deliveryColumns,
   deliveryLog,
-  deliveryOf,
   isFinished,
   isOpen,
   MAX_ATTEMPTS,
+  toDelivery,
 } from './delivery-log.ts';
 import type { Attempt, Delivery, DeliveryBody, NewDelivery, NotifiedBlocks } from './model.ts';
 
@@ -98,7 +98,7 @@ function outboxReader(db: Database) {
   return {
     /** The oldest open delivery of a queue, whether or not its next attempt is due. */
     head: (hookId: number, queue: QueueName): Delivery | undefined =>
-      optional(head.get(hookId, storedQueue.numberOf(queue)), deliveryOf),
+      optional(head.get(hookId, storedQueue.numberOf(queue)), toDelivery),
     /** Queues with open deliveries. */
     openQueues: (): { hookId: number; queue: QueueName }[] =>
       openQueues.all().map(({ hook_id, queue, id }) => ({ hookId: hook_id, queue: storedQueue.nameOf(queue, id) })),
@@ -112,7 +112,7 @@ function outboxReader(db: Database) {
     openOfBackfill: (backfillId: number): number => openOfBackfill.get(backfillId)?.count ?? 0,
     /** Open deliveries that a hook's backfills made of a block, also those to be redelivered. @param hash with 0x */
     openBackfilled: (hookId: number, height: number, hash: string): Delivery[] =>
-      openBackfilled.all(hookId, height, hash).map(deliveryOf),
+      openBackfilled.all(hookId, height, hash).map(toDelivery),
   };
 }
 
@@ -250,7 +250,7 @@ function deliveryRemover(db: Database) {
      * Removes the bodies of finished deliveries that were made before a time, oldest first.
      * @param key the key of the delivery whose body was removed last
      */
-    forgetBodies(key: DeliveryKey, time: number, limit: number): { count: number; last: DeliveryKey | undefined } {
+    deleteBodies(key: DeliveryKey, time: number, limit: number): { count: number; last: DeliveryKey | undefined } {
       const rows = aged.all(key.createdAt, key.id, time, limit);
       for (const row of rows) removeBody.run(row.id);
       const last = rows.at(-1);

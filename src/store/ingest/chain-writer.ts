@@ -12,10 +12,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { lazy } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Effect } from '../../chain/effect.ts';
-import { effectsOf, undone } from '../../chain/effects.ts';
+import { effectsOf, reverseEffects } from '../../chain/effects.ts';
 import type { Network } from '../../chain/network.ts';
 import { blockOf, withGenesis } from '../../chain/normalise.ts';
-import type { ReadBlock } from '../../chain/payload-reader.ts';
+import type { ParsedBlock } from '../../chain/payload-reader.ts';
 import { positionOf } from '../../chain/position.ts';
 import { fromHex } from '../../codec/hex.ts';
 import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
@@ -41,7 +41,7 @@ export interface AnnouncedBlock extends Pick<Block, 'height' | 'indexBlockHash' 
 }
 
 /** Returns the announced block of a payload. */
-export const announcedBlock = (payload: ReadBlock): AnnouncedBlock => ({
+export const announcedBlock = (payload: ParsedBlock): AnnouncedBlock => ({
   height: payload.block_height,
   indexBlockHash: fromHex(payload.index_block_hash),
   parentIndexBlockHash: fromHex(payload.parent_index_block_hash),
@@ -136,7 +136,7 @@ function tipMover(
       const reverted: Block[] = [];
       for (let newest = tip(); newest.height > height; newest = tip()) {
         const block = wholeBlock(newest.indexBlockHash, network);
-        apply(undone(effectsOf(block)));
+        apply(reverseEffects(effectsOf(block)));
         orphans.add(block);
         reverted.push(block);
       }

@@ -2,7 +2,7 @@
 import type { ServiceEvent } from '../../base/log-events.ts';
 import type { UnknownKind } from '../../chain/effect.ts';
 import type { PreparedPayload } from '../../chain/prepared.ts';
-import type { Imported } from '../files/journal.ts';
+import type { ImportProgress } from '../files/journal.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { decompressed, type Entry, type PackedText } from '../log/entry.ts';
 
@@ -14,7 +14,7 @@ export interface ReceivedEvent {
   /** Unix microseconds. */
   receivedAt: number;
   /** Position in the event's source after this event. It is stored with the event, also with a repeated one. */
-  read?: { source: string; upTo: Imported };
+  read?: { source: string; upTo: ImportProgress };
   /** Results of work that was done ahead of the writer. */
   prepared?: Preparation;
 }

@@ -11,7 +11,7 @@ import type { Network } from '../../chain/network.ts';
 import { truncateWal } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, openWriter } from '../files/database.ts';
-import type { Imported, Journal } from '../files/journal.ts';
+import type { ImportProgress, Journal } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { type Lock, lockWriter } from '../files/lock.ts';
 import { deleteAbandonedStaging, installOffer } from '../files/new-index.ts';
@@ -51,7 +51,7 @@ export interface IngestOptions {
   /** Kind of load; `events` if omitted. With `bulk` the write-ahead log may grow, and is emptied at the end. */
   load?: Load;
   /** Maximum bytes of the index; unlimited if omitted. */
-  mostBytes?: number;
+  maxBytes?: number;
   /** Opens the files. */
   connect?: Connect;
   /** False for an index that nobody queries: it gets no views. */
@@ -244,9 +244,9 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
     makeSecondaryIndexes: secondaryIndexesLeft,
 
     /** Position up to which a source was imported. A source is a recording, by the hash of its first bytes, or a stream. */
-    imported: (source: string): Imported => journal.imports.get(source),
+    imported: (source: string): ImportProgress => journal.imports.get(source),
     /** Written with the next `commitToJournal` or `commit`. */
-    setImported: (source: string, imported: Imported): void => writer.setImported(source, imported),
+    setImported: (source: string, imported: ImportProgress): void => writer.setImported(source, imported),
 
     /** Identity of the log in hex; null before the first entry. */
     identity: logIdentityQuery(reader),
@@ -329,7 +329,7 @@ function installNewIndex(directory: string, log: IngestLog): void {
  * @throws OperatorError
  */
 function openDataFiles(options: IngestOptions, opened: DisposableStack) {
-  const { directory, staging, load = 'events', connect = openToWrite, mostBytes, views = true, log } = options;
+  const { directory, staging, load = 'events', connect = openToWrite, maxBytes, views = true, log } = options;
   const home = staging ?? directory;
   let lock: Lock | null = null;
   if (staging === undefined) {
@@ -338,7 +338,7 @@ function openDataFiles(options: IngestOptions, opened: DisposableStack) {
     installNewIndex(directory, log);
     deleteFinishedStaging(directory);
   }
-  const db = opened.use(openWriter(home, { connect, load, views, ...(mostBytes === undefined ? {} : { mostBytes }) }));
+  const db = opened.use(openWriter(home, { connect, load, views, ...(maxBytes === undefined ? {} : { maxBytes }) }));
   // SQLite empties the log with its last connection, but other processes may have the file open.
   if (load === 'bulk') opened.defer(() => void truncateWal(indexPath(home)));
   const journal = opened.use(openLinkedJournal(directory, db, connect));

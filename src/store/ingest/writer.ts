@@ -24,7 +24,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { collectAll } from '../../base/garbage.ts';
 import { StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
 import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
-import type { Imported } from '../files/journal.ts';
+import type { ImportProgress } from '../files/journal.ts';
 import type { IndexPosition } from '../files/journal-link.ts';
 import { compressed, type Entry, type Head, headAfter } from '../log/entry.ts';
 import type { CommitCount } from './commit-count.ts';
@@ -95,7 +95,7 @@ interface WriterOptions extends ApplierOptions {
 export type Durability = 'each' | 'group' | 'end';
 
 /** The outcome of a change. */
-export interface Submitted {
+export interface ChangeResult {
   /** The result of the command's function; for a batched command, whether its work is done. */
   result: unknown;
   /** Whether the change became an entry of the log; false if the change had no effect. */
@@ -113,7 +113,7 @@ interface NewEntry extends Head {
 interface Transaction {
   entries: NewEntry[];
   /** Positions of sources that it stores, by source. */
-  sourcePositions: Map<string, Imported>;
+  sourcePositions: Map<string, ImportProgress>;
 }
 
 const newTransaction = (): Transaction => ({ entries: [], sourcePositions: new Map() });
@@ -244,7 +244,7 @@ export class Writer {
    *   command's function; ForeignEntryError, InapplicableEntryError; StoreUnavailableError if it could not be written: then
    *   all entries that aren't durable must be applied again
    */
-  apply(change: Change, durability: Durability, isLive = true): Submitted {
+  apply(change: Change, durability: Durability, isLive = true): ChangeResult {
     // The payload is read before the transaction starts, so an unreadable event doesn't affect the transaction.
     const apply = this.#applier.read(change, isLive);
     this.#begin();
@@ -332,7 +332,7 @@ export class Writer {
   }
 
   /** Stores how far a source is read, together with the next entries that become durable. */
-  setImported(source: string, upTo: Imported): void {
+  setImported(source: string, upTo: ImportProgress): void {
     const { sourcePositions } = this.#begin();
     this.#undoOnError(() => this.#options.journal.imports.set(source, upTo));
     sourcePositions.set(source, upTo);

@@ -53,14 +53,14 @@ export interface EntrySource {
 }
 
 /** Maximum size of a batch of entries. */
-export interface MostEntries {
+export interface BatchLimits {
   entries: number;
   /** Bytes of texts after which the batch ends. */
   bytes: number;
 }
 
 /** Yields the first entries up to a maximum size; at least one entry, if there is one. */
-export function* firstEntries(entries: Iterable<Entry>, maximum: MostEntries): Generator<Entry> {
+export function* firstEntries(entries: Iterable<Entry>, maximum: BatchLimits): Generator<Entry> {
   let [count, bytes] = [0, 0];
   for (const entry of entries) {
     yield entry;

@@ -17,7 +17,7 @@ export interface StxBalance {
     amount: bigint;
     poxVersion: number;
     /** The transaction that locked it, and the Stacks and Bitcoin heights of its block; null if it is below the first block. */
-    made: { txId: Uint8Array; blockHeight: number; burnBlockHeight: number } | null;
+    transaction: { txId: Uint8Array; blockHeight: number; burnBlockHeight: number } | null;
     /** Bitcoin height of the lock's end. */
     unlockHeight: number;
   } | null;
@@ -200,7 +200,7 @@ export interface Counterparties {
   /** Number of transfers that were counted, mints or burns included. */
   transfers: number;
   /** The counterparties with the largest sums, in micro-STX. */
-  most: { principal: string; transfers: number; amount: bigint }[];
+  largest: { principal: string; transfers: number; amount: bigint }[];
 }
 
 export interface AccountActivity {

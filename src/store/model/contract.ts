@@ -110,7 +110,7 @@ export type LoggingContracts = { contracts: readonly string[] } | { deployer: st
 
 /** Which logs of several contracts a list has. */
 export interface LogsFilter extends LogFilter {
-  of: LoggingContracts;
+  contracts: LoggingContracts;
   /** Origin of the transaction; null for any. */
   sender: string | null;
   /** Function that the transaction called, of any contract; null for any transaction. */

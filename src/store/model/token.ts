@@ -168,5 +168,5 @@ export interface TokenQueue {
   oldest: TokenJobItem[];
   newest: TokenJobItem[];
   /** Lookups to repeat. */
-  again: TokenJobItem[];
+  repeated: TokenJobItem[];
 }

@@ -9,7 +9,7 @@ import { BNS_BURN, storedBnsOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { endOf } from '../rows/name-parts.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
-import { ordered, up } from './list.ts';
+import { orderedList, up } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';
 import { emptyPage, MAX_FILTERED_ROWS, readPage } from './page.ts';
 
@@ -24,15 +24,16 @@ const key = [up('b.name', 'text'), up('b.bns_id')];
 const current = 'b.contract_id = ?1 AND b.current = 1';
 
 export const sql = {
-  all: ordered<NameRow>({ select: ofNames, where: current }, key, { isBounded: true }),
-  ofNamespace: ordered<NameRow>(
+  all: orderedList<NameRow>({ select: ofNames, where: current }, key, { isBounded: true }),
+  ofNamespace: orderedList<NameRow>(
     { select: nameRows('INDEXED BY bns_names_by_namespace'), where: `${current} AND b.namespace = ?2` },
     key,
     { isBounded: true },
   ),
-  ofOwner: ordered<ValueRow>({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
-    up('value', 'bytes'),
-  ]),
+  ofOwner: orderedList<ValueRow>(
+    { select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' },
+    [up('value', 'bytes')],
+  ),
   // A name leads to its newest token, as in the contract.
   byName: query<NameRow, [number, string]>`
     ${ofNames} WHERE b.contract_id = ?1 AND b.name = ?2 AND b.current = 1 ORDER BY b.bns_id DESC LIMIT 1`,
@@ -142,7 +143,7 @@ export function bnsNameQueries(db: Database) {
       const range = { first: prefix, last: endOf(prefix) };
       return readPage<NameRow, BnsName, null>({
         limit,
-        at: cursor,
+        cursor,
         total: null,
         ...(namespace === null ? read.all([contract.id], range) : read.ofNamespace([contract.id, namespace], range)),
         itemOf: (row) => nameOf(contract, row),
@@ -163,7 +164,7 @@ export function bnsNameQueries(db: Database) {
       const ownerId = principalOf(owner);
       return readPage<ValueRow, BnsName>({
         limit,
-        at: cursor,
+        cursor,
         total: read.owned.get(ownerId, bnsAsset(identifier))?.instances ?? 0,
         maxRows: MAX_FILTERED_ROWS,
         ...read.ofOwner([ownerId, contract.assetId]),

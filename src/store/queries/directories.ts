@@ -14,12 +14,12 @@ import { sortable } from '../rows/amounts.ts';
 import { DAILY, DEPLOYMENTS, PAYLOAD, STATUS, storedFamily, TOKEN } from '../rows/enums.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
-import { down, type ListedRows, ordered, walked } from './list.ts';
+import { down, type ListedRows, orderedList, walked } from './list.ts';
 import { MAX_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
 
 /** A list by a count, then by a number, which is the table's key. */
 const rankedList = <Row extends Ranked>(count: string, id: string, table: string, where: string, columns = '') =>
-  ordered<Row>(
+  orderedList<Row>(
     { select: `SELECT ${count} AS count, ${id} AS id${columns} FROM ${table}`, where },
     [down(count), down(id)],
     { isSplit: true },
@@ -68,14 +68,14 @@ export const sql = {
   ftHolders: rankedList('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.ft}`),
   nftHolders: rankedList('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.nft}`),
   transfers: rankedList('count', 'subject_id', 'daily_counts', 'day = ?1 AND kind = ?2'),
-  newest: ordered<DeploymentRow>(
+  newest: orderedList<DeploymentRow>(
     [PAYLOAD.smart_contract, PAYLOAD.versioned_smart_contract].map((type) => ({
       select: 'SELECT position, contract_id AS id, status FROM transactions INDEXED BY transactions_by_type',
       where: `type = ${type}`,
     })),
     byPosition,
   ),
-  newestOfFamily: ordered<DeploymentRow>(
+  newestOfFamily: orderedList<DeploymentRow>(
     {
       select: `SELECT position, contract_id AS id, ${STATUS.success} AS status FROM token_contracts`,
       where: 'family = ?1',
@@ -162,7 +162,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   function newestContracts(type: ContractsFilter['family'], day: number, limit: number, cursor: Cursor | null) {
     return readPage<DeploymentRow, ListedContract, number | null>({
       limit,
-      at: cursor,
+      cursor,
       total: null,
       maxRows: walkRows,
       ...walked(type === null ? read.newest([]) : read.newestOfFamily([storedFamily.numberOf(type)])),
@@ -175,7 +175,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     const number = type === null ? null : storedFamily.numberOf(type);
     return readPage<RankedContract, ListedContract, number | null>({
       limit,
-      at: cursor,
+      cursor,
       total: null,
       maxRows: walkRows,
       ...dailyList(day, read.calls([day])),
@@ -195,7 +195,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     const list = order === 'holders' ? read[`${kind}Holders`]([]) : read.transfers([day, DAILY[kind]]);
     const page = readPage<Ranked, Item, number | null>({
       limit,
-      at: cursor,
+      cursor,
       total: null,
       ...dailyList(day, list),
       itemOf: ({ id }) => itemOf(id, day),

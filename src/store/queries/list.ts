@@ -70,7 +70,7 @@ export interface List<Row> {
 }
 
 /** Writes the statements of a list. If it has several selections, each must have an index in the list's order. */
-export function ordered<Row>(
+export function orderedList<Row>(
   selections: Selection | readonly Selection[],
   key: readonly KeyColumn[],
   { isBounded = false, isSplit = false, union = 'UNION ALL' }: Options = {},

@@ -15,7 +15,7 @@ import type {
 import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, mempoolStatus, typeName, typeNumbers } from '../rows/enums.ts';
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
-import { down, type KeyColumn, ordered } from './list.ts';
+import { down, type KeyColumn, orderedList } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';
 import { readPage } from './page.ts';
 import { declareSearch, declareWalk, searcher, walker } from './planner.ts';
@@ -29,14 +29,14 @@ const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_bl
 const detailColumns = `${pendingColumns}, m.replaced_by_tx_id, m.raw`;
 
 export const sql = {
-  all: ordered<ReceiptRow>(
+  all: orderedList<ReceiptRow>(
     {
       select: 'SELECT received_at, tx_id, receipt_block_height FROM mempool_transactions',
       where: `state = ${MEMPOOL_STATE.pending}`,
     },
     [down('received_at'), down('tx_id', 'bytes')],
   ),
-  ofPrincipal: ordered<ReceiptRow>(
+  ofPrincipal: orderedList<ReceiptRow>(
     {
       select: `SELECT p.received_at, p.tx_id, m.receipt_block_height
                  FROM pending_principals p CROSS JOIN mempool_transactions m ON m.tx_id = p.tx_id`,
@@ -44,7 +44,7 @@ export const sql = {
     },
     [down('p.received_at'), down('p.tx_id', 'bytes')],
   ),
-  droppedOf: ordered<DetailRow>(
+  droppedOf: orderedList<DetailRow>(
     {
       select: `SELECT ${detailColumns} FROM mempool_transactions m ${waiting.joins}`,
       where: 'm.sender_id = ?1 AND m.state < 0',
@@ -136,7 +136,7 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
 
   return {
     page<Item>(limit: number, cursor: Cursor | null, items: ItemsOf<PendingTransaction, Item>): Page<Item> {
-      const page = readPage({ limit, at: cursor, total: pendingTotal(), ...read.all([]), itemOf: (row) => row });
+      const page = readPage({ limit, cursor, total: pendingTotal(), ...read.all([]), itemOf: (row) => row });
       return pageOf(page, items);
     },
 
@@ -147,13 +147,13 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
       items: ItemsOf<PendingTransaction, Item>,
     ): Page<Item> {
       const { principal_id: id, total } = read.ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
-      return pageOf(readPage({ limit, at: cursor, total, ...read.ofPrincipal([id]), itemOf: (row) => row }), items);
+      return pageOf(readPage({ limit, cursor, total, ...read.ofPrincipal([id]), itemOf: (row) => row }), items);
     },
 
     /** Dropped transactions of an origin, newest receipt first. */
     droppedOf(principal: string, limit: number, cursor: Cursor | null): Page<PendingTransactionDetail, null> {
       const id = principalOf(principal);
-      return readPage({ limit, at: cursor, total: null, ...read.droppedOf([id]), itemOf: detailOf });
+      return readPage({ limit, cursor, total: null, ...read.droppedOf([id]), itemOf: detailOf });
     },
 
     fees: (): OfferedFee[] =>

@@ -10,7 +10,7 @@ import type { Cursor, Page } from '../model/page.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
 import { heightIn, isActiveName } from '../rows/expressions.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
-import { ordered, up } from './list.ts';
+import { orderedList, up } from './list.ts';
 import { numbers } from './numbers.ts';
 import { readPage } from './page.ts';
 
@@ -21,7 +21,7 @@ const firstTransfer = `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 
 
 /** @param condition on a namespace, for each table */
 const active = ([condition, oldCondition]: readonly [string, string]) =>
-  ordered<NameRow>(
+  orderedList<NameRow>(
     [
       { select: 'SELECT o.name FROM name_operations o', where: `${isActiveName}${condition}` },
       { select: 'SELECT o.name FROM old_names o', where: `${untouched}${oldCondition}` },
@@ -163,7 +163,7 @@ export function nameQueries(db: Database, turns: Turns) {
     list(namespace: string | null, limit: number, cursor: Cursor | null): Page<ListedName, null> {
       return readPage<NameRow, ListedName, null>({
         limit,
-        at: cursor,
+        cursor,
         total: null,
         ...(namespace === null ? read.all([]) : read.ofNamespace([namespace])),
         itemOf({ name }) {

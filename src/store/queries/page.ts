@@ -19,7 +19,7 @@ export interface RowSource<Row> {
 export interface PageSource<Row, Item, Total extends number | null = number> extends RowSource<Row> {
   limit: number;
   /** The page to read; null for the first. */
-  at: Cursor | null;
+  cursor: Cursor | null;
   total: Total;
   itemOf(row: Row): Item;
   /** Whether a row belongs to the list (default: every row does). */
@@ -69,7 +69,7 @@ function requireForm(key: CursorKey, rowKey: CursorKey): void {
 export function readPage<Row, Item, Total extends number | null = number>(
   source: PageSource<Row, Item, Total>,
 ): Page<Item, Total> {
-  const cursor = source.at ?? HEAD;
+  const cursor = source.cursor ?? HEAD;
   return pageOf(source, readNow(source, cursor, source.limit + 1), readNow(source, turnedAround(cursor), 1));
 }
 
@@ -88,7 +88,7 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
     return step.value;
   }
 
-  const cursor = source.at ?? HEAD;
+  const cursor = source.cursor ?? HEAD;
   return pageOf(source, await readLater(cursor, source.limit + 1), await readLater(turnedAround(cursor), 1));
 }
 
@@ -161,7 +161,7 @@ function pageOf<Row, Item, Total extends number | null>(
   otherSide: RowBatch<Row>,
 ): Page<Item, Total> {
   const { limit, keyOf } = source;
-  const cursor = source.at ?? HEAD;
+  const cursor = source.cursor ?? HEAD;
   const back = turnedAround(cursor);
   const backwards = isBackwards(cursor);
   const isMore = rows.length > limit;

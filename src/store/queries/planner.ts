@@ -11,7 +11,7 @@ import { memoize } from '../../base/cache.ts';
 import type { Cursor, ListOrder, OffsetPage, Page } from '../model/page.ts';
 import { MAX_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
 import type { Span } from './blocks/windows.ts';
-import { EVERYWHERE, type KeyColumn, type Lister, nameOf, ordered, reversed, type Value, walked } from './list.ts';
+import { EVERYWHERE, type KeyColumn, type Lister, nameOf, orderedList, reversed, type Value, walked } from './list.ts';
 import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readPage } from './page.ts';
 
 /** A way to read a list, along an index. Its conditions name the value of a filter by `:filter`. */
@@ -92,7 +92,7 @@ export function declareWalk<Filter extends string, Name extends string>({
       const select = `SELECT ${columnsOf(wayKey)}, ${matches} AS matches FROM ${way.from}`;
       return [
         name,
-        ordered<MatchRow>(
+        orderedList<MatchRow>(
           partsOf(way).map((where) => ({ select, where: text(where) })),
           wayKey,
           { isBounded },
@@ -137,7 +137,7 @@ export function walker<Row, Filter extends string, Name extends string>(
     const rows: RowSource<Row & MatchRow> = walked(list(way.way)(valuesOf(values), span));
     return readPage<Row & MatchRow, Item, number | null>({
       limit,
-      at: cursor,
+      cursor,
       total,
       maxRows,
       ...(isReversed ? reversed(rows) : rows),

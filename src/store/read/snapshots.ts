@@ -46,7 +46,7 @@ interface SnapshotOptions {
   now?: () => number;
   every?: Every;
   /** Called before each snapshot starts: commits everything that this process has acknowledged. */
-  before?: () => void;
+  beforeSnapshot?: () => void;
   /** The connection of this process's writer, for requests that read in one turn; none if omitted. */
   writer?: WriterConnection;
   /** If omitted, each request has a separate snapshot. */
@@ -132,7 +132,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     log = () => {},
     now = systemClock.monotonic,
     every = systemClock.every,
-    before = () => {},
+    beforeSnapshot: before = () => {},
     writer = null,
     sharing,
     turns,

@@ -5,7 +5,7 @@
  */
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
-import { type ClarityField, unwrapped } from '../../codec/clarity-fields.ts';
+import { type ClarityField, unwrap } from '../../codec/clarity-fields.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { payloadOf } from '../../codec/transaction.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
@@ -62,7 +62,7 @@ export interface KeyRange {
 
 /** The key of a serialized value. */
 function keyOfForm(form: Uint8Array): string {
-  const field = unwrapped(decodedOrThrow(decodeClarity(form)));
+  const field = unwrap(decodedOrThrow(decodeClarity(form)));
   if (field.type === 'tuple') throw new Error('a condition compares with no tuple');
   return valueKey(field);
 }

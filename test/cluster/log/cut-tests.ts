@@ -58,7 +58,7 @@ export function cutTests(fixture: () => EngineFixture): void {
     }
 
     /** The bytes that a warm append sends and receives. */
-    async function sizes(): Promise<Record<Cut['of'], number>> {
+    async function sizes(): Promise<Record<Cut['side'], number>> {
       await warmUp();
       proxy.count();
       const entry = entryAfter(head);
@@ -76,14 +76,14 @@ export function cutTests(fixture: () => EngineFixture): void {
     test('within the statement writes nothing, and its outcome is unknown', async () => {
       for (const after of sampled((await sizes()).client)) {
         await warmUp();
-        expect([after, await tryCut({ of: 'client', after }, log)]).toEqual([after, 'unknown, not there']);
+        expect([after, await tryCut({ side: 'client', after }, log)]).toEqual([after, 'unknown, not there']);
       }
     });
 
     test('within the answer writes the entry, and its outcome is unknown', async () => {
       for (const after of sampled((await sizes()).server)) {
         await warmUp();
-        expect([after, await tryCut({ of: 'server', after }, log)]).toEqual([after, 'unknown, there']);
+        expect([after, await tryCut({ side: 'server', after }, log)]).toEqual([after, 'unknown, there']);
       }
     });
 
@@ -99,8 +99,8 @@ export function cutTests(fixture: () => EngineFixture): void {
       head = uncut[1]!;
       const { client, server } = proxy.count();
       const cuts = [
-        ...sampled(client, 2).map((after): Cut => ({ of: 'client', after })),
-        ...sampled(server, 2).map((after): Cut => ({ of: 'server', after })),
+        ...sampled(client, 2).map((after): Cut => ({ side: 'client', after })),
+        ...sampled(server, 2).map((after): Cut => ({ side: 'server', after })),
       ];
       for (const cut of cuts) {
         await warmUp();
@@ -127,7 +127,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       for (const after of sampled(startUp)) {
         proxy.sever();
         await fixture().sessionsEnd();
-        expect([after, await tryCut({ of: 'client', after }, hasty)]).toEqual([after, 'unavailable, not there']);
+        expect([after, await tryCut({ side: 'client', after }, hasty)]).toEqual([after, 'unavailable, not there']);
       }
       await hasty.close();
     });

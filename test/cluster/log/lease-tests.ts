@@ -88,7 +88,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       for (let round = 0; round < casesOf(3); round++) {
         // Connects, and prepares nothing.
         await cut.head();
-        const where: Cut = { of: round % 2 === 0 ? 'server' : 'client', after: (7 * round) % MIN_BYTES };
+        const where: Cut = { side: round % 2 === 0 ? 'server' : 'client', after: (7 * round) % MIN_BYTES };
         proxy.cutAfter(where);
         const failure = await ask(cut.access, 'a').catch((error: unknown) => error);
         proxy.cutAfter(null);

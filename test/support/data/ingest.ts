@@ -39,19 +39,19 @@ export interface OpenIngest extends Disposable {
   readonly directory: string;
   readonly ingest: Ingest;
   /** The events that ingest emitted, in order. */
-  readonly said: IngestEvent[];
+  readonly logged: IngestEvent[];
 }
 
 /** Opens a directory for writing. Its index has views only if the options request them. `using` closes it and keeps the directory. */
 export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
-  const said: IngestEvent[] = [];
+  const logged: IngestEvent[] = [];
   const opened = openIngest({
     directory,
     chainId: null,
     machine: silentMachine,
     views: false,
     random: SAME_IDENTITY,
-    log: (event) => said.push(event),
+    log: (event) => logged.push(event),
     ...options,
   });
   let closed = false;
@@ -59,7 +59,7 @@ export function openAt(directory: string, options: Partial<IngestOptions> = {}):
     if (!closed) opened.close();
     closed = true;
   };
-  return { directory, ingest: { ...opened, close }, said, [Symbol.dispose]: close };
+  return { directory, ingest: { ...opened, close }, logged, [Symbol.dispose]: close };
 }
 
 /** The file of an index without a block, which takes longer to make than to copy. */

@@ -3,15 +3,19 @@ import { openSnapshots, type SnapshotEvent, type Snapshots } from '../../../src/
 import { manualClock } from '../time/manual-clock.ts';
 
 export interface WatchedSnapshots extends Snapshots, Disposable {
-  readonly said: SnapshotEvent[];
+  readonly logged: SnapshotEvent[];
   /** Lets time pass, then looks. */
   look(milliseconds?: number): void;
 }
 
 /** Closed at the end of the block for `using`. */
 export function watchedSnapshots(directory: string): WatchedSnapshots {
-  const said: SnapshotEvent[] = [];
+  const logged: SnapshotEvent[] = [];
   const clock = manualClock();
-  const snapshots = openSnapshots(directory, { log: (event) => said.push(event), now: clock.now, every: clock.every });
-  return { ...snapshots, said, look: clock.tick, [Symbol.dispose]: snapshots.close };
+  const snapshots = openSnapshots(directory, {
+    log: (event) => logged.push(event),
+    now: clock.now,
+    every: clock.every,
+  });
+  return { ...snapshots, logged, look: clock.tick, [Symbol.dispose]: snapshots.close };
 }

@@ -35,7 +35,7 @@ export const unaskedIn = (index: Database): { below: Uint8Array; principal: stri
  * @param answered whether the lookup of the account with a number is answered at once
  * @param took is called with each applied event
  */
-export async function begun(
+export async function applyWithAnswers(
   events: readonly NodeEvent[],
   chain: SimulatedChain,
   answered: (asked: number) => boolean,

@@ -21,7 +21,7 @@ const isBroadcast = ({ chainId, payload }: TransactionContent): boolean =>
 
 export interface MempoolModel {
   /** By hex id, every transaction that was announced or came back from a block that lost. */
-  known: Map<string, Entry>;
+  transactions: Map<string, Entry>;
   /** Every transaction of any block. */
   inBlocks: TransactionContent[];
   /** Hex ids of those in blocks of the winning chain. */
@@ -40,7 +40,7 @@ const idOf = (text: string): string => text.replace(/^0x/, '');
 
 export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
   const tree = new BlockTree();
-  const known = new Map<string, Entry>();
+  const transactions = new Map<string, Entry>();
   const inBlocks: TransactionContent[] = [];
   let mined = new Map<string, TransactionContent>();
 
@@ -49,9 +49,14 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
 
   const stand = (content: TransactionContent) => {
     const id = content.txId.toHex();
-    const before = known.get(id);
+    const before = transactions.get(id);
     const isDropped = early.delete(id) && (before === undefined || !mined.has(id));
-    known.set(id, { content, stands: !isDropped, dropped: isDropped || (before?.dropped ?? false), mined: false });
+    transactions.set(id, {
+      content,
+      stands: !isDropped,
+      dropped: isDropped || (before?.dropped ?? false),
+      mined: false,
+    });
   };
   const minedIn = (chain: readonly ChainBlock<BlockHead>[]): Map<string, TransactionContent> => {
     const contents = new Map<string, TransactionContent>();
@@ -72,9 +77,9 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
       }
     } else if (path === '/drop_mempool_tx') {
       for (const text of (JSON.parse(body) as { dropped_txids: string[] }).dropped_txids) {
-        const entry = known.get(idOf(text));
+        const entry = transactions.get(idOf(text));
         if (entry === undefined || mined.has(idOf(text))) early.add(idOf(text));
-        else known.set(idOf(text), { ...entry, stands: false, dropped: true });
+        else transactions.set(idOf(text), { ...entry, stands: false, dropped: true });
       }
     } else if (path === '/new_block') {
       const event = { path, body, time: 0 };
@@ -94,8 +99,8 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
       mined = minedIn(after);
     }
   }
-  for (const [id, entry] of known) known.set(id, { ...entry, mined: mined.has(id) });
-  return { known, inBlocks, minedIds: new Set(mined.keys()) };
+  for (const [id, entry] of transactions) transactions.set(id, { ...entry, mined: mined.has(id) });
+  return { transactions, inBlocks, minedIds: new Set(mined.keys()) };
 }
 
 /** Returns the nonces that a transaction spends, as origin and as fee payer. Two mempool transactions that share one are rivals. */

@@ -6,7 +6,7 @@ export type Ask = (target: string, method?: string, sent?: unknown) => Promise<{
 
 export interface Candidates {
   /** Returns values for a parameter of an operation, best first; undefined if its schema's example is good enough. */
-  of(operationId: string, name: string): readonly unknown[] | undefined;
+  valuesFor(operationId: string, name: string): readonly unknown[] | undefined;
   /** Whether an optional parameter is part of the operation's example. */
   also(operationId: string, name: string): boolean;
 }
@@ -247,7 +247,7 @@ export async function candidatesOf(get: Ask): Promise<Candidates & { values: Rec
   const byOperation = byOperationOf(chainValues, values);
   return {
     values,
-    of: (operationId, name) => byOperation[`${operationId} ${name}`] ?? byName[name],
+    valuesFor: (operationId, name) => byOperation[`${operationId} ${name}`] ?? byName[name],
     also: (operationId, name) => ALSO.has(`${operationId} ${name}`),
   };
 }

@@ -91,7 +91,7 @@ export async function firstTelling(route: Route, candidates: Candidates, ask: As
   const { operationId, parameters } = route.detail;
   const needed = parameters.filter(({ name, required }) => required || candidates.also(operationId, name));
   const defaults = new Map(needed.map(({ name, example }) => [name, [example]]));
-  const valuesOf = (name: string) => candidates.of(operationId, name) ?? defaults.get(name) ?? [];
+  const valuesOf = (name: string) => candidates.valuesFor(operationId, name) ?? defaults.get(name) ?? [];
   let fallback: { parameters: Parameters; body: unknown } | undefined;
   for (const chosen of combinations([...defaults.keys()], valuesOf)) {
     const { status, body } = await ask(targetOf(route, chosen), route.method, bodies[operationId]);
@@ -262,9 +262,9 @@ async function semiFungibleExample(routes: readonly Route[]): Promise<RecordedEx
     const contracts = body.results.map(
       (item: { smart_contract: { contract_id: string } }) => item.smart_contract.contract_id,
     );
-    const of = (_: string, name: string) => (name === 'principal' ? contracts : ['1', '2', '3', '4', '5']);
+    const valuesFor = (_: string, name: string) => (name === 'principal' ? contracts : ['1', '2', '3', '4', '5']);
     const route = routes.find(({ detail }) => detail.operationId === SEMI_FUNGIBLE)!;
-    return exampleOf(route, { of, also: () => false }, get);
+    return exampleOf(route, { valuesFor, also: () => false }, get);
   });
 }
 
@@ -276,9 +276,9 @@ async function forkExamples(routes: readonly Route[]): Promise<Examples['answers
   return overChain([...simulated].map(received), async (get) => {
     const { body } = await get('/stackside/v1/forks');
     const hashes = body.results.map((item: { index_block_hash: string }) => item.index_block_hash);
-    const of = (_: string, name: string) => (name === 'hash' ? hashes : undefined);
+    const valuesFor = (_: string, name: string) => (name === 'hash' ? hashes : undefined);
     const forkRoutes = routes.filter(({ detail }) => FORKS.includes(detail.operationId));
-    return record(forkRoutes, get, { of, also: () => false });
+    return record(forkRoutes, get, { valuesFor, also: () => false });
   });
 }
 
@@ -290,7 +290,7 @@ async function bnsExamples(routes: readonly Route[]): Promise<Examples['answers'
   const registered = bnsOperated({ ...name, from: null, to: String(example('principal')) }, BNS, 0);
   const { event } = bnsBlock(null, 'names', bnsLaunched('btc', 262_800, 101), registered);
   const nameRoutes = routes.filter(({ detail }) => BNS_NAMES.includes(detail.operationId));
-  return overChain([event], (get) => record(nameRoutes, get, { of: () => undefined, also: () => false }));
+  return overChain([event], (get) => record(nameRoutes, get, { valuesFor: () => undefined, also: () => false }));
 }
 
 /** Records a chain's answer to each operation that isn't deprecated, and values for parameters. */

@@ -3,7 +3,7 @@ import type { Socket, TCPSocketListener } from 'bun';
 
 /** Point at which the next connection is cut: after a number of bytes from the client, or from the server. */
 export interface Cut {
-  of: 'client' | 'server';
+  side: 'client' | 'server';
   after: number;
 }
 
@@ -12,14 +12,14 @@ export interface CutProxy extends Disposable {
   /** Cuts each open connection after this many more bytes. Bytes before the cut arrive. Null stops cutting. */
   cutAfter(cut: Cut | null): void;
   /** Bytes carried since {@link CutProxy.count} was called last. */
-  count(): Record<Cut['of'], number>;
+  count(): Record<Cut['side'], number>;
   /** Ends all connections. */
   sever(): void;
   /** Sets whether the proxy holds all bytes back, like a network that carries nothing. */
   hold(isHeld: boolean): void;
 }
 
-type Side = Cut['of'];
+type Side = Cut['side'];
 interface Pair {
   sockets: Partial<Record<Side, Socket<Pair>>>;
   /** Bytes that each side has yet to accept. */
@@ -57,12 +57,12 @@ export function cutProxy(target: number): CutProxy {
   }
 
   function carry(pair: Pair, from: Side, data: Uint8Array): void {
-    const room = cut?.of === from ? Math.max(0, cut.after - carried[from]) : data.length;
+    const room = cut?.side === from ? Math.max(0, cut.after - carried[from]) : data.length;
     const part = new Uint8Array(data.subarray(0, room));
     carried[from] += part.length;
     pair.waiting[otherOf(from)].push(part);
     flush(pair, otherOf(from));
-    if (room < data.length || (cut?.of === from && carried[from] >= cut.after)) end(pair);
+    if (room < data.length || (cut?.side === from && carried[from] >= cut.after)) end(pair);
   }
 
   const handlers = (side: Side) => ({

@@ -6,14 +6,14 @@ export interface WebServer extends Disposable {
   /** The URL of the directory. */
   readonly url: string;
   /** Names of the requested files. */
-  readonly asked: string[];
+  readonly requestedNames: string[];
   /** Answers in place of the file of a name; null for the file. */
   answer: (name: string, request: Request) => Response | null | Promise<Response | null>;
 }
 
 /** @param tls the certificate and its key, in PEM; http without */
 export function webServer(directory: string, tls?: { cert: string; key: string }): WebServer {
-  const asked: string[] = [];
+  const requestedNames: string[] = [];
   const state: Pick<WebServer, 'answer'> = { answer: () => null };
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -22,7 +22,7 @@ export function webServer(directory: string, tls?: { cert: string; key: string }
     ...(tls === undefined ? {} : { tls }),
     async fetch(request) {
       const name = new URL(request.url).pathname.split('/').at(-1) ?? '';
-      asked.push(name);
+      requestedNames.push(name);
       const override = await state.answer(name, request);
       if (override !== null) return override;
       const path = join(directory, name);
@@ -33,7 +33,7 @@ export function webServer(directory: string, tls?: { cert: string; key: string }
   });
   return {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${server.port}/stacks`,
-    asked,
+    requestedNames,
     get answer() {
       return state.answer;
     },

@@ -4,7 +4,7 @@ import { type AbiType, abiTypeString } from '../../../codec/abi.ts';
 import { canonicalPrincipal } from '../../../codec/address.ts';
 import { type ClarityValue, decodeClarity, MAX_VALUE_SIZE } from '../../../codec/clarity.ts';
 import { clarity } from '../../../codec/clarity-encode.ts';
-import { type ClarityField, type ClarityFields, fieldsOf, unwrapped } from '../../../codec/clarity-fields.ts';
+import { type ClarityField, type ClarityFields, fieldsOf, unwrap } from '../../../codec/clarity-fields.ts';
 import { MAX_INT, MAX_UINT, MIN_INT } from '../../../codec/clarity-integers.ts';
 import { clarityTypeOf } from '../../../codec/clarity-text.ts';
 import { fromHex } from '../../../codec/hex.ts';
@@ -358,7 +358,7 @@ const MAX_COLUMNS = 4;
 /** Returns the fields of a log, also of a tuple inside `ok`, `err` and `some`; null if the log isn't a tuple. */
 export function logFields(hex: string): ClarityFields | null {
   const value = decodeHex(hex);
-  return value !== null && unwrapped(value).type === 'tuple' ? fieldsOf(value.bytes) : null;
+  return value !== null && unwrap(value).type === 'tuple' ? fieldsOf(value.bytes) : null;
 }
 
 const namesOf = (path: string): string[] => path.split('.');

@@ -1,5 +1,5 @@
 /** Amounts, times and identifiers in a readable form. */
-import { count, DAY, duration, grouped, HOUR, MINUTE } from '../../../base/format.ts';
+import { count, DAY, duration, groupDigits, HOUR, MINUTE } from '../../../base/format.ts';
 import { MAX_UINT } from '../../../codec/clarity-integers.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { strictText } from '../../../codec/utf8.ts';
@@ -18,7 +18,7 @@ export function amountParts(
   const sign = text.startsWith('-') ? '−' : '';
   const digits = text.replace('-', '').padStart(decimals + 1, '0');
   const point = digits.length - decimals;
-  return { sign, whole: grouped(digits.slice(0, point)), fraction: digits.slice(point) };
+  return { sign, whole: groupDigits(digits.slice(0, point)), fraction: digits.slice(point) };
 }
 
 /** Formats micro-STX in STX, without trailing zeros: `10 STX`, `0.003 STX`. For sentences; tables show all decimals. */

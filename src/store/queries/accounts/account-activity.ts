@@ -113,7 +113,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     });
     return {
       transfers: rows.length,
-      most: ranked.slice(0, MAX_COUNTERPARTIES).map(([id, sums]) => ({ principal: addressOf(id), ...sums })),
+      largest: ranked.slice(0, MAX_COUNTERPARTIES).map(([id, sums]) => ({ principal: addressOf(id), ...sums })),
     };
   }
 
@@ -128,7 +128,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
 
   return {
     /** The first and last transactions of a principal, and the counterparties of its newest STX transfers. */
-    async of(principal: string): Promise<AccountActivity> {
+    async summary(principal: string): Promise<AccountActivity> {
       const id = principalOf(principal);
       const pause = turns.longWork();
       return {

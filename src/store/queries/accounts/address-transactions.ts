@@ -9,7 +9,7 @@ import type { AssetEvent, PositionedEvent, TransactionEvent, TransactionKey } fr
 import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import { type Span, spanOf, transactionPositionQuery } from '../blocks/windows.ts';
-import { down, ordered } from '../list.ts';
+import { down, orderedList } from '../list.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
@@ -21,7 +21,7 @@ const ofPrincipal = 'FROM principal_transactions WHERE principal_id = ?1 AND pos
 const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
 
 /** The transactions of a principal, newest first. */
-export const involvements = ordered<Involvement>(
+export const involvements = orderedList<Involvement>(
   { select: `SELECT ${involvement} FROM principal_transactions`, where: 'principal_id = ?1' },
   [down('position')],
 );
@@ -127,7 +127,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
         if (first === undefined) return emptyPage(total);
         cursor = movedTo([first.position], start.cursor);
       }
-      return readPage({ limit, at: cursor, total, ...newestOf([principal]), itemOf: (part) => part });
+      return readPage({ limit, cursor, total, ...newestOf([principal]), itemOf: (part) => part });
     },
   };
 }

@@ -74,7 +74,7 @@ const versionBefore = (burnHeight: number, { pox_4 }: ForcedUnlocks): number =>
 const lockOf = ({ amount, pox_version, tx_id, position, burn_block_height, unlock_height }: LockRow) => ({
   amount: BigInt(amount ?? 0),
   poxVersion: pox_version,
-  made: { txId: tx_id, blockHeight: heightOf(position), burnBlockHeight: burn_block_height },
+  transaction: { txId: tx_id, blockHeight: heightOf(position), burnBlockHeight: burn_block_height },
   unlockHeight: unlock_height,
 });
 
@@ -89,7 +89,12 @@ export function lockQuery(db: Database) {
     const start = account === null || account.locked === 0n ? null : historyStart();
     if (account === null || start === null) return null;
     const { locked: amount, unlockHeight } = account;
-    return { amount, unlockHeight, poxVersion: versionBefore(start.burnBlockHeight, forcedUnlocks()), made: null };
+    return {
+      amount,
+      unlockHeight,
+      poxVersion: versionBefore(start.burnBlockHeight, forcedUnlocks()),
+      transaction: null,
+    };
   }
 
   /**

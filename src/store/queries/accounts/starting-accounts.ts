@@ -69,7 +69,7 @@ export function startingAccountQueries(db: Database) {
     },
 
     /** Accounts without their starting state, by number, and the total. @param after lists the accounts above this number */
-    unasked(after: number, limit: number): { accounts: { id: number; principal: string }[]; waiting: number } {
+    listPending(after: number, limit: number): { accounts: { id: number; principal: string }[]; waiting: number } {
       const accounts = next
         .all(after, limit)
         .map(({ principal_id, address }) => ({ id: principal_id, principal: address }));

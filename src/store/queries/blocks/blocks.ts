@@ -160,7 +160,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     if (cursor === undefined) return start.cursor === null && start.item === null ? emptyPage(total) : undefined;
     const page = readPage({
       limit,
-      at: cursor,
+      cursor,
       total,
       rows(key, isBackward, count) {
         if (isBackward) {

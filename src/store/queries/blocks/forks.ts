@@ -6,7 +6,7 @@ import type { Fork, ForkBlock, ForkDetail, OrphanFate } from '../../model/block.
 import type { Cursor, Page } from '../../model/page.ts';
 import { MEMPOOL_STATE, mempoolStatus, typeName } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
-import { down, ordered, walked } from '../list.ts';
+import { down, orderedList, walked } from '../list.ts';
 import { MAX_FILTERED_ROWS, readPage } from '../page.ts';
 import { sql as steps } from './steps.ts';
 
@@ -25,7 +25,7 @@ const isFirst = `NOT EXISTS (SELECT 1 FROM orphaned_blocks p
                    WHERE p.index_block_hash = o.parent_index_block_hash AND p.height >= ${firstHeight})`;
 
 export const sql = {
-  orphans: ordered<WalkedRow>(
+  orphans: orderedList<WalkedRow>(
     { select: `SELECT o.height, o.index_block_hash, ${isFirst} AS is_first FROM orphaned_blocks o`, where: isOrphan },
     [down('o.height'), down('o.index_block_hash', 'bytes')],
   ),
@@ -152,7 +152,7 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
       const pause = turns.longWork();
       const page = readPage<WalkedRow, WalkedRow, number | null>({
         limit,
-        at: cursor,
+        cursor,
         total: null,
         maxRows,
         ...walk,

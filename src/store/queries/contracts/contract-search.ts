@@ -10,7 +10,7 @@ import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { spanOf, transactionPositionQuery } from '../blocks/windows.ts';
-import { down, ordered } from '../list.ts';
+import { down, orderedList } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
@@ -21,7 +21,7 @@ const logs = {
   where: `contract_id = ?1 AND kind = ${EVENT_KIND.log}`,
 };
 /** The places of a contract's logs, newest first. */
-export const contractLogs = ordered<PlaceRow>(logs, [down('position'), down('event_index')], { isBounded: true });
+export const contractLogs = orderedList<PlaceRow>(logs, [down('position'), down('event_index')], { isBounded: true });
 
 export const contractLogsSql = {
   logs: contractLogs,
@@ -117,7 +117,7 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
     const logs = total.get(contractId)?.total ?? 0;
     const cursor = cursorOf(id, start);
     if (cursor === undefined) return emptyPage(logs);
-    const page = readPage({ limit, at: cursor, total: logs, ...newest([id]), itemOf: (row) => row });
+    const page = readPage({ limit, cursor, total: logs, ...newest([id]), itemOf: (row) => row });
     if (start.item !== null && page.items.length === 0) return undefined;
     const rows = texts.rows(page.items, {
       idOf: ({ position, event_index }) => `${position}/${event_index}`,
@@ -184,7 +184,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
 const calls = `FROM transactions WHERE contract_id = ?1 AND type = ${PAYLOAD.contract_call}`;
 const positionRange = 'AND position BETWEEN ?2 AND ?3';
 const callsBy = (where: string) =>
-  ordered<PlaceRow>(
+  orderedList<PlaceRow>(
     {
       select: 'SELECT position, 0 AS event_index FROM transactions',
       where: `contract_id = ?1 AND type = ${PAYLOAD.contract_call}${where}`,

@@ -22,7 +22,7 @@ import { COUNTER, EVENT_KIND, PAYLOAD } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
-import { down, type ListedRows, ordered, reversed, walked } from '../list.ts';
+import { down, type ListedRows, orderedList, reversed, walked } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
 import { contractLogs, foundLogQuery } from './contract-search.ts';
@@ -57,17 +57,17 @@ const contractRows = `SELECT p.address, p.id, coalesce(l.count, 0) AS logs
 
 /** All statements; the plan test reads them. */
 export const sql = {
-  chain: ordered<PlaceRow>(
+  chain: orderedList<PlaceRow>(
     { select: 'SELECT position, event_index FROM events' },
     [down('position'), down('event_index')],
     { isBounded: true },
   ),
-  sent: ordered<Stored<'transactions', 'position'>>(
+  sent: orderedList<Stored<'transactions', 'position'>>(
     { select: 'SELECT position FROM transactions INDEXED BY transactions_by_sender', where: 'sender_id = ?1' },
     [down('position')],
     { isBounded: true },
   ),
-  calls: ordered<Stored<'transactions', 'position'>>(
+  calls: orderedList<Stored<'transactions', 'position'>>(
     {
       select: 'SELECT position FROM transactions INDEXED BY transactions_by_function',
       where: `type = ${PAYLOAD.contract_call} AND function_name = ?1`,
@@ -245,7 +245,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
 
   /** Logs of several contracts, or of all of a deployer. */
   return async (filter: LogsFilter, limit: number, cursor: Cursor | null): Promise<Page<FoundLog, number | null>> => {
-    const { of: source, topic, sender: origin, functionName, order, heights, fields } = filter;
+    const { contracts: source, topic, sender: origin, functionName, order, heights, fields } = filter;
     const pause = turns.longWork();
     const sender = origin === null ? null : read.sender.get(origin);
     const contracts = await contractsOf(source, pause);
@@ -294,7 +294,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     return readLongPage<JudgedPlace, FoundLog, number | null>(
       {
         limit,
-        at: cursor,
+        cursor,
         total,
         maxRows,
         ...(order === 'desc' ? logs : reversed(logs)),

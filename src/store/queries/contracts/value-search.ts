@@ -22,7 +22,7 @@ import { enumNames } from '../../rows/enums.ts';
 import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
 import type { Span } from '../blocks/windows.ts';
-import { down, type ListedRows, ordered, reversed, sortedRows, up, walked } from '../list.ts';
+import { down, type ListedRows, orderedList, reversed, sortedRows, up, walked } from '../list.ts';
 import { numberAt, type RowSource, readLongPage } from '../page.ts';
 
 /** Limits for the reads of one request. */
@@ -60,7 +60,7 @@ const entries = 'FROM value_index_entries';
 const pathCondition = 'index_id = ?1 AND path = ?2';
 const byPlace = [down('position'), down('event_index')];
 /** The entries of one value, newest first. */
-export const entriesOfValue = ordered<PlaceRow>(
+export const entriesOfValue = orderedList<PlaceRow>(
   { select: `SELECT position, event_index ${entries}`, where: `${pathCondition} AND value = ?3` },
   byPlace,
   { isBounded: true },
@@ -69,7 +69,7 @@ export const entriesOfValue = ordered<PlaceRow>(
 export const sql = {
   value: entriesOfValue,
   // The entries of a range of values, in the order of the values.
-  range: ordered<PlaceRow & { value: string }>(
+  range: orderedList<PlaceRow & { value: string }>(
     { select: `SELECT value, position, event_index ${entries}`, where: `${pathCondition} AND value <= ?3` },
     [up('value', 'text'), up('position'), up('event_index')],
   ),
@@ -311,7 +311,7 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
     return readLongPage<Row<Item>, Item, number | null>(
       {
         limit,
-        at: cursor,
+        cursor,
         total: list.total,
         ...(list.order === 'desc' ? rows : reversed(rows)),
         itemOf: ({ item }) => item,

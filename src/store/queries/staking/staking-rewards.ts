@@ -11,7 +11,7 @@ import { heightIn } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
-import { ordered, sortedRows, up } from '../list.ts';
+import { orderedList, sortedRows, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
 import { type PrintRow, printOf } from './stacking.ts';
@@ -20,7 +20,7 @@ import { type CycleTimes, cycleAt, cycleTimesQuery, startOf } from './staking-cy
 const burnBlock = (position: string): string => `JOIN blocks b ON b.height = ${heightIn(position)}`;
 
 export const sql = {
-  shares: ordered<ShareRow>(
+  shares: orderedList<ShareRow>(
     {
       select: 'SELECT staker_id, address, bond_index, earned, claimed FROM staking_shares',
       where: 'signer_id = ?1 AND cycle = ?2',
@@ -298,7 +298,7 @@ export function stakingRewardQueries(db: Database) {
       const id = principalOf(signer);
       return readPage<ShareRow, StakerShare>({
         limit,
-        at: cursor,
+        cursor,
         total: read.shareCount.get(id, cycle)?.total ?? 0,
         ...read.shares([id, cycle]),
         itemOf: (row) => shareOf(row, cycle),
@@ -331,7 +331,7 @@ export function stakingRewardQueries(db: Database) {
       const sorted = all.sort((a, b) => compareKeys(keyOf(b), keyOf(a)));
       return readPage<StackedCycle, StackedCycle>({
         limit,
-        at: cursor,
+        cursor,
         total: sorted.length,
         ...sortedRows(sorted, keyOf, (a, b) => compareKeys(b, a)),
         itemOf: (item) => {

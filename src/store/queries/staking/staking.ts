@@ -20,7 +20,7 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { KEY_ACTION } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
-import { down, ordered, up } from '../list.ts';
+import { down, orderedList, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
 import { type CreationRow, creationJoin, toCreation } from '../transactions/summary.ts';
@@ -39,12 +39,12 @@ const key = `SELECT o.position, o.signer_key, o.auth_id, o.action, t.tx_id, b.bu
 const byAddress = [up('address', 'text')];
 
 export const sql = {
-  signers: ordered<SignerRow>(
+  signers: orderedList<SignerRow>(
     { select: 'SELECT address, signer_key FROM signer_keys', where: 'current = 1' },
     byAddress,
   ),
-  stakers: ordered<{ address: string }>([staking, inBond], byAddress, { union: 'UNION' }),
-  cycleSigners: ordered<CycleSignerRow>(
+  stakers: orderedList<{ address: string }>([staking, inBond], byAddress, { union: 'UNION' }),
+  cycleSigners: orderedList<CycleSignerRow>(
     { select: 'SELECT signer_key, weight, stacked FROM cycle_signers', where: 'cycle = ?1' },
     [down('weight'), up('signer_key', 'bytes')],
   ),
@@ -136,7 +136,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
   return {
     /** Every signer that registered a key at any time, by address. */
     signers: (limit: number, cursor: Cursor | null): Page<StakingSigner> =>
-      readPage({ limit, at: cursor, total: total.get()?.total ?? 0, ...signers([]), itemOf: signerOf }),
+      readPage({ limit, cursor, total: total.get()?.total ?? 0, ...signers([]), itemOf: signerOf }),
 
     signer: (address: string): StakingSignerDetail | undefined =>
       optional(find.get(address), (row) => ({ ...signerOf(row), madeBy: toCreation(row) })),
@@ -147,7 +147,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
       const height = tip.get()?.burn_block_height ?? 0;
       return readPage<{ address: string }, SignerStaker>({
         limit,
-        at: cursor,
+        cursor,
         total: stakerCount.get(id, height)?.total ?? 0,
         ...stakers([id, height]),
         itemOf: ({ address: staker }) => ({
@@ -173,7 +173,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
       const { rows, keyOf } = cycleSigners([number]);
       return readPage<CycleSignerRow, ManagedSigner>({
         limit,
-        at: cursor,
+        cursor,
         total: cycle.signers,
         rows,
         keyOf: (row) => [...keyOf(row), number],
@@ -193,7 +193,7 @@ const position = `SELECT p.bond_index, p.early_exit, p.active, t.tx_id, p.btc_lo
                     LEFT JOIN staking_rewards r ON r.staker_id = p.staker_id AND r.bond_index = p.bond_index`;
 
 export const stakingPrincipalsSql = {
-  positions: ordered<PositionRow>({ select: position, where: 'p.staker_id = ?1 AND p.current = 1' }, [
+  positions: orderedList<PositionRow>({ select: position, where: 'p.staker_id = ?1 AND p.current = 1' }, [
     up('p.bond_index'),
   ]),
   tip: query<Stored<'progress', 'burn_block_height'>>`SELECT burn_block_height FROM progress`,
@@ -254,7 +254,7 @@ export function stakingPrincipalQueries(db: Database) {
     positions(staker: string, limit: number, cursor: Cursor | null): Page<BondPosition> {
       const id = principalOf(staker);
       const total = count.get(id)?.total ?? 0;
-      return readPage({ limit, at: cursor, total, ...positions([id]), itemOf: bondPositionOf });
+      return readPage({ limit, cursor, total, ...positions([id]), itemOf: bondPositionOf });
     },
   };
 }
@@ -288,12 +288,12 @@ const registration = {
 };
 
 export const bondsSql = {
-  bonds: ordered<BondRow>({ select: `SELECT ${bondColumns} FROM bonds o` }, [down('o.bond_index')]),
-  allowances: ordered<AllowanceRow>({ select: allowance, where: 'a.bond_index = ?1' }, [
+  bonds: orderedList<BondRow>({ select: `SELECT ${bondColumns} FROM bonds o` }, [down('o.bond_index')]),
+  allowances: orderedList<AllowanceRow>({ select: allowance, where: 'a.bond_index = ?1' }, [
     down('a.position'),
     up('a.event_index'),
   ]),
-  registrations: ordered<RegistrationRow>(
+  registrations: orderedList<RegistrationRow>(
     {
       select: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}`,
       where: 'r.bond_index = ?1',
@@ -374,7 +374,7 @@ export function bondQueries(db: Database) {
   return {
     /** Bonds, highest index first. */
     bonds: (limit: number, cursor: Cursor | null): Page<Bond> =>
-      readPage({ limit, at: cursor, total: total.get()?.total ?? 0, ...bonds([]), itemOf: bondOf }),
+      readPage({ limit, cursor, total: total.get()?.total ?? 0, ...bonds([]), itemOf: bondOf }),
 
     bond: (index: number): BondDetail | undefined =>
       optional(find.get(index), (row) => ({ ...bondOf(row), madeBy: toCreation(row) })),
@@ -382,7 +382,7 @@ export function bondQueries(db: Database) {
     /** Allowances of a bond: newest transaction first, inside it in the order of its events. */
     allowances(bond: number, limit: number, cursor: Cursor | null): Page<BondAllowance> {
       const total = counts.get(bond)?.allowed ?? 0;
-      return readPage({ limit, at: cursor, total, ...allowances([bond]), itemOf: allowanceOf });
+      return readPage({ limit, cursor, total, ...allowances([bond]), itemOf: allowanceOf });
     },
 
     allowance: (bond: number, staker: string): BondAllowance | undefined =>
@@ -391,7 +391,7 @@ export function bondQueries(db: Database) {
     /** Registrations of a bond, newest first. */
     registrations(bond: number, limit: number, cursor: Cursor | null): Page<BondRegistration> {
       const total = counts.get(bond)?.registered ?? 0;
-      return readPage({ limit, at: cursor, total, ...registrations([bond]), itemOf: registrationOf });
+      return readPage({ limit, cursor, total, ...registrations([bond]), itemOf: registrationOf });
     },
 
     registration: (bond: number, staker: string): BondRegistration | undefined =>

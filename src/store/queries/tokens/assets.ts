@@ -6,7 +6,7 @@ import type { Holder, HolderPage } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken, TOKEN } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
-import { down, ordered, sortedRows, up } from '../list.ts';
+import { down, orderedList, sortedRows, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { numberAt, readPage, textAt } from '../page.ts';
 import { nftQueries } from './nfts.ts';
@@ -38,7 +38,7 @@ export function assetReaders(db: Database) {
         const total = read.ftTokens.get(id)?.total ?? 0;
         return readPage({
           limit,
-          at: cursor,
+          cursor,
           total,
           ...ftBalances([id]),
           itemOf: ({ identifier, balance }) => ({ asset: identifier, balance: decimalOf(balance) }),
@@ -61,11 +61,11 @@ export function assetReaders(db: Database) {
       ftSupply: (asset: string): string => read.ftToken.get(assetOf(asset))?.supply ?? '0',
       /** Greatest balance first, then by address. */
       stxHolders: (limit: number, cursor: Cursor | null): Page<Holder> =>
-        readPage({ limit, at: cursor, total: read.stx.get()?.stx_holders ?? 0, ...stxHolders([]), itemOf: holderOf }),
+        readPage({ limit, cursor, total: read.stx.get()?.stx_holders ?? 0, ...stxHolders([]), itemOf: holderOf }),
       ftHolders(asset: string, limit: number, cursor: Cursor | null): Page<Holder> {
         const id = assetOf(asset);
         const total = read.ftToken.get(id)?.holders ?? 0;
-        return readPage({ limit, at: cursor, total, ...ftHolders([id]), itemOf: holderOf });
+        return readPage({ limit, cursor, total, ...ftHolders([id]), itemOf: holderOf });
       },
     },
   };
@@ -147,7 +147,7 @@ function balanceChangeQueries(db: Database) {
         .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
       return readPage({
         limit,
-        at: cursor,
+        cursor,
         total: all.length,
         ...sortedRows(all, keyOf, compareKeys),
         itemOf: ({ change }) => change,
@@ -162,7 +162,7 @@ function balanceChangeQueries(db: Database) {
  * @param owner the column of the list's owner; null if there is one list for all
  */
 const byBalance = <Text extends string>(table: string, owner: string | null, text: Text) =>
-  ordered<{ balance: string } & Record<Text, string>>(
+  orderedList<{ balance: string } & Record<Text, string>>(
     {
       select: `SELECT balance, ${text} FROM ${table}`,
       where: `${owner === null ? '' : `${owner} = ?1 AND `}balance > 'A0'`,

@@ -207,14 +207,14 @@ export function tokenQueueQueries(db: Database, chain: Pick<ChainQueries, 'tip'>
      */
     queue(now: number, limit: number): TokenQueue {
       const tip = chain.tip();
-      if (tip === null) return { tip: null, oldest: [], newest: [], again: [] };
+      if (tip === null) return { tip: null, oldest: [], newest: [], repeated: [] };
       const each = (read: (work: number) => JobItemRow[]) =>
         Object.values(TOKEN_WORK).flatMap((work) => read(work).map(itemOf));
       return {
         tip: { height: tip.height, indexBlockHash: tip.indexBlockHash },
         oldest: each((work) => oldest.all(work, limit)),
         newest: each((work) => newest.all(work, limit)),
-        again: each((work) => again.all(work, now, tip.height, limit)),
+        repeated: each((work) => again.all(work, now, tip.height, limit)),
       };
     },
 

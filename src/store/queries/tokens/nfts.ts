@@ -6,19 +6,20 @@ import type { NftEvent, NftHolding, NftInstance, NftMint } from '../../model/tok
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { EVENT_KIND, TOKEN } from '../../rows/enums.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
-import { ordered, up } from '../list.ts';
+import { orderedList, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { bytesAt, type RowSource, readPage, textAt } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
 
 export const sql = {
-  assets: ordered<AssetRow>({ select: 'SELECT identifier, asset_id FROM nft_holdings', where: 'owner_id = ?1' }, [
+  assets: orderedList<AssetRow>({ select: 'SELECT identifier, asset_id FROM nft_holdings', where: 'owner_id = ?1' }, [
     up('identifier', 'text'),
   ]),
-  values: ordered<ValueRow>({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
-    up('value', 'bytes'),
-  ]),
+  values: orderedList<ValueRow>(
+    { select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' },
+    [up('value', 'bytes')],
+  ),
   total: query<{ total: number }, [number]>`SELECT nfts AS total FROM accounts WHERE principal_id = ?1`,
   totalOfAsset: query<{ total: number }, [number, string]>`
     SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2`,
@@ -65,7 +66,7 @@ export function nftQueries(db: Database) {
       const row = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
       return readPage<NftInstance, NftInstance>({
         limit,
-        at: cursor,
+        cursor,
         total: row?.total ?? 0,
         rows: (...page) => instancesFrom(owner, asset, ...page),
         keyOf: ({ asset: identifier, value }) => [identifier, value.toHex()],

@@ -9,7 +9,7 @@ import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
-import { down, ordered, reversed } from '../list.ts';
+import { down, orderedList, reversed } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { type RowSource, readPage } from '../page.ts';
 import { type PlacedRow, positionIn } from '../transactions/summary.ts';
@@ -37,7 +37,7 @@ const memo = {
 
 /** A list of events, newest first. */
 const eventList = <Row>(source: { columns: string; joins: string }, where: string, isBounded = false) =>
-  ordered<Row>(
+  orderedList<Row>(
     { select: `SELECT ${source.columns} FROM events e ${source.joins}`, where },
     [down('e.position'), down('e.event_index')],
     { isBounded },
@@ -148,7 +148,7 @@ export function transferQueries(db: Database) {
       const total = read.stxTotals.get(principal)?.[direction] ?? 0;
       return readPage({
         limit,
-        at: cursor,
+        cursor,
         total,
         ...(direction === 'inbound' ? read.stxInbound : read.stxOutbound)([principal]),
         itemOf: stxTransferOf,
@@ -160,7 +160,7 @@ export function transferQueries(db: Database) {
       const [asset, principal] = [assetOf(identifier), principalOf(address)];
       const total = read.ftTotal.get(asset, principal)?.total ?? 0;
       const rows = merged(read.ftInbound([asset, principal]), read.ftOutbound([asset, principal]));
-      return readPage({ limit, at: cursor, total, ...rows, itemOf: ftTransferOf });
+      return readPage({ limit, cursor, total, ...rows, itemOf: ftTransferOf });
     },
 
     /** Transfers, mints and burns of a token by all principals between two heights. The list is not counted. */
@@ -174,7 +174,7 @@ export function transferQueries(db: Database) {
       const rows = read.ftOfAsset([assetOf(asset)], spanOf(heights));
       return readPage({
         limit,
-        at: cursor,
+        cursor,
         total: null,
         ...(order === 'desc' ? rows : reversed(rows)),
         itemOf: ftTransferOf,
@@ -185,7 +185,7 @@ export function transferQueries(db: Database) {
     nftHistory(identifier: string, value: Uint8Array, limit: number, cursor: Cursor | null): Page<Move> {
       const asset = assetOf(identifier);
       const total = read.nftTotal.get(asset, value)?.total ?? 0;
-      return readPage({ limit, at: cursor, total, ...read.nft([asset, value]), itemOf: moveOf });
+      return readPage({ limit, cursor, total, ...read.nft([asset, value]), itemOf: moveOf });
     },
   };
 }

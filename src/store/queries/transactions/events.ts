@@ -4,7 +4,7 @@ import type { Cursor, Page } from '../../model/page.ts';
 import type { TransactionEvent } from '../../model/transaction.ts';
 import { assetEventOf, EVENT_KIND, kindMask } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
-import { ordered, up } from '../list.ts';
+import { orderedList, up } from '../list.ts';
 import { readPage } from '../page.ts';
 import type { DetailQueries } from './details.ts';
 
@@ -17,7 +17,7 @@ export const eventJoins = `LEFT JOIN principals sender ON sender.id = e.sender_i
   LEFT JOIN principals contract ON contract.id = e.contract_id`;
 
 export const sql = {
-  ofTransaction: ordered<EventRow>(
+  ofTransaction: orderedList<EventRow>(
     { select: `SELECT ${eventColumns} FROM events e ${eventJoins}`, where: 'e.position = ?1' },
     [up('e.event_index')],
   ),
@@ -98,7 +98,7 @@ export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'pla
       const place = placeOf(txId);
       if (place === null) return undefined;
       const { position, event_count: total } = place;
-      return readPage({ limit, at: cursor, total, ...ofTransaction([position]), itemOf: eventOf });
+      return readPage({ limit, cursor, total, ...ofTransaction([position]), itemOf: eventOf });
     },
   };
 }

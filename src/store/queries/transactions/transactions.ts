@@ -14,7 +14,7 @@ import { AFFECTED, mempoolStatus } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type Involvement, involvements } from '../accounts/address-transactions.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
-import { down, ordered } from '../list.ts';
+import { down, orderedList } from '../list.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { NOBODY } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
@@ -30,7 +30,9 @@ export const sql = {
   ofPrincipalTotal: query<Stored<'accounts', 'principal_id'> & { total: number }, [string]>`
     SELECT a.principal_id, a.transactions AS total FROM principals p
       JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
-  all: ordered<PositionRow>({ select: 'SELECT position FROM transactions' }, [down('position')], { isBounded: true }),
+  all: orderedList<PositionRow>({ select: 'SELECT position FROM transactions' }, [down('position')], {
+    isBounded: true,
+  }),
   ofPrincipal: involvements,
 };
 
@@ -94,7 +96,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
   return {
     /** All canonical transactions, newest first. */
     page<Item>(limit: number, cursor: Cursor | null, items: ItemsOf<TransactionSummary, Item>): Page<Item> {
-      const page = readPage({ limit, at: cursor, total: total(), ...all([]), itemOf: positionIn });
+      const page = readPage({ limit, cursor, total: total(), ...all([]), itemOf: positionIn });
       return pageOf(page, items);
     },
 
@@ -121,7 +123,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
       const block = chain.block(isContinued ? { height: heightOf(numberAt(cursor.key, 0)) } : id);
       if (block === null) return undefined;
       const rows = all([], positionsOf(block.height));
-      return pageOf(readPage({ limit, at: cursor, total: block.transactions, ...rows, itemOf: positionIn }), items);
+      return pageOf(readPage({ limit, cursor, total: block.transactions, ...rows, itemOf: positionIn }), items);
     },
 
     /** Transactions of a principal, newest first. */
@@ -132,7 +134,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
       items: ItemsOf<PrincipalTransaction, Item>,
     ): Page<Item> {
       const { principal_id: id, total } = ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
-      const page = readPage({ limit, at: cursor, total, ...ofPrincipal([id]), itemOf: (row) => row });
+      const page = readPage({ limit, cursor, total, ...ofPrincipal([id]), itemOf: (row) => row });
       const rows = texts.rows(page.items, {
         idOf: ({ position }) => `${principal}/${position}`,
         heightOf: ({ position }) => heightOf(position),
