@@ -209,8 +209,6 @@ export class SimulatedNode {
       seed,
       transactionsPerBlock: traffic,
       semiFungible: true,
-      // Nobody announces transactions on a chain without users.
-      mempool: traffic > 0,
       // An engine keeps all blocks, too. Another Stackside may request blocks far below the tip, to fill its index.
       retained: clarity !== undefined || this.#other !== null ? Number.POSITIVE_INFINITY : MAX_FORK_DEPTH + 2,
       keptFrom: () => this.#oldestSnapshot,
@@ -251,13 +249,15 @@ export class SimulatedNode {
    */
   async start(eventsUrl: string): Promise<void> {
     this.#eventsUrl = eventsUrl;
+    // Without traffic, the chain has no users who announce transactions.
+    const isPosted = ({ path }: NodeEvent): boolean => this.options.traffic > 0 || !path.endsWith('_mempool_tx');
     await this.#untilStopped(async () => {
       await this.#mining(async () => {
         await this.#post([this.chain.genesis()]);
         if (this.options.saved !== undefined) await this.#restore(this.options.saved);
         while (this.chain.tip.height < this.options.history) {
           if (this.clarity !== undefined) await this.#mineOne(quietly);
-          else for (const event of this.#scenario.next()) await this.#post([event]);
+          else for (const event of this.#scenario.next()) if (isPosted(event)) await this.#post([event]);
         }
       });
       this.#isHistory = false;
