@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
 import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
-import { ClarityEngine } from '../../devnet/clarity/engine.ts';
+import { ClarityEngine, EngineEndedError } from '../../devnet/clarity/engine.ts';
 import { realNetwork } from '../../devnet/clarity/network.ts';
 import { type ClarinetProject, clarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
 import { fetchRequirement, MissingRequirementError } from '../../devnet/clarity/requirements.ts';
@@ -194,7 +194,7 @@ async function serveDevnet(base: DevnetSettings, sources: Sources, signalled: Pr
     running = await startDevnet(settings, presenter.environment, signalled, sources);
   } catch (error) {
     // The stop ended unfinished work.
-    if (isEnded && isAbortError(error)) return;
+    if (isEnded && (isAbortError(error) || error instanceof EngineEndedError)) return;
     throw error;
   }
   if (isEnded) await running.stop();
@@ -260,7 +260,7 @@ function requireProject({ watch, state, fork, clarity }: DevnetSettings): void {
 /**
  * Starts the server with a simulated node. When this resolves, the index has the node's history.
  * @param environment replaced by tests
- * @param ended ends the start early, with an AbortError if its work is unfinished
+ * @param ended ends the start early, with an AbortError or EngineEndedError if its work is unfinished
  * @param sources sources of the settings' values
  * @throws OperatorError if it can't serve
  */
@@ -277,6 +277,9 @@ export async function startDevnet(
   const { clarity: directory } = settings;
   const project = directory === null ? null : await readProject({ ...settings, clarity: directory }, clock, log, ended);
   const engine = directory === null ? null : new ClarityEngine({ directory, module: clarityEngineUrl, clock });
+  let isStarting = true;
+  // The engine may compute for a minute, which nobody waits for.
+  if (engine !== null) void ended.then(() => (isStarting ? engine.stop() : undefined));
   const services = new Services();
   services.use('Clarity engine', engine);
   try {
@@ -343,6 +346,7 @@ export async function startDevnet(
     if (real === null || deployment === null) return { ...running, stop: () => services.stop() };
     const { watch } = settings;
     await deployment.begin(watch);
+    isStarting = false;
     if (watch) {
       services.use('watch of the contracts', { stop: deployment.watch(clock) });
       // A contract may have a mistake, which is corrected later.

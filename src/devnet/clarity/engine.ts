@@ -141,6 +141,8 @@ interface EngineOptions {
 /** The process of an engine. It is started again after it ended. */
 export class ClarityEngine {
   #process: { child: Subprocess; waiting: Map<number, PendingAnswer> } | null = null;
+  /** The last process, which may still load the engine. */
+  #child: Subprocess | null = null;
   #requests = 0;
   #isStopped = false;
 
@@ -182,6 +184,7 @@ export class ClarityEngine {
         waiting.delete(message.id);
       },
     });
+    this.#child = child;
     const started = { child, waiting };
     void child.exited.then((code) => {
       if (this.#process === started) this.#process = null;
@@ -236,8 +239,7 @@ export class ClarityEngine {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    const child = this.#process?.child;
-    child?.kill('SIGKILL');
-    await child?.exited;
+    this.#child?.kill('SIGKILL');
+    await this.#child?.exited;
   }
 }
