@@ -575,11 +575,6 @@ export class SimulatedNode {
       .sort((a, b) => a.block.height - b.block.height);
   }
 
-  /** The snapshots' names, for an error. */
-  get #snapshotNames(): string {
-    return this.snapshots.map(({ name }) => name).join(', ') || 'there are none';
-  }
-
   /** Names the state after the tip. An earlier state with this name loses the name. */
   snapshot(name: string): Promise<void> {
     return this.#runCommand(async () => {
@@ -607,7 +602,10 @@ export class SimulatedNode {
               'index_block_hash',
               `must be the index block hash of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
             )
-          : fieldError('snapshot', `must name a snapshot of the chain: ${this.#snapshotNames}`);
+          : fieldError(
+              'snapshot',
+              `must name a snapshot of the chain (${this.snapshots.map(({ name }) => name).join(', ') || 'it has none'})`,
+            );
       }
       // The new branch has the time of the state, not the time of the lost blocks.
       this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
@@ -854,13 +852,14 @@ export class SimulatedNode {
     return derived!;
   }
 
-  /**
-   * Returns the account with a name, if it belongs to the network or {@link account} has returned it. An account with a key
-   * in this process is also found by its address.
-   */
+  /** Returns the account with a name, if it belongs to the network or {@link account} has returned it. */
   knownAccount(name: string): Account | undefined {
-    const named = this.options.accounts?.find((account) => account.name === name) ?? this.#derived.get(name);
-    return named ?? this.#keyed.find(({ address }) => address === name);
+    return this.options.accounts?.find((account) => account.name === name) ?? this.#derived.get(name);
+  }
+
+  /** Returns the account with an address, if this process has its key. */
+  accountWithKey(address: string): Account | undefined {
+    return this.#keyed.find((account) => account.address === address);
   }
 
   get accountNames(): string[] {
@@ -886,7 +885,7 @@ export class SimulatedNode {
    * any account.
    */
   #signing(address: string): Signing | null {
-    const account = this.#keyed.find((keyed) => keyed.address === address);
+    const account = this.accountWithKey(address);
     if (account !== undefined) return { account, isSigned: true };
     const impersonatedAccount = this.options.impersonates ? impersonate(address, this.chain.network) : null;
     return impersonatedAccount === null ? null : { account: impersonatedAccount, isSigned: false };

@@ -306,7 +306,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     records.leaveLive(record.id);
     records.setStatus(record.id, 'expired');
     this.#live.exclude(record.id);
-    this.#stop(record, 'chainhook.expired', `it reached the limit ${limit} (${options[limit]}) of its options`);
+    this.#stop(record, 'chainhook.expired', `it reached ${limit} (${options[limit]})`);
     return true;
   }
 

@@ -69,7 +69,7 @@ type DeleteBatch = () => Promise<boolean>;
 
 /** Makes the task that removes old rows of chainhooks once a minute, after `start`. */
 export function retention(options: RetentionOptions) {
-  const { store, commands, retentionMs, log, clock, maxBodies: mostBodies = MAX_BODIES } = options;
+  const { store, commands, retentionMs, log, clock, maxBodies = MAX_BODIES } = options;
   const { records, candidates } = store;
   let loop: Loop | null = null;
   /** The last delivery whose body was removed for its age. */
@@ -94,7 +94,7 @@ export function retention(options: RetentionOptions) {
     const after = surplusUpTo.get(hookId) ?? 0;
     const batch = await commands.run('upkeep.surplus_bodies', {
       hook: hookId,
-      most: mostBodies,
+      most: maxBodies,
       after,
       limit: MAX_ROWS,
     });
@@ -123,7 +123,7 @@ export function retention(options: RetentionOptions) {
     deleteExpired,
     deleteDeepRows,
     purgeDeletedHook,
-    ...records.withLongLog(mostBodies).map((id) => () => deleteExcess(id)),
+    ...records.withLongLog(maxBodies).map((id) => () => deleteExcess(id)),
   ];
 
   /** Removes in batches, with turns for others in between. */

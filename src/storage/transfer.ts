@@ -98,7 +98,7 @@ function requireTls(requestUrl: string, { url, redirected }: Response, location:
 /** Makes the URL of an attempt: signed URLs expire. */
 type UrlOf = () => string | Promise<string>;
 
-/** Makes one attempt. @throws TryAgain if the connection failed, or the rejection may pass */
+/** Makes one attempt. @throws RetryError if the connection failed, or the rejection may pass */
 async function attemptOnce<T>(
   urlOf: UrlOf,
   init: BunFetchRequestInit,

@@ -56,7 +56,7 @@ function requireAnswer(answer: ReceiverAnswer): void {
     const [check, rule] = Object.hasOwn(ANSWER_RULES, field) ? ANSWER_RULES[field as keyof ReceiverAnswer] : [];
     if (check !== undefined && (value === undefined || check(value))) continue;
     const reason = check === undefined ? `must be one of ${Object.keys(ANSWER_RULES).join(', ')}` : `must be ${rule}`;
-    throw new DevnetError('refused', `The receiver can't answer so: ${field} ${reason}.`, { field });
+    throw new DevnetError('refused', `The receiver can't give this answer: ${field} ${reason}.`, { field });
   }
 }
 

@@ -74,17 +74,19 @@ function refusedError(path: string, status: number, text: string): DevnetError {
 
 /**
  * Serializes the body of a request.
- * @throws DevnetError for a bigint, which JSON doesn't have
+ * @throws DevnetError for a bigint
  */
-function serializeBody(path: string, body: object | undefined): string | null {
+function serializeBody(body: object | undefined): string | null {
   /** Fields of objects, with a dot at the end. */
   const prefixes = new Map<unknown, string>();
   const text = JSON.stringify(body, function replace(this: unknown, key: string, value: unknown) {
     const field = `${prefixes.get(this) ?? ''}${key}`;
     if (typeof value === 'object' && key !== '') prefixes.set(value, `${field}.`);
     if (typeof value !== 'bigint') return value;
-    const remedy = field.startsWith('arguments.') ? `cl.uint(${value}n) or cl.int(${value}n)` : String(value);
-    throw new DevnetError('refused', `${path} can't be called: ${field} is a bigint. Write ${remedy}.`, { field });
+    // Amounts of filters are text, because JSON rounds large numbers.
+    const inBody = field.startsWith('filters.') ? `'${value}'` : String(value);
+    const remedy = field.startsWith('arguments.') ? `cl.uint(${value}n) or cl.int(${value}n)` : inBody;
+    throw new DevnetError('refused', `${field} is a bigint, which JSON doesn't have. Write ${remedy}.`, { field });
   });
   return text ?? null;
 }
@@ -105,7 +107,7 @@ function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
     }
   }
   return async <T>(path: string, body?: object): Promise<T> => {
-    const answer = sendRequest(path, serializeBody(path, body));
+    const answer = sendRequest(path, serializeBody(body));
     const { status, text } = await within(limitMs, `the answer to ${path}`, answer);
     if (status !== OK) throw refusedError(path, status, text);
     return JSON.parse(text) as T;
@@ -164,7 +166,7 @@ type AccountFunctions<C extends ContractTypes = ContractTypes> = Pick<
 /** Returns options as members of a body, with the sender's name. */
 const withSenderName = ({ sender, ...options }: Sender): object => ({
   ...options,
-  ...(sender === undefined ? {} : { sender: typeof sender === 'string' ? sender : sender.name }),
+  ...(sender === undefined ? {} : { sender: typeof sender === 'string' ? sender : (sender?.name ?? sender) }),
 });
 
 const PRINCIPAL = /^S[0-9A-Z]{30,}(\..+)?$/;

@@ -41,7 +41,7 @@ const reasonOf = (sent: Sent): string => {
 };
 
 /** Shows a response in the form of an expectation, with a JavaScript value. */
-function shown(value: unknown): string {
+function formatResponse(value: unknown): string {
   for (const side of ['ok', 'err'] as const) {
     if (typeof value === 'object' && value !== null && Object.hasOwn(value, side))
       return `(${side} ${inspect((value as Record<Side, Value>)[side])})`;
@@ -59,7 +59,7 @@ function check(side: Side, checked: unknown, expected: readonly unknown[], conte
   const pass =
     isSide && !isAborted && (expected.length === 0 || equals((value as Record<Side, unknown>)[side], expected[0]));
   const expectation = `(${side}${expected.length === 0 ? '' : ` ${inspect(expected[0])}`})`;
-  const received = isSent(checked) ? `${shown(value)}, ${reasonOf(checked)}` : shown(value);
+  const received = isSent(checked) ? `${formatResponse(value)}, ${reasonOf(checked)}` : formatResponse(value);
   // A number never equals an integer of Clarity.
   const hint =
     typeof expected[0] === 'number' && isSide && typeof (value as Record<Side, unknown>)[side] === 'bigint'

@@ -488,7 +488,7 @@ test('the chain can return to a snapshot several times, and deletes later snapsh
   const { blocks: after } = await server.steer('/stackside/v1/devnet/mine');
   expect(after[0]!.time).toBeLessThan(tip.time + 1_000);
   for (const [body, message] of [
-    [{ snapshot: 'later' }, 'body/snapshot must name a snapshot of the chain: commands, default'],
+    [{ snapshot: 'later' }, 'body/snapshot must name a snapshot of the chain (commands, default)'],
     [{}, 'body must have index_block_hash or snapshot'],
   ] as const) {
     const response = await server.post<{ message: string }>('/stackside/v1/devnet/revert', body);

@@ -571,8 +571,8 @@ describe("the operator's alert for an ended hook", () => {
     feed(server);
     await until(() => owner.received.length === 2, 'the alerts');
     expect(owner.received.map(({ payload: { type, uuid, reason } }) => [type, uuid, reason])).toEqual([
-      ['chainhook.expired', watched, 'it reached the limit expire_after_evaluations (1) of its options'],
-      ['chainhook.expired', later, 'it reached the limit expire_after_occurrences (2) of its options'],
+      ['chainhook.expired', watched, 'it reached expire_after_evaluations (1)'],
+      ['chainhook.expired', later, 'it reached expire_after_occurrences (2)'],
     ]);
     const [first] = owner.received as [Received];
     expect(first.headers['webhook-signature']).toBe(signature(secret, first));

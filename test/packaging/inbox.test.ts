@@ -22,7 +22,7 @@ test('an answer that a receiver can not give is refused at once, with its field'
     [
       { status: 99, times: 1 },
       'status',
-      "The receiver can't answer so: status must be a whole number from 200 to 599.",
+      "The receiver can't give this answer: status must be a whole number from 200 to 599.",
     ],
     [{ status: 1000 }, 'status', expect.any(String)],
     [{ status: '500' }, 'status', expect.any(String)],

@@ -436,8 +436,15 @@ describeWith('Clarity', hasClarity, () => {
     }
     // @ts-expect-error arguments are literals
     await expect(first.call('token', 'mint', [1n])).rejects.toThrow(
-      'arguments.0 is a bigint. Write cl.uint(1n) or cl.int(1n).',
+      "arguments.0 is a bigint, which JSON doesn't have. Write cl.uint(1n) or cl.int(1n).",
     );
+    // @ts-expect-error amounts of filters are text
+    await expect(first.hooks.add({ filters: { events: [{ type: 'stx_transfer', min_amount: 5n }] } })).rejects.toThrow(
+      "filters.events.0.min_amount is a bigint, which JSON doesn't have. Write '5'.",
+    );
+    // @ts-expect-error an account has a name
+    const nameless = first.transfer(DEPLOYER.address, 1, { sender: { address: DEPLOYER.address } });
+    await expect(nameless).rejects.toMatchObject({ problem: 'refused', field: 'sender' });
     const wallet = await first.account('wallet_1');
     for (const account of [wallet, wallet.name, wallet.address])
       expect((await first.call('token', 'mint', ['u1'], { sender: account })).sender).toBe(wallet.address);

@@ -100,7 +100,7 @@ const Sent = named('DevnetTransaction', {
 const DeploymentSent = named('DevnetDeployment', {
   ...Sent.properties,
   error_line: nullable(
-    Type.Integer({ description: 'Line of the source on which the definition that failed begins; the first line is 1' }),
+    Type.Integer({ description: 'Line on which the failed definition starts; the first line is 1' }),
   ),
 });
 
@@ -115,7 +115,7 @@ function findSigner(node: SimulatedNode, name: string | undefined): Signing {
 
 /** @throws ParameterError if no account has the name or the address */
 function requireAccount(node: SimulatedNode, name: string): Account {
-  const account = node.knownAccount(name);
+  const account = node.knownAccount(name) ?? node.accountWithKey(name);
   if (account !== undefined) return account;
   const names = node.accountNames.join(', ') || 'none yet';
   const remedy =
@@ -226,7 +226,7 @@ function requireMemo(text: string): string {
   throw new ParameterError({ location: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
 }
 
-const FROM_SENDER = 'from the account that `sender` names or whose address it is, by default the faucet';
+const FROM_SENDER = 'from the account whose name or address is `sender`, by default the faucet';
 const REFUSED = "If the node refuses the transaction, nothing is mined, and `reason` contains the node's error.";
 
 /** Routes that sign and mine. @param family the declarations that all routes of the simulated node share */

@@ -1,5 +1,5 @@
 /**
- * Reads the blocks that the chain applied and rolled back, from any place in the log on. Blocks are matched by the filters of
+ * Reads the blocks that the chain applied and rolled back, from any place in the log. Blocks are matched by the filters of
  * chainhooks and have the texts of deliveries. The changes are a function of the log, so the same change always follows a
  * place: pages, streams and waiting requests read the same sequence.
  *

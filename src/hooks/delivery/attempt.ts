@@ -71,7 +71,7 @@ interface AttemptOptions extends Pick<SendOptions, 'headers' | 'body' | 'connect
 }
 
 /** Statuses with a Retry-After that is honoured. */
-const RETRY_STATUSES = new Set([429, 502, 503, 504]);
+const RETRY_AFTER_STATUSES = new Set([429, 502, 503, 504]);
 
 const PAYLOAD_TOO_LARGE = 413;
 
@@ -113,7 +113,9 @@ export async function attempt(sending: AttemptOptions, { guard, clock, send }: O
     return done({
       statusCode: answer.status,
       excerpt: answer.body.toString().slice(0, MAX_EXCERPT),
-      retryAfterMs: RETRY_STATUSES.has(answer.status) ? retryAfter(answer.headers['retry-after'], clock.now()) : null,
+      retryAfterMs: RETRY_AFTER_STATUSES.has(answer.status)
+        ? retryAfter(answer.headers['retry-after'], clock.now())
+        : null,
     });
   } catch (error) {
     if (error instanceof TargetRefused)

@@ -47,7 +47,13 @@ export function deliveryLog(
     });
 
   return {
-    page(now: HookReader, consumer: string, uuid: string, filter: DeliveryFilter, ...start: [number, Cursor | null]) {
+    page(
+      now: HookReader,
+      consumer: string,
+      uuid: string,
+      filter: DeliveryFilter,
+      ...start: [limit: number, start: Cursor | null]
+    ) {
       const page = now.hooks.deliveries.page(loggedHook(now, consumer, uuid).id, filter, ...start);
       return { ...page, items: page.items.map((delivery) => serialize(now, delivery)) };
     },
