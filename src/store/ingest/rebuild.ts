@@ -64,14 +64,14 @@ const LEFT_FREE = 1_000_000_000;
  * @throws DiskFullError
  */
 function requireServable({ directory, free = freeBytes }: RebuildOptions): number {
-  const mostBytes = (free(directory) ?? Number.POSITIVE_INFINITY) - LEFT_FREE;
-  if (mostBytes <= 0) {
+  const maxBytes = (free(directory) ?? Number.POSITIVE_INFINITY) - LEFT_FREE;
+  if (maxBytes <= 0) {
     throw new DiskFullError(
       `The disk of ${directory} has too little room: a rebuild leaves ${LEFT_FREE / 1e9} GB of it free for the server.`,
       'Make room on the disk, or stop the server and run stackside rebuild.',
     );
   }
-  return Math.min(mostBytes, Number.MAX_SAFE_INTEGER);
+  return Math.min(maxBytes, Number.MAX_SAFE_INTEGER);
 }
 
 /** Leaves the new index to a running server, or installs it if no server runs. @returns whether it is installed */
@@ -121,7 +121,7 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
   const lock = resources.use(lockRebuild(directory));
   resources.defer(() => clearStaging(directory));
   requireNothingLost(options);
-  const limit = beside ? { mostBytes: requireServable(options) } : {};
+  const limit: Pick<IngestOptions, 'maxBytes'> = beside ? { maxBytes: requireServable(options) } : {};
   const staging = openStaging(directory, force);
   const opened = resources.use(new DisposableStack());
   const ingest = openIngest({ ...options, ...limit, load: 'bulk', staging, replayTo: 0 });
