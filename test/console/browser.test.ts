@@ -474,7 +474,12 @@ browserTest(
     await page.setViewportSize({ width: 320, height: 640 });
     const field = page.getByRole('banner').getByRole('combobox', { name: 'Search the chain' });
     const list = page.getByRole('listbox', { name: 'Search results' });
-    const active = async () => page.locator(`[id="${await field.getAttribute('aria-activedescendant')}"]`);
+    const active = async () => {
+      const option = list.getByRole('option', { selected: true });
+      await option.waitFor();
+      expect(await field.getAttribute('aria-activedescendant')).toBe(await option.getAttribute('id'));
+      return option;
+    };
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.keyboard.press('Control+k');
     expect(await field.getAttribute('aria-expanded')).toBe('false');
