@@ -12,7 +12,7 @@ import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
-/** Returns a clock whose waits end at once and move the time, and on which no response is late. */
+/** Returns a clock whose waits end at once and move its time. It never makes a response late. */
 function quickClock(): Clock & { waits: number[] } {
   let time = 0;
   const waits: number[] = [];

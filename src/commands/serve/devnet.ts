@@ -167,14 +167,18 @@ export function withFreePorts(settings: DevnetSettings, sources: Sources, log: L
     { name: 'apiPort', listener: apiListener, host: settings.apiHost },
     { name: 'eventPort', listener: eventListener, host: settings.eventHost },
   ] as const;
-  const fixedPorts = ports.filter(({ name }) => settings[name] !== 0);
-  for (const { name, listener, host: hostname } of fixedPorts) {
-    if (sources[name] != null) requireFreePort(listener, { hostname, port: settings[name] });
+  const freePorts = { apiPort: settings.apiPort, eventPort: settings.eventPort };
+  for (const { name, listener, host: hostname } of ports) {
+    const port = settings[name];
+    if (port === 0) continue;
+    if (sources[name] != null) {
+      requireFreePort(listener, { hostname, port });
+    } else if (isPortTaken(hostname, port)) {
+      log({ event: 'port_in_use', port, flag: listener.flags.port });
+      freePorts[name] = 0;
+    }
   }
-  const portsInUse = fixedPorts.filter(({ name, host }) => sources[name] == null && isPortTaken(host, settings[name]));
-  for (const { name, listener } of portsInUse)
-    log({ event: 'port_in_use', port: settings[name], flag: listener.flags.port });
-  return { ...settings, ...Object.fromEntries(portsInUse.map(({ name }) => [name, 0])) };
+  return { ...settings, ...freePorts };
 }
 
 async function serveDevnet(base: DevnetSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {

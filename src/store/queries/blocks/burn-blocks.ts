@@ -222,8 +222,8 @@ export function burnRewardQueries(db: Database) {
     hashAt: (height: number): Uint8Array | null => read.hashAt.get(height)?.hash ?? null,
 
     /**
-     * The highest height below a Bitcoin height that has no Bitcoin block, or whose block isn't the parent of the block above;
-     * null if there is none.
+     * Returns the highest height below `height` whose Bitcoin block is missing, or isn't the parent of the block above; null
+     * if there is none.
      * @param above a lower limit: only greater heights count, unless there are lower blocks
      */
     unlinkedBelow(height: number, above: number): number | null {
