@@ -9,7 +9,7 @@ import type { ClusterEvent } from './cluster/events.ts';
 import type { ContractsEvent } from './devnet/clarity/network.ts';
 import type { ObserverEvent } from './devnet/observer.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
-import type { HookEvent } from './hooks/log-event.ts';
+import type { HookEvent } from './hooks/reporting.ts';
 import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
 import type { FillEvent } from './node/fill.ts';

@@ -1,5 +1,5 @@
 /** The thread that runs a query. While SQLite looks for a row it blocks its thread, so only another thread can cancel. */
-import { sendStream } from './base/thread-stream.ts';
+import { sendStream } from './base/thread.ts';
 import { encoderOf, inLargeParts } from './commands/query/formats.ts';
 import type { QueryEnd, QueryStart } from './commands/query/run.ts';
 import type { Connection } from './store/files/connection.ts';

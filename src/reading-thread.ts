@@ -1,5 +1,5 @@
 /** A thread that reads a recording or a journal ahead of the writer. */
-import { sendStream } from './base/thread-stream.ts';
+import { sendStream } from './base/thread.ts';
 import { preparer } from './chain/prepared.ts';
 import { preparedEntries, type ReaderStart } from './commands/data/read-ahead.ts';
 import { preparedRows, type RowBatch } from './commands/data/recording-rows.ts';

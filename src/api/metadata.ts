@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { FT_TOKEN, type TokenFamily } from '../chain/token-contracts.ts';
 import { ADDRESS_PATTERN, splitPrincipal } from '../codec/address.ts';
-import { MAX_UINT } from '../codec/clarity-integers.ts';
+import { MAX_UINT } from '../codec/clarity.ts';
 import { toHex } from '../codec/hex.ts';
 import { bareErrors, type ErrorShape, Problem, problems, requireFound, ShapedError } from '../http/errors.ts';
 import { chainTipAndTokens } from '../http/etag.ts';

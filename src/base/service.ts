@@ -1,7 +1,7 @@
 /** Background work of a process. Services are started in order and stopped in reverse order, and most of them are loops. */
 import type { Clock } from './clock.ts';
 import { OperatorError } from './errors.ts';
-import { isTransient } from './store-failure.ts';
+import { isTransient } from './system-errors.ts';
 
 /** Work that continues until it is stopped. */
 export interface Service {

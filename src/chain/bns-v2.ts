@@ -10,8 +10,9 @@
  * - A principal without a primary name gets the first token that it receives. It loses its primary name with that token.
  *   An airdrop always replaces the primary name. `set-primary-name` prints nothing, so only a direct call shows it.
  */
+
+import { assetContractOf } from '../codec/address.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
-import { assetContractOf } from '../codec/identifiers.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import { MAX_LIFETIME } from './name-system.ts';

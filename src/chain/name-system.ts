@@ -2,9 +2,8 @@
  * The name system: the boot contract `bns` of each chain, its prints, and its calls without prints. Names and namespaces are
  * texts; the contract allows only `a` to `z`, digits, `-` and `_`.
  */
-import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
+import { type ClarityValue, decodeArguments, decodeClarity, MAX_UINT } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
-import { MAX_UINT } from '../codec/clarity-integers.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import { type Tuple, tupleOf, uintOf } from './pox/print.ts';

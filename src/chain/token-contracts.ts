@@ -4,10 +4,8 @@
  */
 import { parsedJson } from '../base/json.ts';
 import { type AbiFunction, contractFunctions } from '../codec/abi.ts';
-import { splitPrincipal } from '../codec/address.ts';
-import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
-import { MAX_UINT } from '../codec/clarity-integers.ts';
-import { assetContractOf } from '../codec/identifiers.ts';
+import { assetContractOf, splitPrincipal } from '../codec/address.ts';
+import { type ClarityValue, decodeClarity, MAX_UINT } from '../codec/clarity.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ChainEvent } from './block.ts';
 import { type Tuple, tupleOf } from './pox/print.ts';

@@ -1,7 +1,6 @@
 /** The tables of the shared log in PostgreSQL. A prefix of their names lets several chains share a database. */
 import { OperatorError } from '../base/errors.ts';
-import { PREFIX } from './engine-address.ts';
-import { type EngineOptions, hasState, PostgresEngine } from './postgres-engine.ts';
+import { type EngineOptions, hasState, PostgresEngine, PREFIX } from './postgres-engine.ts';
 
 /** The version of the tables and their content. */
 const LOG_FORMAT = 4;

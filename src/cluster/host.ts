@@ -11,7 +11,7 @@
 import { type Clock, microseconds, pause, type RandomSource } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { type Loop, startLoop } from '../base/service.ts';
-import { isTransient, StoreUnavailableError, unavailable } from '../base/store-failure.ts';
+import { isTransient, StoreUnavailableError, unavailable } from '../base/system-errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';

@@ -6,7 +6,7 @@
 
 import { type Clock, pause, type RandomSource } from '../base/clock.ts';
 import { type Loop, startLoop } from '../base/service.ts';
-import { isTransient, unavailable } from '../base/store-failure.ts';
+import { isTransient, unavailable } from '../base/system-errors.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { ClusterLog, LeaseStatus } from './events.ts';
 import type { ClusterHost } from './host.ts';

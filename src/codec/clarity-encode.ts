@@ -1,7 +1,6 @@
 import { principalBytes } from './address.ts';
 import { MAX_NAME_LENGTH } from './bytes-reader.ts';
-import { MAX_VALUE_SIZE, PREFIX } from './clarity.ts';
-import { MAX_INT, MAX_UINT, MIN_INT } from './clarity-integers.ts';
+import { MAX_INT, MAX_UINT, MAX_VALUE_SIZE, MIN_INT, PREFIX } from './clarity.ts';
 import { compareUtf8, utf8Bytes } from './utf8.ts';
 
 /**

@@ -2,6 +2,11 @@ import { ADDRESS_LENGTH, addressAt } from './address.ts';
 import { BytesReader, type Decoded, DecodeError, decoded, uint32At } from './bytes-reader.ts';
 import { compareUtf8, latin1Text, lossyText } from './utf8.ts';
 
+/** The bounds of Clarity's integers, which have 128 bits. */
+export const MAX_UINT = 2n ** 128n - 1n;
+export const MAX_INT = 2n ** 127n - 1n;
+export const MIN_INT = -(2n ** 127n);
+
 /** First byte of a serialized Clarity value (SIP-005). */
 export const PREFIX = {
   int: 0x00,

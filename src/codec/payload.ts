@@ -1,7 +1,21 @@
 import type { BytesReader } from './bytes-reader.ts';
 import { PREFIX, readAddress, readPrincipalValue, walkClarity } from './clarity.ts';
-import { type TenureChangeCause, tenureChangeCauses } from './tenure-change.ts';
 import { lossyText } from './utf8.ts';
+
+/**
+ * Causes of tenure changes, by wire number: a new Bitcoin block, or an extended budget (SIP-034 for one budget of
+ * five).
+ */
+export const tenureChangeCauses = [
+  'block_found',
+  'extended',
+  'extended_runtime',
+  'extended_read_count',
+  'extended_read_length',
+  'extended_write_count',
+  'extended_write_length',
+] as const;
+export type TenureChangeCause = (typeof tenureChangeCauses)[number];
 
 /**
  * The payload of a transaction (SIP-005, SIP-021). `typeId` is the byte on the wire; several ids have the same name in the API.

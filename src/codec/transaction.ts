@@ -97,8 +97,7 @@ function readMultiSignature(reader: BytesReader, hashMode: number): MultiSignatu
   return { type: 'multi', fields, signaturesRequired: reader.u16('the signatures required') };
 }
 
-export type { Payload } from './payload.ts';
-export type { TenureChangeCause } from './tenure-change.ts';
+export type { Payload, TenureChangeCause } from './payload.ts';
 
 /** Names of payloads in the API: `token_transfer`, `contract_call`, … */
 export type TransactionType = Payload['type'];

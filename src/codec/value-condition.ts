@@ -10,10 +10,9 @@
  * Operators other than `eq` compare integers.
  */
 import { canonicalPrincipal } from './address.ts';
-import { decodeClarity } from './clarity.ts';
+import { decodeClarity, MAX_INT, MAX_UINT, MIN_INT } from './clarity.ts';
 import { clarity } from './clarity-encode.ts';
 import { type ClarityField, unwrap } from './clarity-fields.ts';
-import { MAX_INT, MAX_UINT, MIN_INT } from './clarity-integers.ts';
 import { fromHex } from './hex.ts';
 
 type IntegerType = 'int' | 'uint';

@@ -6,7 +6,7 @@ import { clarity } from '../codec/clarity-encode.ts';
 import { sha512_256 } from '../codec/hash.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { indexBlockHash, transactionRoot } from '../codec/nakamoto-block.ts';
-import { tenureChangeCauses } from '../codec/tenure-change.ts';
+import { tenureChangeCauses } from '../codec/payload.ts';
 import { transactionId } from '../codec/transaction.ts';
 import { type BurnBlock, burnBlocksBetween, executeOperation } from './burn-chain.ts';
 import { concat, u8, u32, u64 } from './bytes.ts';

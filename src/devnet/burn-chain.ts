@@ -1,7 +1,7 @@
 /** The Bitcoin side of the simulated chain: its blocks, and the effects of their operations on Stacks (SIP-007). */
 import { exactNumber } from '../base/json.ts';
+import { MAX_UINT } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
-import { MAX_UINT } from '../codec/clarity-integers.ts';
 import { toHex } from '../codec/hex.ts';
 import { type StackArguments, stackStx } from './contracts/pox-4.ts';
 import { noCost, type Receipt } from './execute.ts';

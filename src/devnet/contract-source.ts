@@ -1,8 +1,8 @@
 /** Contracts that users deploy: their interface, read from the source without executing it. */
 import type { AbiType } from '../codec/abi.ts';
 import { principalBytes } from '../codec/address.ts';
+import { MAX_INT, MAX_UINT, MIN_INT } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
-import { MAX_INT, MAX_UINT, MIN_INT } from '../codec/clarity-integers.ts';
 import { strictText } from '../codec/utf8.ts';
 import { type ContractInterface, type ContractTemplate, contractInterface } from './contract.ts';
 

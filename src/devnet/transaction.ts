@@ -5,7 +5,7 @@ import { bootTransaction } from '../codec/boot-transaction.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { sha512_256 } from '../codec/hash.ts';
 import { toHex } from '../codec/hex.ts';
-import { type TenureChangeCause, tenureChangeCauses } from '../codec/tenure-change.ts';
+import { type TenureChangeCause, tenureChangeCauses } from '../codec/payload.ts';
 import { AUTH, transactionId } from '../codec/transaction.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import { concat, shortText, u8, u16, u32, u64 } from './bytes.ts';

@@ -19,12 +19,12 @@ import type { ChainChange } from '../store/ingest/chain-writer.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest/ingest.ts';
 import type { MachineParts } from '../store/ingest/state-machine.ts';
 import type { QueueName } from '../store/rows/enums.ts';
-import { type HookTimers, newCounters } from './counters.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, type Options, reachedLimit } from './definition/definition.ts';
 import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';
 import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/steps.ts';
-import type { HookEvent, HookLog } from './log-event.ts';
 import { Matcher } from './matching/matching.ts';
+import type { HookEvent, HookLog } from './reporting.ts';
+import { type HookTimers, newCounters } from './reporting.ts';
 
 /** A hook that was interrupted or has expired. A hook that its consumer disabled is not reported. */
 export interface HookStopped {

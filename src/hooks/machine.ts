@@ -6,7 +6,7 @@ import { backfillCommands } from './commands/backfills.ts';
 import { deliveryCommands } from './commands/deliveries.ts';
 import { hookCommands } from './commands/hooks.ts';
 import { HookEngine } from './engine.ts';
-import type { HookLog } from './log-event.ts';
+import type { HookLog } from './reporting.ts';
 import { retentionCommands } from './retention.ts';
 
 /** All commands of chainhooks. Each depends only on the tables, its arguments and its time. */

@@ -5,7 +5,7 @@ import type { DeliveryKey } from '../store/hooks/outbox.ts';
 import type { HookReads } from '../store/hooks/store.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { HookEngine } from './engine.ts';
-import { type HookLog, logTaskFailure } from './log-event.ts';
+import { type HookLog, logTaskFailure } from './reporting.ts';
 
 const INTERVAL_MS = 60_000;
 /** Maximum rows of a batch, which take a few milliseconds. */

@@ -7,8 +7,8 @@ import { type Loop, startLoop } from '../base/service.ts';
 import type { HookReads } from '../store/hooks/store.ts';
 import { type CommandsOf, turnOrFailure } from '../store/ingest/commands.ts';
 import type { Task } from './commands/backfills.ts';
-import { type HookLog, logTaskFailure } from './log-event.ts';
 import type { HookCommands } from './machine.ts';
+import { type HookLog, logTaskFailure } from './reporting.ts';
 
 /** Maximum waiting deliveries of a hook that catches up; it continues when some are delivered. */
 const MAX_CAUGHT_UP = 1_000;

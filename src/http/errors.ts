@@ -5,7 +5,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
-import { isTransient } from '../base/store-failure.ts';
+import { isTransient } from '../base/system-errors.ts';
 import { isEventPath } from '../chain/payload-reader.ts';
 import { IndexUnavailableError, UnreadableCursorError } from '../store/model/read-errors.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';

@@ -1,9 +1,169 @@
-/** Forwards requests to another server, or to another thread. */
-
+/** Forwards requests to another thread, or as a reverse proxy to another server (RFC 9110, section 7.6). */
 import { directFetch } from './direct-fetch.ts';
-import { type ErrorStatus, problem } from './errors.ts';
+import { ApiError, type ErrorStatus, problem } from './errors.ts';
 import { BodyError, bodyBytes } from './request-body.ts';
 import { pathAndQuery } from './request-url.ts';
+
+/** Maximum bytes of a request body that is passed on to the node or to another service. */
+export const MAX_PROXY_BODY_BYTES = 10_000_000;
+
+/** Timeout in milliseconds until the other server's response begins. */
+const UPSTREAM_TIMEOUT_MS = 60_000;
+
+/** Hop-by-hop headers, which a proxy doesn't forward (RFC 9110, section 7.6.1). */
+const HOP_BY_HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+/** Request headers that are not forwarded: host and length are set again; cookies and keys are for this server only. */
+const NOT_FORWARDED = [
+  ...HOP_BY_HOP,
+  ...['host', 'content-length', 'expect'],
+  ...['cookie', 'x-api-key', 'x-chainhook-consumer', 'x-stackside-peer'],
+];
+/** Response headers that would let the other server change a browser's storage or policies for this server's origin. */
+const ORIGIN_HEADERS = [
+  'set-cookie',
+  'set-cookie2',
+  'clear-site-data',
+  'strict-transport-security',
+  'service-worker-allowed',
+];
+/** The statuses that a `Response` can have. */
+const [MIN_STATUS, MAX_STATUS] = [200, 599];
+
+interface UpstreamOptions {
+  /** The other server, as errors name it: `The node`. */
+  name: string;
+  /** The server's URL, without a slash at its end. */
+  url: string;
+  /** The path of this server that is mapped to the URL, without a slash at its end. */
+  prefix: string;
+  timeoutMs?: number;
+  /** Whether the text of an `Authorization` header is a key of this server, which is not forwarded. */
+  isOurKey: (authorization: string) => boolean;
+  /** Name of this process in `Via`. It shows a forwarding loop. */
+  via: string;
+}
+
+/** Removes headers by name, and those that `Connection` declares as hop-by-hop. */
+export function headersWithout(headers: Headers, names: readonly string[]): Headers {
+  const remaining = new Headers(headers);
+  for (const name of [...names, ...(headers.get('connection')?.split(',') ?? [])]) {
+    // `Connection` may contain texts that aren't header names.
+    if (/^[\w-]+$/.test(name.trim())) remaining.delete(name.trim());
+  }
+  return remaining;
+}
+
+/**
+ * The body of a request that is forwarded; null for a method without one.
+ * @throws ApiError if it has more than {@link MAX_PROXY_BODY_BYTES} or is incomplete
+ */
+export async function forwardedBody(request: Request): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (request.method === 'GET' || request.method === 'HEAD') return null;
+  try {
+    return await bodyBytes(request, MAX_PROXY_BODY_BYTES);
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    const words = error.reason === 'too_large' ? 'Request body is too large' : 'Request body is not complete';
+    throw new ApiError(error.status, words);
+  }
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
+
+/**
+ * Matches a path segment `..` in any encoding of the dots and slashes. Servers resolve such segments differently; only a path
+ * without them means the same to all.
+ */
+const DOT_DOT = /(?:[/\\]|%(?:25)*2f|%(?:25)*5c)(?:\.|%(?:25)*2e){2}(?:[/\\;]|%(?:25)*2f|%(?:25)*5c|%(?:25)*3b|$)/i;
+
+/** Whether this process has forwarded the request before. */
+const wasHere = (headers: Headers, via: string): boolean =>
+  (headers.get('via') ?? '').split(',').some((hop) => hop.trim().split(/\s+/)[1] === via);
+
+/** Makes the proxy to another server. */
+export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, isOurKey, via }: UpstreamOptions) {
+  const refusal = (cause: unknown): ApiError =>
+    isTimeout(cause)
+      ? new ApiError(504, `${name} did not answer in time`, null, { cause })
+      : new ApiError(502, `${name} can't be reached`, null, { cause });
+
+  function forwardedHeaders({ headers }: Request): Headers {
+    const credentials = isOurKey(headers.get('authorization') ?? '') ? ['authorization'] : [];
+    return headersWithout(headers, [...NOT_FORWARDED, ...credentials]);
+  }
+
+  /** Maps the location of the server's redirect to a path of this server. */
+  function locationHere(location: string): string {
+    const target = URL.parse(location, `${url}/`)?.href ?? location;
+    const isBelow = target === url || target.startsWith(`${url}/`);
+    return isBelow ? prefix + target.slice(url.length) : location;
+  }
+
+  return {
+    /**
+     * Forwards a request. Resolves when the response begins; its body is streamed.
+     * @param target path and query, below the prefix; the part after the prefix is appended to the server's URL
+     * @throws ApiError 400 if the path leads out of the prefix, 502, 504
+     */
+    async ask(target: string, request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Response> {
+      if (DOT_DOT.test(target.split('?', 1)[0] ?? '')) {
+        throw new ApiError(400, prefix === '' ? 'The path must not contain ".."' : `The path leads out of ${prefix}`);
+      }
+      if (wasHere(request.headers, via)) throw new ApiError(502, `${name} passes requests back to this server`);
+      const headers = forwardedHeaders(request);
+      headers.append('via', `1.1 ${via}`);
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(new DOMException('no answer', 'TimeoutError')), timeoutMs);
+      try {
+        const response = await directFetch(url + target.slice(prefix.length), {
+          method: request.method,
+          headers,
+          body: body === null || body.length === 0 ? null : body,
+          redirect: 'manual',
+          // The client gets the bytes as they are encoded, with their Content-Encoding.
+          decompress: false,
+          signal: AbortSignal.any([late.signal, request.signal]),
+        });
+        if (response.status >= MIN_STATUS && response.status <= MAX_STATUS) return response;
+        await response.body?.cancel();
+        throw new ApiError(502, `${name} answered with the status ${response.status}, which HTTP doesn't have`);
+      } catch (error) {
+        throw error instanceof ApiError ? error : refusal(error);
+      } finally {
+        // The timeout is for the head only.
+        clearTimeout(timer);
+      }
+    },
+    /** The response for the client. */
+    passedBack({ body, status, headers: received }: Response): Response {
+      const headers = headersWithout(received, [...HOP_BY_HOP, ...ORIGIN_HEADERS]);
+      const location = headers.get('location');
+      if (location !== null) headers.set('location', locationHere(location));
+      // A page of the other server must not act as a page of this server, since a user may be signed in there.
+      headers.set('content-security-policy', 'sandbox');
+      headers.set('x-content-type-options', 'nosniff');
+      return new Response(body, { status, headers });
+    },
+    /** Reads a whole response. @throws ApiError 502, 504 */
+    async textOf(response: Response): Promise<string> {
+      try {
+        return await response.text();
+      } catch (error) {
+        throw refusal(error);
+      }
+    },
+  };
+}
 
 /** Forwards a request. @throws ApiError if there is no response */
 export type Forward = (request: Request) => Promise<Response>;

@@ -4,8 +4,8 @@
  */
 import { fileText } from '../base/files.ts';
 import { digestOfKey, type KeyLine, keyLines, wrongLine } from '../base/key-file.ts';
-import { addressGroup, providerNetwork } from './client-address.ts';
 import { ApiError } from './errors.ts';
+import { addressGroup, providerNetwork } from './hosts.ts';
 
 export interface ReadKey {
   name: string;

@@ -25,16 +25,17 @@ import { IndexUnavailableError } from '../store/model/read-errors.ts';
 import type { FoundInForks } from '../store/model/transaction.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { Message, type Subscriptions } from './subscriptions.ts';
 import {
+  Message,
   nftAssetTopic,
   nftCollectionTopic,
   plainTopic,
   principalTopic,
+  type Subscriptions,
   type Topic,
   topicKinds,
   transactionTopic,
-} from './topics.ts';
+} from './subscriptions.ts';
 
 export type FeedEvent = { event: 'changes_missed'; from: number; to: number } | UnexpectedEvent;
 

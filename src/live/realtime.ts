@@ -6,9 +6,18 @@ import type { RealtimeServer } from '../http/listener.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { Inboxes, MAX_MESSAGE, MessageError, PING, PONG, type Received } from './client-message.ts';
+import {
+  type ConnectionEvent,
+  connectionGuard,
+  Inboxes,
+  type LiveMetrics,
+  MAX_MESSAGE,
+  MessageError,
+  PING,
+  PONG,
+  type Received,
+} from './connection.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
-import { type ConnectionEvent, connectionGuard, type LiveMetrics } from './guard.ts';
 import type { IoSocketData, SocketIo } from './socket-io.ts';
 import { subscriptions as noSubscriptions, type Subscriptions } from './subscriptions.ts';
 import { RpcConnection } from './websocket.ts';

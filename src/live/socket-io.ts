@@ -8,10 +8,24 @@ import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websoc
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../http/errors.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
-import { excerpt, MAX_MESSAGE, MessageError, parsedMessage } from './client-message.ts';
-import { type ConnectionMetrics, closeCodes, type EndReason, type Guard } from './guard.ts';
-import { MAX_SUBSCRIPTIONS, type Message, type Subscriber, type Subscriptions } from './subscriptions.ts';
-import { type Topic, topicNamed } from './topics.ts';
+import {
+  type ConnectionMetrics,
+  closeCodes,
+  type EndReason,
+  excerpt,
+  type Guard,
+  MAX_MESSAGE,
+  MessageError,
+  parsedMessage,
+} from './connection.ts';
+import {
+  MAX_SUBSCRIPTIONS,
+  type Message,
+  type Subscriber,
+  type Subscriptions,
+  type Topic,
+  topicNamed,
+} from './subscriptions.ts';
 
 interface SocketIoOptions extends IoConnectionOptions {
   /** Milliseconds between two pings, within which a client must answer. */

@@ -2,8 +2,16 @@
 
 import { isObject } from '../base/json.ts';
 import { canonicalPrincipal, MAX_ASSET_LENGTH } from '../codec/address.ts';
-import { type ControlFrame, excerpt, MessageError, PONG, parsedMessage } from './client-message.ts';
-import { type ConnectionMetrics, closeCodes, type Guard } from './guard.ts';
+import {
+  type ConnectionMetrics,
+  type ControlFrame,
+  closeCodes,
+  excerpt,
+  type Guard,
+  MessageError,
+  PONG,
+  parsedMessage,
+} from './connection.ts';
 import type { Message, Subscriber, Subscriptions } from './subscriptions.ts';
 import {
   hexText,
@@ -15,7 +23,7 @@ import {
   type Topic,
   TX_ID_LENGTH,
   transactionTopic,
-} from './topics.ts';
+} from './subscriptions.ts';
 
 /** The WebSocket close code of a server that stops (RFC 6455, 7.4.1). */
 const GOING_AWAY = 1001;

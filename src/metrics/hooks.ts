@@ -1,6 +1,6 @@
 /** Metrics of chainhooks. Labels contain neither hooks nor URLs, because users put secrets into both. */
 import { Histogram, type Registry } from 'prom-client';
-import type { HookCounters, HookTimers } from '../hooks/counters.ts';
+import type { HookCounters, HookTimers } from '../hooks/reporting.ts';
 import type { HookGauges } from '../hooks/service.ts';
 import { collected } from './collected.ts';
 

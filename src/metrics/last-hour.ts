@@ -1,6 +1,6 @@
 /** Activity of a server in the last hour, in intervals of ten seconds, in memory. */
 import type { Clock } from '../base/clock.ts';
-import type { HookCounters, HookTimers } from '../hooks/counters.ts';
+import type { HookCounters, HookTimers } from '../hooks/reporting.ts';
 import type { RequestMetrics } from '../http/route.ts';
 import type { EventMetrics } from '../node/event-intake.ts';
 

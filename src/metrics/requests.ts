@@ -3,8 +3,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ChangeMetrics } from '../hooks/routes/changes.ts';
 import type { RateLimitMetrics } from '../http/rate-limit.ts';
 import type { RequestMetrics } from '../http/route.ts';
-import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/guard.ts';
-import type { TopicKind } from '../live/topics.ts';
+import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/connection.ts';
+import type { TopicKind } from '../live/subscriptions.ts';
 import type { SnapshotEvent } from '../store/read/snapshots.ts';
 import { collected } from './collected.ts';
 

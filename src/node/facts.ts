@@ -7,12 +7,11 @@ import { exactJson, isTooDeep, MAX_FOREIGN_DEPTH, parsedJson } from '../base/jso
 import { makePacer } from '../base/turns.ts';
 import { signerBits } from '../chain/normalise.ts';
 import { PayloadError, parseJson } from '../chain/payload-reader.ts';
-import { BOOT_ADDRESS, splitPrincipal } from '../codec/address.ts';
+import { assetContractOf, assetNameOf, BOOT_ADDRESS, splitPrincipal } from '../codec/address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { clarityRepr } from '../codec/clarity-text.ts';
 import { toHex } from '../codec/hex.ts';
-import { assetContractOf, assetNameOf } from '../codec/identifiers.ts';
 import { decodeNakamotoBlock, transactionRoot } from '../codec/nakamoto-block.ts';
 import { decodedTransaction, transactionId } from '../codec/transaction.ts';
 import { strictText } from '../codec/utf8.ts';

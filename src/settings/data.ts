@@ -5,7 +5,7 @@
 import { Type } from '@sinclair/typebox';
 import { PUBLIC_KEY } from '../archive/signing.ts';
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
-import { isEngineUrl, PREFIX } from '../cluster/engine-address.ts';
+import { isEngineUrl, PREFIX } from '../cluster/postgres-engine.ts';
 import { canonicalPrincipal } from '../codec/address.ts';
 import { isWithin } from '../codec/clarity-fields.ts';
 import type { ValueIndexChoice } from '../store/model/contract.ts';

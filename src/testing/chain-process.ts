@@ -1,7 +1,6 @@
 /** The Stackside executable that runs the chain, as a child process. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { DevnetError } from './errors.ts';
-import { within } from './limit.ts';
+import { DevnetError, within } from './errors.ts';
 
 const LOG_LINES = 20;
 const STOP_LIMIT_MS = 60_000;

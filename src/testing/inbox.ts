@@ -2,8 +2,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { verifySignature } from '../hooks/delivery/signature.ts';
-import { DevnetError } from './errors.ts';
-import { within } from './limit.ts';
+import { DevnetError, within } from './errors.ts';
 import type { Delivery, HookPayload, ReceiverAnswer } from './types.ts';
 
 interface Waiter {

@@ -4,9 +4,8 @@
 import { createRequire } from 'node:module';
 import { directFetch } from '../http/direct-fetch.ts';
 import { type ChainProcess, startProcess } from './chain-process.ts';
-import { DevnetError } from './errors.ts';
+import { DevnetError, within } from './errors.ts';
 import { Inbox } from './inbox.ts';
-import { within } from './limit.ts';
 import type {
   Account,
   Amount,

@@ -30,8 +30,7 @@ import {
   rowStatements,
   snapshotForBase,
 } from '../../src/store/base/snapshot.ts';
-import { rowsOf, type Value } from '../../src/store/check/row-comparison.ts';
-import { growingTables, journaledTables, localTables } from '../../src/store/check/tables.ts';
+import { growingTables, journaledTables, localTables, rowsOf, type Value } from '../../src/store/check/tables.ts';
 import { openToRead } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';

@@ -12,7 +12,7 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { dataStateOf } from '../../src/store/files/data-state.ts';
+import { dataStateOf } from '../../src/store/files/status.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData } from '../support/data/copy.ts';
 import { entryOf, ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';

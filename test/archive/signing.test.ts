@@ -3,9 +3,12 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ArchiveHead, headBytes } from '../../src/archive/head.ts';
-import { ARCHIVE_KEY, loadOrCreateSigner, loadRequiredSigner, loadServerSigner } from '../../src/archive/key-file.ts';
 import {
+  ARCHIVE_KEY,
   envelopeBytes,
+  loadOrCreateSigner,
+  loadRequiredSigner,
+  loadServerSigner,
   newPrivateKey,
   PUBLIC_KEY,
   parseEnvelope,

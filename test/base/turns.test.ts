@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { atMost, TURN_MS, Turns, WORK_MS } from '../../src/base/turns.ts';
 import { listenHttp, stopGracefully } from '../../src/http/listener.ts';
-import { Inboxes, MAX_TEXT, MAX_WAITING } from '../../src/live/client-message.ts';
+import { Inboxes, MAX_TEXT, MAX_WAITING } from '../../src/live/connection.ts';
 import { type RealtimeEvent, startRealtime } from '../../src/live/realtime.ts';
 import { MAX_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import { liveMetrics } from '../../src/metrics/requests.ts';

@@ -1,7 +1,7 @@
 /** The laws of a host that shares a log, one by one. */
 import { beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { StoreUnavailableError } from '../../src/base/store-failure.ts';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';

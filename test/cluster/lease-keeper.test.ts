@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { StoreUnavailableError } from '../../src/base/store-failure.ts';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { ASK_MS, LACKING_MS, LEASE_SECONDS, LeaseKeeper } from '../../src/cluster/lease-keeper.ts';
 import { World } from '../simulation/world.ts';
 import type { MemoryLeases } from '../support/data/memory-leases.ts';

@@ -1,7 +1,7 @@
 /** A host in a simulated world: its process may end at any call or await, its disk may fail, its log may be unavailable. */
 
 import type { OperatorError } from '../../src/base/errors.ts';
-import { unavailable } from '../../src/base/store-failure.ts';
+import { unavailable } from '../../src/base/system-errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ClusterHost } from '../../src/cluster/host.ts';
 import { deliveryLease } from '../../src/cluster/lease-keeper.ts';

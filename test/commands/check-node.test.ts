@@ -1,7 +1,7 @@
 /** `stackside check --node`: its report and its errors. */
 import { afterAll, expect, test } from 'bun:test';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
-import { checkAgainstNode } from '../../src/commands/data/check-node.ts';
+import { checkAgainstNode } from '../../src/commands/data/check.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import type { CheckResult } from '../../src/store/check/checks.ts';

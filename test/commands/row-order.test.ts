@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runImport } from '../../src/commands/data/import.ts';
-import { findDisorder, SeenIds } from '../../src/commands/data/row-order.ts';
+import { findDisorder, SeenIds } from '../../src/commands/data/recording-rows.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';

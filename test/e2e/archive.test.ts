@@ -13,7 +13,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import { dataStateOf } from '../../src/store/files/data-state.ts';
+import { dataStateOf } from '../../src/store/files/status.ts';
 import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';

@@ -14,7 +14,7 @@ import { RPC_TOKEN, startRpc } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { listenHttp } from '../../src/http/listener.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import { dataStateOf } from '../../src/store/files/data-state.ts';
+import { dataStateOf } from '../../src/store/files/status.ts';
 import { type Received, type Receiver, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Readiness } from '../../src/api/operations.ts';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { EXIT } from '../../src/base/errors.ts';
-import { reportStatus } from '../../src/commands/data/report.ts';
+import { reportStatus } from '../../src/commands/data/check.ts';
 import { stateText } from '../../src/commands/terminal/pretty-log.ts';
 import { MAX_STEP } from '../../src/devnet/node.ts';
 import { type NodeEvent, postEvent } from '../../src/devnet/node-event.ts';

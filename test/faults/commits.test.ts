@@ -1,7 +1,7 @@
 /** Failures at the critical moments: the locks, the two commits, and a disk that is really full. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
-import { StoreUnavailableError } from '../../src/base/store-failure.ts';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { BUSY_TIMEOUT_MS } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { IngestEvent, ReceivedEvent } from '../../src/store/ingest/ingest.ts';

@@ -2,7 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
-import { StoreUnavailableError } from '../../src/base/store-failure.ts';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';

@@ -5,7 +5,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
-import { StoreUnavailableError } from '../../src/base/store-failure.ts';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { models } from '../../src/store/queries/row-texts.ts';

@@ -1,7 +1,7 @@
 /** Concurrent changes of hooks, and failures of the database under hooks. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { StoreUnavailableError } from '../../src/base/store-failure.ts';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import type { TargetGuard } from '../../src/http/outgoing.ts';
 import { indexPath } from '../../src/store/files/database.ts';

@@ -1,6 +1,6 @@
 /** Hooks of a host that gains and loses the lease: it starts and stops the work that only one host does at a time. */
 import { expect, test } from 'bun:test';
-import { StoreUnavailableError } from '../../src/base/store-failure.ts';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import type { DeliveryResult, DeliveryResults } from '../../src/hooks/commands/deliveries.ts';

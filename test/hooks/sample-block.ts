@@ -4,7 +4,7 @@ import type { Network } from '../../src/chain/network.ts';
 import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { fromHex } from '../../src/codec/hex.ts';
-import { type TenureChangeCause, tenureChangeCauses } from '../../src/codec/tenure-change.ts';
+import { type TenureChangeCause, tenureChangeCauses } from '../../src/codec/payload.ts';
 import type { Payload } from '../../src/codec/transaction.ts';
 import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { literalOf, serializedForms } from '../../src/codec/value-condition.ts';

@@ -1,7 +1,6 @@
 /** The address of a client comes from its connection or from trusted proxies, never from headers that the client invents. */
 import { expect, test } from 'bun:test';
-import { addressGroup, clientBehind } from '../../src/http/client-address.ts';
-import { parseNetworks } from '../../src/http/hosts.ts';
+import { addressGroup, clientBehind, parseNetworks } from '../../src/http/hosts.ts';
 
 const trusted = parseNetworks('127.0.0.1, 10.0.0.0/8,2001:db8::/32')!;
 const none = new Headers();

@@ -12,15 +12,16 @@ import { fromHex, toHex } from '../../src/codec/hex.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { jsonOf } from '../../src/http/json.ts';
 import { changeMessages } from '../../src/live/feed.ts';
-import { type Message, subscriptions } from '../../src/live/subscriptions.ts';
 import {
+  type Message,
   nftAssetTopic,
   nftCollectionTopic,
   plainTopic,
   principalTopic,
+  subscriptions,
   type Topic,
   transactionTopic,
-} from '../../src/live/topics.ts';
+} from '../../src/live/subscriptions.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';

@@ -1,12 +1,18 @@
 /** Connections that fail in their handler, and silent connections. */
 import { describe, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { MessageError, PING, PONG } from '../../src/live/client-message.ts';
-import { type ConnectionEvent, type ConnectionMetrics, connectionGuard, type EndReason } from '../../src/live/guard.ts';
+import {
+  type ConnectionEvent,
+  type ConnectionMetrics,
+  connectionGuard,
+  type EndReason,
+  MessageError,
+  PING,
+  PONG,
+} from '../../src/live/connection.ts';
 import { heartbeat } from '../../src/live/realtime.ts';
 import { type IoSocketData, socketIo } from '../../src/live/socket-io.ts';
-import { Message, subscriptions } from '../../src/live/subscriptions.ts';
-import { plainTopic } from '../../src/live/topics.ts';
+import { Message, plainTopic, subscriptions } from '../../src/live/subscriptions.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 
 function countMetrics() {

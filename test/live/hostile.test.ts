@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MAX_DEPTH } from '../../src/base/json.ts';
-import { MAX_MESSAGE, MAX_TEXT } from '../../src/live/client-message.ts';
+import { MAX_MESSAGE, MAX_TEXT } from '../../src/live/connection.ts';
 import { MAX_PACKETS } from '../../src/live/socket-io.ts';
 import { assertProperty, character } from '../support/property.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';

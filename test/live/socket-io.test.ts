@@ -2,11 +2,9 @@
 import { fullGC } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { MessageError } from '../../src/live/client-message.ts';
-import { connectionGuard } from '../../src/live/guard.ts';
+import { connectionGuard, MessageError } from '../../src/live/connection.ts';
 import { IoConnection, type IoSocketData, JOIN_MS, socketIo } from '../../src/live/socket-io.ts';
-import { Message, subscriptions } from '../../src/live/subscriptions.ts';
-import { plainTopic } from '../../src/live/topics.ts';
+import { Message, plainTopic, subscriptions } from '../../src/live/subscriptions.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 
 const MAX_BACKLOG = 1_000;

@@ -2,8 +2,13 @@
 import { fullGC } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
-import { MAX_SUBSCRIPTIONS, type Message, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
-import { topicNamed } from '../../src/live/topics.ts';
+import {
+  MAX_SUBSCRIPTIONS,
+  type Message,
+  type Subscriber,
+  subscriptions,
+  topicNamed,
+} from '../../src/live/subscriptions.ts';
 
 function topic(name: string) {
   const parsed = topicNamed(name);

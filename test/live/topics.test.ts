@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'bun:test';
-import { MAX_SUBSCRIPTIONS, Message, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
-import { plainTopic, principalTopic, topicNamed, transactionTopic } from '../../src/live/topics.ts';
+import {
+  MAX_SUBSCRIPTIONS,
+  Message,
+  plainTopic,
+  principalTopic,
+  type Subscriber,
+  subscriptions,
+  topicNamed,
+  transactionTopic,
+} from '../../src/live/subscriptions.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { MAX_TEXT } from '../../src/live/client-message.ts';
+import { MAX_TEXT } from '../../src/live/connection.ts';
 import { type Perform, rpcAnswer } from '../../src/live/websocket.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';

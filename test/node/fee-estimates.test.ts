@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { isQuiet, type TenureLimits, withMinimumFees } from '../../src/node/fee-estimates.ts';
+import { isQuiet, type TenureLimits, withMinimumFees } from '../../src/node/proxy.ts';
 import type { TenureLoad } from '../../src/store/model/block.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';

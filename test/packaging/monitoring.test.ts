@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
 import { Alerts, conditions, type Alert as ServerAlert, seriesIn } from '../../src/metrics/alerts.ts';
-import { archiveMetrics, baseMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
-import { accountMetrics } from '../../src/metrics/server.ts';
+import { accountMetrics, archiveMetrics, baseMetrics } from '../../src/metrics/server.ts';
 import { serving } from '../support/servers/serving.ts';
 
 const folder = join(import.meta.dir, '../../packaging/prometheus');

@@ -8,7 +8,7 @@ import type { Environment } from '../../src/commands/serve/environment.ts';
 
 // Loaded by the server when the first client comes: by then it is there in every run, so that all take the same turns.
 import '../../src/live/socket-io.ts';
-import { unavailable } from '../../src/base/store-failure.ts';
+import { unavailable } from '../../src/base/system-errors.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
 import type { ServerInfo } from '../../src/commands/terminal/presenter.ts';
 import type { Prng } from '../../src/devnet/prng.ts';

@@ -1,6 +1,6 @@
 /** The task that builds value indexes while the node's events arrive. */
 import { expect, test } from 'bun:test';
-import { StoreUnavailableError } from '../../src/base/store-failure.ts';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import type { LocalWrite } from '../../src/store/ingest/commands.ts';
 import { startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexes.ts';
 import type { ValueIndex } from '../../src/store/model/contract.ts';

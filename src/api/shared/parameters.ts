@@ -1,8 +1,8 @@
 /** Path parameters of v3 routes. */
 import { type TString, Type } from '@sinclair/typebox';
 import { canonicalPrincipal } from '../../codec/address.ts';
+import { MAX_UINT } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
-import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import type { BlockId } from '../../store/model/block.ts';

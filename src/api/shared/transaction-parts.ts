@@ -3,7 +3,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import type { Payload } from '../../codec/payload.ts';
-import { tenureChangeCauses } from '../../codec/tenure-change.ts';
+import { tenureChangeCauses } from '../../codec/payload.ts';
 import { payloadOf } from '../../codec/transaction.ts';
 import type { SummaryPayload } from '../../store/model/transaction.ts';
 import { type Field, named, object } from './fields.ts';

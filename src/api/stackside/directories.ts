@@ -1,9 +1,9 @@
 /** Directories of contracts, tokens and names, and single tokens and names in full. Stackside's own routes. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { dayIn, dayText } from '../../chain/day.ts';
+import { assetContractOf } from '../../codec/address.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
-import { assetContractOf } from '../../codec/identifiers.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainTip, chainTipAndAttachments, chainTipAndTokens } from '../../http/etag.ts';
 import { cursorList, cursorQuery, listOf, PageWithoutTotal, UncountedCursorPage } from '../../http/pagination.ts';

@@ -1,8 +1,7 @@
 /** Search as you type. Only Stackside has this route: v1's search finds only whole ids. */
 import { type Static, Type } from '@sinclair/typebox';
-import { MAX_ASSET_LENGTH } from '../../codec/address.ts';
+import { assetNameOf, contractNameOf, MAX_ASSET_LENGTH } from '../../codec/address.ts';
 import { toHex } from '../../codec/hex.ts';
-import { assetNameOf, contractNameOf } from '../../codec/identifiers.ts';
 import { type Route, route } from '../../http/route.ts';
 import { foundKinds, matches, type SearchResult } from '../../store/model/search.ts';
 import { named } from '../shared/fields.ts';

@@ -1,6 +1,6 @@
 /** Routes for the admin key: settings, files, log events and inspections of the index. Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
-import { MAX_UINT } from '../../codec/clarity-integers.ts';
+import { MAX_UINT } from '../../codec/clarity.ts';
 import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
 import { named } from '../shared/fields.ts';

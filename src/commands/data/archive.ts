@@ -12,10 +12,10 @@ import {
 } from '../../archive/archive.ts';
 import { type Backup, backUp } from '../../archive/backup.ts';
 import { listBases, readNewestBase, verifyBases } from '../../archive/base.ts';
-import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/key-file.ts';
 import { archiveLocation, isWeb, openArchive, type Trust, UNSIGNED } from '../../archive/open.ts';
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
+import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/signing.ts';
 import { systemClock } from '../../base/clock.ts';
 import { bytes } from '../../base/format.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';

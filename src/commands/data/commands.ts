@@ -252,15 +252,15 @@ export const check = command('check', {
   async run({ settings }, { format, deep, node, sample, all, rate }: CheckCommandOptions) {
     if (node) {
       const [{ checkAgainstNode }, { checkWatch }, { nodeRpc }] = await Promise.all([
-        import('./check-node.ts'),
-        import('./report.ts'),
+        import('./check.ts'),
+        import('./check.ts'),
         import('../../node/rpc.ts'),
       ]);
       const { data, nodeRpc: url } = settings;
       const sampling = { rate, clock: systemClock, ...(all ? {} : { sample }) };
       return checkAgainstNode(data, url, nodeRpc(url), sampling, checkWatch(format));
     }
-    return (await import('./report.ts')).reportCheck(settings.data, { deep, format });
+    return (await import('./check.ts')).reportCheck(settings.data, { deep, format });
   },
 });
 
@@ -292,7 +292,7 @@ export const status = command('status', {
       const health = await askHealth(url, ready ? 'ready' : 'alive');
       process.stdout.write(`${json ? JSON.stringify({ health }) : health}\n`);
     } else {
-      const { reportStatus, reportTables } = await import('./report.ts');
+      const { reportStatus, reportTables } = await import('./check.ts');
       if (tables) reportTables(data, json);
       else await reportStatus({ url, data }, json);
     }

@@ -18,8 +18,16 @@ import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/prog
 import { type Input, openInput, requireInput } from './input.ts';
 import { LogBeginning } from './log-beginning.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
-import { type RecordingRow, type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
-import { findDisorder, SeenIds, unsortedError } from './row-order.ts';
+import {
+  findDisorder,
+  type RecordingRow,
+  type RowBatch,
+  type RowEvent,
+  rowDigest,
+  rowsOf,
+  SeenIds,
+  unsortedError,
+} from './recording-rows.ts';
 
 export interface ImportOptions {
   /** Whether to count and skip rows that can't be read. */

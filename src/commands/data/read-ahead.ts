@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { TemporaryError } from '../../base/errors.ts';
-import { startStream } from '../../base/thread-stream.ts';
+import { startStream } from '../../base/thread.ts';
 import type { Prepare } from '../../chain/prepared.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import type { PreparedEntry } from '../../store/ingest/event.ts';

@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { plural } from '../../base/format.ts';
-import { startStream } from '../../base/thread-stream.ts';
+import { startStream } from '../../base/thread.ts';
 import type { HeightSpan } from '../../store/model/block.ts';
 import type { SqlParameter } from '../../store/sql/result.ts';
 import type { ExportedBlocks } from '../../store/sql/view-rows.ts';

@@ -2,13 +2,11 @@
 import type { Registry } from 'prom-client';
 import type { PrefixForward } from '../../api/forwarded.ts';
 import type { Clock, RandomSource } from '../../base/clock.ts';
-import { type AddressOf, clientBehind } from '../../http/client-address.ts';
 import { deprecationPolicy } from '../../http/deprecation.ts';
-import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
-import { parseNetworks } from '../../http/hosts.ts';
+import { type Forward, MAX_PROXY_BODY_BYTES, markPeer, passedPeer } from '../../http/forward.ts';
+import { type AddressOf, clientBehind, parseNetworks } from '../../http/hosts.ts';
 import { type ApiServer, type Listen, startApi } from '../../http/listener.ts';
 import { RateLimiter, RateTable, readKeysOf } from '../../http/rate-limit.ts';
-import { MAX_PROXY_BODY_BYTES } from '../../http/upstream.ts';
 import { type ClientLimits, startRealtime } from '../../live/realtime.ts';
 import type { Log } from '../../log.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';

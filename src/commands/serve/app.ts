@@ -53,7 +53,6 @@ import { type ChangeServing, changeRoutes } from '../../hooks/routes/changes.ts'
 import { operatorAccess } from '../../hooks/routes/family.ts';
 import { type HookApi, hookRoutes } from '../../hooks/routes/hooks.ts';
 import { sessionRoutes } from '../../hooks/routes/session.ts';
-import type { AddressOf } from '../../http/client-address.ts';
 import { cors } from '../../http/cors.ts';
 import { type DeprecationPolicy, queriesOf } from '../../http/deprecation.ts';
 import { docs } from '../../http/docs.ts';
@@ -62,6 +61,7 @@ import { tagOf } from '../../http/etag.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { Heights } from '../../http/heights.ts';
 import type { AskAccount } from '../../http/history.ts';
+import type { AddressOf } from '../../http/hosts.ts';
 import type { ApiDescription } from '../../http/openapi.ts';
 import type { RateLimiter } from '../../http/rate-limit.ts';
 import { responder } from '../../http/respond.ts';

@@ -11,7 +11,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
-import { archiveMetrics, baseMetrics } from '../../metrics/archive.ts';
+import { archiveMetrics, baseMetrics } from '../../metrics/server.ts';
 import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { isTransient } from '../../base/store-failure.ts';
+import { isTransient } from '../../base/system-errors.ts';
 import { networkOf } from '../../chain/network.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';

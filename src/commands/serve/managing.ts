@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
-import { loadServerSigner } from '../../archive/key-file.ts';
+import { loadServerSigner } from '../../archive/signing.ts';
 import type { Service } from '../../base/service.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';

@@ -3,7 +3,7 @@ import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { isTransient } from '../../base/store-failure.ts';
+import { isTransient } from '../../base/system-errors.ts';
 import { MAX_LIFETIME } from '../../chain/name-system.ts';
 import { bitcoinToStacks } from '../../codec/bitcoin-address.ts';
 import type { Log } from '../../log.ts';

@@ -10,8 +10,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import { isLogged, type Log } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
-import { type DataState, dataStateOf } from '../../store/files/data-state.ts';
-import { fileSizes } from '../../store/files/status.ts';
+import { type DataState, dataStateOf, fileSizes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
 import { duration } from '../cli/progress.ts';
 

@@ -1,8 +1,7 @@
 /** `stackside serve`: accepts the node's events and serves the API, until a signal. */
 import { pause } from '../../base/clock.ts';
 import { DiskFullError, OperatorError, TemporaryError } from '../../base/errors.ts';
-import { isTransient } from '../../base/store-failure.ts';
-import { operatorErrorOf } from '../../base/system-errors.ts';
+import { isTransient, operatorErrorOf } from '../../base/system-errors.ts';
 import type { ResolvedSettings, Settings } from '../../settings/config.ts';
 import { ignoredVariables } from '../../settings/describe.ts';
 import { hasPendingIndex } from '../../store/files/new-index.ts';

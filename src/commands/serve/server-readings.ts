@@ -4,7 +4,7 @@ import type { Operations } from '../../api/operations.ts';
 import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
 import type { AlertsState, SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { unavailable } from '../../base/system-errors.ts';
 import type { Alert } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
 import { processMetrics, type ServerState, stateMetrics } from '../../metrics/server.ts';

@@ -1,7 +1,7 @@
 /** The simulated boot contract `bns` of the name system. Leases never end. */
 import { namePrice, namespacePrice, type PriceFunction } from '../../chain/name-system.ts';
+import { MAX_UINT } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
-import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { hash160 } from '../../codec/hash.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import {

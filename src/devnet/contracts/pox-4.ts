@@ -1,9 +1,8 @@
 /** The simulated stacking contract pox-4, for contract calls and for operations on Bitcoin. */
 import { buffer, tupleOf } from '../../chain/pox/print.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
-import { decodeClarity } from '../../codec/clarity.ts';
+import { decodeClarity, MAX_UINT } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
-import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import { concat } from '../bytes.ts';

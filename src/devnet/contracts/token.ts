@@ -1,6 +1,6 @@
 import type { AbiType } from '../../codec/abi.ts';
+import { MAX_UINT } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
-import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import {
   type ChainEvent,

@@ -10,8 +10,8 @@ import { lruCache } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { createSecret, fileText, SECRET_BYTES, secretFileText, storedSecret } from '../../base/files.ts';
 import { digestOfKey, keyLines } from '../../base/key-file.ts';
-import { addressGroup } from '../../http/client-address.ts';
-import type { HookLog } from '../log-event.ts';
+import { addressGroup } from '../../http/hosts.ts';
+import type { HookLog } from '../reporting.ts';
 
 export interface Caller {
   consumer: string;

@@ -5,7 +5,7 @@
  */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { PATTERNS, RULES } from '../../api/shared/identifiers.ts';
-import { tenureChangeCauses } from '../../codec/tenure-change.ts';
+import { tenureChangeCauses } from '../../codec/payload.ts';
 
 const Principal = Type.String({
   $id: 'PrincipalFilter',

@@ -2,8 +2,7 @@
 import type { Network } from '../../chain/network.ts';
 import { contractNames } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
-import { decodeClarity } from '../../codec/clarity.ts';
-import { MAX_UINT } from '../../codec/clarity-integers.ts';
+import { decodeClarity, MAX_UINT } from '../../codec/clarity.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';
 import type { HookDefinition } from './definition.ts';

@@ -8,7 +8,7 @@ import { pause, type RandomSource } from '../../base/clock.ts';
 import type { Outgoing } from '../../http/outgoing.ts';
 import type { HookStopped } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';
-import type { HookLog } from '../log-event.ts';
+import type { HookLog } from '../reporting.ts';
 import { attempt, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { signatureHeader } from './signature.ts';

@@ -10,8 +10,8 @@ import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import type { QueueName } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
-import type { HookTimers } from '../counters.ts';
-import { type HookLog, logTaskFailure } from '../log-event.ts';
+import type { HookTimers } from '../reporting.ts';
+import { type HookLog, logTaskFailure } from '../reporting.ts';
 import {
   type AttemptResult,
   type DeliveryRequest,

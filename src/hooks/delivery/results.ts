@@ -4,12 +4,11 @@
  */
 
 import { type Clock, pause, type RandomSource } from '../../base/clock.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { unavailable } from '../../base/system-errors.ts';
 import { LogUnavailableError } from '../../cluster/shared-log.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { DeliveryResult, DeliveryResults } from '../commands/deliveries.ts';
-import type { HookCounters } from '../counters.ts';
-import type { HookLog } from '../log-event.ts';
+import type { HookCounters, HookLog } from '../reporting.ts';
 import { type AttemptResult, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
 
 const MAX_RESULTS_PER_COMMAND = 200;

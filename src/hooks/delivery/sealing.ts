@@ -10,8 +10,8 @@ import { OperatorError } from '../../base/errors.ts';
 import { createSecret, secretFileText, storedSecret } from '../../base/files.ts';
 import type { Secrets } from '../../store/hooks/model.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
-import type { HookLog } from '../log-event.ts';
 import { HookProblem } from '../problem.ts';
+import type { HookLog } from '../reporting.ts';
 
 const KEY_BYTES = 32;
 const ID_BYTES = 8;

@@ -11,7 +11,7 @@ import type { Cursor, DeliveryBody, HookRecord, NotifiedBlocks } from '../../sto
 import type { HookStore } from '../../store/hooks/store.ts';
 import type { QueueName, Reason } from '../../store/rows/enums.ts';
 import type { ActiveHook } from '../definition/definition.ts';
-import type { HookEvent } from '../log-event.ts';
+import type { HookEvent } from '../reporting.ts';
 import { declarations, type FindFunction } from './operations.ts';
 import { type MatchedBlock, type PayloadTexts, payloadTexts, webhookId } from './payload.ts';
 import type { OrphanedBlock, Step } from './steps.ts';

@@ -8,8 +8,8 @@ import type { ChainHistory } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import type { Branch } from '../../store/queries/blocks/chain.ts';
 import { type ActiveHook, activeHook } from '../definition/definition.ts';
-import type { HookLog } from '../log-event.ts';
 import { Matcher } from '../matching/matching.ts';
+import type { HookLog } from '../reporting.ts';
 
 /** A block that leaves the chain. Its payload is read only if a hook was notified of it. */
 export interface OrphanedBlock {

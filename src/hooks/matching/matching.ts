@@ -8,7 +8,7 @@ import { memoBytes } from '../../chain/memo-transfers.ts';
 import { decodeArguments } from '../../codec/clarity.ts';
 import { clarityPlainText, clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
-import { tenureChangeCauses } from '../../codec/tenure-change.ts';
+import { tenureChangeCauses } from '../../codec/payload.ts';
 import { memoText } from '../../codec/utf8.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';
 import type { IndexKey } from '../../store/hooks/candidates.ts';

@@ -26,7 +26,7 @@ import {
   chainChanges,
   changeFilter,
   MAX_CHANGES_PER_CALL,
-} from '../changes/changes.ts';
+} from '../changes.ts';
 import { type Options, parseFilters } from '../definition/definition.ts';
 import { toConditions } from '../matching/matching.ts';
 import { HookProblem } from '../problem.ts';

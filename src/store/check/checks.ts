@@ -1,7 +1,7 @@
 /** A run of checks with its results. */
 import { SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { unavailable } from '../../base/system-errors.ts';
 
 export interface CheckResult {
   /** Name of the check that the operator sees. */

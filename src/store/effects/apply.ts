@@ -12,7 +12,6 @@ import {
   minerRewardWriter,
   tallyWriter,
 } from './block-writer.ts';
-import { bnsWriter } from './bns-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import {
   eventWriter,
@@ -22,7 +21,7 @@ import {
   tokenChangeWriter,
 } from './event-writer.ts';
 import { type HotRows, hotRows } from './hot-rows.ts';
-import { nameWriters } from './name-writer.ts';
+import { bnsWriter, nameWriters } from './name-writer.ts';
 import { rewardSetWriter, stackingWriter } from './stacking-writer.ts';
 import { stakingWriter } from './staking-writer.ts';
 import { metadataWriters } from './token-metadata-writer.ts';

@@ -1,12 +1,15 @@
 /**
- * The hot-row cache: rows that many blocks change, such as rows of busy accounts. Each is read once, changed in
- * memory, and written before the commit. All writers of a connection share the caches.
+ * The hot-row cache: rows that many blocks change, such as rows of busy accounts. Each is read once, changed in memory, and
+ * written before the commit. All writers of a connection share the caches. Counts of rows are written at once.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import type { CounterKind } from '../rows/enums.ts';
+import { query } from '../rows/statement.ts';
 import { type KeyOf, type NewRow, type StoredRow, type TableShape, upserter } from '../rows/table.ts';
 import {
   accountsTable,
   assetTotalsTable,
+  countersTable,
   dailyCountsTable,
   ftBalancesTable,
   nftHoldingsTable,
@@ -119,3 +122,18 @@ export function hotRows(db: Database) {
   };
 }
 export type HotRows = ReturnType<typeof hotRows>;
+
+/** Adds to a count, or subtracts from it. */
+export type Count = (key: string | number, by: number) => void;
+
+/** Makes a function that changes the counts of a kind, in the open transaction. */
+export function counter(db: Database, kind: CounterKind): Count {
+  const add = upserter(db, countersTable, { summed: ['count'] });
+  const remove = query<null, [number, string]>`
+    DELETE FROM counters WHERE kind = ?1 AND key = ?2 AND count = 0`.prepared(db);
+  return (key, by) => {
+    const text = String(key);
+    add({ kind, key: text, count: by });
+    if (by < 0) remove.run(kind, text);
+  };
+}

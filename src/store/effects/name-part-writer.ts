@@ -1,6 +1,6 @@
 /** Writes the parts of names that searches use to find contracts and tokens. */
 import type { Database } from 'bun:sqlite';
-import { assetNameOf, contractNameOf } from '../../codec/identifiers.ts';
+import { assetNameOf, contractNameOf } from '../../codec/address.ts';
 import type { NamePartKind } from '../rows/enums.ts';
 import { nameParts } from '../rows/name-parts.ts';
 import { table } from '../rows/table.ts';

@@ -14,8 +14,8 @@ import {
   stackingEventsTable,
   stackingTermsTable,
 } from '../rows/tables.ts';
-import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
+import { counter } from './hot-rows.ts';
 
 type PrintEffect = EffectOf<'stacking_print'>;
 type Term = Extract<StackingChange, { kind: 'solo_term' | 'pooled_term' | 'commitment' }>;

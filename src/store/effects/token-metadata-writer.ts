@@ -17,8 +17,8 @@ import {
 import { query, type Stored } from '../rows/statement.ts';
 import { inserter, inserterIfAbsent, upserter } from '../rows/table.ts';
 import { tokenContractsTable, tokenEventsTable, tokenJobsTable, tokensTable } from '../rows/tables.ts';
-import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
+import { counter } from './hot-rows.ts';
 import { namePartWriter } from './name-part-writer.ts';
 
 /** The token id in rows about a whole contract: its own lookups, and notifications about all its tokens. */

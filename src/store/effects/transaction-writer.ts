@@ -1,17 +1,75 @@
 /** Writes transactions: the columns of lists, the body that only single answers need, and deployed contracts. */
-
 import type { Database } from 'bun:sqlite';
-import type { ChainTransaction } from '../../chain/block.ts';
+import type { ChainTransaction, TransactionContent } from '../../chain/block.ts';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { contractFunctions } from '../../codec/abi.ts';
+import type { Payload } from '../../codec/transaction.ts';
 import { sortable } from '../rows/amounts.ts';
-import { DEPLOYMENTS, STATUS } from '../rows/enums.ts';
+import { DEPLOYMENTS, STATUS, storedTenureCause } from '../rows/enums.ts';
 import { query } from '../rows/statement.ts';
 import { type NewRow, table } from '../rows/table.ts';
 import { declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { namePartWriter } from './name-part-writer.ts';
-import { deployedContract, payloadColumns } from './payload-columns.ts';
+
+interface PayloadColumns {
+  recipientId: number | null;
+  amount: string | null;
+  memo: Uint8Array | null;
+  contractId: number | null;
+  functionName: string | null;
+  clarityVersion: number | null;
+  tenureChangeCause: number | null;
+}
+
+const EMPTY: PayloadColumns = {
+  recipientId: null,
+  amount: null,
+  memo: null,
+  contractId: null,
+  functionName: null,
+  clarityVersion: null,
+  tenureChangeCause: null,
+};
+
+/** The columns of a payload. @param sender address of the origin, which is the address of the contracts that it deploys */
+export function payloadColumns(
+  payload: Payload,
+  sender: string,
+  principals: Dictionaries['principals'],
+): PayloadColumns {
+  switch (payload.type) {
+    case 'token_transfer':
+      return {
+        ...EMPTY,
+        recipientId: principals.id(payload.recipient),
+        amount: payload.amount.toString(),
+        memo: payload.memo,
+      };
+    case 'smart_contract':
+      return {
+        ...EMPTY,
+        contractId: principals.id(`${sender}.${payload.contractName}`),
+        clarityVersion: payload.clarityVersion,
+      };
+    case 'contract_call':
+      return { ...EMPTY, contractId: principals.id(payload.contractId), functionName: payload.functionName };
+    case 'coinbase':
+      return {
+        ...EMPTY,
+        recipientId: payload.altRecipient === null ? null : principals.id(payload.altRecipient),
+      };
+    case 'tenure_change':
+      return { ...EMPTY, tenureChangeCause: storedTenureCause.numberOf(payload.cause) };
+    case 'poison_microblock':
+    case 'unknown':
+      return EMPTY;
+  }
+}
+
+/** The identifier of the contract that a transaction deploys; null if it deploys none. */
+export const deployedContract = ({ payload, sender }: Pick<TransactionContent, 'payload' | 'sender'>): string | null =>
+  payload.type === 'smart_contract' ? `${sender.address}.${payload.contractName}` : null;
 
 const declaredNames = ({ contractInterface }: ChainTransaction): string[] =>
   contractInterface === null ? [] : [...contractFunctions(contractInterface).keys()];

@@ -6,7 +6,7 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Every, systemClock } from '../../base/clock.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { unavailable } from '../../base/system-errors.ts';
 import { openToCheckpoint, WAL_LIMIT_BYTES } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
 

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
-import { StoreUnavailableError } from '../../base/store-failure.ts';
+import { StoreUnavailableError } from '../../base/system-errors.ts';
 import { makePrivateFile } from './private-files.ts';
 
 /** Whether the database itself failed, so that the requested read or write has no result. */

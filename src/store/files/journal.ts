@@ -8,7 +8,7 @@ import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { isPresent } from '../../base/files.ts';
 import { discard } from '../../base/garbage.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { unavailable } from '../../base/system-errors.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import { CHAIN_START, compressed, type Entry, HASH_BYTES, type Head, nextChain, sameChain } from '../log/entry.ts';
 import { query } from '../rows/statement.ts';

@@ -8,7 +8,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
-import { type StoreFailure, unavailable } from '../../base/store-failure.ts';
+import { type StoreFailure, unavailable } from '../../base/system-errors.ts';
 import {
   checkpoint,
   kindOf,

@@ -1,13 +1,12 @@
-/** Reads the status of a data directory, and decides how to treat files of another version. */
-
+/** Reads the status and the position of a data directory, and decides how to treat files of another version. */
 import type { Database } from 'bun:sqlite';
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { onFile } from '../../base/system-errors.ts';
 import type { Head } from '../log/entry.ts';
 import type { Stored } from '../rows/statement.ts';
-import { openWithoutTrace, requireKind, versionOf } from './connection.ts';
-import { type IndexFate, indexFate, indexPath, journalPath, openReader, requireIndex } from './database.ts';
+import { openToRead, openWithoutTrace, requireKind, setUp, versionOf } from './connection.ts';
+import { INDEX, type IndexFate, indexFate, indexPath, journalPath, openReader, requireIndex } from './database.ts';
 import { JOURNAL, JOURNAL_VERSION, openJournalReader } from './journal.ts';
 import { fitOf, positionIn } from './journal-link.ts';
 import { missingSecondaryIndexes } from './secondary-indexes.ts';
@@ -135,4 +134,38 @@ export function fileFates(directory: string): FileFates {
     index: readFate(indexPath(directory), indexFate),
     journal: existsSync(journal) ? readFate(journal, journalFate) : null,
   };
+}
+
+export interface DataState {
+  /** Null before the first block. */
+  chainId: number | null;
+  /** Null before the first block. */
+  tip: { height: number; indexBlockHash: Uint8Array } | null;
+  /** Position of the index. */
+  position: Head;
+  /** Identity of the log in hex; null before the first entry. */
+  identity: string | null;
+}
+
+/**
+ * Reads the state of a directory that no process writes.
+ * @throws OperatorError if the index has another kind, SQLiteError if it isn't a database
+ */
+export function dataStateOf(directory: string): DataState {
+  const path = indexPath(directory);
+  using db = setUp(openToRead(path), (opened) => requireKind(opened, path, INDEX));
+  const progress = db
+    .query<{ chainId: number | null; id: number; chain: Uint8Array; identity: string | null }, []>(
+      `SELECT chain_id AS chainId, journal_id AS id, journal_chain AS chain, lower(hex(log_identity)) AS identity
+         FROM progress`,
+    )
+    .get();
+  if (progress === null) throw new Error('progress has no row');
+  const tip = db
+    .query<{ height: number; indexBlockHash: Uint8Array }, []>(
+      'SELECT height, index_block_hash AS indexBlockHash FROM blocks ORDER BY height DESC LIMIT 1',
+    )
+    .get();
+  const { chainId, id, chain, identity } = progress;
+  return { chainId, tip, position: { id, chain }, identity: identity === '' ? null : identity };
 }

@@ -6,7 +6,7 @@
 import { statfsSync } from 'node:fs';
 import { type Clock, microseconds, type RandomSource, systemRandom } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { StoreUnavailableError } from '../../base/store-failure.ts';
+import { StoreUnavailableError } from '../../base/system-errors.ts';
 import type { Network } from '../../chain/network.ts';
 import { truncateWal } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';

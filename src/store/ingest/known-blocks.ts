@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
-import { deployedContract } from '../effects/payload-columns.ts';
+import { deployedContract } from '../effects/transaction-writer.ts';
 import { type Branch, branchQuery, historyStartQuery, isFirstBlock } from '../queries/blocks/chain.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';

@@ -7,7 +7,7 @@ import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import type { UnexpectedEvent } from '../../base/log-events.ts';
 import { type Service, startLoop } from '../../base/service.ts';
-import { StoreUnavailableError } from '../../base/store-failure.ts';
+import { StoreUnavailableError } from '../../base/system-errors.ts';
 import { positionsOf } from '../../chain/position.ts';
 import { type ClarityFields, fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
 import { entryWriter } from '../effects/value-index-writer.ts';

@@ -1,5 +1,5 @@
 /** Records whether writes succeed, and how often they failed. */
-import { type StoreFailure, type StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
+import { type StoreFailure, type StoreUnavailableError, unavailable } from '../../base/system-errors.ts';
 import type { IngestEvent, IngestLog } from './event.ts';
 
 export type WriterHealth = ReturnType<typeof writerHealth>;

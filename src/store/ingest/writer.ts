@@ -22,7 +22,7 @@ import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { collectAll } from '../../base/garbage.ts';
-import { StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
+import { StoreUnavailableError, unavailable } from '../../base/system-errors.ts';
 import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
 import type { ImportProgress } from '../files/journal.ts';
 import type { IndexPosition } from '../files/journal-link.ts';

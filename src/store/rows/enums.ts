@@ -6,8 +6,7 @@ import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/blo
 import { bnsOperations } from '../../chain/bns-v2.ts';
 import { nameOperations } from '../../chain/name-system.ts';
 import type { TokenFamily, UpdateMode } from '../../chain/token-contracts.ts';
-import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
-import { tenureChangeCauses } from '../../codec/tenure-change.ts';
+import { tenureChangeCauses, UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** URLs of the shared log that name several PostgreSQL servers. */
 import { expect, test } from 'bun:test';
-import { engineServers, isEngineUrl } from '../../../src/cluster/engine-address.ts';
+import { engineServers, isEngineUrl } from '../../../src/cluster/postgres-engine.ts';
 
 test('splits a URL with several servers into one URL per server', () => {
   expect(engineServers('postgresql://user:p%40ss@db-1,db2.example:5433,[::1]:6000/chain%20a?sslmode=require')).toEqual([

@@ -7,8 +7,8 @@ import { OperatorError } from '../../../src/base/errors.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
 import type { ObjectStore, ObjectStoreReads } from '../../../src/storage/object-store.ts';
 import { snapshotForBase } from '../../../src/store/base/snapshot.ts';
-import { dataStateOf } from '../../../src/store/files/data-state.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';
+import { dataStateOf } from '../../../src/store/files/status.ts';
 import { impatientClock } from '../time/impatient-clock.ts';
 
 /** Ends segments early, so that a short chain has several. */

@@ -1,7 +1,7 @@
 /** Tables as text that can be compared: one line for each row, sorted, and no number that depends on the order of events. */
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
-import { principalColumns } from '../../../src/store/check/row-comparison.ts';
+import { principalColumns } from '../../../src/store/check/tables.ts';
 import { indexPath, journalPath } from '../../../src/store/files/database.ts';
 import { decompressed } from '../../../src/store/log/entry.ts';
 import { DAILY, NAME_PART } from '../../../src/store/rows/enums.ts';

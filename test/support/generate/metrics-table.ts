@@ -1,10 +1,10 @@
 /** The table of metrics in docs/logs.md, from their help texts: `bun test/support/generate/metrics-table.ts` writes it. */
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { archiveMetrics, baseMetrics } from '../../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../../src/metrics/events.ts';
 import { rateLimitMetrics } from '../../../src/metrics/requests.ts';
+import { archiveMetrics, baseMetrics } from '../../../src/metrics/server.ts';
 import { serving } from '../servers/serving.ts';
 
 export const metricsPage = join(import.meta.dir, '../../../docs/logs.md');

@@ -1,6 +1,6 @@
 /** Recounts the name parts that searches find contracts and tokens by. */
 import type { Database } from 'bun:sqlite';
-import { assetNameOf, contractNameOf } from '../../../src/codec/identifiers.ts';
+import { assetNameOf, contractNameOf } from '../../../src/codec/address.ts';
 import { NAME_PART, type NamePartKind, STATUS } from '../../../src/store/rows/enums.ts';
 import { type NamePartRow, nameParts } from '../../../src/store/rows/name-parts.ts';
 import type { Recount } from './recount.ts';

@@ -2,10 +2,16 @@
 import { isObject } from '../../../base/json.ts';
 import { type AbiType, abiTypeString } from '../../../codec/abi.ts';
 import { canonicalPrincipal } from '../../../codec/address.ts';
-import { type ClarityValue, decodeClarity, MAX_VALUE_SIZE } from '../../../codec/clarity.ts';
+import {
+  type ClarityValue,
+  decodeClarity,
+  MAX_INT,
+  MAX_UINT,
+  MAX_VALUE_SIZE,
+  MIN_INT,
+} from '../../../codec/clarity.ts';
 import { clarity } from '../../../codec/clarity-encode.ts';
 import { type ClarityField, type ClarityFields, fieldsOf, unwrap } from '../../../codec/clarity-fields.ts';
-import { MAX_INT, MAX_UINT, MIN_INT } from '../../../codec/clarity-integers.ts';
 import { clarityTypeOf } from '../../../codec/clarity-text.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { utf8Bytes } from '../../../codec/utf8.ts';

@@ -1,6 +1,6 @@
 /** Amounts, times and identifiers in a readable form. */
 import { count, DAY, duration, groupDigits, HOUR, MINUTE } from '../../../base/format.ts';
-import { MAX_UINT } from '../../../codec/clarity-integers.ts';
+import { MAX_UINT } from '../../../codec/clarity.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { strictText } from '../../../codec/utf8.ts';
 

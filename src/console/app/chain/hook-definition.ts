@@ -1,6 +1,6 @@
 /** The definition of a chainhook as a form. */
 import { isObject } from '../../../base/json.ts';
-import { MAX_UINT } from '../../../codec/clarity-integers.ts';
+import { MAX_UINT } from '../../../codec/clarity.ts';
 import { type FilterType, filterSchemas, isFilterType } from '../../../hooks/definition/filter-schemas.ts';
 import type { TokenUnit } from './format.ts';
 

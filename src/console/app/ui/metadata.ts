@@ -1,6 +1,6 @@
 /** Primary names of addresses (BNS-V2) and metadata of fungible tokens. A page requests each only once. */
 import { type Signal, signal } from '@preact/signals';
-import { assetContractOf } from '../../../codec/identifiers.ts';
+import { assetContractOf } from '../../../codec/address.ts';
 import { type Answer, assertRequestError, get, post } from '../api/api.ts';
 import { type TokenUnit, tokenUnit } from '../chain/format.ts';
 import { server } from './server-status.ts';

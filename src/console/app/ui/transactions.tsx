@@ -1,6 +1,6 @@
 /** Transactions as sentences and in tables. */
 
-import { contractNameOf } from '../../../codec/identifiers.ts';
+import { contractNameOf } from '../../../codec/address.ts';
 import { urlOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useGet } from '../api/use-answer.ts';

@@ -1,7 +1,7 @@
 /** Values of the chain as components: times, amounts, hashes, principals, links. */
 import type { ComponentChildren } from 'preact';
 import { TENURE_BUDGET } from '../../../chain/tenure-budget.ts';
-import { assetContractOf, assetNameOf } from '../../../codec/identifiers.ts';
+import { assetContractOf, assetNameOf } from '../../../codec/address.ts';
 import {
   ago,
   amountParts,

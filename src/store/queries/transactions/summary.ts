@@ -1,6 +1,6 @@
 /** What mined and pending transactions have in common: columns, filters by the payload, and the summary of a list. */
 import { heightOf } from '../../../chain/position.ts';
-import type { TenureChangeCause } from '../../../codec/tenure-change.ts';
+import type { TenureChangeCause } from '../../../codec/payload.ts';
 import type { TransactionType } from '../../../codec/transaction.ts';
 import type { MadeBy } from '../../model/staking.ts';
 import type { SummaryPayload, TransactionPosition, TransactionSummary } from '../../model/transaction.ts';

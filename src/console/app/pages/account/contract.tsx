@@ -1,6 +1,6 @@
 /** The page of a contract: its source, definitions, calls and logs, and the tabs of an account. */
 
-import { contractNameOf } from '../../../../codec/identifiers.ts';
+import { contractNameOf } from '../../../../codec/address.ts';
 import { type Answer, get, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet, usePart } from '../../api/use-answer.ts';

@@ -1,6 +1,6 @@
 /** Facts and activity of an account: nonces, names, first and last transactions, counterparties, and balance. */
 
-import { assetContractOf, assetNameOf } from '../../../../codec/identifiers.ts';
+import { assetContractOf, assetNameOf } from '../../../../codec/address.ts';
 import { type Answer, urlOf } from '../../api/api.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { scaleOf } from '../../chain/chart.ts';

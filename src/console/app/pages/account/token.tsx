@@ -1,8 +1,8 @@
 /** The pages of tokens: a fungible token or a collection, and one non-fungible token with its history. */
 
+import { assetContractOf, assetNameOf } from '../../../../codec/address.ts';
 import { clarityRepr } from '../../../../codec/clarity-text.ts';
 import { fromHex } from '../../../../codec/hex.ts';
-import { assetContractOf, assetNameOf } from '../../../../codec/identifiers.ts';
 import { get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';

@@ -1,6 +1,6 @@
 /** The events and post-conditions of a transaction, and why it failed. */
 
-import { contractNameOf } from '../../../../codec/identifiers.ts';
+import { contractNameOf } from '../../../../codec/address.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { errorSource } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';

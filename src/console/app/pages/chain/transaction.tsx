@@ -1,7 +1,7 @@
 /** The pages of transactions: the list, and one transaction, mined, pending or dropped. */
 
 import { useState } from 'preact/hooks';
-import { assetNameOf } from '../../../../codec/identifiers.ts';
+import { assetNameOf } from '../../../../codec/address.ts';
 import { get, RequestError } from '../../api/api.ts';
 import { tip, tipVersion, useUpdates } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';

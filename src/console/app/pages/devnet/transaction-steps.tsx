@@ -1,7 +1,7 @@
 /** On the page of a transaction of a simulated chain: why a call failed, and actions while the transaction is pending. */
 
 import { useState } from 'preact/hooks';
-import { contractNameOf } from '../../../../codec/identifiers.ts';
+import { contractNameOf } from '../../../../codec/address.ts';
 import { post } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';

@@ -6,16 +6,16 @@
  * Each change is read from a separate snapshot, so that a slow reader doesn't hold a snapshot between two changes. Readers of
  * the same place share cached blocks and texts.
  */
-import { lruCache } from '../../base/cache.ts';
-import type { Block } from '../../chain/block.ts';
-import type { IndexKey } from '../../store/hooks/candidates.ts';
-import type { BlockChange, ChangePosition } from '../../store/model/block.ts';
-import type { Reader } from '../../store/read/index-reader.ts';
-import type { ReadNow, Snapshots } from '../../store/read/snapshots.ts';
-import type { Options } from '../definition/definition.ts';
-import { declarations } from '../evaluation/operations.ts';
-import { blockText } from '../evaluation/payload.ts';
-import { type Condition, indexKeyOf, Matcher, ownTransactions } from '../matching/matching.ts';
+import { lruCache } from '../base/cache.ts';
+import type { Block } from '../chain/block.ts';
+import type { IndexKey } from '../store/hooks/candidates.ts';
+import type { BlockChange, ChangePosition } from '../store/model/block.ts';
+import type { Reader } from '../store/read/index-reader.ts';
+import type { ReadNow, Snapshots } from '../store/read/snapshots.ts';
+import type { Options } from './definition/definition.ts';
+import { declarations } from './evaluation/operations.ts';
+import { blockText } from './evaluation/payload.ts';
+import { type Condition, indexKeyOf, Matcher, ownTransactions } from './matching/matching.ts';
 
 /** Maximum number of changes that one call passes. */
 export const MAX_CHANGES_PER_CALL = 1_000;
