@@ -12,10 +12,8 @@ import { type Route, route } from '../http/route.ts';
 import type { ListedFt, TokenContractDetail, TokenDetail, TokenFacts } from '../store/model/token.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { example } from './shared/examples/examples.ts';
-import { named } from './shared/fields.ts';
+import { Amount, exactDecimals, Hash, Height, named, words } from './shared/fields.ts';
 import { ContractText } from './shared/parameters.ts';
-import { exactDecimals } from './shared/unit.ts';
-import { Amount, Hash, Height, words } from './shared/values.ts';
 
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const uri = text('URI of the document, with the number of the token in it');

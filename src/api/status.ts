@@ -5,8 +5,7 @@ import { chainAndBurnTip } from '../http/etag.ts';
 import { HistoryFrom } from '../http/history.ts';
 import { Redirect, route, WITHOUT_INDEX } from '../http/route.ts';
 import type { ChainTip } from '../store/model/block.ts';
-import { named, object } from './shared/fields.ts';
-import { Hash, Height } from './shared/values.ts';
+import { Hash, Height, named, object } from './shared/fields.ts';
 
 const [Tip, tip] = object<ChainTip>('ChainTip')({
   block_height: [Height, ({ height }) => height],

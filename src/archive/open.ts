@@ -1,15 +1,161 @@
-/** Opens the archive at a location for reading, with the key that its reader trusts. */
-
+/**
+ * Opens the archive at a location for reading, with the key that its reader trusts. A public archive is read by its signed
+ * head, so it may be at any place that returns objects by name, such as a static web server without listings.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemRandom } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
+import { OperatorError, TemporaryError } from '../base/errors.ts';
+import { writeWhole } from '../base/files.ts';
+import { parsedJson } from '../base/json.ts';
+import { onFile } from '../base/system-errors.ts';
 import { isLoopback, parseAddress } from '../http/hosts.ts';
 import { objectStoreAt, schemeOf, withoutName } from '../storage/location.ts';
-import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';
+import { type BackupSource, compressPart, hashOfPart, type ObjectStoreReads } from '../storage/object-store.ts';
 import { webSource } from '../storage/remote.ts';
-import { readIdentity } from './archive.ts';
+import type { SizeBounds } from '../storage/transfer.ts';
+import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
+import { sameChain } from '../store/log/entry.ts';
+import { ArchiveDamagedError, Identity, identityBytes, readIdentity } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
-import { HEAD } from './head.ts';
-import { loadSeenArchive, type SignedArchiveOptions, saveSeenArchive, signedArchive } from './signed.ts';
+import { type ArchiveHead, ArchiveUntrustedError, HEAD, readHead } from './head.ts';
+import { parseSegmentName, readSegment, SegmentError, segmentContent } from './segment.ts';
+
+const SeenArchive = Type.Object({
+  location: Type.String(),
+  archive: Identity,
+  /** Number of the newest entry seen, and its chain value in hex. */
+  entry: Type.Integer({ minimum: 0 }),
+  chain: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+});
+/** An archive as it was last seen. */
+export type SeenArchive = Static<typeof SeenArchive>;
+
+/** Returns the path of the note. Users know it as `from.json`. */
+const notePath = (directory: string): string => join(directory, 'from.json');
+
+/** Reads the note; returns null if it is missing or invalid. @throws OperatorError if the file can't be read */
+export function loadSeenArchive(directory: string): SeenArchive | null {
+  const path = notePath(directory);
+  const text = onFile(path, () => (existsSync(path) ? readFileSync(path, 'utf8') : ''));
+  const value = parsedJson(text);
+  return Value.Check(SeenArchive, value) ? value : null;
+}
+
+/** Writes the note, and replaces an earlier one. @throws OperatorError if the note can't be written */
+export function saveSeenArchive(directory: string, archive: SeenArchive): void {
+  onFile(directory, () => makePrivateDirectory(directory));
+  writeWhole(notePath(directory), `${JSON.stringify(archive)}\n`, FILE_MODE);
+}
+
+/** The newest head of an archive that a reader has seen. */
+type SeenHead = Pick<ArchiveHead, 'archive' | 'entry' | 'chain'>;
+
+/** @throws TemporaryError if a head is older than the seen head; ArchiveUntrustedError if it contradicts the seen head */
+function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | null): void {
+  if (seen === null || seen.archive.identity !== head.archive.identity) return;
+  if (head.entry < seen.entry) {
+    throw new TemporaryError(
+      `${HEAD} of the archive at ${location} ends with entry ${head.entry}, but an earlier version had entry ${seen.entry}.`,
+      'The mirror is older than before: run the command again later, or give another mirror of the same archive.',
+    );
+  }
+  if (head.entry > seen.entry || head.chain === seen.chain) return;
+  throw new ArchiveUntrustedError(
+    `${HEAD} of the archive at ${location} has another entry ${head.entry} than an earlier version of it.`,
+    'The operator signed two different logs. Find out which one is right, or restore into an empty directory.',
+  );
+}
+
+interface SignedArchiveOptions {
+  source: BackupSource;
+  /** The public key that the reader trusts; null to read the archive without verifying its signature. */
+  key: string | null;
+  /** The newest head that was seen before; null if none was. */
+  seen: SeenHead | null;
+  /** Called with each head that is read. */
+  saw: (head: ArchiveHead) => void;
+  /** Called if the open part is missing or doesn't match the head, with its name and the last missing entry. */
+  lacks: (name: string, entry: number) => void;
+}
+
+/**
+ * Reads an archive by its head: lists only objects that the head names, and reads only entries of the open part that it proves.
+ * @throws (each function) as {@link readHead}; TemporaryError
+ */
+export function signedArchive({ source, key, saw, lacks, ...options }: SignedArchiveOptions): ObjectStoreReads {
+  let { seen } = options;
+  let current: ArchiveHead | null = null;
+  /** The last entry that was reported as missing; 0 if there is none. */
+  let reportedEntry = 0;
+
+  async function readNewestHead(): Promise<ArchiveHead> {
+    const head = await readHead(source, key);
+    if (head === null) {
+      throw new ArchiveUntrustedError(
+        `No public archive found at ${source.location}: ${HEAD} is missing.`,
+        'Check the location. stackside serve --archive-public creates public archives.',
+      );
+    }
+    requireNotOlder(source.location, head, seen);
+    seen = head;
+    current = head;
+    saw(head);
+    return head;
+  }
+
+  async function readOpenPart(head: ArchiveHead, name: string, bounds: SizeBounds): Promise<Uint8Array | null> {
+    const bytes = await source.read(name, bounds);
+    const part = bytes === null ? null : await keepProven(bytes, head);
+    if (part === null && reportedEntry !== head.entry) lacks(name, head.entry);
+    reportedEntry = part === null ? head.entry : 0;
+    return part;
+  }
+
+  /** @throws ArchiveDamagedError if it is not the object that was signed */
+  async function readSignedBase(
+    { name, sha256 }: NonNullable<ArchiveHead['base']>,
+    bounds: SizeBounds,
+  ): Promise<Uint8Array | null> {
+    const bytes = await source.read(name, bounds);
+    if (bytes === null || hashOfPart(bytes) === sha256) return bytes;
+    throw new ArchiveDamagedError(source, `${name} is not the base that was signed`);
+  }
+
+  return {
+    location: source.location,
+    listsAtOnce: true,
+    async list(prefix) {
+      const { base, segments, open } = await readNewestHead();
+      return [IDENTITY, ...(base === null ? [] : [base.name]), ...segments, ...(open === null ? [] : [open])]
+        .filter((name) => name.startsWith(prefix))
+        .sort();
+    },
+    async read(name, bounds) {
+      const head = current ?? (await readNewestHead());
+      if (name === IDENTITY) return identityBytes(head.archive);
+      if (name === head.base?.name) return readSignedBase(head.base, bounds);
+      return name === head.open ? readOpenPart(head, name, bounds) : source.read(name, bounds);
+    },
+  };
+}
+
+/** Returns the entries of the open part that the head proves. @returns null if the object doesn't match the head */
+async function keepProven(object: Uint8Array, { segments, entry, chain }: ArchiveHead): Promise<Uint8Array | null> {
+  try {
+    const { first, previousChain, entries } = await readSegment(object, null);
+    const proven = entries.slice(0, Math.max(0, entry - first + 1));
+    const end = proven.at(-1);
+    const sealed = parseSegmentName(segments.at(-1) ?? '')?.last ?? 0;
+    if (first !== sealed + 1 || end?.id !== entry || !sameChain(end.chain, Uint8Array.fromHex(chain))) return null;
+    return await compressPart(segmentContent(previousChain, proven));
+  } catch (error) {
+    if (error instanceof SegmentError) return null;
+    throw error;
+  }
+}
 
 /** Settings for the trust of a reader in an archive. */
 export interface Trust {

@@ -1,4 +1,4 @@
-/** The networks: mainnet, and all others. */
+/** The networks, mainnet and all others, with the constants of their cycles and tenures. */
 
 export interface Network {
   kind: 'mainnet' | 'testnet';
@@ -29,3 +29,12 @@ export const cycleLength = (network: Network): number => (network.kind === 'main
 
 /** Returns a chain id as `0x` and eight hex digits. */
 export const chainIdText = (chainId: number): string => `0x${chainId.toString(16).padStart(8, '0')}`;
+
+/** The cost limit of a tenure's blocks, unless the tenure is extended (SIP-006, as of Stacks 2.05), by dimension. */
+export const TENURE_BUDGET = {
+  runtime: 5_000_000_000,
+  readCount: 15_000,
+  readLength: 100_000_000,
+  writeCount: 15_000,
+  writeLength: 15_000_000,
+} as const;

@@ -13,7 +13,7 @@
  * of the tenure's budget, and the time at which a block ends.
  */
 import type { Pause } from '../base/turns.ts';
-import { TENURE_BUDGET } from './tenure-budget.ts';
+import { TENURE_BUDGET } from './network.ts';
 
 /** The share of a tenure's budget that a miner puts into one block. */
 const BLOCK_SHARE = 0.25;

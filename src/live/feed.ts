@@ -5,13 +5,13 @@
 
 import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/address.ts';
 import { block as blockObject } from '../api/shared/block.ts';
+import { clarity } from '../api/shared/fields.ts';
 import {
   type Declarations,
   declarationsFor,
   mempoolTransaction,
   transaction as transactionObject,
 } from '../api/shared/transaction.ts';
-import { clarity } from '../api/shared/values.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { startLoop } from '../base/service.ts';

@@ -10,7 +10,7 @@ import { type Clock, pause, type RandomSource } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { fileText } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
-import { TENURE_BUDGET } from '../chain/tenure-budget.ts';
+import { TENURE_BUDGET } from '../chain/network.ts';
 import { wholeAnswer } from '../http/direct-fetch.ts';
 import { type Forward, forwardedBody, headersWithout, upstream } from '../http/forward.ts';
 import { hostCheck, parseAddress, unmapped } from '../http/hosts.ts';

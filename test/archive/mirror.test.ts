@@ -12,9 +12,8 @@ import {
   headBytes,
   readHead,
 } from '../../src/archive/head.ts';
-import { openArchive, type Trust } from '../../src/archive/open.ts';
+import { loadSeenArchive, openArchive, saveSeenArchive, signedArchive, type Trust } from '../../src/archive/open.ts';
 import { parseSegmentName, readSegment, segmentContent } from '../../src/archive/segment.ts';
-import { loadSeenArchive, saveSeenArchive, signedArchive } from '../../src/archive/signed.ts';
 import { envelopeBytes, newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError, TemporaryError } from '../../src/base/errors.ts';

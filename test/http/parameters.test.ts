@@ -1,7 +1,7 @@
 /** Parsing and validating parameters, without routes. */
 import { describe, expect, test } from 'bun:test';
 import { type TProperties, Type } from '@sinclair/typebox';
-import { words } from '../../src/api/shared/values.ts';
+import { words } from '../../src/api/shared/fields.ts';
 import { ParameterError } from '../../src/http/errors.ts';
 import { pathReader, queryReader, refuseUnknown } from '../../src/http/parameters.ts';
 

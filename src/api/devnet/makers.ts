@@ -4,8 +4,7 @@ import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
 import { type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH } from '../../devnet/node.ts';
 import { type Route, route } from '../../http/route.ts';
-import { named } from '../shared/fields.ts';
-import { Hash, nullable } from '../shared/values.ts';
+import { Hash, named, nullable } from '../shared/fields.ts';
 import {
   closed,
   type DevnetFamily,

@@ -16,9 +16,8 @@ import { contractCall, tokenTransfer } from '../../devnet/transaction.ts';
 import { type Account, impersonate } from '../../devnet/wallet.ts';
 import { ApiError, notFound, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
-import { named } from '../shared/fields.ts';
+import { describedHex, Hash, named, nullable } from '../shared/fields.ts';
 import { TxId } from '../shared/parameters.ts';
-import { describedHex, Hash, nullable } from '../shared/values.ts';
 import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal, UnreadError } from './family.ts';
 import { DevnetBlock, devnetBlock } from './state.ts';
 

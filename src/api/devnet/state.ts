@@ -3,8 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
 import type { SimulatedNode } from '../../devnet/node.ts';
-import { object } from '../shared/fields.ts';
-import { Amount, Hash, Height, nullable, UnixTime } from '../shared/values.ts';
+import { Amount, Hash, Height, nullable, object, UnixTime } from '../shared/fields.ts';
 
 export const [DevnetBlock, devnetBlock] = object<Block>('DevnetBlock')({
   height: [Height, ({ height }) => height],

@@ -10,10 +10,8 @@ import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../../store/mo
 import type { Reader } from '../../store/read/index-reader.ts';
 import { MAX_ENTRIES } from '../../store/rows/statement.ts';
 import { example } from '../shared/examples/examples.ts';
-import { fields, literal, named, object } from '../shared/fields.ts';
-import { unanchored as unanchoredParameter } from '../shared/legacy-parameters.ts';
-import { PrincipalParameter } from '../shared/parameters.ts';
-import { words } from '../shared/values.ts';
+import { fields, literal, named, object, words } from '../shared/fields.ts';
+import { PrincipalParameter, unanchored as unanchoredParameter } from '../shared/parameters.ts';
 
 const NameList = Type.Array(Type.String(), { $id: 'NameList' });
 

@@ -11,21 +11,24 @@ import {
 } from '../../store/model/account.ts';
 import type { AssetEvent, PositionedEvent, TransactionDetail } from '../../store/model/transaction.ts';
 import { type EventOf, sides, type TransactionEvent, transactionEvent } from './event.ts';
-import { fields, named, object, variants } from './fields.ts';
-import { type Declarations, Transaction, transaction } from './transaction.ts';
 import {
   ClarityPair,
   clarity,
   exactNumber,
+  fields,
   Hash,
   Height,
   Hex,
+  named,
   nullable,
+  object,
   Principal,
   SignedAmount,
   Uint64,
+  variants,
   words,
-} from './values.ts';
+} from './fields.ts';
+import { type Declarations, Transaction, transaction } from './transaction.ts';
 
 const balanceOf = ({ initial, sent, received, fees, mined }: StxHistory): bigint =>
   initial + received - sent - fees + mined;

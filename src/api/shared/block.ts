@@ -3,18 +3,20 @@ import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { serializedRows } from '../../http/json.ts';
 import type { ChainMicroblock, ChainBlock as StoredChainBlock, WholeBlock } from '../../store/model/block.ts';
-import { fields, literal, object } from './fields.ts';
 import {
   costFields,
   describedHex,
+  fields,
   Hash,
   Height,
   IsoTime,
   isoTime,
+  literal,
   OptionalTime,
+  object,
   timeText,
   UnixTime,
-} from './values.ts';
+} from './fields.ts';
 
 const chainFields = fields<StoredChainBlock>()({
   canonical: literal(true),

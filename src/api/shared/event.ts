@@ -4,8 +4,7 @@ import { toHex } from '../../codec/hex.ts';
 import { serializedRows } from '../../http/json.ts';
 import type { ContractLog as StoredContractLog } from '../../store/model/contract.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
-import { fields, literal, object, variants } from './fields.ts';
-import { Amount, ClarityPair, clarity, Hash, Height, Hex, words } from './values.ts';
+import { Amount, ClarityPair, clarity, fields, Hash, Height, Hex, literal, object, variants, words } from './fields.ts';
 
 export const [LoggedValue, loggedValue] = object<Pick<StoredContractLog, 'contractId' | 'topic' | 'value'>>(
   'LoggedValue',

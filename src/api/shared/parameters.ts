@@ -1,14 +1,16 @@
-/** Path parameters of v3 routes. */
-import { type TString, Type } from '@sinclair/typebox';
-import { canonicalPrincipal } from '../../codec/address.ts';
+/** Path, query and body parameters of all versions: those of v3 first, then those that only v1 and v2 have. */
+import { type StaticDecode, type TSchema, type TString, Type } from '@sinclair/typebox';
+import { canonicalPrincipal, isPrincipal } from '../../codec/address.ts';
 import { MAX_UINT } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { InvalidValue } from '../../http/parameters.ts';
+import { InvalidValue, textReader } from '../../http/parameters.ts';
 import type { BlockId } from '../../store/model/block.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from './examples/examples.ts';
+import { Hash, Height, named, nullable, words } from './fields.ts';
 import { PATTERNS, RULES } from './identifiers.ts';
-import { words } from './values.ts';
+import { typeWords } from './transaction.ts';
 
 const txIdText = Type.String({
   pattern: '^(0x)?[a-fA-F0-9]{64}$',
@@ -67,11 +69,11 @@ export const PrincipalText = identifierText(
   'Standard address or contract identifier',
   example('principal'),
 );
-export const AddressText = identifierText('address', 'Standard address', example('principal'));
+const AddressText = identifierText('address', 'Standard address', example('principal'));
 export const ContractText = identifierText('contract', 'Contract identifier', example('contract_id'));
 
 /** Makes a parameter of an identifier. @param decode checks the text, and returns the identifier; throws InvalidValue */
-export const identifierParameter = (text: TString, decode: (text: string) => string) =>
+const identifierParameter = (text: TString, decode: (text: string) => string) =>
   Type.Transform(text)
     .Decode(decode)
     .Encode((identifier) => identifier);
@@ -141,3 +143,74 @@ function nftValue(text: string): Uint8Array {
   const id = BigInt(text);
   return id <= MAX_UINT ? clarity.uint(id) : UNMATCHED_VALUE;
 }
+
+/** Maximum number of subjects in a request. */
+export const MAX_SUBJECTS = 50;
+
+/** Schema of a list with the tip of its snapshot. */
+export const ResultsAtTip = named('ResultsAtTip', { block_height: nullable(Height), index_block_hash: nullable(Hash) });
+
+/** Returns the fields of {@link ResultsAtTip}. */
+export function tipOf(read: Reader) {
+  const tip = read.chain.tip();
+  return { block_height: tip?.height ?? null, index_block_hash: tip === null ? null : toHex(tip.indexBlockHash) };
+}
+
+/** Creates a decoder of a list in a body. Its items have the form of parameters; an invalid one throws a ParameterError. */
+export function listField<S extends TSchema>(name: string, item: S) {
+  const read = textReader(item);
+  return (texts: readonly string[]) =>
+    texts.map((text, index) => read(text, { location: 'body', path: [name, String(index)] }) as StaticDecode<S>);
+}
+
+/** Decodes the field `principals` of a body. @throws ParameterError for an invalid principal */
+export const readPrincipals = listField('principals', PrincipalParameter);
+
+/** Creates the schema of a list of texts. */
+export const texts = (description: string, { minItems = 0, maxItems }: { minItems?: number; maxItems: number }) =>
+  Type.Array(Type.String(), { description, minItems, maxItems });
+
+function requireChecksum(text: string): string {
+  if (isPrincipal(text)) return text;
+  throw new InvalidValue(
+    'STX address or principal',
+    `the checksum of "${text}" is wrong, so a character may be mistyped`,
+  );
+}
+
+/** An address, or a contract's identifier. */
+export const Principal = identifierParameter(PrincipalText, requireChecksum);
+export const Address = identifierParameter(AddressText, requireChecksum);
+
+/** A hash in the path. Its length isn't checked: a hash of a wrong length is answered like an unknown one. */
+export const HexHash = Type.Transform(
+  Type.String({ description: 'Hash in hex, with 0x', examples: example('block_hash') }),
+)
+  .Decode(hexBytes)
+  .Encode(toHex);
+
+function hexBytes(text: string): Uint8Array {
+  if (!text.startsWith('0x')) throw new InvalidValue('hash', 'Hex string is missing the "0x" prefix');
+  if (text.length % 2 === 1) throw new InvalidValue('hash', 'Hex string is an odd number of digits');
+  if (!/^0x[0-9a-fA-F]*$/.test(text)) throw new InvalidValue('hash', 'Invalid hash characters');
+  return fromHex(text);
+}
+
+export const BlockHeight = Type.Integer({ minimum: 0, description: 'Block height', examples: example('block_height') });
+
+/** Has no effect: there are no unconfirmed microblocks. */
+export const unanchored = Type.Boolean({
+  default: false,
+  description: 'Once included unconfirmed microblocks (Stacks 2.x); has no effect',
+});
+
+export const excludeFunctionArgs = Type.Boolean({
+  default: false,
+  description: 'Whether to leave out the arguments of contract calls',
+});
+
+export const TransactionTypes = Type.Optional(
+  Type.Array(words(...typeWords), {
+    description: 'Transaction types to return, separated by commas or as repeated keys',
+  }),
+);

@@ -6,8 +6,7 @@ import type { Payload } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/payload.ts';
 import { payloadOf } from '../../codec/transaction.ts';
 import type { SummaryPayload } from '../../store/model/transaction.ts';
-import { type Field, named, object } from './fields.ts';
-import { Amount, ClarityPair, Hash, Hex, words } from './values.ts';
+import { Amount, ClarityPair, type Field, Hash, Hex, named, object, words } from './fields.ts';
 
 /** Statuses of a mined transaction; `unknown` is a status of a newer node. */
 export const Status = words(

@@ -18,7 +18,29 @@ import type {
 import type { ItemsOf } from '../../store/queries/row-texts.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { TransactionEvent, transactionEvent } from './event.ts';
-import { fields, named, object, variants } from './fields.ts';
+import {
+  Amount,
+  ClarityPair,
+  clarity,
+  costFields,
+  exactNumber,
+  fields,
+  Hash,
+  Height,
+  Hex,
+  IsoTime,
+  isoTime,
+  named,
+  nullable,
+  OptionalTime,
+  object,
+  Principal,
+  timeText,
+  Uint64,
+  UnixTime,
+  variants,
+  words,
+} from './fields.ts';
 import {
   type ByType,
   executedStatuses,
@@ -32,25 +54,6 @@ import {
   type Whole,
   waitingStatuses,
 } from './transaction-parts.ts';
-import {
-  Amount,
-  ClarityPair,
-  clarity,
-  costFields,
-  exactNumber,
-  Hash,
-  Height,
-  Hex,
-  IsoTime,
-  isoTime,
-  nullable,
-  OptionalTime,
-  Principal,
-  timeText,
-  Uint64,
-  UnixTime,
-  words,
-} from './values.ts';
 
 interface TransactionContext {
   declarations: Declarations;

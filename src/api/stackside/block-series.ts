@@ -4,8 +4,7 @@ import { toHex } from '../../codec/hex.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { named, object } from '../shared/fields.ts';
-import { Amount, Hash, Height, nullable, UnixTime } from '../shared/values.ts';
+import { Amount, Hash, Height, named, nullable, object, UnixTime } from '../shared/fields.ts';
 
 /** The spans that blocks are counted by: their seconds, and how many a response has. */
 const SPANS = { hour: { seconds: 3_600, count: 24 }, day: { seconds: 86_400, count: 30 } } as const;

@@ -9,10 +9,8 @@ import { CursorPage, cursorList, cursorQuery, listOf, UncountedCursorPage } from
 import { type Route, route } from '../../http/route.ts';
 import type { BnsName } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { named, object } from '../shared/fields.ts';
-import { PrincipalParameter } from '../shared/parameters.ts';
-import { MAX_SUBJECTS, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/subjects.ts';
-import { Hash, nullable, Principal, UnixTime, words } from '../shared/values.ts';
+import { Hash, named, nullable, object, Principal, UnixTime, words } from '../shared/fields.ts';
+import { MAX_SUBJECTS, PrincipalParameter, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/parameters.ts';
 
 const tag = 'Stackside';
 

@@ -19,10 +19,9 @@ import type {
   LoggingContracts,
 } from '../../store/model/contract.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { fields, object } from '../shared/fields.ts';
+import { ClarityPair, clarity, fields, Hash, Height, IsoTime, isoTime, nullable, object } from '../shared/fields.ts';
 import { AddressParameter, ContractParameter } from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
-import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable } from '../shared/values.ts';
 import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
 
 /** Limits of a request: names, conditions of a name, and characters of a name. */

@@ -14,22 +14,26 @@ import type { ListedName } from '../../store/model/name.ts';
 import type { FtListing, NftListing } from '../../store/model/token.ts';
 import { SIPS } from '../metadata.ts';
 import { example } from '../shared/examples/examples.ts';
-import { fields, named, object } from '../shared/fields.ts';
-import { NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
-import { Decimals, exactDecimals, TokenSymbol } from '../shared/unit.ts';
 import {
   ClarityPair,
   clarity,
+  Decimals,
+  exactDecimals,
+  fields,
   Hash,
   Height,
   IsoTime,
   isoTime,
+  named,
   nullable,
+  object,
   Principal,
   SignedAmount,
+  TokenSymbol,
   UnixTime,
   words,
-} from '../shared/values.ts';
+} from '../shared/fields.ts';
+import { NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
 
 const tag = 'Stackside';
 const count = Type.Integer({ minimum: 0 });

@@ -10,9 +10,8 @@ import type {
   ForkBlock as StoredForkBlock,
   ForkDetail as StoredForkDetail,
 } from '../../store/model/block.ts';
-import { fields, object } from '../shared/fields.ts';
-import { HexHash } from '../shared/legacy-parameters.ts';
-import { describedHex, Hash, Height, nullable, UnixTime, words } from '../shared/values.ts';
+import { describedHex, fields, Hash, Height, nullable, object, UnixTime, words } from '../shared/fields.ts';
+import { HexHash } from '../shared/parameters.ts';
 
 const WasCanonical = nullable(Type.Boolean(), {
   description: 'Whether it was on the canonical chain at some time; null if unknown',

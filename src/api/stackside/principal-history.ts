@@ -24,26 +24,30 @@ import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { example } from '../shared/examples/examples.ts';
-import { named, object } from '../shared/fields.ts';
-import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
-import { Decimals, loadUnit, TokenSymbol, type Unit } from '../shared/unit.ts';
 import {
   Amount,
   Asset,
   ClarityPair,
   clarity,
+  Decimals,
   Hash,
   Height,
   IsoTime,
   isoTime,
+  loadUnit,
   Memo,
   memo,
+  named,
   nullable,
+  object,
   Principal as PrincipalText,
   SignedAmount,
+  TokenSymbol,
+  type Unit,
   UnixTime,
   words,
-} from '../shared/values.ts';
+} from '../shared/fields.ts';
+import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 
 /** Parses a time to Unix seconds. @throws InvalidValue for a date or time that doesn't exist */
 function parseTime(text: string): number {

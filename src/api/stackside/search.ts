@@ -4,8 +4,7 @@ import { assetNameOf, contractNameOf, MAX_ASSET_LENGTH } from '../../codec/addre
 import { toHex } from '../../codec/hex.ts';
 import { type Route, route } from '../../http/route.ts';
 import { foundKinds, matches, type SearchResult } from '../../store/model/search.ts';
-import { named } from '../shared/fields.ts';
-import { Height, nullable, words } from '../shared/values.ts';
+import { Height, named, nullable, words } from '../shared/fields.ts';
 import { bnsContractOf } from './bns-names.ts';
 
 const Item = named('FoundItem', {

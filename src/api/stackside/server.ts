@@ -5,8 +5,7 @@ import { notFound } from '../../http/errors.ts';
 import { HistoryFrom } from '../../http/history.ts';
 import { type Access, route, WITHOUT_INDEX } from '../../http/route.ts';
 import { serverStates } from '../server-state.ts';
-import { named } from '../shared/fields.ts';
-import { Hash, nullable, UnixTime, words } from '../shared/values.ts';
+import { Hash, named, nullable, UnixTime, words } from '../shared/fields.ts';
 
 /** The declaration that all routes with the admin key share. @param access accepts the admin key only */
 export const operatorFamily = (access: Access<object, undefined>) =>

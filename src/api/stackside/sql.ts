@@ -2,8 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { route } from '../../http/route.ts';
 import { exampleQueries, someRows, views } from '../../store/views/views.ts';
-import { named } from '../shared/fields.ts';
-import { words } from '../shared/values.ts';
+import { named, words } from '../shared/fields.ts';
 import type { OperatorFamily } from './server.ts';
 
 export const SQL_LIMITS = {

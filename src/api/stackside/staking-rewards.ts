@@ -4,9 +4,8 @@ import { chainAndBurnBlock, chainAndBurnTip } from '../../http/etag.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { StackedCycle, StakerShare } from '../../store/model/staking.ts';
-import { object } from '../shared/fields.ts';
+import { Amount, nullable, object, Principal, Sats, words } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
-import { Amount, nullable, Principal, Sats, words } from '../shared/values.ts';
 
 /** Rewards that no calculation names a cycle for are in no cycle, so a cycle may have more claimed than accrued. */
 const claimable = (earned: bigint, claimed: bigint): string => String(earned > claimed ? earned - claimed : 0n);

@@ -3,8 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { MAX_UINT } from '../../codec/clarity.ts';
 import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
-import { named } from '../shared/fields.ts';
-import { nullable, UnixTime, words } from '../shared/values.ts';
+import { named, nullable, UnixTime, words } from '../shared/fields.ts';
 import { ArchiveBase, type HostsState, hostsRoute, type OperatorFamily, operatorFamily } from './server.ts';
 import { type Queries, sqlRoutes } from './sql.ts';
 

@@ -15,21 +15,24 @@ import {
 } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { FtTransfer, NftMint as StoredMint } from '../../store/model/token.ts';
-import { object } from '../shared/fields.ts';
-import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
-import { Decimals, loadUnit, TokenSymbol, type Unit } from '../shared/unit.ts';
 import {
   Amount,
   ClarityPair,
   clarity,
+  Decimals,
   EventPosition,
   eventPosition,
   Hash,
   Height,
   IsoTime,
   isoTime,
+  loadUnit,
   nullable,
-} from '../shared/values.ts';
+  object,
+  TokenSymbol,
+  type Unit,
+} from '../shared/fields.ts';
+import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
 import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
 
 const [Mint, mint] = object<StoredMint>('NftMint')({

@@ -4,17 +4,16 @@
  * replaces it.
  */
 import { Type } from '@sinclair/typebox';
+import { TENURE_BUDGET } from '../../chain/network.ts';
 import { BLOCK_LIMITS, type ProjectedBlock } from '../../chain/projection.ts';
-import { TENURE_BUDGET } from '../../chain/tenure-budget.ts';
 import { toHex } from '../../codec/hex.ts';
 import { notFound, requireFound } from '../../http/errors.ts';
 import { mempool as mempoolTag, transaction as transactionTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee, PendingAwaits } from '../../store/model/transaction.ts';
-import { named } from '../shared/fields.ts';
+import { Amount, Hash, Hex, named, nullable, Principal, UnixTime } from '../shared/fields.ts';
 import { TxId } from '../shared/parameters.ts';
 import { waitingStatuses } from '../shared/transaction-parts.ts';
-import { Amount, Hash, Hex, nullable, Principal, UnixTime } from '../shared/values.ts';
 
 /** Minimum fees of the ranges in micro-STX, each about three times the previous one; the last range is unlimited. */
 const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];

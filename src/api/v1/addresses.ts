@@ -25,8 +25,7 @@ import {
 } from '../shared/address.ts';
 import { TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
-import { type HeightOrHash, TxId } from '../shared/parameters.ts';
+import { excludeFunctionArgs, type HeightOrHash, Principal, TxId } from '../shared/parameters.ts';
 import {
   declarationsFor,
   MempoolTransaction,

@@ -11,8 +11,7 @@ import type { ListOrder } from '../../store/model/page.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { Block, block, Microblock, microblock } from '../shared/block.ts';
 import { named } from '../shared/fields.ts';
-import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
-import { BlockParameter } from '../shared/parameters.ts';
+import { BlockHeight, BlockParameter, excludeFunctionArgs, HexHash } from '../shared/parameters.ts';
 import { Transaction, transactionRows } from '../shared/transaction.ts';
 
 const tag = 'Blocks (v1)';

@@ -8,9 +8,8 @@ import { type SentText, spelling } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { BurnReward as StoredBurnReward, RewardSlot as StoredRewardSlot } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
-import { fields, literal, named, object } from '../shared/fields.ts';
+import { fields, Hash, Height, literal, named, object, Sats } from '../shared/fields.ts';
 import { AddressParameter } from '../shared/parameters.ts';
-import { Hash, Height, Sats } from '../shared/values.ts';
 
 const BitcoinAddress = Type.String({ description: 'Bitcoin address' });
 

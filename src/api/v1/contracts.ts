@@ -13,8 +13,7 @@ import { route } from '../../http/route.ts';
 import type { ContractDeployment } from '../../store/model/contract.ts';
 import { contractLogRows, TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { object } from '../shared/fields.ts';
-import { Hash, Height, nullable } from '../shared/values.ts';
+import { Hash, Height, nullable, object } from '../shared/fields.ts';
 
 /** JSON text with members in the order of PostgreSQL's jsonb (shorter names first, then by bytes): clients compare the texts. */
 function orderedJson(value: unknown): string {

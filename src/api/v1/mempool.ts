@@ -5,10 +5,9 @@ import { mempool as mempoolTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { PendingFeeAndSize } from '../../store/model/transaction.ts';
-import { named } from '../shared/fields.ts';
-import { excludeFunctionArgs, Principal, unanchored } from '../shared/legacy-parameters.ts';
+import { named, nullable, words } from '../shared/fields.ts';
+import { excludeFunctionArgs, Principal, unanchored } from '../shared/parameters.ts';
 import { declarationsFor, MempoolTransaction, mempoolTransaction } from '../shared/transaction.ts';
-import { nullable, words } from '../shared/values.ts';
 
 /** Types of pending transactions that are counted. */
 const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'poison_microblock'] as const;

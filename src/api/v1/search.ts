@@ -10,7 +10,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { StxBalanceWithTotals, stxBalanceWithTotals } from '../shared/address.ts';
 import { Block, block } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
-import { named } from '../shared/fields.ts';
+import { Hash, Height, Hex, named, Principal, UnixTime, words } from '../shared/fields.ts';
 import {
   declarationsFor,
   FoundTransaction,
@@ -20,7 +20,6 @@ import {
   transaction,
   typeWords,
 } from '../shared/transaction.ts';
-import { Hash, Height, Hex, Principal, UnixTime, words } from '../shared/values.ts';
 
 const tx_type = { ...words(...typeWords), $id: 'TransactionTypeV1' };
 const MinedData = {

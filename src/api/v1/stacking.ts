@@ -18,8 +18,6 @@ import { pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route, WITHOUT_INDEX } from '../../http/route.ts';
 import type { StackingVersion, StackingEvent as StoredStackingEvent } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
-import { named } from '../shared/fields.ts';
-import { HexHash, Principal as PrincipalParameter, unanchored } from '../shared/legacy-parameters.ts';
 import {
   Amount,
   bitcoinAddress,
@@ -27,10 +25,12 @@ import {
   Hash,
   Height,
   Hex,
+  named,
   nullable,
   Principal,
   Uint64,
-} from '../shared/values.ts';
+} from '../shared/fields.ts';
+import { HexHash, Principal as PrincipalParameter, unanchored } from '../shared/parameters.ts';
 
 const Integer = Type.String({ $id: 'IntegerText', pattern: '^[0-9]+$' });
 const BurnHeight = Type.String({

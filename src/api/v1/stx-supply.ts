@@ -4,8 +4,7 @@ import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { object } from '../shared/fields.ts';
-import { Height, STX_IN_2050 } from '../shared/values.ts';
+import { Height, object, STX_IN_2050 } from '../shared/fields.ts';
 
 const Stx = Type.String({
   $id: 'StxText',

@@ -10,12 +10,23 @@ import type { HolderPage, NftEvent, NftHolding as StoredNftHolding } from '../..
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { type Field, fields, named, object } from '../shared/fields.ts';
+import {
+  ClarityPair,
+  clarity,
+  type Field,
+  fields,
+  Hash,
+  Height,
+  named,
+  nullable,
+  object,
+  Principal,
+  SignedAmount,
+  words,
+} from '../shared/fields.ts';
 import { RULES } from '../shared/identifiers.ts';
-import { Principal as PrincipalParameter } from '../shared/legacy-parameters.ts';
-import { NftAssetParameter } from '../shared/parameters.ts';
+import { NftAssetParameter, Principal as PrincipalParameter } from '../shared/parameters.ts';
 import { type Declarations, declarationsFor, Transaction, transaction } from '../shared/transaction.ts';
-import { ClarityPair, clarity, Hash, Height, nullable, Principal, SignedAmount, words } from '../shared/values.ts';
 import { untilQuery } from './heights.ts';
 
 const Holder = named('HolderV1', { address: Principal, balance: SignedAmount });

@@ -17,9 +17,16 @@ import type {
 import type { Reader } from '../../store/read/index-reader.ts';
 import { eventTypes, TransactionEvent, transactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { named } from '../shared/fields.ts';
-import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
-import { SpelledTxId, TxId } from '../shared/parameters.ts';
+import { Hash, Hex, named, nullable, words } from '../shared/fields.ts';
+import {
+  Address,
+  excludeFunctionArgs,
+  Principal,
+  SpelledTxId,
+  TransactionTypes,
+  TxId,
+  unanchored,
+} from '../shared/parameters.ts';
 import {
   declarationsFor,
   FoundTransaction,
@@ -28,7 +35,6 @@ import {
   transaction,
   transactionRows,
 } from '../shared/transaction.ts';
-import { Hash, Hex, nullable, words } from '../shared/values.ts';
 
 const tag = 'Transactions (v1)';
 const UNKNOWN = 'could not find transaction by ID';

@@ -27,10 +27,8 @@ import {
   stxBalance,
 } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
-import { named } from '../shared/fields.ts';
-import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
-import { PrincipalText, TxId } from '../shared/parameters.ts';
-import { SignedAmount } from '../shared/values.ts';
+import { named, SignedAmount } from '../shared/fields.ts';
+import { excludeFunctionArgs, Principal, PrincipalText, TxId } from '../shared/parameters.ts';
 
 const tag = 'Addresses';
 const params = { principal: Principal };

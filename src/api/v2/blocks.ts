@@ -18,9 +18,8 @@ import { type Route, route } from '../../http/route.ts';
 import type { AnchorBurnBlock } from '../../store/model/block.ts';
 import { ChainBlock, chainBlock, chainBlockRows } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
-import { object } from '../shared/fields.ts';
+import { Hash, Height, Hex, IsoTime, isoTime, object, UnixTime } from '../shared/fields.ts';
 import { BlockParameter, BurnBlockParameter } from '../shared/parameters.ts';
-import { Hash, Height, Hex, IsoTime, isoTime, UnixTime } from '../shared/values.ts';
 
 const seconds = Type.Number({ minimum: 0 });
 

@@ -3,8 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { mempool as mempoolTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee } from '../../store/model/transaction.ts';
-import { named } from '../shared/fields.ts';
-import { exactNumber, Uint64 } from '../shared/values.ts';
+import { exactNumber, named, Uint64 } from '../shared/fields.ts';
 
 /** micro-STX. */
 const Priorities = named('FeePriorities', {

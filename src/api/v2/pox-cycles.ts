@@ -8,8 +8,6 @@ import { route } from '../../http/route.ts';
 import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { object } from '../shared/fields.ts';
-import { BurnBlockParameter } from '../shared/parameters.ts';
 import {
   Amount,
   bitcoinAddress,
@@ -17,12 +15,14 @@ import {
   Height,
   Hex,
   nullable,
+  object,
   Principal,
   Sats,
   stackedPercent,
   weightPercent,
   words,
-} from '../shared/values.ts';
+} from '../shared/fields.ts';
+import { BurnBlockParameter } from '../shared/parameters.ts';
 
 const percent = Type.Number({ minimum: 0, maximum: 100 });
 

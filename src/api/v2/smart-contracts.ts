@@ -8,9 +8,8 @@ import type { Deployment } from '../../store/model/contract.ts';
 import type { EventLocation } from '../../store/model/transaction.ts';
 import { ContractLog, contractLogRows } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { named } from '../shared/fields.ts';
+import { Hash, Height, named, words } from '../shared/fields.ts';
 import { PATTERNS, RULES } from '../shared/identifiers.ts';
-import { Hash, Height, words } from '../shared/values.ts';
 
 const ContractStatus = Type.Union(
   [

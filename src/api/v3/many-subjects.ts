@@ -4,11 +4,17 @@ import { toHex } from '../../codec/hex.ts';
 import { requireWholeHistory, withUntouched } from '../../http/history.ts';
 import { listOf } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import { named } from '../shared/fields.ts';
-import { AssetParameter, TxId } from '../shared/parameters.ts';
-import { listField, MAX_SUBJECTS, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/subjects.ts';
-import { Decimals, loadUnit, TokenSymbol } from '../shared/unit.ts';
-import { Hash, nullable, words } from '../shared/values.ts';
+import { Decimals, Hash, loadUnit, named, nullable, TokenSymbol, words } from '../shared/fields.ts';
+import {
+  AssetParameter,
+  listField,
+  MAX_SUBJECTS,
+  ResultsAtTip,
+  readPrincipals,
+  TxId,
+  texts,
+  tipOf,
+} from '../shared/parameters.ts';
 import { StxBalance, stxBalance } from './principals.ts';
 import { FtBalance, ftBalance } from './tokens.ts';
 import { FoundTransaction, fullTransaction, includable } from './transaction.ts';

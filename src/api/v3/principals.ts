@@ -15,9 +15,19 @@ import {
   type StxBalance as StoredStxBalance,
 } from '../../store/model/account.ts';
 import { exactOrNull } from '../shared/address.ts';
-import { fields, object } from '../shared/fields.ts';
+import {
+  Amount,
+  Asset,
+  fields,
+  Hash,
+  Height,
+  nullable,
+  object,
+  SignedAmount,
+  Uint64,
+  words,
+} from '../shared/fields.ts';
 import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
-import { Amount, Asset, Hash, Height, nullable, SignedAmount, Uint64, words } from '../shared/values.ts';
 import { FtBalance, ftBalance, NftInstance, nftInstance } from './tokens.ts';
 import { PendingSummary, pendingRows, TransactionSummary, transactionSummary } from './transaction.ts';
 

@@ -5,9 +5,8 @@ import { requireFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { SmartContract as StoredSmartContract } from '../../store/model/contract.ts';
-import { object } from '../shared/fields.ts';
+import { nullable, object } from '../shared/fields.ts';
 import { ContractParameter, includeQuery } from '../shared/parameters.ts';
-import { nullable } from '../shared/values.ts';
 import { origin } from './transaction.ts';
 
 /** A contract with the transaction that deployed it. The context has the names of large members to return. */

@@ -23,19 +23,23 @@ import type {
 } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { fields, literal, named, object, variants } from '../shared/fields.ts';
-import { PrincipalParameter } from '../shared/parameters.ts';
 import {
+  fields,
   Hash,
   Height,
   Hex,
+  literal,
+  named,
   nullable,
+  object,
   Principal,
   Sats,
   stackedPercent,
+  variants,
   weightPercent,
   words,
-} from '../shared/values.ts';
+} from '../shared/fields.ts';
+import { PrincipalParameter } from '../shared/parameters.ts';
 import { origin } from './transaction.ts';
 
 const MicroStx = Type.String({ $id: 'MicroStx', pattern: '^[0-9]+$', description: 'Amount in micro-STX' });

@@ -9,9 +9,8 @@ import type {
   Holder as StoredHolder,
   NftInstance as StoredNftInstance,
 } from '../../store/model/token.ts';
-import { fields, named, object } from '../shared/fields.ts';
+import { Amount, ClarityPair, clarity, fields, named, object, Principal, STX_IN_2050 } from '../shared/fields.ts';
 import { AssetParameter, NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
-import { Amount, ClarityPair, clarity, Principal, STX_IN_2050 } from '../shared/values.ts';
 import { NftMove, nftMove } from './transfers.ts';
 
 const asset = fields<{ asset: string }>()({ asset_identifier: [Type.String(), ({ asset }) => asset] });

@@ -16,7 +16,26 @@ import type {
   TransactionDetail,
   TransactionPosition,
 } from '../../store/model/transaction.ts';
-import { fields, object, variants } from '../shared/fields.ts';
+import {
+  Amount,
+  ClarityPair,
+  CostObject,
+  clarity,
+  exactNumber,
+  executionCost,
+  fields,
+  Hash,
+  Height,
+  Hex,
+  Memo,
+  memo,
+  nullable,
+  object,
+  Principal,
+  Uint64,
+  UnixTime,
+  variants,
+} from '../shared/fields.ts';
 import {
   type ByType,
   executedStatuses,
@@ -31,23 +50,6 @@ import {
   type Whole,
   waitingStatuses,
 } from '../shared/transaction-parts.ts';
-import {
-  Amount,
-  ClarityPair,
-  CostObject,
-  clarity,
-  exactNumber,
-  executionCost,
-  Hash,
-  Height,
-  Hex,
-  Memo,
-  memo,
-  nullable,
-  Principal,
-  Uint64,
-  UnixTime,
-} from '../shared/values.ts';
 
 export const [Block, block] = object<Omit<TransactionPosition, 'txId'>>('BlockPosition')({
   height: [Height, ({ block }) => block.height],

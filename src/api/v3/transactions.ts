@@ -9,8 +9,21 @@ import { CursorPage, cursorList, cursorQuery, UncountedCursorPage } from '../../
 import { route } from '../../http/route.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { type EventOf, type EventsBy, LoggedValue, loggedValue, unknownEvent } from '../shared/event.ts';
-import { fields, named, object, variants } from '../shared/fields.ts';
-import { TransactionTypes } from '../shared/legacy-parameters.ts';
+import {
+  Amount,
+  ClarityPair,
+  clarity,
+  fields,
+  Height,
+  Memo,
+  memo,
+  named,
+  nullable,
+  object,
+  Principal,
+  variants,
+  words,
+} from '../shared/fields.ts';
 import {
   AddressParameter,
   BlockParameter,
@@ -18,10 +31,10 @@ import {
   ContractParameter,
   includeQuery,
   PrincipalParameter,
+  TransactionTypes,
   TxId,
 } from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
-import { Amount, ClarityPair, clarity, Height, Memo, memo, nullable, Principal, words } from '../shared/values.ts';
 import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
 import {
   FoundTransaction,

@@ -7,9 +7,18 @@ import type {
   FtTransfer as StoredFtTransfer,
   StxTransfer as StoredStxTransfer,
 } from '../../store/model/token.ts';
-import { fields, object } from '../shared/fields.ts';
+import {
+  Amount,
+  EventPosition,
+  eventPosition,
+  fields,
+  Memo,
+  memo,
+  nullable,
+  object,
+  Principal,
+} from '../shared/fields.ts';
 import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
-import { Amount, EventPosition, eventPosition, Memo, memo, nullable, Principal } from '../shared/values.ts';
 import { Block, block } from './transaction.ts';
 
 /** The sender of a mint and the recipient of a burn are null. */

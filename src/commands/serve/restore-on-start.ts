@@ -1,8 +1,7 @@
 /** `serve --from`: an empty data directory is restored from an archive before the server starts. */
 import { chainOfIdentity, requireIdentity } from '../../archive/archive.ts';
-import { filesAt, openArchive, UNSIGNED } from '../../archive/open.ts';
+import { filesAt, loadSeenArchive, openArchive, saveSeenArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
-import { loadSeenArchive, saveSeenArchive } from '../../archive/signed.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';

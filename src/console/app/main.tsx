@@ -11,7 +11,7 @@ import { Pages } from './pages/pages.tsx';
 import { Shell, startTheme } from './shell/shell.tsx';
 import { startClocks } from './ui/clock.ts';
 import { startRouter } from './ui/router.ts';
-import { startServerStatus } from './ui/server-status.ts';
+import { startServerStatus } from './ui/server-status.tsx';
 import { startWatches } from './ui/watches.tsx';
 
 function start(): void {

@@ -1,7 +1,6 @@
 /** The definition of a chainhook: its schema, its parser, and a stored hook as the engine evaluates it. */
 import { type Static, Type } from '@sinclair/typebox';
-import { named } from '../../api/shared/fields.ts';
-import { nullable } from '../../api/shared/values.ts';
+import { named, nullable } from '../../api/shared/fields.ts';
 import { isObject } from '../../base/json.ts';
 import type { Network } from '../../chain/network.ts';
 import { ConditionError, literalOf, NOT_128_BITS, serializedForms } from '../../codec/value-condition.ts';

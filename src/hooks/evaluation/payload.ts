@@ -1,6 +1,6 @@
 /** The body of a delivery, with the applied and rolled-back blocks and their matching transactions; and the delivery's id. */
 
-import { executionCost } from '../../api/shared/values.ts';
+import { executionCost } from '../../api/shared/fields.ts';
 import { exactNumber } from '../../base/json.ts';
 import type { Block, ChainTransaction } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';

@@ -1,7 +1,6 @@
 /** The delivery log: deliveries with their results, and redelivery. */
 import { Type } from '@sinclair/typebox';
-import { named } from '../../api/shared/fields.ts';
-import { words } from '../../api/shared/values.ts';
+import { named, words } from '../../api/shared/fields.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';

@@ -1,8 +1,7 @@
 /** Schemas and serializers of the chainhook routes: bodies, hooks, deliveries and backfills. Times are Unix seconds. */
 import { Type } from '@sinclair/typebox';
-import { named, object } from '../../api/shared/fields.ts';
+import { named, nullable, object, words } from '../../api/shared/fields.ts';
 import { RULES } from '../../api/shared/identifiers.ts';
-import { nullable, words } from '../../api/shared/values.ts';
 import { toHex } from '../../codec/hex.ts';
 import { List } from '../../http/pagination.ts';
 import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/model.ts';

@@ -1,6 +1,6 @@
 /** Routes that sign a browser in and out; {@link ../access/sessions.ts} has their contract. */
 import { type Static, Type } from '@sinclair/typebox';
-import { nullable } from '../../api/shared/values.ts';
+import { nullable } from '../../api/shared/fields.ts';
 import { Redirect, type Route, type Access as RouteAccess, route, WITHOUT_INDEX } from '../../http/route.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../access/keys.ts';

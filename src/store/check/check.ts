@@ -1,12 +1,23 @@
-/** Checks a data directory: SQLite's own check of both files, the journal's entries, and with `deep` every row of the index. */
+/**
+ * Checks a data directory: SQLite's own check of both files, the journal's entries, and with `deep` every row of the index,
+ * also of the indexes of decoded values, which don't follow from the journal.
+ */
+import type { Database } from 'bun:sqlite';
+import { positionText } from '../../chain/position.ts';
+import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
+import { entriesOf } from '../effects/value-index-writer.ts';
 import { indexPath, openReader, requireIndex } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
+import type { ValueIndex } from '../model/contract.ts';
+import { valueIndexes } from '../queries/contracts/value-search.ts';
+import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
+import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import { type CheckResult, CheckRun, type CheckWatch } from './checks.ts';
 import { checkIndexSchema, checkJournal, checkPages, checkViews } from './files.ts';
 import { checkTables } from './tables.ts';
-import { checkValueIndexes } from './value-indexes.ts';
 
 /** Number of checks that are not deep: pages and schema of both files, views, entries of the journal, and whether it fits. */
 const FILE_CHECKS = 7;
@@ -40,4 +51,67 @@ export function checkDirectory(directory: string, { deep, watch }: CheckOptions 
   checkTables(run, { directory, machine: deep });
   checkValueIndexes(run, directory);
   return run.results;
+}
+
+type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
+
+/** The expected entries of each log or call in an index. */
+function* expected(db: Database, index: ValueIndex) {
+  const { contract, from } = index;
+  if (index.subject === 'logs') {
+    const logs = db.query<LogRow, [string, number, number]>(
+      `SELECT e.position, e.event_index, e.value FROM principals p JOIN events e ON e.contract_id = p.id
+        WHERE p.address = ?1 AND e.kind = ${EVENT_KIND.log} AND (e.position, e.event_index) >= (?2, ?3)`,
+    );
+    for (const { position, event_index, value } of logs.iterate(contract, from.position, from.eventIndex)) {
+      yield { position, event_index, entries: entriesOf(index, fieldsOf(value ?? new Uint8Array(0))) };
+    }
+    return;
+  }
+  const calls = db.query<CallColumns & { position: number; function_name: string }, [string, number]>(
+    `SELECT t.position, t.function_name, b.function_args, b.raw
+       FROM principals p JOIN transactions t ON t.contract_id = p.id JOIN transaction_bodies b ON b.position = t.position
+      WHERE p.address = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position >= ?2`,
+  );
+  for (const row of calls.iterate(contract, from.position)) {
+    const fields = fieldsOfCall(row.function_name, callArguments(row));
+    yield { position: row.position, event_index: 0, entries: entriesOf(index, fields) };
+  }
+}
+
+function* findProblems(db: Database, index: ValueIndex): Generator<string> {
+  const stored = db.query<{ found: 1 }, [number, string, string, number, number]>(
+    `SELECT 1 AS found FROM value_index_entries
+      WHERE index_id = ?1 AND path = ?2 AND value = ?3 AND position = ?4 AND event_index = ?5`,
+  );
+  const name = `${index.subject} of ${index.contract}`;
+  let entriesCounted = 0;
+  for (const { position, event_index, entries } of expected(db, index)) {
+    entriesCounted += entries.size;
+    for (const [path, value] of entries) {
+      if (stored.get(index.id, path, value, position, event_index) !== null) continue;
+      yield `${name}: ${path} in ${positionText(position)}, event ${event_index} is not ${value}`;
+    }
+  }
+  const entriesStored = db
+    .query<{ n: number }, [number]>('SELECT count(*) AS n FROM value_index_entries WHERE index_id = ?1')
+    .get(index.id)?.n;
+  if (entriesStored !== entriesCounted) yield `${name}: stored ${entriesStored} entries, counted ${entriesCounted}`;
+}
+
+/** Compares the indexes of decoded values with the logs and calls that they were made from. @returns sentences */
+export function* valueIndexProblems(db: Database): Generator<string> {
+  for (const index of valueIndexes(db)()) if (index.wanted) yield* findProblems(db, index);
+  const strays = db.query<Stored<'value_index_entries', 'index_id'>, []>(
+    'SELECT DISTINCT index_id FROM value_index_entries WHERE index_id NOT IN (SELECT id FROM value_indexes)',
+  );
+  for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which doesn't exist`;
+}
+
+/** Checks the indexes in one snapshot. */
+export function checkValueIndexes(run: CheckRun, directory: string): void {
+  using db = openReader(directory);
+  db.run('BEGIN');
+  run.expect(1);
+  run.examine('decoded values of logs and calls', () => valueIndexProblems(db));
 }

@@ -1,8 +1,7 @@
 /** All recounts of an index, which tests use as an oracle. */
 import { Database } from 'bun:sqlite';
-import { type CheckOptions, checkDirectory } from '../../../src/store/check/check.ts';
+import { type CheckOptions, checkDirectory, valueIndexProblems } from '../../../src/store/check/check.ts';
 import type { CheckResult } from '../../../src/store/check/checks.ts';
-import { valueIndexProblems } from '../../../src/store/check/value-indexes.ts';
 import { indexPath } from '../../../src/store/files/database.ts';
 import { addressChecks } from './addresses.ts';
 import { bnsCheck } from './bns-names.ts';

@@ -2,7 +2,7 @@
 import type { ComponentChild } from 'preact';
 import { usePart } from '../api/use-answer.ts';
 import { Empty, Page, Show } from '../ui/parts.tsx';
-import { isDevnet } from '../ui/server-status.ts';
+import { isDevnet } from '../ui/server-status.tsx';
 
 type DevnetPart = typeof import('./devnet/devnet.tsx');
 

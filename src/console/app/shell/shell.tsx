@@ -9,7 +9,7 @@ import { chainState, networkName } from '../chain/state.ts';
 import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
 import { current, go, pathTo, url } from '../ui/router.ts';
 import { SEARCH_ID, Search } from '../ui/search.tsx';
-import { isDevnet, server } from '../ui/server-status.ts';
+import { isDevnet, server } from '../ui/server-status.tsx';
 import { Badge } from '../ui/values.tsx';
 
 const isMenuOpen = signal(false);

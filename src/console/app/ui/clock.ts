@@ -3,7 +3,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { assertRequestError, get } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/live-query.ts';
-import { isDevnet, server } from './server-status.ts';
+import { isDevnet, server } from './server-status.tsx';
 
 const unixNow = () => Math.floor(Date.now() / 1000);
 

@@ -3,7 +3,7 @@ import { type Signal, signal } from '@preact/signals';
 import { assetContractOf } from '../../../codec/address.ts';
 import { type Answer, assertRequestError, get, post } from '../api/api.ts';
 import { type TokenUnit, tokenUnit } from '../chain/format.ts';
-import { server } from './server-status.ts';
+import { server } from './server-status.tsx';
 
 /** Maximum addresses in a request. */
 const MAX_BATCH = 50;

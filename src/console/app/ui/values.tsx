@@ -1,6 +1,6 @@
 /** Values of the chain as components: times, amounts, hashes, principals, links. */
 import type { ComponentChildren } from 'preact';
-import { TENURE_BUDGET } from '../../../chain/tenure-budget.ts';
+import { TENURE_BUDGET } from '../../../chain/network.ts';
 import { assetContractOf, assetNameOf } from '../../../codec/address.ts';
 import {
   ago,

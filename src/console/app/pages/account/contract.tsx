@@ -28,7 +28,7 @@ import {
   Tabs,
 } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
-import { isDevnet } from '../../ui/server-status.ts';
+import { isDevnet } from '../../ui/server-status.tsx';
 import { idOf, MinedStatus } from '../../ui/transactions.tsx';
 import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
 import { TellMe } from '../../ui/watches.tsx';

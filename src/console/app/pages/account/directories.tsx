@@ -7,7 +7,7 @@ import { addDays, count } from '../../chain/format.ts';
 import { CONTRACT, HOLDER, toUnix } from '../../ui/columns.tsx';
 import { ButtonLink, Choices, type Column, choiceOf, ListPanel, listQuery, Page, Tabs } from '../../ui/parts.tsx';
 import { pathTo, url, withQuery } from '../../ui/router.ts';
-import { isDevnet } from '../../ui/server-status.ts';
+import { isDevnet } from '../../ui/server-status.tsx';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Stx, TokenAmount } from '../../ui/values.tsx';
 import { shareOf } from './token.tsx';
 

@@ -22,7 +22,7 @@ import {
   Tabs,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { server } from '../../ui/server-status.ts';
+import { server } from '../../ui/server-status.tsx';
 import {
   Badge,
   BitcoinAddressLink,

@@ -6,7 +6,7 @@ import { count, visible } from '../../chain/format.ts';
 import type { Block as BlockObject } from '../../chain/types.ts';
 import { BLOCKS_PER_PAGE, type Column, Icon, ListPanel, listQuery, Page, Panel, Show } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { server } from '../../ui/server-status.ts';
+import { server } from '../../ui/server-status.tsx';
 import { COLUMNS_IN_BLOCK, idOf } from '../../ui/transactions.tsx';
 import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Hash, When } from '../../ui/values.tsx';
 import { ForkMark, OrphanMark } from './forks.tsx';

@@ -47,7 +47,7 @@ import {
   TablePanel,
 } from '../../ui/parts.tsx';
 import { url } from '../../ui/router.ts';
-import { isDevnet } from '../../ui/server-status.ts';
+import { isDevnet } from '../../ui/server-status.tsx';
 import { idOf, MatchingTransactions, MINED_COLUMNS, Sentence, Status, searchPath } from '../../ui/transactions.tsx';
 import {
   BitcoinBlockLink,

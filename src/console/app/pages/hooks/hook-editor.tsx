@@ -40,7 +40,7 @@ import { Check, ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
 import { unitOf } from '../../ui/metadata.ts';
 import { Button, ButtonLink, Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
-import { server } from '../../ui/server-status.ts';
+import { server } from '../../ui/server-status.tsx';
 
 /** Returns the draft as a request body. The server checks each field. */
 const definitionOf = (draft: Draft) => draft as unknown as Body<'/chainhooks/me', 'post'>;

@@ -27,11 +27,10 @@ import {
   Tabs,
 } from '../../ui/parts.tsx';
 import { url } from '../../ui/router.ts';
-import { useServerStatus } from '../../ui/server-status.ts';
+import { StateNote, useServerStatus } from '../../ui/server-status.tsx';
 import { Ago, Badge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
 import { SignedIn } from '../signed-in.tsx';
-import { StateNote } from '../state-note.tsx';
 import { Hosts } from './hosts.tsx';
 
 const forOperator = (Part: () => ComponentChildren) => () => (
