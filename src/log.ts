@@ -7,7 +7,7 @@ import type { ServiceEvent, SetupEvent, UnexpectedEvent } from './base/log-event
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';
 import type { ContractsEvent } from './devnet/clarity/network.ts';
-import type { ObserverEvent } from './devnet/observer.ts';
+import type { ObserverEvent } from './devnet/node-event.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/reporting.ts';
 import type { ApiEvent } from './http/errors.ts';
@@ -17,11 +17,11 @@ import type { HistoryStartEvent } from './node/history.ts';
 import type { BroadcastEvent } from './node/proxy.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
+import type { TokenLogEvent } from './node/token-metadata.ts';
 import type { WalEvent } from './store/files/checkpointer.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
-import type { TokenLogEvent } from './tokens/metadata-fetcher.ts';
 
 type ServerEvent =
   | { event: 'old_names_imported'; rows: number }

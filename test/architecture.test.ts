@@ -38,7 +38,6 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/api/names/',
     'src/api/',
     'src/hooks/',
-    'src/tokens/',
     'src/live/',
     'src/console/',
   ],

@@ -1,4 +1,5 @@
-/** Parses times, independent of the machine's time zone. */
+/** Times in UTC, independent of the machine's time zone, and days as the number of days since 1970. */
+import { DAY } from './format.ts';
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2})?(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):?(\d{2})?)?)?$/;
 /** A text with a zone, such as `Sun, 06 Nov 1994 08:49:37 GMT`. */
@@ -26,4 +27,24 @@ export function utcMicroseconds(text: string): number | null {
   if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(clock)) return null;
   const offset = (Number(hours) * 60 + Number(minutes)) * MICROSECONDS_PER_MINUTE;
   return time * 1_000 + Number(fraction.slice(0, 6).padEnd(6, '0')) - (sign === '-' ? -offset : offset);
+}
+
+/** Returns the day of a time. @param time Unix seconds */
+export const dayOf = (time: number): number => Math.floor(time / DAY);
+
+/** The last day with a year of four digits. */
+const LAST_DAY = 2_932_896;
+
+/** Reports whether a number is a valid day. */
+export const isDay = (day: number): boolean => Number.isInteger(day) && day >= 0 && day <= LAST_DAY;
+
+/** Returns a day as `2026-11-24`. */
+export const dayText = (day: number): string => new Date(day * DAY * 1000).toISOString().slice(0, 10);
+
+/** Parses a day in the form of {@link dayText}; returns null for any other text. */
+export function dayIn(text: string): number | null {
+  const time = Date.parse(`${text}T00:00:00Z`);
+  if (Number.isNaN(time)) return null;
+  const day = dayOf(time / 1000);
+  return dayText(day) === text ? day : null;
 }

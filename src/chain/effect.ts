@@ -71,7 +71,7 @@ export type Effect =
       functions: ReadonlyMap<string, number>;
       logs: ReadonlyMap<string, number>;
     }
-  /** The activity that a block adds to a day (chain/day.ts): calls by contract, and events by asset. */
+  /** The activity that a block adds to a day (base/utc-time.ts): calls by contract, and events by asset. */
   | {
       kind: 'activity';
       sign: Sign;

@@ -3,9 +3,10 @@
  * {@link reverseEffects} makes. Nothing else changes a canonical table, so a reorg back and forth ends in the same rows as no
  * reorg. Only block 0 is reverted in another way: by emptying the tables.
  */
+
+import { dayOf } from '../base/utc-time.ts';
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import { bnsChangeOfCall, bnsChangesOf } from './bns-v2.ts';
-import { dayOf } from './day.ts';
 import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
 import { memoTransfers } from './memo-transfers.ts';

@@ -12,7 +12,7 @@
 import type { ReservedSQL, SQL } from 'bun';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { percentDecoded } from '../base/percent-encoding.ts';
+import { percentDecoded } from '../codec/utf8.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
 /** Valid prefixes of table names: they need no quotes and are short enough. */

@@ -3,17 +3,6 @@ import { lruCache } from '../base/cache.ts';
 import { DecodeError, MAX_NAME_LENGTH } from './bytes-reader.ts';
 import { utf8Bytes } from './utf8.ts';
 
-/** Parts of identifiers: of contracts, `ADDRESS.name`, and of assets, `ADDRESS.name::asset`. */
-
-/** Returns the name of a contract. */
-export const contractNameOf = (contract: string): string => contract.slice(contract.indexOf('.') + 1);
-
-/** Returns the name of an asset. */
-export const assetNameOf = (asset: string): string => asset.slice(asset.lastIndexOf(':') + 1);
-
-/** Returns the contract of an asset; an empty text for anything but an asset's identifier. */
-export const assetContractOf = (asset: string): string => asset.slice(0, Math.max(0, asset.lastIndexOf('::')));
-
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** Value of each ASCII character; -1 if it is outside the alphabet. Lower case, O, L and I are read as 0, 1 and 1. */
@@ -270,3 +259,12 @@ const KEY_VERSION = { mainnet: 22, testnet: 26 } as const;
 /** Returns the single-signature address of a public key (SIP-005). @param key 33 bytes */
 export const addressOfKey = (key: Uint8Array, network: keyof typeof KEY_VERSION): string =>
   stacksAddress(KEY_VERSION[network], hash160(key));
+
+/** Returns the name of a contract, `ADDRESS.name`. */
+export const contractNameOf = (contract: string): string => contract.slice(contract.indexOf('.') + 1);
+
+/** Returns the name of an asset, `ADDRESS.name::asset`. */
+export const assetNameOf = (asset: string): string => asset.slice(asset.lastIndexOf(':') + 1);
+
+/** Returns the contract of an asset; an empty text for anything but an asset's identifier. */
+export const assetContractOf = (asset: string): string => asset.slice(0, Math.max(0, asset.lastIndexOf('::')));

@@ -2,14 +2,14 @@
 
 import { principalBytes } from '../codec/address.ts';
 import { deploymentPayload, unlockPayload } from '../codec/boot-transaction.ts';
-import { clarity } from '../codec/clarity-encode.ts';
+import { clarity, u32 } from '../codec/clarity-encode.ts';
 import { sha512_256 } from '../codec/hash.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { indexBlockHash, transactionRoot } from '../codec/nakamoto-block.ts';
 import { tenureChangeCauses } from '../codec/payload.ts';
 import { transactionId } from '../codec/transaction.ts';
 import { type BurnBlock, burnBlocksBetween, executeOperation } from './burn-chain.ts';
-import { concat, u8, u32, u64 } from './bytes.ts';
+import { concat, u8, u64 } from './bytes.ts';
 import { type ChainEvent, COST_DIMENSIONS, type Cost } from './contract.ts';
 import { pox5 } from './contracts/pox-5.ts';
 import { execute, isMinable, noCost, type Receipt } from './execute.ts';

@@ -9,10 +9,6 @@ export function u16(value: number): Uint8Array {
   return Uint8Array.of(value >>> 8, value);
 }
 
-export function u32(value: number): Uint8Array {
-  return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
-}
-
 export function u64(value: number | bigint): Uint8Array {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value));

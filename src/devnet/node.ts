@@ -16,8 +16,14 @@ import { type ClarityMiner, withoutResult } from './clarity/miner.ts';
 import type { SavedChain, SavedTransaction } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
 import { type Network, networks } from './network.ts';
-import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
-import { type ObserverOptions, observer } from './observer.ts';
+import {
+  type NodeEvent,
+  nodeEvent,
+  type ObserverOptions,
+  observer,
+  type PostOptions,
+  postEvent,
+} from './node-event.ts';
 import { Scenario } from './scenario.ts';
 import { type Mint, type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
 import { type Account, accounts, impersonate } from './wallet.ts';

@@ -2,13 +2,13 @@
 
 import { principalBytes } from '../codec/address.ts';
 import { bootTransaction } from '../codec/boot-transaction.ts';
-import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
+import { clarity, encodeArguments, u32 } from '../codec/clarity-encode.ts';
 import { sha512_256 } from '../codec/hash.ts';
 import { toHex } from '../codec/hex.ts';
 import { type TenureChangeCause, tenureChangeCauses } from '../codec/payload.ts';
 import { AUTH, transactionId } from '../codec/transaction.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
-import { concat, shortText, u8, u16, u32, u64 } from './bytes.ts';
+import { concat, shortText, u8, u16, u64 } from './bytes.ts';
 import type { ContractCall, ContractTemplate, Execution, PostConditions } from './contract.ts';
 import type { Network } from './network.ts';
 import { type Account, sign } from './wallet.ts';

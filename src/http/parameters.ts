@@ -9,7 +9,7 @@ import {
 } from '@sinclair/typebox';
 import { lazy } from '../base/cache.ts';
 import { nearestName } from '../base/nearest-name.ts';
-import { percentDecoded } from '../base/percent-encoding.ts';
+import { percentDecoded } from '../codec/utf8.ts';
 import { patternMistake } from './checker.ts';
 import { badPath, ParameterError, type ParameterLocation } from './errors.ts';
 import { pathSegment, queryText } from './request-url.ts';

@@ -4,10 +4,10 @@ import { Gauge, type Registry } from 'prom-client';
 import { droppedBy, type LossyOutputs } from '../base/lossy-output.ts';
 import { storeFailures } from '../base/system-errors.ts';
 import { unknownKinds } from '../chain/effect.ts';
+import type { TokenCounters } from '../node/token-metadata.ts';
 import type { UnknownCounts } from '../store/ingest/event-router.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
 import type { TokenCounts } from '../store/model/token.ts';
-import type { TokenCounters } from '../tokens/metadata-fetcher.ts';
 import { collected } from './collected.ts';
 
 export interface ServerState {

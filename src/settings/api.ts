@@ -1,8 +1,8 @@
 /** Settings of the API, of the realtime connections that blocks and transactions are pushed to, and of faucets. */
 import { Type } from '@sinclair/typebox';
-import { percentDecoded } from '../base/percent-encoding.ts';
 import { utcMicroseconds } from '../base/utc-time.ts';
 import { BNS_CONTRACT_PATTERN } from '../chain/bns-v2.ts';
+import { percentDecoded } from '../codec/utf8.ts';
 import { parseNetworks } from '../http/hosts.ts';
 import { MAX_PER_MINUTE } from '../http/rate-limit.ts';
 import {

@@ -3,7 +3,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { lazy } from '../base/cache.ts';
 import { type Clock, systemRandom } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { percentDecoded } from '../base/percent-encoding.ts';
+import { percentDecoded } from '../codec/utf8.ts';
 import type { BackupSource, ObjectStore } from './object-store.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { dayIn, dayOf, dayText } from '../../src/chain/day.ts';
+import { dayIn, dayOf, dayText } from '../../src/base/utc-time.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { networks } from '../../src/devnet/network.ts';

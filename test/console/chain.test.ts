@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { serverStates, stateWords } from '../../src/api/server-state.ts';
+import type { PostCondition, ServerStatus, Transaction, TransactionEvent } from '../../src/console/app/api/api.ts';
 import { messageOf, urlOf } from '../../src/console/app/api/api.ts';
 import {
   blockTitle,
@@ -117,7 +118,6 @@ import {
   plainText,
   sentence,
 } from '../../src/console/app/chain/transaction.ts';
-import type { PostCondition, ServerStatus, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
 import { type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { assertProperty, character } from '../support/property.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { SimulatedNode } from '../../src/devnet/node.ts';
-import type { ObserverEvent } from '../../src/devnet/observer.ts';
+import type { ObserverEvent } from '../../src/devnet/node-event.ts';
 import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 

@@ -7,15 +7,20 @@ import { type Route, route } from '../../http/route.ts';
 import { Hash, named, nullable } from '../shared/fields.ts';
 import {
   closed,
+  DevnetBitcoinBlock,
+  DevnetBlock,
   type DevnetFamily,
+  devnetBitcoinBlock,
+  devnetBlock,
   MicroStx,
   NAME,
   NAME_RULE,
   requireAtMostOneOf,
   requireOneOf,
   requirePrincipal,
+  State,
+  stateOf,
 } from './family.ts';
-import { DevnetBitcoinBlock, DevnetBlock, devnetBitcoinBlock, devnetBlock, State, stateOf } from './state.ts';
 
 const DEFAULT_SNAPSHOT = 'default';
 

@@ -4,10 +4,9 @@ import { MAX_STEP } from '../../devnet/node.ts';
 import { templates } from '../../devnet/traffic.ts';
 import { type Route, route } from '../../http/route.ts';
 import { named, nullable } from '../shared/fields.ts';
-import { closed, type DevnetFamily, familyOf, requireOneOf, type Steering } from './family.ts';
+import { closed, type DevnetFamily, familyOf, requireOneOf, State, type Steering, stateOf } from './family.ts';
 import { makers } from './makers.ts';
 import { senders } from './senders.ts';
-import { State, stateOf } from './state.ts';
 
 const Time = Type.Object(
   {

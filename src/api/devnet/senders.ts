@@ -18,8 +18,17 @@ import { ApiError, notFound, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
 import { describedHex, Hash, named, nullable } from '../shared/fields.ts';
 import { TxId } from '../shared/parameters.ts';
-import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal, UnreadError } from './family.ts';
-import { DevnetBlock, devnetBlock } from './state.ts';
+import {
+  closed,
+  DevnetBlock,
+  type DevnetFamily,
+  devnetBlock,
+  MicroStx,
+  NAME,
+  NAME_RULE,
+  requirePrincipal,
+  UnreadError,
+} from './family.ts';
 
 const MEMO_BYTES = 34;
 const CLARITY_NONE = '0x09';

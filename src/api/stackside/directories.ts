@@ -1,6 +1,6 @@
 /** Directories of contracts, tokens and names, and single tokens and names in full. Stackside's own routes. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import { dayIn, dayText } from '../../chain/day.ts';
+import { dayIn, dayText } from '../../base/utc-time.ts';
 import { assetContractOf } from '../../codec/address.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';

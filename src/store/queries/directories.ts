@@ -3,7 +3,7 @@
  * newest first.
  */
 import type { Database } from 'bun:sqlite';
-import { dayOf, isDay } from '../../chain/day.ts';
+import { dayOf, isDay } from '../../base/utc-time.ts';
 import { heightOf } from '../../chain/position.ts';
 import { FT_TOKEN } from '../../chain/token-contracts.ts';
 import type { ContractsFilter, ListedContract } from '../model/contract.ts';

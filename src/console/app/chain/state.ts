@@ -1,7 +1,7 @@
 /** The state of the server and of the chain in words, and the steps of a new server to its first block. */
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
+import type { ServerStatus } from '../api/api.ts';
 import { ago, bytes, count, duration, type Tone } from './format.ts';
-import type { ServerStatus } from './types.ts';
 
 interface ChainState {
   tone: Tone;

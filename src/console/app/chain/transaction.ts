@@ -1,6 +1,7 @@
 /** Transactions in words: effects, post-conditions, balance changes, and the rank of a pending transaction. */
+
+import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from '../api/api.ts';
 import { count, plural, shortPrincipal, stxText, words } from './format.ts';
-import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from './types.ts';
 
 /** A part of a sentence: plain text, or an object that the page shows as a link. */
 export type Part = string | { principal: string } | { contract: string; function: string };

@@ -1,6 +1,6 @@
 /** The browser's location as a signal, and the links that change it without loading the document again. */
 import { computed, signal } from '@preact/signals';
-import { percentDecoded } from '../../../base/percent-encoding.ts';
+import { percentDecoded } from '../../../codec/utf8.ts';
 import { type PageName, pagePaths } from '../../page-paths.ts';
 
 const readUrl = () => ({ path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash });

@@ -4,12 +4,12 @@
  */
 import { effect, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import type { ServerStatus } from '../api/api.ts';
 import { assertRequestError, get, type RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/live-query.ts';
 import type { Loaded } from '../api/use-answer.ts';
 import { chainState, stateTitle } from '../chain/state.ts';
-import type { ServerStatus } from '../chain/types.ts';
 import { Copy } from './parts.tsx';
 
 const AWAY =

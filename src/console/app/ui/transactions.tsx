@@ -1,13 +1,13 @@
 /** Transactions as sentences and in tables. */
 
 import { contractNameOf } from '../../../codec/address.ts';
+import type { ListedPending, ListedTransaction } from '../api/api.ts';
 import { urlOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useGet } from '../api/use-answer.ts';
 import type { ChosenFilters } from '../chain/filters.ts';
 import { stxText } from '../chain/format.ts';
 import { action, fateOf, kindOf, type Part, STATUSES } from '../chain/transaction.ts';
-import type { ListedPending, ListedTransaction } from '../chain/types.ts';
 import { AGE, BLOCK, TX_ID } from './columns.tsx';
 import { nothingMatches } from './filters.tsx';
 import { type Column, List, listQuery, PER_PAGE } from './parts.tsx';

@@ -1,10 +1,10 @@
 /** The pages of Bitcoin: blocks with their Stacks blocks and payments to stackers, and an address with its payments. */
 
+import type { BitcoinBlock as BitcoinBlockObject } from '../../api/api.ts';
 import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, plural } from '../../chain/format.ts';
-import type { BitcoinBlock as BitcoinBlockObject } from '../../chain/types.ts';
 import {
   BLOCKS_PER_PAGE,
   type Column,

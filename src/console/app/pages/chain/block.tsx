@@ -1,9 +1,9 @@
 /** The pages of blocks: the list, and one block with its transactions, execution cost and signatures. */
 
+import type { Block as BlockObject } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
-import type { Block as BlockObject } from '../../chain/types.ts';
 import { BLOCKS_PER_PAGE, type Column, Icon, ListPanel, listQuery, Page, Panel, Show } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.tsx';

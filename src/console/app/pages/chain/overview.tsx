@@ -1,6 +1,7 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
 
 import { useState } from 'preact/hooks';
+import type { ServerStatus } from '../../api/api.ts';
 import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { consumerHeaders } from '../../api/session.ts';
@@ -8,7 +9,6 @@ import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
 import { firstSteps } from '../../chain/state.ts';
-import type { ServerStatus } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { every, now } from '../../ui/clock.ts';
 import { DataPanel, type Figure, Figures, ListPanel, Page, Panel, Show } from '../../ui/parts.tsx';

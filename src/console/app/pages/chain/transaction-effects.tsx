@@ -1,11 +1,11 @@
 /** The events and post-conditions of a transaction, and why it failed. */
 
 import { contractNameOf } from '../../../../codec/address.ts';
+import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { errorSource } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
 import { describeCondition, failedCondition, modeWords } from '../../chain/transaction.ts';
-import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../chain/types.ts';
 import { LongValue, NftLink, Value } from '../../ui/code.tsx';
 import { Empty, Panel, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';

@@ -2,7 +2,14 @@
 
 import { useState } from 'preact/hooks';
 import { assetNameOf } from '../../../../codec/address.ts';
-import { get, RequestError } from '../../api/api.ts';
+import {
+  get,
+  isMined,
+  type MinedTransaction,
+  type PendingTransaction,
+  RequestError,
+  type Transaction as TransactionObject,
+} from '../../api/api.ts';
 import { tip, tipVersion, useUpdates } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, parseFilters } from '../../chain/filters.ts';
@@ -19,12 +26,6 @@ import {
   sentence,
   sponsorOf,
 } from '../../chain/transaction.ts';
-import {
-  isMined,
-  type MinedTransaction,
-  type PendingTransaction,
-  type Transaction as TransactionObject,
-} from '../../chain/types.ts';
 import { LongValue, Source } from '../../ui/code.tsx';
 import { FilteredPanel } from '../../ui/filters.tsx';
 import {

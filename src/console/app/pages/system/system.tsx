@@ -2,12 +2,12 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { ServerStatus } from '../../api/api.ts';
 import { type Answer, post, remove } from '../../api/api.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
 import { isLogMatch, parseLogFields } from '../../chain/log.ts';
 import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
-import type { ServerStatus } from '../../chain/types.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { every, now } from '../../ui/clock.ts';
 import { ChoiceField, TextField } from '../../ui/form.tsx';

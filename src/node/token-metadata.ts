@@ -13,12 +13,12 @@ import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
-import { infoOrNull, type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { CommitCount } from '../store/ingest/commit-count.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../store/ingest/token-commands.ts';
 import type { TokenFacts, TokenJobItem, TokenQueue } from '../store/model/token.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
+import { infoOrNull, type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
 /** Maximum bytes of an answer. The longest stored text takes some thousands. */
 const MAX_ANSWER = 65_536;
