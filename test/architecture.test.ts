@@ -45,7 +45,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/console/app/api/'],
   ['src/console/app/chain/'],
   ['src/console/app/ui/'],
-  ['src/console/app/pages/', 'src/console/app/shell/'],
+  ['src/console/app/pages/'],
   ['src/console/app/'],
   ['src/log.ts'],
   ['src/settings/', 'src/metrics/'],

@@ -8,7 +8,7 @@ import './styles/charts.css';
 import { render } from 'preact';
 import { startLive } from './api/live.ts';
 import { Pages } from './pages/pages.tsx';
-import { Shell, startTheme } from './shell/shell.tsx';
+import { Shell, startTheme } from './shell.tsx';
 import { startClocks } from './ui/clock.ts';
 import { startRouter } from './ui/router.ts';
 import { startServerStatus } from './ui/server-status.tsx';

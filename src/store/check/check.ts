@@ -109,7 +109,7 @@ export function* valueIndexProblems(db: Database): Generator<string> {
 }
 
 /** Checks the indexes in one snapshot. */
-export function checkValueIndexes(run: CheckRun, directory: string): void {
+function checkValueIndexes(run: CheckRun, directory: string): void {
   using db = openReader(directory);
   db.run('BEGIN');
   run.expect(1);

@@ -96,8 +96,6 @@ const hookDeliveries = view({
   indexed: ['webhook_id', 'hook_uuid'],
 });
 
-const serviceViews = [mempool, hooks, hookDeliveries];
-
 /** Every view, in the order of the documentation. */
 export const views: readonly View[] = [
   chain,
@@ -106,7 +104,9 @@ export const views: readonly View[] = [
   ...holdingViews,
   ...bitcoinViews,
   ...stakingViews,
-  ...serviceViews,
+  mempool,
+  hooks,
+  hookDeliveries,
 ];
 
 const statements = new Map(views.map((view) => [view.name, creationOf(view)]));

@@ -2,15 +2,15 @@
 import { effect, signal } from '@preact/signals';
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { devnetSection, groups, type PageName } from '../../page-paths.ts';
-import { connection } from '../api/live.ts';
-import { count } from '../chain/format.ts';
-import { chainState, networkName } from '../chain/state.ts';
-import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
-import { current, go, pathTo, url } from '../ui/router.ts';
-import { SEARCH_ID, Search } from '../ui/search.tsx';
-import { isDevnet, server } from '../ui/server-status.tsx';
-import { Badge } from '../ui/values.tsx';
+import { devnetSection, groups, type PageName } from '../page-paths.ts';
+import { connection } from './api/live.ts';
+import { count } from './chain/format.ts';
+import { chainState, networkName } from './chain/state.ts';
+import { Announcements, Icon, type IconName } from './ui/parts.tsx';
+import { current, go, pathTo, url } from './ui/router.ts';
+import { SEARCH_ID, Search } from './ui/search.tsx';
+import { isDevnet, server } from './ui/server-status.tsx';
+import { Badge } from './ui/values.tsx';
 
 const isMenuOpen = signal(false);
 
