@@ -6,14 +6,15 @@ import { hasCode } from './errors.ts';
 const [WAITS, WAIT_MS] = [20, 5];
 const NOTHING = new Uint8Array();
 
-/** The way in which a {@link LossyOutput} writes and waits; tests replace it. */
-export interface LossyWriter {
+/** Writes to a file descriptor, and waits while its pipe is full; tests replace it. */
+export interface DescriptorWriter {
   /** Writes some of the bytes. @returns the number of written bytes */
   write(bytes: Uint8Array): number;
   wait(): void;
 }
 
-const writerTo = (descriptor: number): LossyWriter => ({
+/** Returns the writer to a file descriptor. */
+export const writerTo = (descriptor: number): DescriptorWriter => ({
   write: (bytes) => writeSync(descriptor, bytes),
   wait: () => Bun.sleepSync(WAIT_MS),
 });
@@ -27,12 +28,12 @@ export class LossyOutput {
   dropped = 0;
   /** Whether the last text was written. */
   works = true;
-  readonly #writer: LossyWriter;
+  readonly #writer: DescriptorWriter;
   /** The rest of a partly written text. */
   #rest: Uint8Array = NOTHING;
 
   /** @param to a file descriptor, such as 2 for stderr */
-  constructor(to: number | LossyWriter) {
+  constructor(to: number | DescriptorWriter) {
     this.#writer = typeof to === 'number' ? writerTo(to) : to;
   }
 

@@ -1,11 +1,12 @@
 /** The output of commands: stdout, which may be closed or full, and files, which are written whole or not at all. */
-import { createWriteStream, readFileSync, statSync, writeSync } from 'node:fs';
+import { createWriteStream, readFileSync, statSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { wholeFile } from '../../base/files.ts';
 import { plural } from '../../base/format.ts';
+import { type DescriptorWriter, writerTo } from '../../base/lossy-output.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 
 /** Whether the output's reader closed it, as `head` does after some lines. */
@@ -26,22 +27,11 @@ export function guardOutput(): void {
   process.stderr.on('error', () => {});
 }
 
-/** Milliseconds until a full pipe is tried again. */
-const FULL_MS = 5;
-
-/** Stdout as {@link writeNow} uses it; tests replace it. */
-interface Stdout {
-  /** Writes some of the bytes. @returns their number */
-  write(bytes: Uint8Array): number;
-  wait(): void;
-}
-const stdout: Stdout = { write: (bytes) => writeSync(1, bytes), wait: () => Bun.sleepSync(FULL_MS) };
-
 /**
  * Writes all of a text to stdout before it returns, for commands that don't yield to the event loop. Waits while a pipe is
  * full, and does nothing once the reader is gone.
  */
-export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
+export function writeNow(text: string, { write, wait }: DescriptorWriter = writerTo(1)): void {
   for (let rest = Buffer.from(text); rest.length > 0; ) {
     try {
       rest = rest.subarray(write(rest));
