@@ -7,7 +7,7 @@ import { OperatorError } from '../base/errors.ts';
 import { mapAhead } from '../base/turns.ts';
 import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
-import type { BaseTable } from '../store/base/tables.ts';
+import type { BaseTable } from '../store/base/snapshot.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';
 import { openJournal } from '../store/files/journal.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';

@@ -6,8 +6,8 @@
 import { type Clock, pause } from '../base/clock.ts';
 import { TemporaryError } from '../base/errors.ts';
 import { compressPart, type ObjectStore } from '../storage/object-store.ts';
+import type { BaseTable } from '../store/base/snapshot.ts';
 import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapshot.ts';
-import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { sameChain } from '../store/log/entry.ts';
 import { ArchiveDamagedError, compareEntry } from './archive.ts';

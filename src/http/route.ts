@@ -19,8 +19,8 @@ import type { RateLimiter } from './rate-limit.ts';
 import { bodyReader } from './request-body.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
+import { inParts, Streamed, streamedResponse } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
-import { inParts, Streamed, streamedResponse } from './streamed.ts';
 
 export interface RequestMetrics {
   /**

@@ -18,8 +18,7 @@ import type { ChainHistory } from '../store/ingest/state-machine.ts';
 import type { MaturedReward, RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { answerOrThrow, NoAnswer, nodeBlock, requestSortition, type ThrottledNode } from './facts.ts';
-import { requestHistoryStart } from './history.ts';
-import { olderTenures } from './older-tenures.ts';
+import { olderTenures, requestHistoryStart } from './history.ts';
 import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent } from './replay.ts';
 
 /** Log events of a server that fills gaps. */

@@ -13,7 +13,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { NoAnswer, ThrottledNode } from '../../src/node/facts.ts';
 import { type FillResult, fillTo } from '../../src/node/fill.ts';
-import { olderTenures } from '../../src/node/older-tenures.ts';
+import { olderTenures } from '../../src/node/history.ts';
 import { FILLED_FROM, IncompleteBlockError } from '../../src/node/replay.ts';
 import { NodeUnreachableError } from '../../src/node/rpc.ts';
 import { indexPath } from '../../src/store/files/database.ts';

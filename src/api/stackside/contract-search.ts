@@ -20,9 +20,16 @@ import type {
 } from '../../store/model/contract.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { ClarityPair, clarity, fields, Hash, Height, IsoTime, isoTime, nullable, object } from '../shared/fields.ts';
-import { AddressParameter, ContractParameter } from '../shared/parameters.ts';
+import {
+  AddressParameter,
+  ContractParameter,
+  heightsQuery,
+  inOrder,
+  orderQuery,
+  parseWindow,
+  timesQuery,
+} from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
-import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
 
 /** Limits of a request: names, conditions of a name, and characters of a name. */
 const MAX_NAMES = 8;

@@ -10,8 +10,8 @@ import { ApiError, ParameterError, Problem } from '../../http/errors.ts';
 import { chainTip, principal as principalTag } from '../../http/etag.ts';
 import { jsonOf } from '../../http/json.ts';
 import { InvalidValue } from '../../http/parameters.ts';
+import { Streamed } from '../../http/respond.ts';
 import { route } from '../../http/route.ts';
-import { Streamed } from '../../http/streamed.ts';
 import type {
   Bound,
   Counterparties,

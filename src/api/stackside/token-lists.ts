@@ -32,8 +32,15 @@ import {
   TokenSymbol,
   type Unit,
 } from '../shared/fields.ts';
-import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
-import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
+import {
+  AssetParameter,
+  heightsQuery,
+  inOrder,
+  NftAssetParameter,
+  orderQuery,
+  parseWindow,
+  timesQuery,
+} from '../shared/parameters.ts';
 
 const [Mint, mint] = object<StoredMint>('NftMint')({
   value: [ClarityPair, ({ event }) => clarity(event.value)],

@@ -29,13 +29,17 @@ import {
   BlockParameter,
   blockText,
   ContractParameter,
+  heightsQuery,
   includeQuery,
+  inOrder,
+  orderQuery,
   PrincipalParameter,
+  parseWindow,
   TransactionTypes,
   TxId,
+  timesQuery,
 } from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
-import { heightsQuery, inOrder, orderQuery, parseWindow, timesQuery } from '../shared/window.ts';
 import {
   FoundTransaction,
   FullPending,

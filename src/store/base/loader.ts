@@ -8,7 +8,7 @@ import { positionIn } from '../files/journal-link.ts';
 import { leaveOutWritersIndexes, makeWritersIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
 import { listInserter } from '../rows/table.ts';
-import { type BaseColumn, type BaseTable, baseTables } from './tables.ts';
+import { type BaseColumn, type BaseTable, baseTables } from './snapshot.ts';
 
 /** Thrown if rows don't fit their table. The message is the end of a sentence that starts with the name of their part. */
 export class BaseRowError extends Error {
