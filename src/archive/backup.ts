@@ -12,8 +12,7 @@ import { requireFit } from '../store/files/journal-link.ts';
 import { dataStateOf } from '../store/files/status.ts';
 import { Archiver, type Round } from './archiver.ts';
 import { baseName } from './base.ts';
-import { type BaseProgress, makeBase } from './base-writer.ts';
-import { retain } from './retention.ts';
+import { type BaseProgress, makeBase, retain } from './base-writer.ts';
 import type { Signer } from './signing.ts';
 
 /** Host in the name of the open part that a backup writes. Servers use their own names. */

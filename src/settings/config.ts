@@ -1,8 +1,7 @@
 /** All settings, and their values in a run of a command. */
 import { type Static, Type } from '@sinclair/typebox';
 import { levels } from '../log.ts';
-import { apiSettings, faucetSettings } from './api.ts';
-import { hookSettings } from './chainhooks.ts';
+import { apiSettings, faucetSettings, hookSettings } from './api.ts';
 import { clusterSettings, dataSettings, valueIndexSettings } from './data.ts';
 import { eventSettings, nodeSettings, simulatedNodeSettings, snpSettings, withSnp } from './node.ts';
 import {

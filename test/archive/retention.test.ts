@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { verifySegments } from '../../src/archive/archive.ts';
 import { listBases, PARTS, packManifest, partName, verifyBases } from '../../src/archive/base.ts';
 import type { NewBase } from '../../src/archive/base-writer.ts';
-import { type RetentionResult, retain } from '../../src/archive/retention.ts';
+import { type RetentionResult, retain } from '../../src/archive/base-writer.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';

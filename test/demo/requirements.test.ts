@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { fetchRequirement, MissingRequirementError } from '../../src/devnet/clarity/requirements.ts';
+import { fetchRequirement, MissingRequirementError } from '../../src/devnet/clarity/project.ts';
 import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { clarityProject, DEPLOYER, hasClarity } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';

@@ -1,8 +1,7 @@
 /** Sends work on the archive to a thread, one piece at a time. The thread is started when it is needed. */
 
 import type { Round } from '../../archive/archiver.ts';
-import type { BaseProgress } from '../../archive/base-writer.ts';
-import type { RetentionResult } from '../../archive/retention.ts';
+import type { BaseProgress, RetentionResult } from '../../archive/base-writer.ts';
 import { type ErrorMessage, errorOfMessage, TemporaryError } from '../../base/errors.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
 import { archiveThreadUrl } from '../../thread-urls.ts';

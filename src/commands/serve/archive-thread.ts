@@ -2,8 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Archiver } from '../../archive/archiver.ts';
 import { type BaseManifest, readNewestBase } from '../../archive/base.ts';
-import { type BaseWriterOptions, makeBase } from '../../archive/base-writer.ts';
-import { retain } from '../../archive/retention.ts';
+import { type BaseWriterOptions, makeBase, retain } from '../../archive/base-writer.ts';
 import { loadRequiredSigner } from '../../archive/signing.ts';
 import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';

@@ -8,8 +8,13 @@ import { Services } from '../../base/service.ts';
 import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine, EngineEndedError } from '../../devnet/clarity/engine.ts';
 import { realNetwork } from '../../devnet/clarity/network.ts';
-import { type ClarinetProject, clarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
-import { fetchRequirement, MissingRequirementError } from '../../devnet/clarity/requirements.ts';
+import {
+  type ClarinetProject,
+  clarinetProject,
+  fetchRequirement,
+  MANIFEST,
+  MissingRequirementError,
+} from '../../devnet/clarity/project.ts';
 import { readState, unfitState, writeState } from '../../devnet/clarity/state.ts';
 import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
 import { type NodeOptions, SimulatedNode, UnlikeSavedError } from '../../devnet/node.ts';
