@@ -3,8 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { readSession, session, signIn } from '../api/session.ts';
 import { useAnswer } from '../api/use-answer.ts';
-import { useAction } from '../ui/actions.tsx';
-import { Form, TextField } from '../ui/form.tsx';
+import { Form, TextField, useAction } from '../ui/form.tsx';
 import { Button, Empty, Page, Problem, Show } from '../ui/parts.tsx';
 
 interface SignedInProps {

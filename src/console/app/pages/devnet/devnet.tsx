@@ -8,10 +8,9 @@ import { type Answer, get, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, exactTime, plural, visible } from '../../chain/format.ts';
-import { useAction } from '../../ui/actions.tsx';
 import { every } from '../../ui/clock.ts';
 import { CONTRACT } from '../../ui/columns.tsx';
-import { Form, TextField } from '../../ui/form.tsx';
+import { Form, TextField, useAction } from '../../ui/form.tsx';
 import {
   Button,
   type Figure,

@@ -5,8 +5,7 @@ import { type Answer, get, post } from '../../api/api.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, visible, words } from '../../chain/format.ts';
 import { type Hook, waitingDeliveriesText } from '../../chain/hooks.ts';
-import { Confirm, useAction } from '../../ui/actions.tsx';
-import { TextField } from '../../ui/form.tsx';
+import { Confirm, TextField, useAction } from '../../ui/form.tsx';
 import {
   Button,
   Choices,

@@ -35,8 +35,7 @@ import {
   withType,
 } from '../../chain/hook-definition.ts';
 import { isAboutSame, makeDraft, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
-import { useAction } from '../../ui/actions.tsx';
-import { Check, ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
+import { Check, ChoiceField, Mistakes, TextField, useAction } from '../../ui/form.tsx';
 import { unitOf } from '../../ui/metadata.ts';
 import { Button, ButtonLink, Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';

@@ -7,9 +7,8 @@ import { useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
 import { type Hook as HookObject, healthOf, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { type Language, receivers, sourceTokens } from '../../chain/receivers.ts';
-import { Confirm, useAction } from '../../ui/actions.tsx';
 import { SourceBlock } from '../../ui/code.tsx';
-import { Check, Form, TextField } from '../../ui/form.tsx';
+import { Check, Confirm, Form, TextField, useAction } from '../../ui/form.tsx';
 import {
   Button,
   ButtonLink,

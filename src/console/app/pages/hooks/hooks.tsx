@@ -6,8 +6,8 @@ import { consumerHeaders, session, signOut } from '../../api/session.ts';
 import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
 import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
-import { Confirm, useAction } from '../../ui/actions.tsx';
 import { every, now } from '../../ui/clock.ts';
+import { Confirm, useAction } from '../../ui/form.tsx';
 import {
   Button,
   ButtonLink,

@@ -18,9 +18,8 @@ import {
   typeText,
 } from '../../chain/api-reference.ts';
 import { bytes, count } from '../../chain/format.ts';
-import { useAction } from '../../ui/actions.tsx';
 import { SourceBlock } from '../../ui/code.tsx';
-import { ChoiceField, Form, TextField } from '../../ui/form.tsx';
+import { ChoiceField, Form, TextField, useAction } from '../../ui/form.tsx';
 import { Button, Copy, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
 import { Described } from './schema.tsx';
 

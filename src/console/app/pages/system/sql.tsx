@@ -5,9 +5,8 @@ import { type Answer, fetchJson, sendRequest, withBody } from '../../api/api.ts'
 import { type Loaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, plural, visible } from '../../chain/format.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
-import { useAction } from '../../ui/actions.tsx';
 import { Chart } from '../../ui/chart.tsx';
-import { ChoiceField, onCtrlEnter } from '../../ui/form.tsx';
+import { ChoiceField, onCtrlEnter, useAction } from '../../ui/form.tsx';
 import {
   announce,
   Button,

@@ -8,9 +8,8 @@ import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
 import { isLogMatch, parseLogFields } from '../../chain/log.ts';
 import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
-import { useAction } from '../../ui/actions.tsx';
 import { every, now } from '../../ui/clock.ts';
-import { ChoiceField, TextField } from '../../ui/form.tsx';
+import { ChoiceField, TextField, useAction } from '../../ui/form.tsx';
 import {
   Button,
   Choices,
