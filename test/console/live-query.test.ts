@@ -1,6 +1,6 @@
 /** API responses that arrive late or in a different order than their requests. */
 import { expect, test } from 'bun:test';
-import { liveQuery } from '../../src/console/app/api/live.ts';
+import { liveQuery } from '../../src/console/app/api/live-query.ts';
 
 /** A live query with requests that the test answers. */
 function asking() {

@@ -1,7 +1,8 @@
 /** Responses of the API, and parts of the bundle, as the state of a component. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, assertRequestError, get, type Params, RequestError, urlOf } from './api.ts';
-import { connection, liveQuery } from './live.ts';
+import { connection } from './live.ts';
+import { liveQuery } from './live-query.ts';
 import type { paths } from './openapi.d.ts';
 
 export interface Loaded<T> {

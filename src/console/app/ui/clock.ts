@@ -1,7 +1,8 @@
 /** The clock of this computer, and the clock of the chain. The clock of a devnet starts at a fixed time. */
 import { computed, effect, signal } from '@preact/signals';
 import { assertRequestError, get } from '../api/api.ts';
-import { liveQuery, tipVersion } from '../api/live.ts';
+import { tipVersion } from '../api/live.ts';
+import { liveQuery } from '../api/live-query.ts';
 import { isDevnet, server } from './server-status.tsx';
 
 const unixNow = () => Math.floor(Date.now() / 1000);

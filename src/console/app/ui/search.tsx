@@ -5,7 +5,7 @@ import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
 import { assertRequestError, get } from '../api/api.ts';
-import { liveQuery } from '../api/live.ts';
+import { liveQuery } from '../api/live-query.ts';
 import { count, visible } from '../chain/format.ts';
 import {
   groupResults,

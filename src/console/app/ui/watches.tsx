@@ -2,7 +2,8 @@
 
 import { effect, signal } from '@preact/signals';
 import { assertRequestError, get, RequestError } from '../api/api.ts';
-import { liveQuery, tipVersion } from '../api/live.ts';
+import { tipVersion } from '../api/live.ts';
+import { liveQuery } from '../api/live-query.ts';
 import { visible } from '../chain/format.ts';
 import { isSame, withFirst, without } from '../chain/stored-list.ts';
 import { MAX_WATCHES, parseWatches, readWatch, type Watch, type Watched, type WatchKind } from '../chain/watches.ts';
