@@ -7,11 +7,12 @@ import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
 import { runChecks } from '../../src/commands/doctor/checks.ts';
-import { type Facts, gatherFacts } from '../../src/commands/doctor/facts.ts';
+import { type Facts, gatherFacts, parseMetrics } from '../../src/commands/doctor/facts.ts';
 import { serverOperations } from '../../src/commands/serve/server-readings.ts';
 import { chainState } from '../../src/console/app/chain/state.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { Alerts, seriesIn } from '../../src/metrics/alerts.ts';
+import { Alerts, type Series } from '../../src/metrics/alerts.ts';
+import { requestMetrics } from '../../src/metrics/requests.ts';
 import { observerToml } from '../../src/node/node-config.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
@@ -94,7 +95,7 @@ test.each([
   for (const minutes of [0, 60, 61, 66]) {
     const readiness = await after(60 * minutes - now() / 1_000);
     const status: ServerStatus = { ...SERVER, ...readiness, index: SERVER.index, node: SERVER.node };
-    const series = seriesIn(await operations.metrics());
+    const series = await operations.series();
     const alert = alerts.add(now() / 1_000, series).find(({ name }) => name === 'StacksideNoBlocks')?.state;
     const { events } = checkFacts({ server: status });
     const isOld = !isSimulated && minutes > 60;
@@ -104,6 +105,40 @@ test.each([
     expect([minutes, alert]).toEqual([minutes, isOld ? (minutes === 61 ? 'pending' : 'firing') : 'quiet']);
     expect(readiness.ready).toBe(true);
   }
+});
+
+test('doctor and the server itself read the same metrics, which include those of API threads', async () => {
+  using directory = dataDirectory();
+  const { after, snapshots, node, now } = watching({ isSimulated: false });
+  const [registry, thread] = [new Registry(), new Registry()];
+  for (const [of, milliseconds] of [
+    [registry, 3],
+    [thread, 70],
+  ] as const) {
+    requestMetrics(of).route('GET', '/"a\\b"')(200, milliseconds);
+  }
+  const operations = serverOperations({
+    directory: directory.path,
+    snapshots,
+    node,
+    now,
+    isSimulated: false,
+    registry,
+    readiness: () => after(0),
+    threads: async () => [await thread.getMetricsAsJSON()],
+  });
+  const sorted = (series: readonly Series[]) =>
+    series
+      .filter(({ name }) => !name.startsWith('process_'))
+      .map(({ name, labels: { route, ...labels }, value }) => ({ name, labels, value }))
+      .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  const series = sorted(await operations.series());
+  expect(series).toContainEqual({
+    name: 'http_request_duration_seconds_count',
+    labels: { method: 'GET', status_code: '200' },
+    value: 2,
+  });
+  expect(series).toEqual(sorted(parseMetrics(await operations.metrics())));
 });
 
 test.each<[string, Partial<Facts>, string, string]>([

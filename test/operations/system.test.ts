@@ -374,7 +374,8 @@ test('the event latency covers the last thousand events', () => {
 });
 
 test("alerts are evaluated each minute over the server's metrics", async () => {
-  let metrics = async () => 'stackside_store_writable 1';
+  const writable = (value: number) => [{ name: 'stackside_store_writable', labels: {}, value }];
+  let metrics = async () => writable(1);
   const failures: unknown[] = [];
   let seconds = 100;
   const clock = heldClock([60_000], () => seconds * 1_000);
@@ -391,7 +392,7 @@ test("alerts are evaluated each minute over the server's metrics", async () => {
   await minute();
   await until(() => watched.last()?.at === 100);
   expect(watched.last()?.alerts.map(({ state }) => state)).not.toContain('pending');
-  metrics = async () => 'stackside_store_writable 0';
+  metrics = async () => writable(0);
   seconds = 160;
   await minute();
   await until(() => watched.last()?.at === 160);

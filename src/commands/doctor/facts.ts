@@ -9,7 +9,7 @@ import { isPresent } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { isPortTaken } from '../../http/listener.ts';
-import { type Alert, Alerts, seriesIn } from '../../metrics/alerts.ts';
+import { type Alert, Alerts, type Series } from '../../metrics/alerts.ts';
 import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-config.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -104,12 +104,22 @@ function freeSpace(directory: string): number | null {
   return freeBytes(path);
 }
 
+/** Parses the metrics of a server, in Prometheus' text format. */
+export const parseMetrics = (text: string): Series[] =>
+  [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(([, name = '', labels = '', value = '']) => ({
+    name,
+    labels: Object.fromEntries(
+      [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', text = '']) => [key, text]),
+    ),
+    value: Number(value),
+  }));
+
 async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server' | 'alerts'>> {
   const text = await askText(url, '/stackside/v1/status', clock);
   const status = text === null ? undefined : parsedJson(text);
   if (!Value.Check(ServerStatus, status)) return { server: null, alerts: [] };
   const metrics = (await askText(url, '/metrics', clock)) ?? '';
-  const alerts = new Alerts().add(Math.floor(clock.now() / MILLISECONDS), seriesIn(metrics));
+  const alerts = new Alerts().add(Math.floor(clock.now() / MILLISECONDS), parseMetrics(metrics));
   return { server: status, alerts: alerts.filter(({ state }) => state === 'firing' || state === 'pending') };
 }
 

@@ -5,6 +5,7 @@ import { EXIT } from '../../base/errors.ts';
 import type { Services } from '../../base/service.ts';
 import type { Turns } from '../../base/turns.ts';
 import { type Log, reportingDropped } from '../../log.ts';
+import type { Series } from '../../metrics/alerts.ts';
 import { DiskSpace, LastHour, RequestCounts } from '../../metrics/last-hour.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -29,13 +30,18 @@ export function watchOf(settings: Settings, { clock, createLog, outputs }: Envir
   return { hour, space, requests, recent: { log: reportingDropped(log, outputs), read } };
 }
 
+export interface ServerOperations extends Operations {
+  /** The values of every metric. */
+  series(): Promise<Series[]>;
+}
+
 export interface Base {
   settings: Settings;
   environment: Environment;
   registry: Registry;
   node: NodeRpc;
   snapshots: Snapshots;
-  operations: Operations;
+  operations: ServerOperations;
   log: Log;
   watch: Watch;
   /** Divides this thread's time between the node and all clients. */

@@ -179,7 +179,7 @@ function systemOf(
   const threads = apiThreadCount(settings.threads, cores);
   const logFailure = (cause: unknown) =>
     log({ event: 'unexpected_error', part: 'request', method: 'GET', path: '/metrics', cause });
-  const alerts = services.use('alerts', watchAlerts(clock, operations.metrics, logFailure));
+  const alerts = services.use('alerts', watchAlerts(clock, operations.series, logFailure));
   return {
     state: () =>
       systemState({ settings, sources, listeners: [...listeners], threads, valueIndexes: ingest.valueIndexes.all() }),

@@ -1,11 +1,11 @@
 /** Reads the state of the server: `/health`, `/ready`, `/metrics`, and `/stackside/v1/status`, `history` and `system`. */
-import { AggregatorRegistry } from 'prom-client';
+import { AggregatorRegistry, type MetricValue, type Registry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
 import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
 import type { AlertsState, SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import { unavailable } from '../../base/system-errors.ts';
-import type { Alert } from '../../metrics/alerts.ts';
+import type { Alert, Series } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
 import { processMetrics, type ServerState, stateMetrics } from '../../metrics/server.ts';
 import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
@@ -19,7 +19,7 @@ import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { ThreadMetrics } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
-import type { Base } from './base.ts';
+import type { Base, ServerOperations } from './base.ts';
 
 const nodeHeightOf = async (node: NodeRpc): Promise<number | null> => (await infoOrNull(node))?.height ?? null;
 
@@ -51,7 +51,7 @@ type IndexState = Omit<ServerState, 'nodeHeight' | 'files'>;
 const NO_INDEX: IndexState = { tip: null, burnBlockHeight: 0, pending: new Map() };
 
 /** The answers to /ready and /metrics of this process with its API threads. */
-export function serverOperations(options: OperationsOptions): Operations {
+export function serverOperations(options: OperationsOptions): ServerOperations {
   const { directory, snapshots, node, registry, readiness, threads, now, isSimulated } = options;
   const setState = stateMetrics(registry, isSimulated ? null : now);
   processMetrics(registry);
@@ -72,17 +72,27 @@ export function serverOperations(options: OperationsOptions): Operations {
 
   const stateOfIndex = (): IndexState => readOrReason(readState).read ?? NO_INDEX;
 
+  /** Returns a registry with the current metrics of all threads. */
+  async function currentRegistry(): Promise<Pick<Registry, 'metrics' | 'getMetricsAsJSON'>> {
+    const [state, nodeHeight, others] = await Promise.all([stateOfIndex(), nodeHeightOf(node), threads()]);
+    setState({ ...state, nodeHeight, files: fileSizes(directory) });
+    if (others.length === 0) return registry;
+    return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...others]);
+  }
+
   return {
     readiness,
-
-    async metrics() {
-      const [state, nodeHeight, others] = await Promise.all([stateOfIndex(), nodeHeightOf(node), threads()]);
-      setState({ ...state, nodeHeight, files: fileSizes(directory) });
-      if (others.length === 0) return registry.metrics();
-      return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...others]).metrics();
-    },
+    metrics: async () => (await currentRegistry()).metrics(),
+    series: async () => (await (await currentRegistry()).getMetricsAsJSON()).flatMap(seriesOf),
   };
 }
+
+/** A value of a histogram has the name of its part, such as `…_bucket`. The types of the library leave it out. */
+const seriesOf = ({ name, values }: { name: string; values: (MetricValue<string> & { metricName?: string })[] }) =>
+  values.map(({ metricName = name, labels, value }): Series => {
+    const texts = Object.entries(labels).map(([label, text]) => [label, String(text)]);
+    return { name: metricName, labels: Object.fromEntries(texts), value };
+  });
 
 interface ReadingsOptions extends Pick<Base, 'settings' | 'node' | 'operations' | 'snapshots' | 'watch'> {
   clock: Clock;
