@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
-import type { SystemLog } from '../../src/api/stackside/system.ts';
 import { clarityProject, hasClarity } from '../support/clarity.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
@@ -131,10 +130,10 @@ describeWith('Clarity', hasClarity, () => {
   });
 });
 
-/** Number of client messages that the server logged as rejected. */
-async function refusedMessages(api: string): Promise<number | undefined> {
-  const { kinds } = (await (await fetch(`${api}/stackside/v1/log`)).json()) as SystemLog;
-  return kinds.find(({ event }) => event === 'client_message_refused')?.count;
+/** Number of connections that the server ended because of an invalid message. */
+async function refusedConnections(api: string): Promise<number> {
+  const metrics = await (await fetch(`${api}/metrics`)).text();
+  return Number(/^socket_io_refused_total (\d+)$/m.exec(metrics)?.[1]);
 }
 
 test('a demo without a block time mines only on request; its API threads forward requests and log lines', async () => {
@@ -146,11 +145,11 @@ test('a demo without a block time mines only on request; its API threads forward
   expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);
   expect(await height()).toBe(2);
   expect((await fetch(`${threads.api}/v2/info`)).status).toBe(200);
-  expect(await refusedMessages(threads.api)).toBe(0);
+  expect(await refusedConnections(threads.api)).toBe(0);
   const socket = new WebSocket(`${threads.api.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);
   const closed = new Promise((resolve) => socket.addEventListener('close', resolve));
   socket.addEventListener('open', () => socket.send('4no packet'));
   await closed;
-  expect(await refusedMessages(threads.api)).toBe(1);
+  expect(await refusedConnections(threads.api)).toBe(1);
   expect(await threads.stop()).toBe(0);
 });

@@ -192,17 +192,6 @@ export const AlertsState = named('AlertsState', {
 export type AlertsState = Static<typeof AlertsState>;
 
 export const SystemLog = named('SystemLog', {
-  kinds: Type.Array(
-    Type.Object({
-      event: Type.String(),
-      level: Type.String(),
-      count: Type.Integer({
-        description: 'Number of occurrences since the start, including those below the printed level',
-      }),
-      last_at: nullable(Type.Integer(), { description: 'Unix time of the last one' }),
-    }),
-    { description: 'All kinds of log events' },
-  ),
   recent: Type.Array(
     Type.Object({
       at: Type.Integer({ description: 'Unix time' }),
@@ -336,7 +325,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       operationId: 'getSystemLog',
       summary: 'Recent log events',
       description:
-        'Returns the number of log events of each kind since the start, and the last events, for the main thread and the API threads. A thread that doesn’t respond within two seconds is left out. Requires the admin key.',
+        'Returns the last log events of the main thread and the API threads. A thread that doesn’t respond within two seconds is left out. Requires the admin key.',
       response: SystemLog,
       handle: () => requireSystem().log(),
     }),

@@ -9,11 +9,8 @@ interface RecentEvent {
   event: LogEvent;
 }
 
-/** The events that one thread logged. */
-export interface ThreadLog {
-  kinds: SystemLog['kinds'];
-  recent: readonly Omit<SystemLog['recent'][number], 'thread'>[];
-}
+/** The events that one thread logged, newest first. */
+export type ThreadLog = readonly Omit<SystemLog['recent'][number], 'thread'>[];
 
 /** Maximum recent events, separately for warnings and errors, and for others, which are more frequent. */
 const MAX_RECENT = 100;
@@ -37,16 +34,13 @@ const isSerious = (event: LogEvent['event']): boolean => isLogged(event, 'warn')
  * @param log gets every event @param minLevel the minimum level that it prints @param now the clock, in Unix milliseconds
  */
 export function recentLog(log: Log, minLevel: Level, now: () => number): { log: Log; read(): ThreadLog } {
-  const counts = new Map<LogEvent['event'], { count: number; last: number }>();
   const [serious, ordinary]: [RecentEvent[], RecentEvent[]] = [[], []];
   let order = 0;
 
   function add(event: LogEvent): void {
-    const time = Math.floor(now() / 1_000);
-    counts.set(event.event, { count: (counts.get(event.event)?.count ?? 0) + 1, last: time });
     if (!isLogged(event.event, minLevel === 'debug' ? 'debug' : 'info')) return;
     const recent = isSerious(event.event) ? serious : ordinary;
-    recent.push({ at: time, order: ++order, event });
+    recent.push({ at: Math.floor(now() / 1_000), order: ++order, event });
     if (recent.length > MAX_RECENT) recent.shift();
   }
 
@@ -55,38 +49,16 @@ export function recentLog(log: Log, minLevel: Level, now: () => number): { log: 
       add(event);
       log(event);
     },
-    read: () => ({
-      kinds: Object.entries(levelOf).map(([event, level]) => {
-        const { count = 0, last = null } = counts.get(event as LogEvent['event']) ?? {};
-        return { event, level, count, last_at: last };
-      }),
-      recent: [...serious, ...ordinary]
+    read: () =>
+      [...serious, ...ordinary]
         .sort((a, b) => b.order - a.order)
         .map(({ at, event }) => ({ at, event: event.event, level: levelOf[event.event], fields: fieldsOf(event) })),
-    }),
   };
 }
 
 /** The events of all threads. @param threads the main one first; null for one that did not answer */
-export function systemLog(threads: readonly (ThreadLog | null)[]): SystemLog {
-  const logs = threads.filter((log) => log !== null);
-  const byEvent = Map.groupBy(
-    logs.flatMap(({ kinds }) => kinds),
-    ({ event }) => event,
-  );
-  return {
-    kinds: [...byEvent.values()].flatMap((same) =>
-      same.slice(0, 1).map((kind) => ({
-        ...kind,
-        count: same.reduce((sum, { count }) => sum + count, 0),
-        last_at: same.reduce<number | null>(
-          (last, { last_at: time }) => (time === null ? last : Math.max(time, last ?? 0)),
-          null,
-        ),
-      })),
-    ),
-    recent: threads
-      .flatMap((log, thread) => (log?.recent ?? []).map((event) => ({ thread, ...event })))
-      .sort((a, b) => b.at - a.at),
-  };
-}
+export const systemLog = (threads: readonly (ThreadLog | null)[]): SystemLog => ({
+  recent: threads
+    .flatMap((log, thread) => (log ?? []).map((event) => ({ thread, ...event })))
+    .sort((a, b) => b.at - a.at),
+});

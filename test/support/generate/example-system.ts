@@ -121,7 +121,6 @@ export const exampleSystem: SystemApi = {
     ],
   }),
   log: async () => ({
-    kinds: [{ event: 'block_applied', level: 'info', count: 140, last_at: 1_700_028_000 }],
     recent: [
       {
         at: 1_700_028_000,

@@ -2109,10 +2109,7 @@ export interface components {
                 from_height: number;
             }[];
         };
-        SystemLog: {
-            kinds: { event: string; level: string; count: number; last_at: number | null; }[];
-            recent: { at: number; thread: number; event: string; level: string; fields: string; }[];
-        };
+        SystemLog: { recent: { at: number; thread: number; event: string; level: string; fields: string; }[]; };
         AlertsState: {
             evaluated_at: components["schemas"]["UnixTime"] | null;
             alerts: {

@@ -494,23 +494,11 @@ const LOG_EVERY = 5;
 
 const LEVEL_TONES: Readonly<Record<string, 'bad' | 'wait' | 'plain'>> = { error: 'bad', warn: 'wait' };
 
-/** Renders a log level as a badge. @param quiet whether the badge has no colour, as for an event that never happened */
-const Level = ({ level, quiet = false }: { level: string; quiet?: boolean }) => (
-  <Badge tone={quiet ? 'plain' : (LEVEL_TONES[level] ?? 'plain')}>{level}</Badge>
+const SystemLog = () => (
+  <Show loaded={useGet(LOG, {}, every(LOG_EVERY))} rows={10}>
+    {({ recent }) => <Recent recent={recent} />}
+  </Show>
 );
-
-function SystemLog() {
-  return (
-    <Show loaded={useGet(LOG, {}, every(LOG_EVERY))} rows={10}>
-      {({ recent, kinds }) => (
-        <>
-          <Recent recent={recent} />
-          <Kinds kinds={kinds} />
-        </>
-      )}
-    </Show>
-  );
-}
 
 const LEVELS = [['', 'any'] as const, 'error', 'warn', 'info', 'debug'];
 
@@ -530,7 +518,7 @@ function Recent({ recent }: { recent: Log['recent'] }) {
       stacked
       columns={[
         ['When', 'when nowrap', ({ at }) => <Ago time={at} />],
-        ['Level', '', (event) => <Level level={event.level} />],
+        ['Level', '', ({ level }) => <Badge tone={LEVEL_TONES[level] ?? 'plain'}>{level}</Badge>],
         ['Event', 'first nowrap', ({ event }) => words(event)],
         ['Thread', 'wide nowrap', ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`)],
         ['Fields', 'fill half', (event) => <LogFields event={event} />],
@@ -560,20 +548,4 @@ const LogFields = ({ event }: { event: Log['recent'][number] }) => (
       </code>
     ))}
   </>
-);
-
-const Kinds = ({ kinds }: { kinds: Log['kinds'] }) => (
-  <TablePanel
-    title="All events since the start"
-    source={LOG}
-    label="Kinds of log events"
-    rows={kinds.toSorted((a, b) => b.count - a.count)}
-    keyOf={({ event }) => event}
-    columns={[
-      ['Event', 'fill break', ({ event }) => <code>{event}</code>],
-      ['Level', '', ({ level, count: number }) => <Level level={level} quiet={number === 0} />],
-      ['Count', 'number', ({ count: number }) => count(number)],
-      ['Last', 'nowrap medium', ({ last_at: time }) => <Ago time={time} none="never" />],
-    ]}
-  />
 );
