@@ -56,6 +56,8 @@ describe('parsing', () => {
   });
   test('an IPv6 address may end with an IPv4 address', () => {
     expect(parseAddress('64:ff9b::192.0.2.1')).toEqual(parseAddress('64:ff9b::c000:201'));
+    // Some parsers read this address as ::ffff:192.0.2.1, which is another one.
+    expect(parseAddress('::192.0.2.1')).toEqual(parseAddress('::c000:201'));
     expect(parseAddress('1:2:3:4:5:6:192.0.2.1')).toEqual(parseAddress('1:2:3:4:5:6:c000:201'));
   });
   test('rejects names, zones, and IPv4 addresses in octal, hex or with fewer parts', () => {
