@@ -1,3 +1,5 @@
+import { lazy } from '../base/cache.ts';
+
 /** Keeps a leading byte-order mark: it is content, and the value must not change. */
 const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
 const strict = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
@@ -49,7 +51,8 @@ function byteRank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Made at its first use, because few processes need it: its tables take 4 ms to load, a twelfth of a short command. */
+const graphemes = lazy(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }));
 
 /** Unprintable code points: control, format, surrogate, private use, unassigned, and every separator but the space. */
 const UNPRINTABLE = /^(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]$/u;
@@ -67,7 +70,7 @@ export function memoText(bytes: Uint8Array): string {
   if (areWithin(bytes, end, 0x21, 0x7e)) return latin1Text(bytes, 0, end);
   if (areWithin(bytes, bytes.length, 0, 0x7f)) return asciiText(bytes, end);
   let text = '';
-  for (const { segment } of graphemes.segment(lossyText(bytes))) text += UNPRINTABLE.test(segment) ? ' ' : segment;
+  for (const { segment } of graphemes().segment(lossyText(bytes))) text += UNPRINTABLE.test(segment) ? ' ' : segment;
   return text.replace(/[\uFFFD\p{White_Space}]+/gu, ' ').replace(/^ | $/g, '');
 }
 
