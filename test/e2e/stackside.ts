@@ -38,9 +38,12 @@ export const failureOf = ({ code, stderr }: Finished): string | null =>
 /** Runs a command to its end. */
 export const stackside = (...args: string[]): Promise<Finished> => stacksideIn({}, ...args);
 
-/** Runs a command like the function above, with additional variables. */
+/**
+ * Runs a command like the function above, with additional variables. It runs without a compiler for JavaScript, which
+ * costs such a short process more than it saves.
+ */
 export async function stacksideIn(environment: Environment, ...args: string[]): Promise<Finished> {
-  const env = { ...process.env, ...environment };
+  const env = { ...process.env, BUN_JSC_useBaselineJIT: '0', ...environment };
   const child = Bun.spawn([...command, ...args], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
