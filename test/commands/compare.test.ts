@@ -7,7 +7,7 @@ import { apartText, type CommonChain } from '../../src/commands/compare/common-c
 import { type CompareOptions, compare } from '../../src/commands/compare/compare.ts';
 import { plansOf } from '../../src/commands/compare/questions.ts';
 import { type Tally, textReport, totalsOf } from '../../src/commands/compare/report.ts';
-import { ThrottledClient } from '../../src/commands/compare/throttled-client.ts';
+import { Server } from '../../src/commands/compare/server.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -54,8 +54,8 @@ async function serveChanged(...statements: string[]): Promise<Serving> {
 
 const twin = await serveChanged();
 
-const clientOf = (url: string): ThrottledClient =>
-  new ThrottledClient({ url, clock: impatientClock, rate: null, key: null, userAgent: 'a test' });
+const clientOf = (url: string): Server =>
+  new Server({ url, clock: impatientClock, rate: null, key: null, userAgent: 'a test' });
 
 /** Compares the server with another one, or another pair. */
 async function compareWith(

@@ -1,8 +1,6 @@
 /** Compares the chains of two servers: their identity, the tips, and the highest common block. */
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
-import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
-
-type Server = Pick<ThrottledClient, 'ask' | 'url'>;
+import { NoAnswer, type Server } from './server.ts';
 
 export interface Tip {
   height: number;

@@ -23,11 +23,11 @@ import {
 import { makeQuestion, type Plan, plansOf, type Question, SkippedQuestion } from './questions.ts';
 import { addFinding, printReport, routeTally, type Tally, totalsOf } from './report.ts';
 import { drawSamples } from './samples.ts';
-import { type Answer, NoAnswer, ThrottledClient } from './throttled-client.ts';
+import { type Answer, NoAnswer, Server } from './server.ts';
 
 export interface CompareOptions {
-  ours: ThrottledClient;
-  theirs: ThrottledClient;
+  ours: Server;
+  theirs: Server;
   clock: Clock;
   plans: readonly Plan[];
   /** Maximum number of requests to the other server. */
@@ -198,7 +198,7 @@ export interface CompareCommandOptions {
 /** Random seeds are below it, so that they are short enough to type. */
 const MAX_RANDOM_SEED = 1_000_000;
 
-/** A URL in the form that `ThrottledClient` accepts. */
+/** A URL in the form that `Server` accepts. */
 const API_URL = /^https?:\/\/[^/?#\s@]+(\/[^?#\s]*)?$/;
 
 function requireUrl(text: string, api: string): string {
@@ -248,8 +248,8 @@ export async function runCompare(
   try {
     const end = await interruptible(printFindings, () =>
       compare({
-        ours: new ThrottledClient({ url: api, rate: null, key: null, ...common }),
-        theirs: new ThrottledClient({ url, rate, key: compareKey, ...common }),
+        ours: new Server({ url: api, rate: null, key: null, ...common }),
+        theirs: new Server({ url, rate, key: compareKey, ...common }),
         clock: systemClock,
         plans: plansOf(routes),
         requests,

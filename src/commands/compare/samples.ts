@@ -1,7 +1,7 @@
 /** Draws samples for questions: random rows of this server, well below the tips. */
 import { Prng } from '../../devnet/prng.ts';
 import { fieldOf } from './differences.ts';
-import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
+import { NoAnswer, type Server } from './server.ts';
 
 /** Texts that belong together, such as an account and a token that it has. */
 type Pair = readonly [string, string];
@@ -91,7 +91,7 @@ const fewPairs = (pairs: readonly Pair[]): Pair[] =>
 
 /** Draws samples. @param lowest height of this server's lowest block @param highest height of the highest block to draw */
 export async function drawSamples(
-  server: Pick<ThrottledClient, 'ask'>,
+  server: Pick<Server, 'ask'>,
   seed: string,
   { lowest, highest }: { lowest: number; highest: number },
 ): Promise<Samples> {

@@ -22,7 +22,7 @@ export class NoAnswer {
   constructor(readonly reason: string) {}
 }
 
-export interface ThrottledClientOptions {
+export interface ServerOptions {
   /** URL of the API, without a slash at its end. */
   url: string;
   clock: Clock;
@@ -111,14 +111,14 @@ function onSameHost(from: URL, location: string | null): URL | null {
   return from.protocol === 'http:' && to.protocol === 'https:' ? to : null;
 }
 
-export class ThrottledClient {
+export class Server {
   requests = 0;
   #failures = 0;
   #hasAnswered = false;
 
   readonly #turn: ReturnType<typeof makePacer>;
 
-  constructor(private readonly options: ThrottledClientOptions) {
+  constructor(private readonly options: ServerOptions) {
     this.#turn = makePacer(options.rate, options.clock);
   }
 

@@ -2,12 +2,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { TemporaryError } from '../../src/base/errors.ts';
-import {
-  ANSWER_MS,
-  NoAnswer,
-  ThrottledClient,
-  type ThrottledClientOptions,
-} from '../../src/commands/compare/throttled-client.ts';
+import { ANSWER_MS, NoAnswer, Server, type ServerOptions } from '../../src/commands/compare/server.ts';
 import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -53,8 +48,8 @@ function serverOf(answer: (request: Request, number: number) => Response | Promi
   return { url: `http://127.0.0.1:${listener.port}`, requests };
 }
 
-const clientOf = (url: string, clock: Clock, options: Partial<ThrottledClientOptions> = {}): ThrottledClient =>
-  new ThrottledClient({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
+const clientOf = (url: string, clock: Clock, options: Partial<ServerOptions> = {}): Server =>
+  new Server({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
 
 const refusal = async (asking: Promise<unknown>): Promise<TemporaryError> => {
   const error = await asking.catch((thrown: unknown) => thrown);
