@@ -1,5 +1,5 @@
 /** Background work of a process. Services are started in order and stopped in reverse order, and most of them are loops. */
-import type { Clock } from './clock.ts';
+import { type Clock, pause } from './clock.ts';
 import { OperatorError } from './errors.ts';
 import { isTransient } from './system-errors.ts';
 
@@ -54,6 +54,24 @@ export const JITTER = 0.2;
 /** Returns the wait after failed attempts. @param failures number of failures in a row, at least 1 @returns milliseconds */
 export const backoff = (failures: number, { firstMs, maxMs, random }: Backoff): number =>
   Math.round(Math.min(firstMs * 2 ** (failures - 1), maxMs) * (1 - JITTER + 2 * JITTER * random()));
+
+/**
+ * Repeats an attempt until its result is final.
+ * @param waitAfter returns the milliseconds until the next attempt, or null if the result is final; called with the number of
+ *   attempts so far
+ */
+export async function withRetries<T>(
+  clock: Pick<Clock, 'after'>,
+  attempt: () => Promise<T>,
+  waitAfter: (result: T, attempts: number) => number | null,
+): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    const result = await attempt();
+    const wait = waitAfter(result, attempts);
+    if (wait === null) return result;
+    await pause(clock, wait);
+  }
+}
 
 /** Reports whether a service tries again after a failure: it may pass, or the operator can resolve it. */
 const mayPass = (error: unknown): error is Error => isTransient(error) || error instanceof OperatorError;

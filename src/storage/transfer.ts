@@ -1,9 +1,9 @@
 /** Requests to servers with archives. Temporary failures are retried with growing waits. */
 import { MD5 } from 'bun';
 import { readUpTo } from '../base/bounded-read.ts';
-import { type Clock, pause } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { OperatorError, TemporaryError } from '../base/errors.ts';
-import { backoff } from '../base/service.ts';
+import { backoff, withRetries } from '../base/service.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 
 const WAITS = { firstMs: 1_000, maxMs: 16_000 };
@@ -142,27 +142,32 @@ async function attemptOnce<T>(
   }
 }
 
+/** Returns a failure that may pass as a result. */
+const retryErrorOf = (error: unknown): RetryError => {
+  if (error instanceof RetryError) return error;
+  throw error;
+};
+
 /**
  * Repeats an attempt until it succeeds or fails permanently.
  * @throws OperatorError for a permanent rejection; TemporaryError if all attempts fail
  */
-async function withRetries<T>({ location, clock, random, retrying }: Transfer, attempt: () => Promise<T>): Promise<T> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!(error instanceof RetryError)) throw error;
-      if (failures === MAX_ATTEMPTS) {
-        throw new TemporaryError(
-          `${location} can't be reached: ${error.message}.`,
-          'Run the command again when the server answers. A restore or an import continues from the same position.',
-          { cause: error },
-        );
-      }
-      if (failures === 1) retrying?.(`${location} can't be reached yet: ${error.message}`);
-      await pause(clock, backoff(failures, { ...WAITS, random }));
-    }
-  }
+async function succeed<T>({ location, clock, random, retrying }: Transfer, attempt: () => Promise<T>): Promise<T> {
+  const result = await withRetries(
+    clock,
+    () => attempt().catch(retryErrorOf),
+    (result, attempts) => {
+      if (!(result instanceof RetryError) || attempts === MAX_ATTEMPTS) return null;
+      if (attempts === 1) retrying?.(`${location} can't be reached yet: ${result.message}`);
+      return backoff(attempts, { ...WAITS, random });
+    },
+  );
+  if (!(result instanceof RetryError)) return result;
+  throw new TemporaryError(
+    `${location} can't be reached: ${result.message}.`,
+    'Run the command again when the server answers. A restore or an import continues from the same position.',
+    { cause: result },
+  );
 }
 
 /** Maximum and minimum bytes of a file. */
@@ -173,7 +178,7 @@ export interface SizeBounds {
 
 /** Gets a file. @returns null if there is no such file @throws OperatorError, TemporaryError */
 export function getFile(transfer: Transfer, url: UrlOf, { min, max }: SizeBounds): Promise<Uint8Array | null> {
-  return withRetries(transfer, () =>
+  return succeed(transfer, () =>
     attemptOnce(url, {}, transfer, async (response, guard) => {
       const bytes = await readUpTo(response.body, max, guard.heard);
       // A proxy that loses its server may end a body as if it were complete.
@@ -200,7 +205,7 @@ async function put(
     // The server compares the hash, so it never stores an incomplete body as the file.
     headers: { 'content-md5': Buffer.from(MD5.hash(bytes) as Uint8Array).toString('base64'), ...headers },
   };
-  return (await withRetries(transfer, () => attemptOnce(url, init, transfer, async () => true))) !== null;
+  return (await succeed(transfer, () => attemptOnce(url, init, transfer, async () => true))) !== null;
 }
 
 /** Puts a file. Replaces an existing file. @throws OperatorError, TemporaryError */
@@ -219,5 +224,5 @@ export const putNewFile = (transfer: Transfer, url: UrlOf, bytes: Uint8Array): P
 
 /** Deletes a file, if it exists. @throws OperatorError, TemporaryError */
 export async function deleteFile(transfer: Transfer, url: UrlOf): Promise<void> {
-  await withRetries(transfer, () => attemptOnce(url, { method: 'DELETE' }, transfer, async () => true));
+  await succeed(transfer, () => attemptOnce(url, { method: 'DELETE' }, transfer, async () => true));
 }

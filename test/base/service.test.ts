@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError, TransientError } from '../../src/base/errors.ts';
-import { backoff, Services, startLoop } from '../../src/base/service.ts';
+import { backoff, Services, startLoop, withRetries } from '../../src/base/service.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -75,6 +75,22 @@ test('the wait doubles after each failure, up to the maximum', () => {
 
 test('a wait is up to a fifth shorter or longer, at random', () => {
   expect([0, 0.5, 1].map((part) => backoff(9, { ...WAITS, random: () => part }))).toEqual([4_000, 5_000, 6_000]);
+});
+
+test('an attempt is repeated after each wait, until its result is final', async () => {
+  const waits: number[] = [];
+  const clock = {
+    after(milliseconds: number, call: () => void) {
+      waits.push(milliseconds);
+      queueMicrotask(call);
+      return () => {};
+    },
+  };
+  let count = 0;
+  const attempt = async () => ++count;
+  expect(await withRetries(clock, attempt, (result, attempts) => (result < 3 ? 100 * attempts : null))).toBe(3);
+  expect(waits).toEqual([100, 200]);
+  expect(await withRetries(clock, attempt, () => null)).toBe(4);
 });
 
 test('a loop waits before each turn as long as the last turn requested', async () => {
