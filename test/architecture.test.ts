@@ -139,6 +139,15 @@ test('the versions of the API share only the code in api/shared', () => {
   expect(between).toEqual([]);
 });
 
+test('stackside compare imports only the base, the HTTP client and the parts of commands', () => {
+  const inCompare = (file: string) => file.startsWith('src/commands/compare/');
+  const MAY_IMPORT = /^src\/(base\/|commands\/(cli|compare)\/|http\/direct-fetch\.ts$)/;
+  const across = edges.filter(({ from, to }) => inCompare(from) && !MAY_IMPORT.test(to));
+  const importers = edges.filter(({ from, to }) => inCompare(to) && !inCompare(from)).map(({ from }) => from);
+  expect(across).toEqual([]);
+  expect(new Set(importers)).toEqual(new Set(['src/commands/data/commands.ts']));
+});
+
 /** Words that start statements, as they occur in texts. */
 const SQL =
   /\b(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO|DELETE\s+FROM|UPDATE\s+\w+\s+SET|CREATE\s+(TABLE|INDEX)|PRAGMA\s|BEGIN\s+IMMEDIATE)/;

@@ -69,28 +69,28 @@ test('requests keep to the rate and send the program name and the API key', asyn
   );
 });
 
-test('waits as long as 429 and 503 responses require, but a long wait stops the command', async () => {
+test('waits as long as 429 and 503 responses require, and does not wait for hours', async () => {
   const clock = quickClock();
   const busy = serverOf((_, number) =>
-    number === 1
-      ? new Response('', { status: 429, headers: { 'retry-after': '17' } })
-      : number === 2
-        ? new Response('', { status: 503, headers: { 'retry-after': 'Thu, 01 Jan 1970 00:02:00 GMT' } })
-        : Response.json(1),
+    number < 3
+      ? new Response('', { status: number === 1 ? 429 : 503, headers: { 'retry-after': '17' } })
+      : Response.json(1),
   );
   expect(await clientOf(busy.url, clock).ask('/')).toMatchObject({ status: 200 });
-  expect(clock.waits).toEqual([17_000, 103_000]);
+  expect(clock.waits).toEqual([17_000, 17_000]);
   const closed = serverOf(() => new Response('', { status: 429, headers: { 'retry-after': '3600' } }));
-  const error = await refusal(clientOf(closed.url, quickClock()).ask('/'));
-  expect(error.message).toContain('returned 429 with Retry-After 3,600 seconds');
+  expect(await clientOf(closed.url, quickClock()).ask('/')).toEqual(new NoAnswer(`${closed.url} is too busy`));
   expect(closed.requests.length).toBe(1);
-  const always = serverOf(() => new Response('', { status: 429 }));
-  expect((await refusal(clientOf(always.url, quickClock()).ask('/'))).message).toContain('it returned 429.');
-  expect(always.requests.length).toBe(4);
-  // The client gives up on a single request that the server never has time for.
-  const never = serverOf(() => new Response('', { status: 503 }));
-  expect(await clientOf(never.url, quickClock()).ask('/')).toEqual(new NoAnswer('503, again and again'));
-  expect(never.requests.length).toBe(4);
+});
+
+test('gives up on a request that a busy server never answers; five in a row stop the command', async () => {
+  const clock = quickClock();
+  const { url, requests } = serverOf(() => new Response('', { status: 503 }));
+  const server = clientOf(url, clock);
+  for (let i = 0; i < 4; i++) expect(await server.ask('/')).toEqual(new NoAnswer(`${url} is too busy`));
+  expect(clock.waits.slice(0, 3)).toEqual([1_000, 4_000, 16_000]);
+  expect((await refusal(server.ask('/'))).message).toBe(`${url} is too busy.`);
+  expect(requests.length).toBe(20);
 });
 
 test('retries a 500, and returns a 502 that stays after the retries', async () => {
@@ -114,9 +114,9 @@ test('stops reading an endless body without a retry; five in a row stop the comm
   );
   const server = clientOf(url, quickClock());
   for (let i = 0; i < 4; i++) {
-    expect(await server.ask('/')).toEqual(new NoAnswer(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`));
+    expect(await server.ask('/')).toEqual(new NoAnswer(`${url}'s answer is longer than ${MAX_ANSWER_BYTES} bytes`));
   }
-  expect((await refusal(server.ask('/'))).message).toContain('gives no answers: an answer of more than');
+  expect((await refusal(server.ask('/'))).message).toContain("'s answer is longer than");
   expect(requests.length).toBe(5);
 });
 
@@ -126,7 +126,7 @@ test('gives up on a response after 30 seconds', async () => {
   const answer = clientOf(url, clock).ask('/');
   await until(() => requests.length === 1, 'the request');
   clock.pass(ANSWER_MS);
-  expect(await answer).toEqual(new NoAnswer('no complete answer in 30 seconds'));
+  expect(await answer).toEqual(new NoAnswer(`${url} did not answer in time`));
 });
 
 test('retries a response that breaks off, if the server has responded before', async () => {
@@ -151,7 +151,7 @@ test('retries a response that breaks off, if the server has responded before', a
 
 test('a refused connection stops the command', async () => {
   const error = await refusal(clientOf('http://127.0.0.1:1', quickClock()).ask('/'));
-  expect(error.message).toBe("http://127.0.0.1:1 can't be reached: the connection failed.");
+  expect(error.message).toBe("http://127.0.0.1:1 can't be reached.");
 });
 
 test('follows redirects only on the same host, and at most three', async () => {

@@ -39,8 +39,7 @@ const compare = (...args: string[]) =>
   stacksideIn({ STACKSIDE_COMPARE_KEY: KEY }, 'compare', url, '--url', server.api, '--rate', '1000', ...args);
 
 test('stackside compare reports no differences of equal servers, and names differences', async () => {
-  const args = ['--seed', '1'];
-  const equal = await compare(...args, '--requests', '60');
+  const equal = await compare('--requests', '60');
   // On a busy machine, the command writes only its progress.
   expect(equal.stderr.replaceAll(/^\d+ of 60 requests: \d+ answers agree, 0 differ\n/gm, '')).toBe('');
   expect(equal.stdout).toContain(`here    ${server.api}, block 12 0x`);
@@ -48,16 +47,16 @@ test('stackside compare reports no differences of equal servers, and names diffe
   expect([equal.code, equal.stdout.includes('DIFFERS')]).toEqual([0, false]);
 
   wrong = true;
-  const differing = await compare(...args, '--requests', '400');
+  const differing = await compare('--requests', '400');
   expect(differing.stdout).toContain('DIFFERS /extended/v1/stx_supply/total/plain\n        the whole answer: ');
   expect(differing.code).toBe(2);
-  const json = await compare(...args, '--requests', '400', '--format', 'json');
+  const json = await compare('--requests', '400', '--format', 'json');
   const lines = json.stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
   expect(json.code).toBe(2);
-  expect(lines.at(-1)).toMatchObject({ url, api: server.api, seed: 1, apart: null });
+  expect(lines.at(-1)).toMatchObject({ url, api: server.api, apart: null });
   expect(lines.find(({ route }) => route === '/extended/v1/stx_supply/total/plain').findings[0].example.theirs).toBe(
     '1',
   );
@@ -69,7 +68,7 @@ test('stackside compare reports no differences of equal servers, and names diffe
 test("stackside compare rejects servers that it can't compare, in two lines", async () => {
   const none = await stackside('compare', 'http://127.0.0.1:1', '--url', server.api);
   expect([none.code, none.stdout]).toEqual([75, '']);
-  expect(none.stderr).toStartWith("http://127.0.0.1:1 can't be reached: the connection failed.\n");
+  expect(none.stderr).toStartWith("http://127.0.0.1:1 can't be reached.\n");
   for (const [target, message] of [
     ['api.example.org', 'The URL of the other API has a wrong form.'],
     ['https://user:password@api.example.org', 'The URL of the other API has a wrong form.'],

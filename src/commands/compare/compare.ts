@@ -1,15 +1,11 @@
 /** `stackside compare`: sends the same requests to two servers of one chain, and prints how their responses differ. */
-import { type Clock, pause, systemClock, systemRandom } from '../../base/clock.ts';
+import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
-import { Prng } from '../../devnet/prng.ts';
-import { HISTORY_HEADER } from '../../http/history.ts';
-import type { SettingsOf } from '../../settings/config.ts';
+import { plural } from '../../base/format.ts';
 import type { OutputFormat } from '../cli/command.ts';
-import { interruptible } from '../cli/output.ts';
+import { interruptible, printableText, writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { noMainThreadParts, resources } from '../serve/app.ts';
-import { apartText, type CommonChain, findCommonChain, NEAR, readTips, type Tip } from './common-chain.ts';
 import { type Difference, differencesOf } from './differences.ts';
 import {
   CONTENT_TYPE,
@@ -20,27 +16,65 @@ import {
   referenceReasons,
   STATUS,
 } from './known-differences.ts';
-import { makeQuestion, type Plan, plansOf, type Question, SkippedQuestion } from './questions.ts';
-import { addFinding, printReport, routeTally, type Tally, totalsOf } from './report.ts';
-import { drawSamples } from './samples.ts';
-import { type Answer, NoAnswer, Server } from './server.ts';
+import { makeQuestion, type Question, type Route, readSamples, routes } from './questions.ts';
+import {
+  type Answer,
+  apartText,
+  type CommonChain,
+  findCommonChain,
+  NEAR,
+  NoAnswer,
+  readStatus,
+  Server,
+} from './server.ts';
+
+interface Finding {
+  path: string;
+  /** The answers of each server if the difference has a known reason; null if not. */
+  reason: Pick<KnownReason, 'here' | 'there'> | null;
+  count: number;
+  /** The first difference: its path and query, its place in the answer, and the values as shortened JSON. */
+  example: { target: string; at: string; ours: string; theirs: string };
+}
+
+interface RouteTally {
+  equal: number;
+  /** Questions that only have differences with known reasons, and questions with others. */
+  known: number;
+  differing: number;
+  /** Questions whose answers differed each time, but so did the tips. */
+  moved: number;
+  /** Questions without two answers that can be compared, by the reason. */
+  unanswered: Record<string, number>;
+  /** Reason why no question was sent; null after the first question. */
+  notAsked: string | null;
+  findings: Finding[];
+}
+
+export interface Tally {
+  url: string;
+  api: string;
+  /** Heights of the blocks that rows were drawn from. */
+  lowest: number;
+  highest: number;
+  /** Requests to the other server. */
+  requests: number;
+  routes: Record<string, RouteTally>;
+}
 
 export interface CompareOptions {
   ours: Server;
   theirs: Server;
   clock: Clock;
-  plans: readonly Plan[];
+  routes: readonly Route[];
   /** Maximum number of requests to the other server. */
   requests: number;
-  seed: number;
-  /** Called once after both servers' tips were read. The run changes this tally. */
-  started: (chain: CommonChain, tally: Tally) => void;
-  compared: () => void;
+  /** Called after both servers' tips were read, and after each question. The run changes the tally. */
+  report: (tally: Tally, chain: CommonChain) => void;
 }
 
 /** A difference with its reason, and the path and query. */
-interface LocatedDifference {
-  difference: Difference;
+interface LocatedDifference extends Difference {
   reason: KnownReason | null;
   target: string;
 }
@@ -49,9 +83,13 @@ interface LocatedDifference {
 const MAX_ATTEMPTS = 4;
 /** Milliseconds between two tries: the slower server may need them for a block. */
 const SETTLE_MS = 3_000;
-
+/** Header of a Stackside without older blocks. */
+const HISTORY_HEADER = 'stackside-history-from';
 const GONE = 410;
 const BAD = 400;
+/** Maximum number of stored paths per route, and of characters of a value. */
+const MAX_FINDINGS = 50;
+const MAX_TEXT = 160;
 
 /** Why an answer can't be compared; null if it can. */
 function unansweredReason(answer: Answer | NoAnswer, whose: string): string | null {
@@ -61,86 +99,102 @@ function unansweredReason(answer: Answer | NoAnswer, whose: string): string | nu
 }
 
 function answerDifferences(route: string, ours: Answer, theirs: Answer): Difference[] {
-  const bodyDifference = (path: string, here: unknown, there: unknown): Difference[] => [
+  const wholeDifference = (path: string, here: unknown, there: unknown): Difference[] => [
     { path, location: path, ours: here, theirs: there, isOrder: false },
   ];
-  if (ours.status !== theirs.status) return bodyDifference(STATUS, ours.status, theirs.status);
+  if (ours.status !== theirs.status) return wholeDifference(STATUS, ours.status, theirs.status);
   // The texts of errors may differ.
   if (ours.status >= BAD) return [];
-  if (ours.type !== theirs.type) return bodyDifference(CONTENT_TYPE, ours.type, theirs.type);
+  if (ours.type !== theirs.type) return wholeDifference(CONTENT_TYPE, ours.type, theirs.type);
   return differencesOf(ours.body, theirs.body).filter((difference) => isCompared(difference, route));
 }
 
-/** The cursor of the next page; null if there is none. */
-function nextCursor({ body }: Answer): string | null {
+/** Path and query of the next page; null if there is none. Each server has its own cursors. */
+function nextPage(target: string, { body }: Answer): string | null {
   const { cursor, next_cursor: next } = Object(body);
   const text = Object(cursor).next ?? next;
-  return typeof text === 'string' ? text : null;
+  if (typeof text !== 'string') return null;
+  return `${target}${target.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(text)}`;
 }
 
-const withCursor = (target: string, cursor: string): string =>
-  `${target}${target.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
-
-const isSameTip = (a: Tip, b: Tip): boolean => a.hash === b.hash && a.burnHeight === b.burnHeight;
-
-/** The result of a question: its differences (empty for equal answers), or the reason why there is no result. */
-type Outcome = LocatedDifference[] | NoAnswer | 'moved';
-
-/** Sends one question after the other. */
-class Comparison {
-  constructor(
-    private readonly options: CompareOptions,
-    private readonly reasons: readonly KnownReason[],
-  ) {}
-
-  /** Sends a question to both servers once, and requests the second page, if there is one. */
-  async compareOnce({ route, target, readsNextPage }: Question): Promise<LocatedDifference[] | NoAnswer> {
-    const { ours, theirs } = this.options;
-    const page = async (ourTarget: string, theirTarget: string) => {
-      const [here, there] = [await ours.ask(ourTarget), await theirs.ask(theirTarget)];
-      const reason = unansweredReason(here, 'this server') ?? unansweredReason(there, 'the other server');
-      if (reason !== null || here instanceof NoAnswer || there instanceof NoAnswer) return new NoAnswer(reason ?? '');
-      const answers = { route, target: theirTarget, ours: here.body, theirs: there.body };
-      const located = answerDifferences(route, here, there).map(
-        (difference): LocatedDifference => ({
-          difference,
-          reason: reasonFor(this.reasons, difference, answers),
-          target: theirTarget,
-        }),
-      );
-      return { located, cursors: [nextCursor(here), nextCursor(there)] as const };
-    };
-    const first = await page(target, target);
-    if (first instanceof NoAnswer) return first;
-    const [here, there] = first.cursors;
-    if (!readsNextPage || here === null || there === null) return first.located;
-    const second = await page(withCursor(target, here), withCursor(target, there));
-    return second instanceof NoAnswer ? second : [...first.located, ...second.located];
-  }
-
-  /** Repeats a question until the answers are equal, or differ while both servers stay at the same block. */
-  async compareUntilSettled(question: Question): Promise<Outcome> {
-    const { ours, theirs, clock } = this.options;
-    const isSettled = (result: LocatedDifference[] | NoAnswer): boolean =>
-      result instanceof NoAnswer || result.every(({ reason }) => reason !== null);
-    const result = await this.compareOnce(question);
-    if (question.isFixed || isSettled(result)) return result;
-    for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-      if (attempts > 0) await pause(clock, SETTLE_MS);
-      const before = await readTips(ours, theirs);
-      if (Math.abs(before.ours.height - before.theirs.height) > NEAR) return 'moved';
-      const retry = await this.compareOnce(question);
-      if (isSettled(retry)) return retry;
-      const after = await readTips(ours, theirs);
-      const stoodStill = isSameTip(before.ours, after.ours) && isSameTip(before.theirs, after.theirs);
-      if (stoodStill && after.ours.hash === after.theirs.hash) return retry;
+/** Sends a question to both servers once, and requests the second page, if there is one. */
+async function compareOnce(
+  { ours, theirs }: CompareOptions,
+  { route, target, readsNextPage }: Question,
+  reasons: readonly KnownReason[],
+): Promise<LocatedDifference[] | NoAnswer> {
+  const located: LocatedDifference[] = [];
+  let targets: readonly [string, string] | null = [target, target];
+  for (let page = 0; targets !== null; page++) {
+    const here: Answer | NoAnswer = await ours.ask(targets[0]);
+    const there: Answer | NoAnswer = await theirs.ask(targets[1]);
+    const reason = unansweredReason(here, 'this server') ?? unansweredReason(there, 'the other server');
+    if (reason !== null || here instanceof NoAnswer || there instanceof NoAnswer) return new NoAnswer(reason ?? '');
+    const answers = { route, target: targets[1], ours: here.body, theirs: there.body };
+    for (const difference of answerDifferences(route, here, there)) {
+      located.push({ ...difference, reason: reasonFor(reasons, difference, answers), target: targets[1] });
     }
-    return 'moved';
+    const [ourNext, theirNext]: (string | null)[] = [nextPage(target, here), nextPage(target, there)];
+    targets = readsNextPage && page === 0 && ourNext && theirNext ? [ourNext, theirNext] : null;
+  }
+  return located;
+}
+
+/** Repeats a question until the answers are equal, or differ while both servers stay at the same block. */
+async function compareUntilSettled(
+  options: CompareOptions,
+  question: Question,
+  reasons: readonly KnownReason[],
+): Promise<LocatedDifference[] | NoAnswer | 'moved'> {
+  const { ours, theirs, clock } = options;
+  const isSettled = (result: LocatedDifference[] | NoAnswer): boolean =>
+    result instanceof NoAnswer || result.every(({ reason }) => reason !== null);
+  const tips = async () => [(await readStatus(ours)).tip, (await readStatus(theirs)).tip] as const;
+  const result = await compareOnce(options, question, reasons);
+  if (question.isFixed || isSettled(result)) return result;
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    if (attempts > 0) await pause(clock, SETTLE_MS);
+    const before = await tips();
+    if (Math.abs(before[0].height - before[1].height) > NEAR) return 'moved';
+    const retry = await compareOnce(options, question, reasons);
+    if (isSettled(retry)) return retry;
+    const after = await tips();
+    if (after[0].hash === after[1].hash && Bun.deepEquals(before, after)) return retry;
+  }
+  return 'moved';
+}
+
+const emptyTally = (notAsked: string): RouteTally => ({
+  ...{ equal: 0, known: 0, differing: 0, moved: 0 },
+  unanswered: {},
+  notAsked,
+  findings: [],
+});
+
+function shorten(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`;
+}
+
+/** Adds a difference to the findings of a route, or counts it. */
+function addFinding(
+  { findings }: RouteTally,
+  { path, location, ours, theirs, reason, target }: LocatedDifference,
+): void {
+  const same = findings.find((item) => item.path === path && item.reason?.here === reason?.here);
+  if (same !== undefined) same.count += 1;
+  else if (findings.length < MAX_FINDINGS) {
+    findings.push({
+      path,
+      reason: reason === null ? null : { here: reason.here, there: reason.there },
+      count: 1,
+      example: { target, at: location, ours: shorten(ours), theirs: shorten(theirs) },
+    });
   }
 }
 
-function count(tally: Tally, question: Question, outcome: Outcome): void {
-  const route = routeTally(tally, question.route);
+function count(route: RouteTally, outcome: LocatedDifference[] | NoAnswer | 'moved'): void {
   route.notAsked = null;
   if (outcome === 'moved') route.moved += 1;
   else if (outcome instanceof NoAnswer) {
@@ -149,12 +203,13 @@ function count(tally: Tally, question: Question, outcome: Outcome): void {
     if (outcome.length === 0) route.equal += 1;
     else if (outcome.every(({ reason }) => reason !== null)) route.known += 1;
     else route.differing += 1;
-    for (const { difference, reason, target } of outcome) addFinding(route, difference, target, reason);
+    for (const difference of outcome) addFinding(route, difference);
   }
 }
 
-const hasOutcome = ({ equal, known, differing, moved, unanswered }: Tally['routes'][string]): boolean =>
-  equal + known + differing + moved + Object.keys(unanswered).length > 0;
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+const unansweredOf = ({ unanswered }: RouteTally): number => sum(Object.values(unanswered));
+const comparedOf = ({ equal, known, differing }: RouteTally): number => equal + known + differing;
 
 /**
  * Compares until the maximum number of requests is reached.
@@ -162,41 +217,105 @@ const hasOutcome = ({ equal, known, differing, moved, unanswered }: Tally['route
  * @throws OperatorError if the servers have different chains; TemporaryError if one can't be reached
  */
 export async function compare(options: CompareOptions): Promise<CommonChain> {
-  const { ours, theirs, plans, requests, seed, started, compared } = options;
+  const { ours, theirs, routes, requests, report } = options;
   const chain = await findCommonChain(ours, theirs);
   const { lowest, common, isStackside } = chain;
   const highest = Math.max(lowest, common - NEAR);
-  const tally: Tally = { url: theirs.url, api: ours.url, seed, lowest, highest, requests: 0, routes: {} };
-  const comparison = new Comparison(options, isStackside ? commonReasons : [...referenceReasons, ...commonReasons]);
-  started(chain, tally);
+  const tally: Tally = { url: theirs.url, api: ours.url, lowest, highest, requests: 0, routes: {} };
+  const reasons = isStackside ? commonReasons : [...referenceReasons, ...commonReasons];
+  report(tally, chain);
+  // Other heights begin with other routes, because the last round may have too few requests for all of them.
   for (let round = 0; tally.requests < requests; round++) {
-    const seedOfRound = `${seed} ${round}`;
-    const samples = await drawSamples(ours, seedOfRound, tally);
-    const order = new Prng(`${seedOfRound} order`).shuffle([...plans]);
-    for (const [place, plan] of order.entries()) {
+    const samples = await readSamples(ours, tally, round);
+    for (const index of routes.keys()) {
       if (tally.requests >= requests) break;
-      const question = makeQuestion(plan, samples, `${seedOfRound} ${place}`);
-      if (question instanceof SkippedQuestion) {
-        const route = routeTally(tally, plan.path);
-        if (!hasOutcome(route)) route.notAsked = question.reason;
-      } else count(tally, question, await comparison.compareUntilSettled(question));
+      const place = (highest + index) % routes.length;
+      const { path, subject } = routes[place]!;
+      const question = makeQuestion(routes[place]!, samples, highest + round + place);
+      const routeTally = tally.routes[path] ?? emptyTally(`no ${subject}`);
+      tally.routes[path] = routeTally;
+      if (question !== null) count(routeTally, await compareUntilSettled(options, question, reasons));
       tally.requests = theirs.requests;
-      compared();
+      report(tally, chain);
     }
   }
   return findCommonChain(ours, theirs);
 }
 
+/** The totals of all routes. */
+export function totalsOf({ routes }: Tally) {
+  const all = Object.values(routes);
+  return {
+    routes: all.filter((route) => comparedOf(route) > 0).length,
+    equal: sum(all.map(({ equal }) => equal)),
+    known: sum(all.map(({ known }) => known)),
+    differing: sum(all.map(({ differing }) => differing)),
+    moved: sum(all.map(({ moved }) => moved)),
+    unanswered: sum(all.map(unansweredOf)),
+  };
+}
+
+const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+
+const differenceLines = ({ path, count, example }: Finding): string[] => [
+  `        ${path === '' ? 'the whole answer' : path}: ${times(count)}`,
+  `          ${example.target}`,
+  `          ${example.at === path ? '' : `at ${example.at}: `}here ${example.ours}, there ${example.theirs}`,
+];
+
+/** Lines about known differences, one for each reason, with all its paths. */
+const knownLines = (findings: readonly Finding[]): string[] =>
+  [...Map.groupBy(findings, ({ reason }) => reason?.here).values()].flatMap((group) => [
+    `        ${group.map(({ path, count }) => `${path} (${times(count)})`).join(', ')}`,
+    `          here: ${group[0]?.reason?.here}`,
+    `          there: ${group[0]?.reason?.there}`,
+  ]);
+
+/** The report for people, as lines. */
+export function textReport(tally: Tally, chain: CommonChain): string[] {
+  const { ours, theirs } = chain;
+  const { routes, equal, known, differing, moved, unanswered } = totalsOf(tally);
+  const lines = [
+    `here    ${tally.api}, block ${ours.height} ${ours.hash}`,
+    `there   ${tally.url}, block ${theirs.height} ${theirs.hash}`,
+    `rows    of blocks ${tally.lowest} to ${tally.highest}; ${plural(tally.requests, 'request')}`,
+    '',
+  ];
+  const section = (mark: string, toLines: (route: RouteTally) => string[]): void => {
+    for (const [route, counts] of Object.entries(tally.routes).sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const details = toLines(counts);
+      if (details.length > 0) lines.push(`${mark} ${route}`, ...details);
+    }
+  };
+  section('DIFFERS', ({ findings }) => findings.filter(({ reason }) => reason === null).flatMap(differenceLines));
+  section('known  ', ({ findings }) => knownLines(findings.filter(({ reason }) => reason !== null)));
+  section('-      ', ({ moved, unanswered, notAsked }) => [
+    ...(moved === 0 ? [] : [`        not settled ${times(moved)}: the tips moved, or are apart`]),
+    ...Object.entries(unanswered).map(([reason, count]) => `        not compared ${times(count)}: ${reason}`),
+    ...(notAsked === null ? [] : [`        not requested: ${notAsked}`]),
+  ]);
+  lines.push(
+    `${differing === 0 ? 'ok     ' : 'DIFFERS'} ${plural(equal + known + differing, 'request')} on ${plural(routes, 'route')}: ${equal} equal, ${known} with known differences, ${differing} with other differences; ${moved} not settled, ${unanswered} not compared`,
+  );
+  const apart = apartText(chain);
+  return apart === null ? lines : [...lines, `        ${apart}`];
+}
+
+/** The report as JSON: a line for each route, and one for all. */
+function jsonReport({ routes, ...run }: Tally, chain: CommonChain): string[] {
+  const { ours, theirs, common } = chain;
+  const total = totalsOf({ routes, ...run });
+  return [
+    ...Object.entries(routes).map(([route, counts]) => JSON.stringify({ route, ...counts })),
+    JSON.stringify({ total, ...run, tips: { ours, theirs, common }, apart: apartText(chain) }),
+  ];
+}
+
 export interface CompareCommandOptions {
   rate: number;
   requests: number;
-  /** Default: random. */
-  seed?: number;
   format: OutputFormat;
 }
-
-/** Random seeds are below it, so that they are short enough to type. */
-const MAX_RANDOM_SEED = 1_000_000;
 
 /** A URL in the form that `Server` accepts. */
 const API_URL = /^https?:\/\/[^/?#\s@]+(\/[^?#\s]*)?$/;
@@ -209,13 +328,8 @@ function requireUrl(text: string, api: string): string {
       'Give the URL without /extended and without a password, such as https://api.example.org. STACKSIDE_COMPARE_KEY can contain a key.',
     );
   }
-  if (url === api) {
-    throw new OperatorError(
-      `${url} is this server itself.`,
-      'Give the URL of another server, or set --url to this one.',
-    );
-  }
-  return url;
+  if (url !== api) return url;
+  throw new OperatorError(`${url} is this server itself.`, 'Give the URL of another server, or set --url to this one.');
 }
 
 /**
@@ -224,25 +338,20 @@ function requireUrl(text: string, api: string): string {
  * @throws OperatorError for bad input or another chain; TemporaryError if a server can't be reached, or the two are apart
  */
 export async function runCompare(
-  { url: api, compareKey }: SettingsOf<'compare'>,
+  { url: api, compareKey }: { url: string; compareKey: string | null },
   text: string,
-  { rate, requests, seed, format }: CompareCommandOptions,
+  { rate, requests, format }: CompareCommandOptions,
 ): Promise<boolean> {
   const url = requireUrl(text, api);
-  const routes = resources({
-    ...noMainThreadParts,
-    version: serverVersion,
-    clock: systemClock,
-    asksAboutTokens: true,
-    namesContract: null,
-  }).flat();
   const common = { clock: systemClock, userAgent: `${serverVersion} compare` };
   const progress = progressLines(process.stderr);
   let now: { chain: CommonChain; tally: Tally } | null = null;
 
   const printFindings = (): void => {
     progress.erase();
-    if (now !== null) printReport(now.tally, now.chain, format);
+    if (now === null) return;
+    const lines = (format === 'json' ? jsonReport : textReport)(now.tally, now.chain);
+    writeNow(`${lines.map(printableText).join('\n')}\n`);
   };
 
   try {
@@ -251,16 +360,14 @@ export async function runCompare(
         ours: new Server({ url: api, rate: null, key: null, ...common }),
         theirs: new Server({ url, rate, key: compareKey, ...common }),
         clock: systemClock,
-        plans: plansOf(routes),
+        routes,
         requests,
-        seed: seed ?? Math.floor(systemRandom.number() * MAX_RANDOM_SEED),
-        started(chain, tally) {
-          now = { chain, tally };
+        report(tally, chain) {
           const apart = apartText(chain);
-          if (apart !== null) process.stderr.write(`${apart} Responses that depend on the tip can't be compared.\n`);
-        },
-        compared() {
-          const { tally } = now!;
+          if (now === null && apart !== null) {
+            process.stderr.write(`${apart} Responses that depend on the tip can't be compared.\n`);
+          }
+          now = { chain, tally };
           progress.draw(() => {
             const { equal, known, differing } = totalsOf(tally);
             return `${tally.requests} of ${requests} requests: ${equal + known} answers agree, ${differing} differ`;

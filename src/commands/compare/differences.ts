@@ -15,151 +15,90 @@ export interface Difference {
 
 /** Maximum number of differences for one pair of values. */
 const MAX_DIFFERENCES = 200;
-
 /** A key that an answer always has; others are data, such as ids of transactions. */
-const OWN_KEY = /^[a-z][a-z0-9_]*$/i;
-const MAX_OWN_KEY = 40;
-
+const OWN_KEY = /^[a-z]\w{0,39}$/i;
 /** Fields that identify an item in both lists. */
-const IDENTITIES: readonly (readonly string[])[] = [
-  ['tx_id'],
-  ['tx', 'tx_id'],
-  ['transaction', 'tx_id'],
-  ['index_block_hash'],
-  ['hash'],
-  ['asset_identifier'],
-  ['token'],
-  ['principal'],
-  ['address'],
-];
-
+const IDENTITIES = ['tx_id', 'tx.tx_id', 'transaction.tx_id', 'index_block_hash', 'hash', 'asset_identifier', 'token']
+  .concat('principal', 'address')
+  .map((path) => path.split('.'));
 /** Maximum relative difference of fractions that counts as rounding. */
 const ROUNDING = 1e-9;
 
-type ValuePlace = Pick<Difference, 'path' | 'location'>;
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
 const areEqualNumbers = (ours: number, theirs: number): boolean =>
-  ours === theirs ||
-  (!(Number.isInteger(ours) && Number.isInteger(theirs)) &&
-    Math.abs(ours - theirs) <= ROUNDING * Math.max(Math.abs(ours), Math.abs(theirs)));
-
-function keyPlace({ path, location }: ValuePlace, key: string): ValuePlace {
-  const isOwn = OWN_KEY.test(key) && key.length <= MAX_OWN_KEY;
-  const dot = path === '' ? '' : '.';
-  return isOwn
-    ? { path: `${path}${dot}${key}`, location: `${location}${dot}${key}` }
-    : { path: `${path}[*]`, location: `${location}[${JSON.stringify(key)}]` };
-}
-
-const itemPlace = ({ path, location }: ValuePlace, index: number): ValuePlace => ({
-  path: `${path}[*]`,
-  location: `${location}[${index}]`,
-});
+  !(Number.isInteger(ours) && Number.isInteger(theirs)) &&
+  Math.abs(ours - theirs) <= ROUNDING * Math.max(Math.abs(ours), Math.abs(theirs));
 
 /** Returns the value at a path of names in a JSON value; undefined if there is none. */
 export const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
   names.reduce<unknown>((within, name) => Object(within)[name], value);
 
 /** Returns the indexes of items by the value of one field; null unless each item has a different value. */
-function identitiesBy(items: readonly unknown[], field: readonly string[]): Map<string, number> | null {
-  const indexes = new Map<string, number>();
-  for (const [index, value] of items.entries()) {
-    const identity = fieldOf(value, ...field);
-    if (typeof identity !== 'string' || indexes.has(identity)) return null;
-    indexes.set(identity, index);
-  }
-  return indexes;
+function indexesBy(items: readonly unknown[], field: readonly string[]): Map<string, number> | null {
+  const identities = items.map((item) => fieldOf(item, ...field)).filter((value) => typeof value === 'string');
+  const indexes = new Map(identities.map((identity, index) => [identity, index]));
+  return indexes.size === items.length ? indexes : null;
 }
-
-type IndexesByIdentity = NonNullable<ReturnType<typeof indexesByIdentity>>;
-
-/** The indexes of two lists' items by identity; null if no field distinguishes the items of both lists. */
-function indexesByIdentity(ours: readonly unknown[], theirs: readonly unknown[]) {
-  for (const field of IDENTITIES) {
-    const [here, there] = [identitiesBy(ours, field), identitiesBy(theirs, field)];
-    if (here !== null && there !== null) return { here, there };
-  }
-  return null;
-}
-
-const areEqual = (ours: unknown, theirs: unknown): boolean => differencesOf(ours, theirs, 1).length === 0;
 
 /**
  * Compares two values. Keys of objects have no order. Items of lists are compared by their identity, so that an additional
  * item is a single difference. Items without an identity are compared by index.
  */
-export function differencesOf(ours: unknown, theirs: unknown, limit: number = MAX_DIFFERENCES): Difference[] {
+export function differencesOf(ours: unknown, theirs: unknown): Difference[] {
   const differences: Difference[] = [];
-  const add = (place: ValuePlace, here: unknown, there: unknown, isOrder = false): void => {
-    if (differences.length < limit) differences.push({ ...place, ours: here, theirs: there, isOrder });
-  };
 
-  function compare(place: ValuePlace, here: unknown, there: unknown): void {
-    if (differences.length >= limit || here === there) return;
-    if (Array.isArray(here) && Array.isArray(there)) compareLists(place, here, there);
-    else if (isObject(here) && isObject(there)) compareObjects(place, here, there);
-    else if (typeof here !== 'number' || typeof there !== 'number' || !areEqualNumbers(here, there)) {
-      add(place, here, there);
-    }
-  }
-
-  function compareObjects(place: ValuePlace, here: JsonObject, there: JsonObject): void {
-    for (const key of new Set([...Object.keys(here), ...Object.keys(there)])) {
-      const [ours, theirs] = [here, there].map((value) => (Object.hasOwn(value, key) ? value[key] : undefined));
-      compare(keyPlace(place, key), ours, theirs);
-    }
-  }
-
-  function compareLists(place: ValuePlace, here: readonly unknown[], there: readonly unknown[]): void {
-    const indexes = indexesByIdentity(here, there);
-    if (indexes === null) compareByIndex(place, here, there);
-    else compareIdentified(place, here, there, indexes);
-  }
-
-  function compareIdentified(
-    place: ValuePlace,
-    here: readonly unknown[],
-    there: readonly unknown[],
-    indexes: IndexesByIdentity,
-  ): void {
-    /** The items of both, as pairs of their indexes, in our order. */
-    const common: [ours: number, theirs: number][] = [];
-    for (const [identity, index] of indexes.here) {
-      const other = indexes.there.get(identity);
-      if (other === undefined) add(itemPlace(place, index), here[index], undefined);
-      else {
-        common.push([index, other]);
-        compare(itemPlace(place, index), here[index], there[other]);
+  function compare(path: string, location: string, here: unknown, there: unknown): void {
+    if (here === there) return;
+    if (Array.isArray(here) && Array.isArray(there)) compareLists(path, location, here, there);
+    else if (isObject(here) && isObject(there)) {
+      for (const key of new Set([...Object.keys(here), ...Object.keys(there)])) {
+        const values = [here, there].map((value) => (Object.hasOwn(value, key) ? value[key] : undefined));
+        const name = path === '' ? key : `.${key}`;
+        if (OWN_KEY.test(key)) compare(path + name, location + name, values[0], values[1]);
+        else compare(`${path}[*]`, `${location}[${JSON.stringify(key)}]`, values[0], values[1]);
       }
+    } else if (typeof here !== 'number' || typeof there !== 'number' || !areEqualNumbers(here, there)) {
+      add(path, location, here, there);
     }
-    for (const [identity, index] of indexes.there) {
-      if (!indexes.here.has(identity)) add(itemPlace(place, index), undefined, there[index]);
-    }
-    const inTheirOrder = common.toSorted(([, a], [, b]) => a - b);
-    const moved = common.findIndex((pair, turn) => pair !== inTheirOrder[turn]);
-    const [[index], [, other]] = [common[moved] ?? [0], inTheirOrder[moved] ?? [0, 0]];
-    if (moved >= 0) add(itemPlace(place, index), here[index], there[other], true);
   }
 
-  /** The common start and end of both lists are omitted, so that one more row is one difference. */
-  function compareByIndex(place: ValuePlace, here: readonly unknown[], there: readonly unknown[]): void {
+  function add(path: string, location: string, ours: unknown, theirs: unknown, isOrder = false): void {
+    if (differences.length < MAX_DIFFERENCES) differences.push({ path, location, ours, theirs, isOrder });
+  }
+
+  function compareLists(path: string, location: string, here: readonly unknown[], there: readonly unknown[]): void {
+    const items = (index: number | undefined, other: number | undefined): void =>
+      compare(
+        `${path}[*]`,
+        `${location}[${index ?? other}]`,
+        index === undefined ? undefined : here[index],
+        other === undefined ? undefined : there[other],
+      );
+    for (const field of IDENTITIES) {
+      const [ourIndexes, theirIndexes] = [indexesBy(here, field), indexesBy(there, field)];
+      if (ourIndexes === null || theirIndexes === null) continue;
+      for (const [identity, index] of ourIndexes) items(index, theirIndexes.get(identity));
+      for (const [identity, index] of theirIndexes) if (!ourIndexes.has(identity)) items(undefined, index);
+      const common = [...ourIndexes.keys()].filter((identity) => theirIndexes.has(identity));
+      const inTheirOrder = [...theirIndexes.keys()].filter((identity) => ourIndexes.has(identity));
+      const moved = common.findIndex((identity, turn) => identity !== inTheirOrder[turn]);
+      if (moved >= 0) {
+        const [index, other] = [ourIndexes.get(common[moved]!)!, theirIndexes.get(inTheirOrder[moved]!)!];
+        add(`${path}[*]`, `${location}[${index}]`, here[index], there[other], true);
+      }
+      return;
+    }
+    // The common start and end of both lists are omitted, so that one more row is one difference.
     const shorter = Math.min(here.length, there.length);
-    let start = 0;
-    let end = 0;
+    let [start, end] = [0, 0];
     if (here.length !== there.length) {
-      while (start < shorter && areEqual(here[start], there[start])) start++;
-      while (end < shorter - start && areEqual(here.at(-1 - end), there.at(-1 - end))) end++;
+      while (start < shorter && Bun.deepEquals(here[start], there[start])) start++;
+      while (end < shorter - start && Bun.deepEquals(here.at(-1 - end), there.at(-1 - end))) end++;
     }
-    const stopIndex = Math.max(here.length, there.length) - end;
-    for (let index = start; index < stopIndex; index++) {
-      const [isHere, isThere] = [index < here.length - end, index < there.length - end];
-      if (isHere && isThere) compare(itemPlace(place, index), here[index], there[index]);
-      else add(itemPlace(place, index), isHere ? here[index] : undefined, isThere ? there[index] : undefined);
+    for (let index = start; index < Math.max(here.length, there.length) - end; index++) {
+      items(index < here.length - end ? index : undefined, index < there.length - end ? index : undefined);
     }
   }
 
-  compare({ path: '', location: '' }, ours, theirs);
+  compare('', '', ours, theirs);
   return differences;
 }

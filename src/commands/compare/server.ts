@@ -1,12 +1,10 @@
-/** Sends questions to a server: one at a time, with a limited rate, and with limits for its answers. */
-
-import { type Clock, pause } from '../../base/clock.ts';
-import { TemporaryError } from '../../base/errors.ts';
-import { plural } from '../../base/format.ts';
+/** One of the two servers: requests at a limited rate, and the blocks that both have. */
+import type { Clock } from '../../base/clock.ts';
+import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
+import { withRetries } from '../../base/service.ts';
 import { makePacer } from '../../base/turns.ts';
-import { utcMicroseconds } from '../../base/utc-time.ts';
-import { MAX_ANSWER_BYTES, UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
+import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 
 export interface Answer {
   status: number;
@@ -35,48 +33,20 @@ export interface ServerOptions {
 
 /** Milliseconds until an answer must be complete. */
 export const ANSWER_MS = 30_000;
-/** Maximum number of retries after a temporary failure. */
+/** Maximum number of retries, and milliseconds before the first; each wait is four times as long as the one before. */
 const RETRIES = 3;
 const FIRST_RETRY_MS = 1_000;
-/** Maximum seconds in `Retry-After`. If a server requests more, the command fails. */
+/** Maximum seconds in `Retry-After` to wait. */
 const MAX_WAIT = 300;
-const MAX_REDIRECTS = 3;
 /** Number of consecutive questions without an answer until the command stops. */
 const MAX_FAILURES = 5;
-
-/** Statuses of a busy server. */
-const TOO_MANY = 429;
-const BUSY: ReadonlySet<number> = new Set([TOO_MANY, 503]);
-/** Statuses that may pass when the request is repeated. */
-const PASSING: ReadonlySet<number> = new Set([500, 502, 504]);
+/** Statuses of a busy server, and those that may pass when the request is repeated. */
+const BUSY: ReadonlySet<number> = new Set([429, 503]);
+const PASSING: ReadonlySet<number> = new Set([...BUSY, 500, 502, 504]);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
-
-/** A request without a usable answer. */
-class RequestFailure extends Error {
-  override readonly name = 'Failed';
-  constructor(
-    message: string,
-    /** Whether a retry may succeed. An answer that is too long or too slow would cost the server as much again. */
-    readonly mayPass: boolean,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
-}
-
-/** Only a failed connection has a cause, which stops the command at once. */
-function failureOf({ failure, cause }: UnreachableError): RequestFailure {
-  switch (failure) {
-    case 'long':
-      return new RequestFailure(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`, false);
-    case 'late':
-      return new RequestFailure(`no complete answer in ${ANSWER_MS / 1_000} seconds`, false);
-    case 'broken':
-      return new RequestFailure('an answer that broke off', true);
-    case 'connection':
-      return new RequestFailure('the connection failed', true, { cause });
-  }
-}
+const MAX_REDIRECTS = 3;
+/** Failures that may pass. An answer that is too long or too slow would cost the server as much again. */
+const BROKEN: ReadonlySet<string> = new Set(['broken', 'connection']);
 
 /** Keeps integers that a double can't hold as texts, so that two of them are equal only if all digits are. */
 const withExactNumbers = (_: string, value: unknown, { source }: { source?: string }): unknown =>
@@ -95,27 +65,21 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** Parses a `Retry-After` with seconds or a time. @returns seconds; null for any other text */
-function parseRetryAfter(retryAfter: string | null, now: number): number | null {
-  if (retryAfter === null) return null;
-  if (/^\d{1,9}$/.test(retryAfter)) return Number(retryAfter);
-  const time = utcMicroseconds(retryAfter);
-  return time === null ? null : Math.max(0, Math.ceil((time / 1_000 - now) / 1_000));
-}
+/** Whether an answer may pass. A Stackside without older blocks stays without them. */
+const isPassing = ({ status, body }: Answer): boolean =>
+  PASSING.has(status) && Object(body).code !== 'HISTORY_INCOMPLETE';
 
-/** Returns the target of a redirect that stays on the server. A key is never sent to another server, nor from TLS to plain text. */
-function onSameHost(from: URL, location: string | null): URL | null {
-  const to = location === null ? null : URL.parse(location, from.href);
-  if (to === null || to.hostname !== from.hostname) return null;
-  if (to.protocol === from.protocol) return to.port === from.port ? to : null;
-  return from.protocol === 'http:' && to.protocol === 'https:' ? to : null;
+async function toAnswer(response: Response): Promise<Answer> {
+  const { status, headers } = response;
+  const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  return { status, type, headers, body: parseBody(await response.text()) };
 }
 
 export class Server {
   requests = 0;
+  /** Consecutive questions without an answer. */
   #failures = 0;
   #hasAnswered = false;
-
   readonly #turn: ReturnType<typeof makePacer>;
 
   constructor(private readonly options: ServerOptions) {
@@ -127,92 +91,159 @@ export class Server {
   }
 
   /**
-   * Sends a question, with retries after temporary failures.
+   * Sends a question. Repeats the request if the server is busy or fails, or if a connection breaks that worked before.
    * @param target path and query
-   * @throws TemporaryError if the server can't be reached, or requests a longer wait
+   * @throws TemporaryError if the server can't be reached, or doesn't answer several questions in a row
    */
   async ask(target: string): Promise<Answer | NoAnswer> {
-    for (let attempts = 0; ; attempts++) {
-      const isLast = attempts === RETRIES;
-      const result = await this.#attempt(target);
-      let seconds = 0;
-      if (result instanceof RequestFailure) {
-        // A server that has never answered may not exist.
-        if (!result.mayPass || isLast || !this.#hasAnswered) return this.#countFailure(result);
-      } else {
-        this.#hasAnswered = true;
-        const wait = this.#secondsAfter(result);
-        if (wait === null || (isLast && !BUSY.has(result.status))) {
-          this.#failures = 0;
-          return result;
-        }
-        if (wait > MAX_WAIT || (isLast && result.status === TOO_MANY)) throw this.#tooBusyError(result.status, wait);
-        if (isLast) return this.#countFailure(new RequestFailure(`${result.status}, again and again`, false));
-        seconds = wait;
-      }
-      await pause(this.options.clock, Math.max(FIRST_RETRY_MS * 4 ** attempts, 1_000 * seconds));
-    }
+    const send = () => this.#send(target);
+    return this.#count(await withRetries(this.options.clock, send, (answer, tries) => this.#waitAfter(answer, tries)));
   }
 
-  async #attempt(target: string): Promise<Answer | RequestFailure> {
+  /** Milliseconds until a request may have another answer; null if never, or if that is too long. */
+  #waitAfter(answer: Answer | UnreachableError, attempts: number): number | null {
+    if (attempts > RETRIES) return null;
+    const wait = FIRST_RETRY_MS * 4 ** (attempts - 1);
+    if (answer instanceof UnreachableError) return this.#hasAnswered && BROKEN.has(answer.failure) ? wait : null;
+    const seconds = Number(answer.headers.get('retry-after')) || 0;
+    return isPassing(answer) && seconds <= MAX_WAIT ? Math.max(wait, 1_000 * seconds) : null;
+  }
+
+  #count(answer: Answer | UnreachableError): Answer | NoAnswer {
+    const isBusy = !(answer instanceof UnreachableError) && BUSY.has(answer.status) && isPassing(answer);
+    const error = isBusy ? new UnreachableError(`${this.url} is too busy`, {}, 'late') : answer;
+    if (!(error instanceof UnreachableError)) {
+      this.#failures = 0;
+      return error;
+    }
+    this.#failures += 1;
+    if (error.failure !== 'connection' && this.#failures < MAX_FAILURES) return new NoAnswer(error.message);
+    const remedy = 'Run the command again once the server answers, perhaps with a lower --rate.';
+    throw new TemporaryError(`${error.message}.`, remedy, { cause: error.cause });
+  }
+
+  async #send(target: string): Promise<Answer | UnreachableError> {
+    const { clock, key, userAgent } = this.options;
+    const headers = { accept: '*/*', 'user-agent': userAgent, ...(key === null ? {} : { 'x-api-key': key }) };
     try {
-      return await this.#request(new URL(`${this.url}${target}`));
+      let url = new URL(`${this.url}${target}`);
+      for (let redirects = 0; ; redirects++) {
+        await this.#turn();
+        this.requests += 1;
+        const response = await wholeAnswer(url, { headers }, { server: this.url, timeoutMs: ANSWER_MS, clock });
+        this.#hasAnswered = true;
+        const location = REDIRECTS.has(response.status) ? (response.headers.get('location') ?? '') : '';
+        const next = URL.parse(location, url.href);
+        // Another server must not get the key.
+        if (location === '' || next?.origin !== url.origin || redirects === MAX_REDIRECTS)
+          return await toAnswer(response);
+        url = next;
+      }
     } catch (error) {
-      if (error instanceof RequestFailure) return error;
+      if (error instanceof UnreachableError) return error;
       throw error;
     }
   }
+}
 
-  /** The seconds to wait before the request is repeated, 0 for any; null for an answer that stays. */
-  #secondsAfter({ status, headers, body }: Answer): number | null {
-    if (PASSING.has(status)) return 0;
-    // A Stackside returns this if the question needs blocks that it lacks. Waiting doesn't help.
-    if (!BUSY.has(status) || Object(body).code === 'HISTORY_INCOMPLETE') return null;
-    return parseRetryAfter(headers.get('retry-after'), this.options.clock.now()) ?? 0;
-  }
+export interface Tip {
+  height: number;
+  /** The index block hash. */
+  hash: string;
+  /** The height of the Bitcoin block that the server names with it. */
+  burnHeight: number;
+}
 
-  #tooBusyError(status: number, seconds: number): TemporaryError {
-    const asks = seconds === 0 ? '' : ` with Retry-After ${plural(seconds, 'second')}`;
-    return new TemporaryError(
-      `${this.url} is too busy: it returned ${status}${asks}.`,
-      'Run the command again later with a lower --rate.',
+export interface CommonChain {
+  ours: Tip;
+  theirs: Tip;
+  /** The lowest block that both servers have, and the highest block that is the same on both. */
+  lowest: number;
+  common: number;
+  /** Whether the other server is also a Stackside. */
+  isStackside: boolean;
+}
+
+const STATUS_PATH = '/extended';
+
+/**
+ * Returns the version, the tip and the height of the first block.
+ * @throws TemporaryError if the server can't be reached or has no block; OperatorError if it isn't a Stacks API
+ */
+export async function readStatus(server: Server): Promise<{ version: string; tip: Tip; lowest: number }> {
+  const answer = await server.ask(STATUS_PATH);
+  const body = answer instanceof NoAnswer ? null : answer.body;
+  const { server_version: version, chain_tip: tip, history_from: from = 1 } = Object(body);
+  const { block_height: height, index_block_hash: hash, burn_block_height: burnHeight = 0 } = Object(tip);
+  if (typeof version !== 'string') {
+    const reason = answer instanceof NoAnswer ? answer.reason : `it returned ${answer.status}`;
+    throw new OperatorError(
+      `${server.url}${STATUS_PATH} isn't the status of a Stacks API: ${reason}.`,
+      'Give the URL without /extended, such as https://api.example.org.',
     );
   }
-
-  /** @throws TemporaryError if the server isn't there, or leaves one question after the other unanswered */
-  #countFailure({ message, cause }: RequestFailure): NoAnswer {
-    this.#failures += 1;
-    if (cause === undefined && this.#failures < MAX_FAILURES) return new NoAnswer(message);
-    const what = cause === undefined ? 'gives no answers' : "can't be reached";
-    throw new TemporaryError(`${this.url} ${what}: ${message}.`, 'Run the command again once the server answers.', {
-      cause,
-    });
+  if (typeof height !== 'number' || typeof hash !== 'string') {
+    throw new TemporaryError(`${server.url} doesn't have a block yet.`, 'Run the command again when it is synced.');
   }
+  return { version, lowest: Number(from), tip: { height, hash, burnHeight: Number(burnHeight) } };
+}
 
-  async #request(firstUrl: URL): Promise<Answer> {
-    let url = firstUrl;
-    for (let redirects = 0; ; redirects++) {
-      const answer = await this.#send(url);
-      if (!REDIRECTS.has(answer.status) || redirects === MAX_REDIRECTS) return answer;
-      const next = onSameHost(url, answer.headers.get('location'));
-      if (next === null) return answer;
-      url = next;
-    }
-  }
+/** The index block hash at a height; null if the server doesn't have the block. */
+async function readHash(server: Server, height: number): Promise<string | null> {
+  const answer = await server.ask(`/extended/v2/blocks/${height}`);
+  const hash = answer instanceof NoAnswer ? null : Object(answer.body).index_block_hash;
+  return typeof hash === 'string' ? hash : null;
+}
 
-  async #send(url: URL): Promise<Answer> {
-    await this.#turn();
-    this.requests += 1;
-    const { clock, key, userAgent } = this.options;
-    const requestHeaders = { accept: '*/*', 'user-agent': userAgent, ...(key === null ? {} : { 'x-api-key': key }) };
-    const limits = { server: this.url, timeoutMs: ANSWER_MS, clock };
-    try {
-      const response = await wholeAnswer(url, { headers: requestHeaders }, limits);
-      const { status, headers } = response;
-      const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-      return { status, type, headers, body: parseBody(await response.text()) };
-    } catch (error) {
-      throw error instanceof UnreachableError ? failureOf(error) : error;
-    }
+/**
+ * Finds the newest block that both servers have.
+ * @throws OperatorError if they have different chains, or one isn't a Stacks API; TemporaryError if a server can't be reached,
+ *   has no block yet, or has none of the other's blocks
+ */
+export async function findCommonChain(ours: Server, theirs: Server): Promise<CommonChain> {
+  const [here, there] = [await readStatus(ours), await readStatus(theirs)];
+  const lowest = Math.max(here.lowest, there.lowest);
+  const highest = Math.min(here.tip.height, there.tip.height);
+  if (highest < lowest) {
+    throw new TemporaryError(
+      `The servers don't share a block: ${here.lowest} to ${here.tip.height} here, ${there.lowest} to ${there.tip.height} there.`,
+      'Run the command again once both have caught up.',
+    );
   }
+  const hashes = async (height: number) => [await readHash(ours, height), await readHash(theirs, height)] as const;
+  const isSame = ([first, other]: readonly (string | null)[]): boolean => first !== null && first === other;
+  const lowestHashes = await hashes(lowest);
+  if (!isSame(lowestHashes)) {
+    const [first, other] = lowestHashes;
+    throw new OperatorError(
+      `${theirs.url} has another chain: its block ${lowest} is ${other ?? 'unknown'}, here it is ${first ?? 'unknown'}.`,
+      'Give the URL of an API of the same network.',
+    );
+  }
+  let [low, high] = [lowest, highest];
+  if (isSame(await hashes(highest))) low = highest;
+  // The branches part once: below, all blocks are the same, above none is.
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isSame(await hashes(middle))) low = middle;
+    else high = middle;
+  }
+  const isStackside = there.version.startsWith('stackside ');
+  return { ours: here.tip, theirs: there.tip, lowest, common: low, isStackside };
+}
+
+/** Number of newest blocks that may be missing or on another branch: such differences are normal. */
+export const NEAR = 6;
+
+/** Returns a sentence if one server is far behind, or on another fork that is more than a few blocks long; otherwise null. */
+export function apartText({ ours, theirs, common }: CommonChain): string | null {
+  const lowest = Math.min(ours.height, theirs.height);
+  if (lowest - common > NEAR) {
+    return `The servers are on different forks: they have the same blocks up to ${common}, and others from there to ${lowest}.`;
+  }
+  const lag = ours.height - theirs.height;
+  if (Math.abs(lag) <= NEAR) return null;
+  return lag > 0
+    ? `The other server is behind: it lacks the newest ${lag} blocks of this one.`
+    : `This server is behind: it lacks the newest ${-lag} blocks of the other one.`;
 }

@@ -333,8 +333,6 @@ export function addClusterCommands(program: OwnCommand): void {
 const COMPARE_RATE = 5;
 const MAX_RATE = 1_000;
 const COMPARE_REQUESTS = 1_000;
-/** Seeds are below 2^32. */
-const MAX_SEED = 4_294_967_295;
 
 export const compareServers = command('compare', {
   summary: 'Send the same requests to this server and another API, and show the differences',
@@ -343,7 +341,6 @@ export const compareServers = command('compare', {
   options: [
     numberOption('--rate <requests>', 'Maximum requests per second to the other API', 1, COMPARE_RATE, MAX_RATE),
     numberOption('--requests <number>', 'Maximum requests to the other API', 1, COMPARE_REQUESTS),
-    numberOption('--seed <number>', 'Seed of the random selection (default: random)', 0, undefined, MAX_SEED),
     formatOption('Output format; json prints a line for each route, and one for all'),
   ],
   run: async ({ settings }, options: CompareCommandOptions, url: string) =>

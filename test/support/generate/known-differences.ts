@@ -13,7 +13,9 @@ const END = '<!-- end of known differences -->';
 /** The page with the present table in it. */
 export async function pageWithKnownDifferences(): Promise<string> {
   const page = await Bun.file(migrationPage).text();
-  const rows = referenceReasons.map(({ where, here, there }) => `| ${where} | ${here} | ${there} |\n`);
+  const rows = referenceReasons.map(
+    ({ routes, here, there }) => `| ${routes.map((route) => `\`${route}\``).join(', ')} | ${here} | ${there} |\n`,
+  );
   const begin = page.indexOf(BEGIN) + BEGIN.length;
   return `${page.slice(0, begin)}\n| routes | Stackside | the reference API |\n|---|---|---|\n${rows.join('')}\n${page.slice(page.indexOf(END))}`;
 }
