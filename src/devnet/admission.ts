@@ -281,9 +281,24 @@ export class Pool {
       throw new Rejection('ServerFailureOther', { message: 'The mempool is full' });
     }
     for (const { id } of replaced) this.drop(id);
+    this.#insert(transaction);
+    return replaced;
+  }
+
+  /**
+   * Adds transactions of blocks that left the chain, without a limit. Leaves out those that are in the pool, and those
+   * whose nonce a pending transaction uses.
+   */
+  restore(orphaned: readonly SignedTransaction[], world: World): void {
+    const waiting = this.waiting(world);
+    for (const transaction of orphaned) {
+      if (!waiting.some((other) => conflicts(other, transaction))) this.#insert(transaction);
+    }
+  }
+
+  #insert(transaction: SignedTransaction): void {
     this.#byId.set(transaction.id, { transaction, usedAt: null });
     this.#bytes += transaction.raw.length;
-    return replaced;
   }
 
   /**

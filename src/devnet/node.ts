@@ -122,7 +122,7 @@ interface Fork {
   readonly blocks: readonly Block[];
   /** The blocks that left the chain, oldest first; empty if the new branch lost. */
   readonly orphaned: readonly Block[];
-  /** Ids of submitted transactions that are pending again. */
+  /** Ids of transactions that are pending again. */
   readonly pending: readonly string[];
 }
 
@@ -472,7 +472,10 @@ export class SimulatedNode {
     for (const [name, state] of this.#snapshots) {
       if (replaced.has(state.indexBlockHash)) this.#snapshots.delete(name);
     }
-    const orphanedIds = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
+    const orphanedTransactions = orphaned.flatMap(({ transactions }) => transactions.map(withoutResult));
+    // The pool doesn't have the transactions of simulated users and the deployments of a project.
+    this.#pool.restore(orphanedTransactions, chain.tip.world);
+    const orphanedIds = new Set(orphanedTransactions.map(({ id }) => id));
     return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)) };
   }
 
@@ -513,9 +516,7 @@ export class SimulatedNode {
         }
       }
       while (parent !== this.chain.tip) await mine({}, []);
-      for (const { id } of this.pending) {
-        if (orphanedIds.has(id)) await this.#drop(id);
-      }
+      await this.#drop(this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)));
       return { ids: signedTransactions.map(({ id }) => id), mined, dropped: orphanedIds.size };
     });
   }
@@ -617,7 +618,7 @@ export class SimulatedNode {
       this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
       this.chain.dropLaterBitcoin();
-      for (const { id } of this.pending) await this.#drop(id);
+      await this.#drop(this.pending.map(({ id }) => id));
       const { indexBlockHash, height } = this.chain.tip;
       for (const [name, state] of this.#snapshots) {
         if (state.indexBlockHash === hash) this.#snapshots.set(name, { ...state, indexBlockHash, height });
@@ -630,13 +631,14 @@ export class SimulatedNode {
   drop(id: string): Promise<void> {
     return this.#runCommand(async () => {
       this.#requirePending(id);
-      await this.#drop(id);
+      await this.#drop([id]);
     });
   }
 
-  async #drop(id: string): Promise<void> {
-    this.#pool.drop(id);
-    const body = { dropped_txids: [id], reason: 'StaleGarbageCollect' };
+  async #drop(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    for (const id of ids) this.#pool.drop(id);
+    const body = { dropped_txids: ids, reason: 'StaleGarbageCollect' };
     await this.#post([nodeEvent('/drop_mempool_tx', body, this.#clock.now())]);
   }
 

@@ -50,7 +50,7 @@ export interface Fork {
   blocks: Block[];
   /** The blocks that left the chain, oldest first. */
   orphaned: Block[];
-  /** Ids of transactions that clients broadcast and that are pending again, without those of simulated users. */
+  /** Ids of transactions that are pending again. */
   pending: string[];
 }
 

@@ -581,6 +581,23 @@ describeWith('Clarity', hasClarity, () => {
     await expect(demo({ clarity: wrong.path })).rejects.toThrow('the contracts a, b refer to each other');
   });
 
+  test('after a fork reverts the deployments of a project, the next blocks contain them again', async () => {
+    using other = await clarityProject({
+      counter: '(define-public (one) (ok u1))',
+      user: '(define-public (two) (contract-call? .counter one))',
+    });
+    await using fresh = await demo({ clarity: other.path });
+    const statuses = async () => {
+      const paths = ['counter', 'user'].map((name) => `/v2/contracts/interface/${DEPLOYER.address}/${name}`);
+      return Promise.all(paths.map(async (path) => (await fresh.get(path)).status));
+    };
+    expect(await statuses()).toEqual([200, 200]);
+    const { pending } = await fresh.steer('/stackside/v1/devnet/fork', { depth: 2 });
+    expect([pending.length, await statuses()]).toEqual([2, [404, 404]]);
+    await fresh.steer('/stackside/v1/devnet/mine');
+    expect(await statuses()).toEqual([200, 200]);
+  });
+
   describe('the explanation of a failed call', () => {
     const callPlainly = async (contract: string, name: string, ...args: string[]) => {
       const body = { contract, function: name, arguments: args, sender: 'wallet_1' };

@@ -99,14 +99,18 @@ test('a fork returns a transaction to the mempool, and the next block mines it a
   expect(await statusOf(id)).toBe('success');
 });
 
-test('a fork lists the broadcast transactions that are pending again, without those of simulated users', async () => {
+test('after a fork, broadcast transactions and those of simulated users are pending, and are mined again', async () => {
   const id = await sent();
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { traffic: 2 });
   const ids = blocks[0]?.transactions ?? [];
   expect(ids.length).toBeGreaterThan(1);
-  expect((await server.steer('/stackside/v1/devnet/fork')).pending).toEqual([id]);
+  const fork = await server.steer('/stackside/v1/devnet/fork');
+  expect([fork.pending.length, fork.pending.sort()]).toEqual([ids.length, [...ids].sort()]);
+  expect(ids).toContain(id);
   expect(await Promise.all(ids.map(statusOf))).toEqual(ids.map(() => 'pending'));
-  await server.steer('/stackside/v1/devnet/mine');
+  const mined = await server.steer('/stackside/v1/devnet/mine');
+  expect(mined.blocks[0]?.transactions.sort()).toEqual(fork.pending.sort());
+  expect((await state()).pending).toEqual([]);
 });
 
 test('a fork that is not longer stays orphaned', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
+import type { Block } from '../../src/devnet/block.ts';
 import { SimulatedNode } from '../../src/devnet/node.ts';
 import type { ObserverEvent } from '../../src/devnet/node-event.ts';
 import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
@@ -54,6 +55,37 @@ test('equal seeds and calls produce equal events', async () => {
   const first = await run(9);
   expect(await run(9)).toEqual(first);
   expect(await run(10)).not.toEqual(first);
+});
+
+const idsOf = (blocks: readonly Block[]): string[] =>
+  blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id));
+
+test('after a fork, transactions of simulated users are pending, and the next block contains them', async () => {
+  const node = new SimulatedNode({ ...options, history: 0, interval: 0 });
+  nodes.push(node);
+  await node.start(observer().url);
+  const mined = idsOf(await node.mine({ count: 3 }, 10, []));
+  // A fork takes the blocks from the chain, and another fork also the block that contains the transactions again.
+  for (const depth of [3, 1]) {
+    const { pending } = await node.fork(depth, depth + 1);
+    expect([mined.length, pending, node.pending.map(({ id }) => id)]).toEqual([30, mined, mined]);
+    const block = await node.mine({ count: 1 }, 0, []);
+    expect([idsOf(block).sort(), node.pending]).toEqual([[...mined].sort(), []]);
+  }
+});
+
+test('after a revert, transactions of simulated users are dropped and never mined', async () => {
+  const { received, url } = observer();
+  const node = new SimulatedNode({ ...options, history: 0, interval: 0 });
+  nodes.push(node);
+  await node.start(url);
+  await node.snapshot('before');
+  const mined = idsOf(await node.mine({ count: 2 }, 10, []));
+  await node.revert({ snapshot: 'before' });
+  const drops = received.filter(({ path }) => path === '/drop_mempool_tx');
+  const dropped = drops.flatMap(({ body }) => (JSON.parse(body) as { dropped_txids: string[] }).dropped_txids);
+  expect(dropped).toEqual(expect.arrayContaining(mined));
+  expect([idsOf(await node.mine({ count: 1 }, 0, [])), node.pending]).toEqual([[], []]);
 });
 
 /** The wait for a block is divided among the events before it, so it may be any part of the interval. */

@@ -38,8 +38,7 @@ const branch = {
 const Forked = named('DevnetFork', {
   ...branch,
   pending: Type.Array(Hash, {
-    description:
-      'Ids of transactions that clients broadcast and that are pending again, without those of simulated users',
+    description: 'Ids of transactions that are pending again',
   }),
 });
 const Reverted = named('DevnetRevert', branch);
@@ -152,7 +151,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       operationId: 'forkDevnet',
       summary: 'Mine another branch',
       description:
-        'Mines `length` blocks, by default one more than `depth`, on the block that is `depth` blocks below the tip. The branch wins if it is longer than `depth`; transactions of the replaced blocks are pending again. `pending` lists only those that clients broadcast, not those of simulated users.',
+        'Mines `length` blocks, by default one more than `depth`, on the block that is `depth` blocks below the tip. The branch wins if it is longer than `depth`; transactions of the replaced blocks are pending again.',
       body: Fork,
       response: Forked,
       handle: async ({ caller: node, body: { depth = 1, length = depth + 1 } }) => {
