@@ -240,6 +240,37 @@ describe('the value of an instance', () => {
     );
   });
 
+  test("on Stackside's own route, an integer is accepted as its repr shows it, and hex only with 0x", async () => {
+    const values = [clarity.uint(7n), clarity.int(-7n), clarity.uint(2n ** 128n - 1n), clarity.int(-(2n ** 127n))];
+    const events = values.map((value, event_index) => ({
+      txid: idAt(1, 0),
+      event_index,
+      committed: true,
+      type: 'nft_mint_event',
+      nft_mint_event: { asset_identifier: NFT, recipient: ADDRESS, raw_value: toHex(value) },
+    }));
+    const { json } = testApp(memoryIndex([chainBlock(null, { events }).event]));
+    const answer = (value: string) => json(`/stackside/v1/tokens/nft/${NFT}/${value}`);
+    for (const value of ['7', 'u7', '007', '-7', `u${2n ** 128n - 1n}`, String(-(2n ** 127n)), toHex(values[0]!)]) {
+      const { status, body } = await answer(value);
+      expect([value, status, body]).toMatchObject([value, 200, { owner: ADDRESS }]);
+    }
+    expect((await answer('-7')).body).toMatchObject({ value: { hex: toHex(values[1]!), repr: '-7' } });
+    for (const value of ['u8', '-8', '-0', `u${2n ** 128n}`, String(-(2n ** 127n) - 1n), '0x', '0x013'])
+      expect([value, (await answer(value)).status]).toEqual([value, 404]);
+    for (const value of ['abc', '7f', 'u', '-', 'u-7', '-u7', '7.0', 'U7', '0xzz'])
+      expect([value, await answer(value)]).toMatchObject([
+        value,
+        {
+          status: 400,
+          body: {
+            message:
+              'params/value must be an integer, such as 7, u7 or -7, or 0x and the hexadecimal digits of a serialized Clarity value',
+          },
+        },
+      ]);
+  });
+
   test('returns the history of the longest (string-utf8 256)', async () => {
     const value = toHex(clarity.utf8('\u{1f980}'.repeat(256)));
     const minted = chainBlock(null, {

@@ -1,7 +1,7 @@
 /** Path, query and body parameters of all versions: those of v3 first, then those that only v1 and v2 have. */
 import { type StaticDecode, type TSchema, type TString, Type } from '@sinclair/typebox';
 import { canonicalPrincipal, isPrincipal } from '../../codec/address.ts';
-import { MAX_UINT } from '../../codec/clarity.ts';
+import { MAX_UINT, MIN_INT } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ParameterError } from '../../http/errors.ts';
@@ -99,6 +99,7 @@ const assetParameter = (examples: unknown[]) =>
 export const AssetParameter = assetParameter(example('ft'));
 export const NftAssetParameter = assetParameter(example('nft'));
 
+/** The value of an instance on routes that other servers of the API also have. */
 export const NftValueParameter = Type.Transform(
   Type.String({
     examples: example('nft_value'),
@@ -109,6 +110,19 @@ export const NftValueParameter = Type.Transform(
   }),
 )
   .Decode(nftValue)
+  .Encode(toHex);
+
+/** The value of an instance on Stackside's own routes: also an integer as a `repr` has it. */
+export const OwnNftValueParameter = Type.Transform(
+  Type.String({
+    examples: example('nft_value'),
+    pattern: '^(0x[a-fA-F0-9]*|u?[0-9]+|-[0-9]+)$',
+    rule: 'an integer, such as 7, u7 or -7, or 0x and the hexadecimal digits of a serialized Clarity value',
+    description:
+      'Value of the instance: `7` or `u7` for an unsigned integer, `-7` for a negative integer, or the serialized Clarity value in hex with 0x. The head of a request has at most 16 KiB.',
+  }),
+)
+  .Decode((text) => (text.startsWith('-') ? negativeValue(BigInt(text)) : nftValue(text.replace('u', ''))))
   .Encode(toHex);
 
 /** The query parameter `include`: parts of a resource that are returned only on request. */
@@ -145,6 +159,9 @@ function nftValue(text: string): Uint8Array {
   const id = BigInt(text);
   return id <= MAX_UINT ? clarity.uint(id) : UNMATCHED_VALUE;
 }
+
+/** Returns the value of a negative integer. A number below Clarity's matches no instance. `-0` is the integer 0. */
+const negativeValue = (id: bigint): Uint8Array => (id >= MIN_INT ? clarity.int(id) : UNMATCHED_VALUE);
 
 /** Maximum number of subjects in a request. */
 export const MAX_SUBJECTS = 50;

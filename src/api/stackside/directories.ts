@@ -33,7 +33,7 @@ import {
   UnixTime,
   words,
 } from '../shared/fields.ts';
-import { NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
+import { NftAssetParameter, OwnNftValueParameter } from '../shared/parameters.ts';
 
 const tag = 'Stackside';
 const count = Type.Integer({ minimum: 0 });
@@ -220,7 +220,7 @@ export const directories: readonly Route[] = [
     summary: 'Token of a collection',
     description: 'Returns the present owner of a non-fungible token and its URI.',
     tag,
-    params: { asset_identifier: NftAssetParameter, value: NftValueParameter },
+    params: { asset_identifier: NftAssetParameter, value: OwnNftValueParameter },
     response: Instance,
     notFound: NEVER_MINTED,
     etag: chainTipAndTokens,

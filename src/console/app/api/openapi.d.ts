@@ -2375,7 +2375,6 @@ export interface components {
         AssetIdentifier: string;
         ContractId2: string;
         AssetIdentifier2: string;
-        Value: string;
         Limit2: number;
         Offset: number;
         Unanchored: boolean;
@@ -2869,7 +2868,7 @@ export interface operations {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: components["parameters"]["Value"]; };
+            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: string; };
         };
         responses: {
             200: {
@@ -3836,7 +3835,7 @@ export interface operations {
     getCollectionToken: {
         parameters: {
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: components["parameters"]["Value"]; };
+            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: string; };
         };
         responses: {
             200: {
