@@ -260,7 +260,22 @@ test.each([
 test.each([
   ['deploy', { name: '1', source: '1' }, 'body/name must be a name of 1 to 40 letters'],
   ['transfer', { recipient: 'ST', amount: '1' }, 'body/recipient must be a principal of testnet'],
-  ['transfer', { recipient, amount: '1', memo: '☕'.repeat(12) }, 'body/memo must have at most 34 bytes'],
+  [
+    'transfer',
+    { recipient: `${recipient.slice(0, -1)}0`, amount: '1' },
+    'invalid STX address in body/recipient: its checksum is wrong, so a character may be mistyped',
+  ],
+  [
+    'call',
+    { contract: `${recipient.slice(0, -1)}0.c`, function: 'f' },
+    'invalid STX address in body/contract: its checksum is wrong, so a character may be mistyped',
+  ],
+  [
+    'transfer',
+    { recipient: 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7', amount: '1' },
+    'body/recipient must be a principal of testnet',
+  ],
+  ['transfer', { recipient, amount: '1', memo: '☕'.repeat(12) }, 'body/memo must NOT have more than 34 bytes'],
   [
     'call',
     { contract: recipient, function: 'f' },

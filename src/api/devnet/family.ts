@@ -11,6 +11,7 @@ import { ApiError, type ErrorShape, ParameterError, Problem, problems } from '..
 import { hostCheck, isFromOtherPage, isLoopback, parseAddress } from '../../http/hosts.ts';
 import type { Access } from '../../http/route.ts';
 import { Amount, Hash, Height, nullable, object, UnixTime } from '../shared/fields.ts';
+import { PATTERNS } from '../shared/identifiers.ts';
 
 export const [DevnetBlock, devnetBlock] = object<Block>('DevnetBlock')({
   height: [Height, ({ height }) => height],
@@ -122,11 +123,20 @@ function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
 /** Unknown members of bodies are refused. */
 export const closed = { additionalProperties: false };
 
+const PRINCIPAL_FORM = new RegExp(PATTERNS.principal);
+
 /** A principal of the node's network. @param field the field of the body @throws ParameterError */
 export function requirePrincipal(text: string, { chain }: SimulatedNode, field: string): string {
   const versions = chain.network.name === 'mainnet' ? [22, 20] : [26, 21];
-  if (versions.includes(principalBytes(text)?.[0] ?? -1)) return text;
-  throw new ParameterError({ location: 'body', path: [field] }, `must be a principal of ${chain.network.name}`);
+  const bytes = principalBytes(text);
+  if (versions.includes(bytes?.[0] ?? -1)) return text;
+  const isMistyped = bytes === null && PRINCIPAL_FORM.test(text);
+  throw new ParameterError(
+    { location: 'body', path: [field] },
+    isMistyped
+      ? (name) => `invalid STX address in ${name}: its checksum is wrong, so a character may be mistyped`
+      : `must be a principal of ${chain.network.name}`,
+  );
 }
 
 /** Checks that a body has at most one of two members. @throws ParameterError */

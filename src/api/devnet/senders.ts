@@ -231,7 +231,7 @@ async function runRead(body: Static<typeof Call>, node: SimulatedNode) {
 /** @throws ParameterError */
 function requireMemo(text: string): string {
   if (utf8Bytes(text).length <= MEMO_BYTES) return text;
-  throw new ParameterError({ location: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
+  throw new ParameterError({ location: 'body', path: ['memo'] }, `must NOT have more than ${MEMO_BYTES} bytes`);
 }
 
 const FROM_SENDER = 'from the account whose name or address is `sender`, by default the faucet';
