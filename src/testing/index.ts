@@ -19,6 +19,7 @@ import type {
   HookDefinition,
   HookOptions,
   Hooks,
+  Owner,
   Reverted,
   Sender,
   Sent,
@@ -168,6 +169,9 @@ const withSenderName = ({ sender, ...options }: Sender): object => ({
   ...(sender === undefined ? {} : { sender: typeof sender === 'string' ? sender : (sender?.name ?? sender) }),
 });
 
+/** Returns the address of an account; a text unchanged. */
+const textOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner?.address);
+
 const PRINCIPAL = /^S[0-9A-Z]{30,}(\..+)?$/;
 
 /** Makes the functions that sign transactions and read. @param projectAccounts addresses of the project's accounts, by name */
@@ -213,7 +217,8 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
     throw new DevnetError('refused', `No account has deployed a contract named ${name}.`, { field });
   }
 
-  async function balance(owner: string, asset?: string): Promise<bigint> {
+  async function balance(accountOrName: Owner, asset?: string): Promise<bigint> {
+    const owner = textOf(accountOrName);
     const isAccount = PRINCIPAL.test(owner) || projectAccounts.has(owner) || accounts.has(owner);
     const principal = await (isAccount ? findAddress(owner, 'owner') : findContract(owner, 'owner'));
     const [contract = '', token] = asset?.split('::') ?? [];
@@ -235,7 +240,7 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
     balance,
     async transfer(recipient, amount, options = {}) {
       const body = {
-        recipient: await findAddress(recipient, 'recipient'),
+        recipient: await findAddress(textOf(recipient), 'recipient'),
         amount: String(amount),
         ...withSenderName(options),
       };

@@ -117,6 +117,9 @@ export interface Sender {
   sender?: string | Pick<Account, 'name'>;
 }
 
+/** An account, its name, or a principal. */
+export type Owner = string | Pick<Account, 'address'>;
+
 export type TransactionStatus = 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';
 
 export type TenureChangeCause =
@@ -376,12 +379,12 @@ export interface Devnet<C extends ContractTypes = ContractTypes> extends AsyncDi
   account(name: string, amount?: Amount): Promise<Account>;
   /**
    * Returns a balance: micro-STX, or base units of a fungible token.
-   * @param owner name of an account or a contract, or a principal
+   * @param owner account, name of an account or a contract, or principal
    * @param asset such as `token::gold`, with the contract's name or identifier
    */
-  balance(owner: string, asset?: string): Promise<bigint>;
-  /** Sends micro-STX. @param recipient principal, or name of an account */
-  transfer(recipient: string, amount: Amount, options?: Sender & { memo?: string }): Promise<Sent>;
+  balance(owner: Owner, asset?: string): Promise<bigint>;
+  /** Sends micro-STX. @param recipient account, name of an account, or principal */
+  transfer(recipient: Owner, amount: Amount, options?: Sender & { memo?: string }): Promise<Sent>;
   /**
    * Deploys a contract. The default name is `contract-1`, `contract-2` and so on.
    * @throws DevnetError `not_deployed` if the deployment fails

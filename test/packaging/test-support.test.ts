@@ -450,6 +450,11 @@ describeWith('Clarity', hasClarity, () => {
       expect((await first.call('token', 'mint', ['u1'], { sender: account })).sender).toBe(wallet.address);
     expect((await first.transfer(DEPLOYER.address, 1, { sender: wallet })).sender).toBe(wallet.address);
     const guest = await first.account('guest', 1_000);
-    expect(await first.balance(guest.name)).toBe(1_000n);
+    for (const owner of [guest, guest.name, guest.address]) expect(await first.balance(owner)).toBe(1_000n);
+    await first.transfer(guest, 5);
+    expect(await first.balance(guest)).toBe(1_005n);
+    // @ts-expect-error an account has an address
+    const unknown: Promise<bigint> = first.balance({ name: 'guest' });
+    await expect(unknown).rejects.toMatchObject({ problem: 'refused', field: 'owner' });
   });
 });
