@@ -483,11 +483,7 @@ test('names have owners and leases, except for leases in a namespace without a l
   };
   const fourth = nameBlock(third, 'forever', launched(0), operated({ op: 'name-transfer', token: moveTo(users[0]!) }));
   open.ingest.receive(fourth.event);
-  expect(await get('names/alice.btc')).toMatchObject({
-    owner: users[0],
-    status: 'name-transfer',
-    lease: null,
-  });
+  expect(await get('names/alice.btc')).toMatchObject({ owner: users[0], status: 'name-transfer', lease: null });
 });
 
 test('an expired lease is shown as expired', async () => {

@@ -107,14 +107,8 @@ test('a projected block takes the highest fee rate first among the next nonces o
   });
   const inBlock = await app.json('/stackside/v1/mempool/blocks/1/transactions?limit=3');
   const { total, results } = inBlock.body as { total: number; results: { tx_id: string }[] };
-  expect({ total, ids: results.map(({ tx_id }) => tx_id) }).toEqual({
-    total: 4,
-    ids: [ofBob.id, first.id, second.id],
-  });
-  expect((await app.json('/stackside/v1/mempool/blocks/2/transactions')).body).toEqual({
-    total: 0,
-    results: [],
-  });
+  expect({ total, ids: results.map(({ tx_id }) => tx_id) }).toEqual({ total: 4, ids: [ofBob.id, first.id, second.id] });
+  expect((await app.json('/stackside/v1/mempool/blocks/2/transactions')).body).toEqual({ total: 0, results: [] });
   expect(await readPosition(app, first)).toMatchObject({ projected: { block: 1 }, awaits: [] });
 });
 
@@ -146,10 +140,7 @@ test('a transaction lists the nonce that it waits for and the funds that its acc
   expect(await readPosition(app, afterGap)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
   expect(await readPosition(app, ofSponsor)).toEqual({ ...none, awaits: [nonce(sponsor, 0)] });
   expect(await readPosition(app, afterSponsored)).toEqual({ ...none, awaits: [nonce(bob, 0, ofSponsor)] });
-  expect(await readPosition(app, poor)).toMatchObject({
-    ...none,
-    awaits: [{ for: 'balance', needed: '2000001' }],
-  });
+  expect(await readPosition(app, poor)).toMatchObject({ ...none, awaits: [{ for: 'balance', needed: '2000001' }] });
   const { body } = await app.json('/stackside/v1/mempool/blocks');
   expect(body).toMatchObject({ blocks: [], waiting: { nonce: 4, balance: 1 } });
 });

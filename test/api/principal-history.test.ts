@@ -219,9 +219,7 @@ describe('over a simulated chain with forks', () => {
       const listed = new Map<string, unknown>();
       for (const direction of ['inbound', 'outbound']) {
         const path = `/extended/v3/principals/${principal}/transfers/stx/${direction}?limit=50`;
-        const { results } = (await ask(path)) as {
-          results: { tx_id: string; event_index: number; memo: unknown }[];
-        };
+        const { results } = (await ask(path)) as { results: { tx_id: string; event_index: number; memo: unknown }[] };
         for (const { tx_id, event_index, memo } of results) listed.set(`${tx_id} ${event_index}`, memo);
       }
       for (const { tx_id, event_index, asset, memo } of movements) {

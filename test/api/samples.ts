@@ -20,12 +20,7 @@ export function summary(id: number, height = 1, txIndex = 0): TransactionSummary
     sender: { address: ADDRESS, nonce: 5n },
     sponsor: null,
     fee: '75',
-    payload: {
-      type: 'token_transfer',
-      recipient: OTHER,
-      amount: '100',
-      memo: hexBytes('0d0000000568656c6c6f'),
-    },
+    payload: { type: 'token_transfer', recipient: OTHER, amount: '100', memo: hexBytes('0d0000000568656c6c6f') },
     txIndex,
     status: 'success',
     block: { height, hash: bytes(0xb0 + height), indexHash: bytes(0xc0 + height), time: height * 1000 },

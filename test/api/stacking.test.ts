@@ -316,9 +316,7 @@ test('returns a reward cycle of pox-5 by number, current or previous', async () 
       },
       participants: { stakers: { stx_only: 1, bonds: 1 }, signers: 0 },
       bonds: { total: 1, indexes: [0] },
-      rewards: {
-        btc: { total: '73', waterfall: { bonds: '50', stx_only: '20', reserve_deposit: '3' }, claimed: '9' },
-      },
+      rewards: { btc: { total: '73', waterfall: { bonds: '50', stx_only: '20', reserve_deposit: '3' }, claimed: '9' } },
     });
     expect(await cycle('8')).toEqual(previous);
     expect((await cycle('current')).body).toMatchObject({ number: 9, status: 'reward_phase' });

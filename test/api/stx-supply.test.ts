@@ -15,9 +15,7 @@ const mint = (event_index: number, amount: string) => ({
 });
 const first = block(null, 'first', [receipt(transaction, 0)], { events: [mint(0, '42')] });
 const later = transfer(alice, 1, 0);
-const tip = block(first, 'tip', [receipt(later, 0)], {
-  events: [{ ...mint(0, '1234567890123414'), txid: later.id }],
-});
+const tip = block(first, 'tip', [receipt(later, 0)], { events: [{ ...mint(0, '1234567890123414'), txid: later.id }] });
 const TIP = tip.height;
 
 const { request, logged } = testApp(memoryIndex([first.event, tip.event]));

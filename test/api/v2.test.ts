@@ -335,25 +335,19 @@ describe('fees', () => {
         ['token_transfer', 1, 1],
         ['token_transfer', 2, 1],
       ]),
-    ).toMatchObject({
-      all: feeLevels(1, 2, 2, 2),
-    });
+    ).toMatchObject({ all: feeLevels(1, 2, 2, 2) });
     expect(
       feesOf([
         ['token_transfer', 2, 1],
         ['token_transfer', 3, 1],
       ]),
-    ).toMatchObject({
-      all: feeLevels(2, 2, 3, 3),
-    });
+    ).toMatchObject({ all: feeLevels(2, 2, 3, 3) });
     expect(
       feesOf([
         ['token_transfer', 1, 9],
         ['token_transfer', 5, 1],
       ]),
-    ).toMatchObject({
-      all: feeLevels(1, 1, 1, 3),
-    });
+    ).toMatchObject({ all: feeLevels(1, 1, 1, 3) });
   });
 
   test('count a transaction of an unlisted type only in the total', () => {

@@ -535,12 +535,7 @@ test('v1_mempool_transactions equals the API', async () => {
 
 test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', () => {
   const records = hookRecords(db);
-  const definition = JSON.stringify({
-    name: "alice's",
-    chain: 'stacks',
-    network: 'testnet',
-    filters: { events: [] },
-  });
+  const definition = JSON.stringify({ name: "alice's", chain: 'stacks', network: 'testnet', filters: { events: [] } });
   db.run(
     `INSERT INTO hooks (uuid, consumer, created_at, definition, url, stage, status, cursor_height, cursor_hash, evaluated,
        occurrences, joined, window_evaluated, window_occurrences, last_occurrence_at, sequence, consecutive_failures)

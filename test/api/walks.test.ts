@@ -214,12 +214,7 @@ test('a made-up key returns a page or is rejected with the name of the parameter
           key,
           status,
           named: status === 200 || (message ?? details)?.includes('cursor'),
-        }).toEqual({
-          list: list.target,
-          key,
-          status: status === 200 ? 200 : 400,
-          named: true,
-        });
+        }).toEqual({ list: list.target, key, status: status === 200 ? 200 : 400, named: true });
       }
     }
   }

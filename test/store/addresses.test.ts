@@ -515,10 +515,7 @@ describe('of tokens', () => {
         (read, ...part) => read.addresses.ftBalances(address, ...part),
         ({ asset }) => asset,
         order,
-        {
-          limit: 50,
-          offset: 0,
-        },
+        { limit: 50, offset: 0 },
       );
     }
   });

@@ -65,10 +65,7 @@ const revertedEmptying: Forks = {
   ],
 };
 /** All laws use the same streams, and each stream is generated once. */
-const settings = {
-  cases: 2,
-  examples: [...casesThatOnceFailed, revertedEmptying].map((once): [Forks] => [once]),
-};
+const settings = { cases: 2, examples: [...casesThatOnceFailed, revertedEmptying].map((once): [Forks] => [once]) };
 
 /** More, of a run of many cases, are made again for each law. */
 const MAX_KEPT = 200;

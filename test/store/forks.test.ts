@@ -28,10 +28,7 @@ interface Node extends MadeBlock {
 /** For each block, the number of its parent among the earlier blocks, and its transactions from the pool. */
 const tree = fc.array(
   fc.record({ parent: fc.nat(20), takes: fc.subarray([0, 1, 2, 3, 4, 5, 6, 7], { maxLength: 3 }) }),
-  {
-    minLength: 3,
-    maxLength: 14,
-  },
+  { minLength: 3, maxLength: 14 },
 );
 
 const lineOf = (node: Node | null): Node[] => (node === null ? [] : [...lineOf(node.parent), node]);

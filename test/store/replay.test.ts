@@ -12,11 +12,7 @@ const events = simulatedEvents({ seed: 6, blocks: 10, transactionsPerBlock: 2, f
 function preparedEntriesOf(directory: string): PreparedEntry[] {
   const journal = openJournalReader(directory);
   try {
-    return Array.from(journal.after(0), ({ text, ...entry }) => ({
-      ...entry,
-      length: text.length,
-      content: { text },
-    }));
+    return Array.from(journal.after(0), ({ text, ...entry }) => ({ ...entry, length: text.length, content: { text } }));
   } finally {
     journal.close();
   }

@@ -57,11 +57,7 @@ test('prints of the send-many contract are memos, through forks, restarts and re
     using open = openAt(directory.path);
     for (const event of events.slice(3)) open.ingest.receive(event);
   }
-  expect(await answers(directory.path)).toEqual({
-    total: 3,
-    bulk: ['2 0x0200000001bb'],
-    memos: ['2 0xbb', '1 none'],
-  });
+  expect(await answers(directory.path)).toEqual({ total: 3, bulk: ['2 0x0200000001bb'], memos: ['2 0xbb', '1 none'] });
   expect(checkAndRecount(directory.path, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   const before = everything(directory.path);
   rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
