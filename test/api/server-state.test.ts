@@ -41,267 +41,164 @@ const EMPTY = { height: null, secondsSinceEvent: null, secondsSinceStart: 10 };
 const GAP = { problem: 'blocks 160–171 are missing', remedy: 'Give --node-auth-file.' };
 const FILLED = { refusal: GAP, filling: { failure: null } };
 
-/** Situations, each with its state and texts. */
-const texts: readonly (readonly [Partial<StateReadings>, Pick<ServerStatus, 'state' | 'ready' | 'reason' | 'next'>])[] =
+const NO_EVENT = 'The node is at block 5,000, and no event has arrived yet.';
+const NOTHING_SENT = 'The node is at block 5,000 but sends nothing.';
+const NO_NODE = 'No event has arrived, and no node answers at http://127.0.0.1:20443.';
+const IS_CONFIGURED = 'Is this section in its configuration, and was the node restarted since?';
+const STARTED_AT_4900 = 'Starting at block 4,900. The index is at block 4,920, and the node is at block 5,000.';
+const CHECK_OBSERVER =
+  'Check that the node still has the observer section in its configuration, and that it was restarted since.';
+const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
+const CHECK_WRITER = 'Check the state of the server that writes to this directory.';
+const OLD_TIP = 'The newest block is 2 hours old.';
+
+/** Situations, each with its state and texts. A server isn't ready by default. */
+const texts: readonly [
+  readings: Partial<StateReadings>,
+  state: ServerStatus['state'],
+  reason: string | null,
+  next: string,
+  ready?: boolean,
+][] = [
+  [{}, 'live', null, 'Nothing to do.', true],
   [
-    [{}, { state: 'live', ready: true, reason: null, next: 'Nothing to do.' }],
-    [
-      { writeFailure: 'disk is full' },
-      {
-        state: 'cannot_write',
-        ready: false,
-        reason: 'Nothing can be written: disk is full.',
-        next: 'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
-      },
-    ],
-    [
-      { log: { reason: "The cluster's log has not answered for 2 minutes.", isReachable: false } },
-      {
-        state: 'cannot_write',
-        ready: false,
-        reason: "The cluster's log has not answered for 2 minutes.",
-        next: "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.",
-      },
-    ],
-    [
-      { readFailure: 'No index found at /srv/index.db.' },
-      {
-        state: 'cannot_read',
-        ready: false,
-        reason: 'No index found at /srv/index.db.',
-        next: 'Check that --data names the right directory and that its disk works.',
-      },
-    ],
-    [
-      { wrongChain: { problem: 'the block is of chain 0x1', remedy: 'Use a node of chain 0x80000000' } },
-      {
-        state: 'wrong_chain',
-        ready: false,
-        reason: 'The block is of chain 0x1.',
-        next: 'Use a node of chain 0x80000000.',
-      },
-    ],
-    [
-      { ...EMPTY, nodeHeight: null },
-      {
-        state: 'waiting_for_the_node',
-        ready: false,
-        reason: 'No event has arrived, and no node answers at http://127.0.0.1:20443.',
-        next: "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
-      },
-    ],
-    [
-      EMPTY,
-      {
-        state: 'waiting_for_the_first_event',
-        ready: false,
-        reason: 'The node is at block 5,000, and no event has arrived yet.',
-        next: "Add this section to the node's configuration, and restart the node.",
-      },
-    ],
-    [
-      { ...EMPTY, nodeBlocksSinceStart: 3 },
-      {
-        state: 'waiting_for_the_first_event',
-        ready: false,
-        reason: 'The node is at block 5,000 but sends nothing.',
-        next: 'Is this section in its configuration, and was the node restarted since?',
-      },
-    ],
-    [
-      { ...EMPTY, secondsSinceStart: 120 },
-      {
-        state: 'waiting_for_the_first_event',
-        ready: false,
-        reason: 'The node is at block 5,000 but sends nothing.',
-        next: 'Is this section in its configuration, and was the node restarted since?',
-      },
-    ],
-    [
-      { ...EMPTY, source: { ...PORT, config: WRONG } },
-      {
-        state: 'waiting_for_the_first_event',
-        ready: false,
-        reason: 'The node is at block 5,000, and no event has arrived yet. The configuration has no observer.',
-        next: 'Add this section to it.',
-      },
-    ],
-    [
-      { ...EMPTY, source: { ...PORT, config: 'right' } },
-      {
-        state: 'waiting_for_the_first_event',
-        ready: false,
-        reason: 'The node is at block 5,000, and no event has arrived yet.',
-        next: 'Wait for the next block of the node. Restart the node if its configuration changed since its last start.',
-      },
-    ],
-    [
-      { ...EMPTY, source: { ...PORT, config: 'right' }, nodeBlocksSinceStart: 3 },
-      {
-        state: 'waiting_for_the_first_event',
-        ready: false,
-        reason: 'The node is at block 5,000 but sends nothing.',
-        next: 'Its configuration has the section. Was the node restarted since, and does the endpoint in it lead to 127.0.0.1:3700?',
-      },
-    ],
-    [
-      { ...EMPTY, nodeHeight: null, source: { ...PORT, config: 'right' } },
-      {
-        state: 'waiting_for_the_node',
-        ready: false,
-        reason: 'No event has arrived, and no node answers at http://127.0.0.1:20443.',
-        next: 'Start the node. If its RPC has another address, name it with --node-rpc.',
-      },
-    ],
-    [
-      { ...EMPTY, source: { kind: 'stream', failure: null } },
-      {
-        state: 'waiting_for_the_first_event',
-        ready: false,
-        reason: 'No message has arrived from stacks-node-publisher yet.',
-        next: 'Check that stacks-node-publisher receives events from its node.',
-      },
-    ],
-    [
-      { ...EMPTY, source: null },
-      {
-        state: 'waiting_for_the_first_event',
-        ready: false,
-        reason: 'No block is indexed yet.',
-        next: 'Check the state of the server that writes to this directory.',
-      },
-    ],
-    [
-      { height: null },
-      { state: 'starting', ready: false, reason: 'Starting at block 5,001.', next: 'Wait for the first block.' },
-    ],
-    [
-      { height: 4_920, historyStart: 4_900, blocksPerSecond: 4 },
-      {
-        state: 'starting',
-        ready: true,
-        reason: 'Starting at block 4,900. The index is at block 4,920, and the node is at block 5,000.',
-        next: 'Wait.',
-      },
-    ],
-    [
-      { height: 4_920, historyStart: 4_900, ...FILLED },
-      {
-        state: 'starting',
-        ready: false,
-        reason: 'Starting at block 4,900. The index is at block 4,920, and the node is at block 5,000.',
-        next: 'Wait.',
-      },
-    ],
-    [
-      { height: 159, refusal: GAP },
-      { state: 'stuck', ready: false, reason: 'Blocks 160–171 are missing.', next: 'Give --node-auth-file.' },
-    ],
-    [
-      { height: 159, refusal: GAP, filling: { failure: 'the node answers 401' } },
-      {
-        state: 'stuck',
-        ready: false,
-        reason: "Blocks 160–171 are missing. They can't be filled: the node answers 401.",
-        next: "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
-      },
-    ],
-    [
-      { height: 4_000, blocksPerSecond: 20 },
-      {
-        state: 'catching_up',
-        ready: false,
-        reason: 'The index is at block 4,000, and the node is at block 5,000, 50 seconds left.',
-        next: 'Wait.',
-      },
-    ],
-    [
-      { height: 4_000, ...FILLED },
-      {
-        state: 'catching_up',
-        ready: false,
-        reason:
-          'The index is at block 4,000, and the node is at block 5,000. Blocks 160–171 are missing. Stackside fills them.',
-        next: 'Wait.',
-      },
-    ],
-    [
-      { log: { reason: 'This host is at entry 1.', isReachable: true } },
-      { state: 'catching_up', ready: false, reason: 'This host is at entry 1.', next: 'Wait.' },
-    ],
-    [
-      { height: 4_999, secondsBehind: 600, secondsSinceMove: 700 },
-      {
-        state: 'stale',
-        ready: false,
-        reason: 'The index is at block 4,999, and the node is at block 5,000. No block has arrived for 10 minutes.',
-        next: 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
-      },
-    ],
-    [
-      { height: 4_000, secondsBehind: 90, secondsSinceMove: 90 },
-      {
-        state: 'stale',
-        ready: false,
-        reason:
-          'The index is at block 4,000, and the node is at block 5,000. No block has arrived for 1 minute 30 seconds.',
-        next: 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
-      },
-    ],
-    [
-      { nodeHeight: null, secondsSinceEvent: 1_800 },
-      {
-        state: 'stale',
-        ready: false,
-        reason: 'No event has arrived for 30 minutes, and no node answers at http://127.0.0.1:20443.',
-        next: 'Start the node, or name the address of its RPC interface with --node-rpc.',
-      },
-    ],
-    [
-      { source: { kind: 'stream', failure: 'Redis is away' } },
-      { state: 'stale', ready: false, reason: 'No events arrive: Redis is away.', next: 'Check --snp and its Redis.' },
-    ],
-    [
-      { tipAge: 7_200 },
-      {
-        state: 'stale',
-        ready: true,
-        reason: 'The newest block is 2 hours old.',
-        next: 'Check that the node is synced and has peers.',
-      },
-    ],
-    [
-      { tipAge: 7_200, nodeHeight: null },
-      {
-        state: 'stale',
-        ready: true,
-        reason: 'The newest block is 2 hours old.',
-        next: 'Start the node, or name the address of its RPC interface with --node-rpc.',
-      },
-    ],
-    [
-      { tipAge: 7_200, source: null },
-      {
-        state: 'stale',
-        ready: true,
-        reason: 'The newest block is 2 hours old.',
-        next: 'Check the state of the server that writes to this directory.',
-      },
-    ],
-  ];
+    { writeFailure: 'disk is full' },
+    'cannot_write',
+    'Nothing can be written: disk is full.',
+    'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
+  ],
+  [
+    { log: { reason: "The cluster's log has not answered for 2 minutes.", isReachable: false } },
+    'cannot_write',
+    "The cluster's log has not answered for 2 minutes.",
+    "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.",
+  ],
+  [
+    { readFailure: 'No index found at /srv/index.db.' },
+    'cannot_read',
+    'No index found at /srv/index.db.',
+    'Check that --data names the right directory and that its disk works.',
+  ],
+  [
+    { wrongChain: { problem: 'the block is of chain 0x1', remedy: 'Use a node of chain 0x80000000' } },
+    'wrong_chain',
+    'The block is of chain 0x1.',
+    'Use a node of chain 0x80000000.',
+  ],
+  [
+    { ...EMPTY, nodeHeight: null },
+    'waiting_for_the_node',
+    NO_NODE,
+    "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
+  ],
+  [
+    EMPTY,
+    'waiting_for_the_first_event',
+    NO_EVENT,
+    "Add this section to the node's configuration, and restart the node.",
+  ],
+  [{ ...EMPTY, nodeBlocksSinceStart: 3 }, 'waiting_for_the_first_event', NOTHING_SENT, IS_CONFIGURED],
+  [{ ...EMPTY, secondsSinceStart: 120 }, 'waiting_for_the_first_event', NOTHING_SENT, IS_CONFIGURED],
+  [
+    { ...EMPTY, source: { ...PORT, config: WRONG } },
+    'waiting_for_the_first_event',
+    'The node is at block 5,000, and no event has arrived yet. The configuration has no observer.',
+    'Add this section to it.',
+  ],
+  [
+    { ...EMPTY, source: { ...PORT, config: 'right' } },
+    'waiting_for_the_first_event',
+    NO_EVENT,
+    'Wait for the next block of the node. Restart the node if its configuration changed since its last start.',
+  ],
+  [
+    { ...EMPTY, source: { ...PORT, config: 'right' }, nodeBlocksSinceStart: 3 },
+    'waiting_for_the_first_event',
+    NOTHING_SENT,
+    'Its configuration has the section. Was the node restarted since, and does the endpoint in it lead to 127.0.0.1:3700?',
+  ],
+  [
+    { ...EMPTY, nodeHeight: null, source: { ...PORT, config: 'right' } },
+    'waiting_for_the_node',
+    NO_NODE,
+    'Start the node. If its RPC has another address, name it with --node-rpc.',
+  ],
+  [
+    { ...EMPTY, source: { kind: 'stream', failure: null } },
+    'waiting_for_the_first_event',
+    'No message has arrived from stacks-node-publisher yet.',
+    'Check that stacks-node-publisher receives events from its node.',
+  ],
+  [{ ...EMPTY, source: null }, 'waiting_for_the_first_event', 'No block is indexed yet.', CHECK_WRITER],
+  [{ height: null }, 'starting', 'Starting at block 5,001.', 'Wait for the first block.'],
+  [{ height: 4_920, historyStart: 4_900, blocksPerSecond: 4 }, 'starting', STARTED_AT_4900, 'Wait.', true],
+  [{ height: 4_920, historyStart: 4_900, ...FILLED }, 'starting', STARTED_AT_4900, 'Wait.'],
+  [{ height: 159, refusal: GAP }, 'stuck', 'Blocks 160–171 are missing.', 'Give --node-auth-file.'],
+  [
+    { height: 159, refusal: GAP, filling: { failure: 'the node answers 401' } },
+    'stuck',
+    "Blocks 160–171 are missing. They can't be filled: the node answers 401.",
+    "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
+  ],
+  [
+    { height: 4_000, blocksPerSecond: 20 },
+    'catching_up',
+    'The index is at block 4,000, and the node is at block 5,000, 50 seconds left.',
+    'Wait.',
+  ],
+  [
+    { height: 4_000, ...FILLED },
+    'catching_up',
+    'The index is at block 4,000, and the node is at block 5,000. Blocks 160–171 are missing. Stackside fills them.',
+    'Wait.',
+  ],
+  [
+    { log: { reason: 'This host is at entry 1.', isReachable: true } },
+    'catching_up',
+    'This host is at entry 1.',
+    'Wait.',
+  ],
+  [
+    { height: 4_999, secondsBehind: 600, secondsSinceMove: 700 },
+    'stale',
+    'The index is at block 4,999, and the node is at block 5,000. No block has arrived for 10 minutes.',
+    CHECK_OBSERVER,
+  ],
+  [
+    { height: 4_000, secondsBehind: 90, secondsSinceMove: 90 },
+    'stale',
+    'The index is at block 4,000, and the node is at block 5,000. No block has arrived for 1 minute 30 seconds.',
+    CHECK_OBSERVER,
+  ],
+  [
+    { nodeHeight: null, secondsSinceEvent: 1_800 },
+    'stale',
+    'No event has arrived for 30 minutes, and no node answers at http://127.0.0.1:20443.',
+    START_NODE,
+  ],
+  [
+    { source: { kind: 'stream', failure: 'Redis is away' } },
+    'stale',
+    'No events arrive: Redis is away.',
+    'Check --snp and its Redis.',
+  ],
+  [{ tipAge: 7_200 }, 'stale', OLD_TIP, 'Check that the node is synced and has peers.', true],
+  [{ tipAge: 7_200, nodeHeight: null }, 'stale', OLD_TIP, START_NODE, true],
+  [{ tipAge: 7_200, source: null }, 'stale', OLD_TIP, CHECK_WRITER, true],
+];
 
 describe('texts of the states', () => {
-  test.each(texts)('%p', (readings, expected) => {
-    expect(findServerStatus({ ...LIVE, ...readings })).toMatchObject(expected);
+  test.each(texts)('%p', (readings, state, reason, next, ready = false) => {
+    expect(findServerStatus({ ...LIVE, ...readings })).toMatchObject({ state, ready, reason, next });
   });
 
   test('cover every state', () => {
-    expect([...new Set(texts.map(([, { state }]) => state))].sort()).toEqual([...serverStates].sort());
+    expect([...new Set(texts.map(([, state]) => state))].sort()).toEqual([...serverStates].sort());
   });
 
   test('include the observer section only while the node has to be configured', () => {
     const withSection = texts.filter(([readings]) => findServerStatus({ ...LIVE, ...readings }).observer !== null);
-    expect(new Set(withSection.map(([, { state }]) => state))).toEqual(
+    expect(new Set(withSection.map(([, state]) => state))).toEqual(
       new Set(['waiting_for_the_node', 'waiting_for_the_first_event']),
     );
     expect(findServerStatus({ ...LIVE, ...EMPTY }).observer).toContain('endpoint = "127.0.0.1:3700"');
